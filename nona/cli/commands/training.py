@@ -163,6 +163,25 @@ def checkpoints(options: CheckpointOptions) -> None:
     type=Share(),
     help="part of its speed that a job on several nodes loses where it shares one with another such job",
 )
+@click.option(
+    "--background",
+    type=Share(),
+    metavar="U",
+    help="jobs on several nodes exchange gradients over a link, of which others use this part",
+)
+@click.option(
+    "--capacity",
+    type=Quantity("bandwidth"),
+    default=1.25e9,
+    metavar="RATE",
+    help="of that link (default '10 Gbit/s')",
+)
+@click.option(
+    "--discipline",
+    type=click.Choice(["fifo", "processor-sharing"]),
+    default="fifo",
+    help="of that link (default fifo)",
+)
 @common.settings
 @click.option("--share-nodes", is_flag=True, help="pollux may let jobs on several nodes share a node")
 @click.option(

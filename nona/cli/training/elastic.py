@@ -16,12 +16,14 @@ from nona.errors import ScenarioError
 from nona.experiments.progress import Shares
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_FILE_BYTES
+from nona.hardware.network import Discipline, Network
 from nona.report.training.elastic.text import elastic_text
 from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
 from nona.study.elastic.scenario import elastic_request
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.applications.reading import Tables, read_applications
 from nona.training.elastic.engine.run import ElasticProgress
+from nona.training.elastic.model.link import Link
 from nona.training.elastic.model.workload import SHIPPED
 from nona.training.elastic.policies.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
@@ -82,7 +84,15 @@ def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
         replications=_first(given.replications, old.replications),
         seed=_first(given.seed, old.seed),
         options={name: own for name, own in options.items() if own},
+        link=_link(given) or old.link,
     )
+
+
+def _link(arguments: ElasticOptions) -> Link | None:
+    if arguments.background is None:
+        return None
+    discipline: Discipline = "fifo" if arguments.discipline == "fifo" else "processor-sharing"
+    return Link(Network(arguments.capacity, discipline=discipline), arguments.background)
 
 
 def _first(given: T | None, usual: T) -> T:

@@ -57,6 +57,9 @@ class ElasticOptions(ListOptions):
     load: float | None
     interference: float | None
     share_nodes: bool
+    background: float | None
+    capacity: float
+    discipline: str
     settings: tuple[tuple[str, str, Option], ...]
     replications: int | None
     seed: int | None

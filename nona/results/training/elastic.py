@@ -34,6 +34,8 @@ class ElasticOutcome(Document):
     none. ``restarts``: per job. ``paused_share``: of GPU-seconds. ``replications``: 1 where nothing is drawn.
     Of the first replication: ``waited_s``, mean time without GPUs; ``mean_gpus`` while a job has some;
     ``efficiency``: statistical, mean over GPU-seconds.
+    none. ``restarts``: per job. ``paused_share``, ``link_share``: of GPU-seconds, what
+    pauses and the link cost. ``replications``: 1 where nothing is drawn.
     """
 
     jct_s: JctSummary
@@ -45,12 +47,27 @@ class ElasticOutcome(Document):
     waited_s: float
     mean_gpus: float
     efficiency: float
+    link_share: float = 0.0
     replications: int
     jobs: tuple[ElasticJobOutcome, ...]
 
 
+class ElasticLink(Document):
+    """The link between nodes: bytes/s; ``background``: utilisation by others, in messages of a mean size."""
+
+    capacity: float
+    latency_s: float
+    discipline: str
+    background: float
+    mean_bytes: float
+    scv: float
+
+
 class ElasticSetting(Document):
-    """What was run. ``workload``: a number or a file; ``options`` by policy."""
+    """What was run. ``workload``: a number or a file; ``options`` by policy.
+
+    ``link``: ``None`` for step times as measured.
+    """
 
     workload: str
     jobs: int
@@ -63,6 +80,7 @@ class ElasticSetting(Document):
     replications: int
     seed: int
     profiles: str
+    link: ElasticLink | None = None
     options: Mapping[str, Mapping[str, Option]]
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from nona.errors import ScenarioError, SimulationError
 from nona.options import Options
 from nona.report.training.elastic.report import elastic_report
-from nona.results.training.elastic import ElasticReport, ElasticSetting
+from nona.results.training.elastic import ElasticLink, ElasticReport, ElasticSetting
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.applications.shipped import SOURCE, shipped_applications
 from nona.training.elastic.engine.run import OnProgress
+from nona.training.elastic.model.link import Link
 from nona.training.elastic.model.system import Cluster, ElasticJob, ElasticSystem
 from nona.training.elastic.model.workload import SHIPPED, at_load, read_workload
 from nona.training.elastic.policies.registry import ELASTIC
@@ -28,7 +29,7 @@ class ElasticRequest:
 
     ``workload``: the number of a shipped one; or a name, and its CSV in ``jobs``. ``applications``: by name,
     the shipped ones if ``None``, described by ``profiles``. ``load``: only with a shipped workload.
-    ``options`` by policy.
+    ``options`` by policy. ``link``: what all-reduce between nodes crosses; as measured if ``None``.
     """
 
     workload: str = "1"
@@ -45,6 +46,7 @@ class ElasticRequest:
     replications: int = 1
     seed: int = 0
     options: Mapping[str, Options] = field(default_factory=dict)
+    link: Link | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,7 @@ def elastic_system(request: ElasticRequest) -> ElasticSystem:
         interference=request.interference,
         seed=request.seed,
         source=request.profiles,
+        link=request.link,
     )
 
 
@@ -135,11 +138,24 @@ def published_mean(request: ElasticRequest, policy: str) -> float | None:
     usual = ElasticRequest()
     shape = (request.nodes, request.gpus, request.tick_s, request.restart_s)
     same = shape == (usual.nodes, usual.gpus, usual.tick_s, usual.restart_s) and request.applications is None
-    if options or not same or request.jobs is not None:
+    if options or not same or request.jobs is not None or request.link is not None:
         return None
     # With avoidance no job is ever slowed: the authors' runs without interference stand for all.
     slowed = 0.0 if policy == "pollux" and avoid else request.interference
     return published().get(Case(policy, request.load, slowed, avoid, int(request.workload)))
+
+
+def link_setting(link: Link) -> ElasticLink:
+    """A link as results state it."""
+    network = link.network
+    return ElasticLink(
+        capacity=network.capacity,
+        latency_s=network.latency_s,
+        discipline=network.discipline,
+        background=link.background,
+        mean_bytes=link.mean_bytes,
+        scv=link.scv,
+    )
 
 
 def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> ElasticSetting:
@@ -155,5 +171,6 @@ def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> Elasti
         replications=request.replications,
         seed=request.seed,
         profiles=request.profiles,
+        link=None if request.link is None else link_setting(request.link),
         options={n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
     )

@@ -65,6 +65,7 @@ def _outcome(system: ElasticSystem, runs: Sequence[ElasticRun], published_s: flo
         waited_s=mean([job.waited_s for job in jobs]),
         mean_gpus=sum(job.gpu_s for job in jobs) / held_s if held_s else 0.0,
         efficiency=_efficiency(system, runs[0]),
+        link_share=mean([m.link_share for m in measures]),
         replications=len(runs),
         jobs=jobs,
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nona.report.text import share_text, table, time_text
-from nona.results.training.elastic import ElasticOutcome, ElasticReport, ElasticSetting
+from nona.results.training.elastic import ElasticLink, ElasticOutcome, ElasticReport, ElasticSetting
 
 HOUR_S = 3600
 COLUMNS = (
     *("policy", "mean JCT", "± 95 %", "authors' mean", "difference", "p50", "p95", "makespan"),
-    *("GPUs in use", "restarts", "paused"),
+    *("GPUs in use", "restarts", "paused", "waiting for the link"),
 )
 
 
@@ -47,6 +47,7 @@ def policy_row(name: str, outcome: ElasticOutcome) -> dict[str, str]:
         "GPUs in use": share_text(outcome.utilization),
         "restarts": f"{outcome.restarts:.2f}",
         "paused": share_text(outcome.paused_share, 1),
+        "waiting for the link": share_text(outcome.link_share, 1) if outcome.link_share else "–",
     }
 
 
@@ -61,8 +62,22 @@ def setting_text(of: ElasticSetting) -> str:
         if of.interference
         else ""
     )
+    linked = f"; {link_text(of.link)}" if of.link else ""
     return (
         f"Workload {of.workload} at load {of.load:g}: {of.jobs} jobs on {of.nodes} nodes with {of.gpus} "
-        f"GPUs; ticks of {of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. "
+        f"GPUs{linked}; ticks of {of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. "
         f"Profiles: {of.profiles}."
+    )
+
+
+def link_text(link: ElasticLink) -> str:
+    """The link in a few words.
+
+    >>> link_text(ElasticLink(capacity=1.25e9, latency_s=2e-5, discipline="fifo", background=0.5,
+    ...     mean_bytes=1e6, scv=1.0))
+    'a link of 10 Gbit/s (fifo) with 50 % background'
+    """
+    return (
+        f"a link of {link.capacity * 8e-9:g} Gbit/s ({link.discipline}) with "
+        f"{share_text(link.background)} background"
     )

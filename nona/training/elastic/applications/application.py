@@ -45,6 +45,8 @@ class Application:
         Batch size that is never changed, and the most GPUs; ``None``: free.
     error
         (k, E) on a validation set at the end of each epoch; ``None``: not measured.
+    parameters
+        Of the network, whose gradients nodes exchange; ``None``: unknown.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Application:
     fixed_batch: int | None = None
     most_gpus: int | None = None
     error: Floats | None = None
+    parameters: int | None = None
     _noise: dict[tuple[int, int], Noise] = field(default_factory=dict, repr=False)
 
     @cached_property

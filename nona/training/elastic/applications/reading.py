@@ -18,6 +18,7 @@ MOST_ROWS = 200_000
 MOST_BATCH = 10**9
 MOST_EPOCHS = 10_000
 MOST_GPUS = 1024
+MOST_PARAMETERS = 10**13
 MOST_SECONDS = 1e6
 MOST_FIGURE = 1e300
 
@@ -40,7 +41,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "scalability": ("application", "num_nodes", "num_replicas", "local_bsz", "step_s", "sync_s"),
     "epochs": ("application", "batch_size", "progress", "iteration", "grad_sqr", "grad_var"),
 }
-_OPTIONAL = {"applications": ("checked",), "epochs": ("error",)}
+_OPTIONAL = {"applications": ("checked", "parameters"), "epochs": ("error",)}
 R = TypeVar("R")
 
 
@@ -59,7 +60,7 @@ class _Line:
         return self.problems.whole(self.number, key, self.cells[key], least, most)
 
     def optional(self, key: str, most: int) -> int | None:
-        return self.whole(key, most) if self.cells[key] else None
+        return self.whole(key, most) if self.cells.get(key) else None
 
     def value(self, key: str, most: float) -> float:
         return self.problems.number(self.number, key, self.cells[key], 0.0, most)
@@ -87,6 +88,7 @@ class _Limits(NamedTuple):
     batches: Batches
     fixed_batch: int | None
     most_gpus: int | None
+    parameters: int | None
 
 
 def read_applications(tables: Tables, what: str) -> dict[str, Application]:
@@ -148,7 +150,8 @@ def _limits(line: _Line) -> tuple[str, _Limits]:
     if batches.least > batches.most or batches.least_local > batches.most_local:
         line.problems.add(line.number, "the least batch sizes must not be above the most; correct them.")
     fixed, most = line.optional("fixed_batch", MOST_BATCH), line.optional("most_gpus", MOST_GPUS)
-    found = _Limits(line.name("task"), line.whole("epochs", MOST_EPOCHS), batches, fixed, most)
+    parameters = line.optional("parameters", MOST_PARAMETERS)
+    found = _Limits(line.name("task"), line.whole("epochs", MOST_EPOCHS), batches, fixed, most, parameters)
     return line.name("application"), found
 
 
@@ -190,7 +193,9 @@ def _application(
     times = Times(name, _measured(placed), np.array(scaled, float).reshape(-1, 5))
     return Application(
         *(name, of.task, of.epochs, of.batches, times, np.array(sizes)),
-        *(progress, iterations, square, variance, of.fixed_batch, of.most_gpus, *error),
+        *(progress, iterations, square, variance, of.fixed_batch, of.most_gpus),
+        error=error[0] if error else None,
+        parameters=of.parameters,
     )
 
 

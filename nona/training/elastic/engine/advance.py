@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 from nona.training.elastic.applications.batches import Split
-from nona.training.elastic.applications.times import Counts
+from nona.training.elastic.applications.times import Counts, StepTime
 from nona.training.elastic.model.given import Given, counts_of, size_of
+from nona.training.elastic.model.link import Sender, ring_bytes
 from nona.training.elastic.model.system import ElasticJob
 from nona.training.elastic.policies.base import Agent
 
@@ -16,7 +17,11 @@ NO_SPLIT = Split(0, 0)
 
 @dataclass(slots=True)
 class JobState:
-    """A job as it goes on. ``delay_s`` is left of the pause after its GPUs changed; ``starts``: how many."""
+    """A job as it goes on.
+
+    ``delay_s`` is left of the pause after its GPUs changed; ``starts``: how many; ``link_s``: seconds that an
+    all-reduce takes on the link now; ``lost_gpu_s``: what waiting for it cost.
+    """
 
     job: ElasticJob
     agent: Agent
@@ -30,6 +35,8 @@ class JobState:
     delayed_gpu_s: float = 0.0
     starts: int = 0
     completion_s: float = math.nan
+    link_s: float = 0.0
+    lost_gpu_s: float = 0.0
 
     @property
     def share(self) -> float:
@@ -63,10 +70,12 @@ class JobState:
         clock = now_s + paused
         application = self.job.application
         while left > 0 and math.isnan(self.completion_s):
-            rate = self._rate() * kept
+            rate, lost = self._rate()
+            rate *= kept
             end = application.ends[self.epoch]
             if self.progress + rate * left < end:
                 self.progress += rate * left
+                used = left
                 clock, left = clock + left, 0.0
             else:
                 used = round((end - self.progress) / rate)
@@ -74,14 +83,25 @@ class JobState:
                 clock, left = clock + used, left - used
                 if self.epoch == application.epochs:
                     self.completion_s = clock
+            self.lost_gpu_s += lost * used * held
             self.split = self.agent.split(self.counts)
         self.gpu_s += held * (seconds - left)
 
-    def _rate(self) -> float:
-        """Progress per second; the agent sees what is measured."""
+    def sender(self) -> Sender | None:
+        """What it puts on the link in each step; ``None`` on one node."""
+        if len(self.counts) < 2 or self.job.application.parameters is None:
+            return None
+        seconds, time = self.job.application.step(self.counts, self.split)
+        nodes = len(self.counts)
+        return Sender(nodes, ring_bytes(self.job.application.parameters, nodes), seconds, time.sync_s)
+
+    def _rate(self) -> tuple[float, float]:
+        """Progress per second, and the share of time that the link costs; the agent sees what is measured."""
         application = self.job.application
         seconds, time = application.step(self.counts, self.split)
+        more = max(0.0, self.link_s - time.sync_s)
         batch = self.split.batch(sum(self.counts))
         noise = application.noise(batch, self.epoch)
-        self.agent.measured(self.counts, self.split, time, noise)
-        return noise.gain(batch / application.batches.least) / seconds
+        seen = StepTime(time.step_s + more, time.sync_s + more)
+        self.agent.measured(self.counts, self.split, seen, noise)
+        return noise.gain(batch / application.batches.least) / (seconds + more), more / (seconds + more)

@@ -14,9 +14,10 @@ from nona.errors import SimulationError
 from nona.options import Options
 from nona.random_streams import RandomStreams
 from nona.training.elastic.engine.advance import JobState
+from nona.training.elastic.engine.balancer import Balancer
 from nona.training.elastic.model.given import Given, size_of
 from nona.training.elastic.model.system import ElasticSystem
-from nona.training.elastic.policies.base import Active, Answer, ElasticPolicy, Question
+from nona.training.elastic.policies.base import Active, Answer, ElasticPolicy, Question, Traffic
 from nona.training.elastic.records.run import Change, ElasticRecords, Points
 
 PACE_S = 0.1  # of reports
@@ -92,6 +93,8 @@ class _Run:
         rng = RandomStreams(system.seed, replication).generator("elastic", policy.name)
         self.planner = policy.prepare(system, options, rng)
         self.jobs = [JobState(job, self.planner.agent(job, n)) for n, job in enumerate(system.jobs)]
+        self.balancer = None if system.link is None else Balancer(system.link)
+        self.traffic: Traffic | None = None
         self.now_s, self.came = 0.0, 0
         self.active: list[int] = []
         self.jcts_s: list[float] = []
@@ -119,6 +122,7 @@ class _Run:
     def _advance(self) -> None:
         tick = float(self.system.tick_s)
         slowed = self._slowed()
+        self._load()
         for n in self.active:
             state = self.jobs[n]
             state.advance(self.now_s, tick, 1.0 - self.system.interference if n in slowed else 1.0)
@@ -126,6 +130,15 @@ class _Run:
         for n in self.active:
             self._note(n)
         self.active = [n for n in self.active if math.isnan(self.jobs[n].completion_s)]
+
+    def _load(self) -> None:
+        """How long an all-reduce of each job takes during the next tick."""
+        if self.balancer is None:
+            return
+        found = {n: sender for n in self.active if (sender := self.jobs[n].sender())}
+        link_s, self.traffic = self.balancer.spread(found)
+        for n in self.active:
+            self.jobs[n].link_s = link_s.get(n, 0.0)
 
     def _slowed(self) -> set[int]:
         """Jobs on several nodes that share a node with another such job."""
@@ -154,7 +167,8 @@ class _Run:
 
     def _ask(self) -> None:
         seen = tuple(self._seen(n) for n in self.active)
-        answer = self.planner.plan(Question(self.now_s, seen))
+        traffic = self.traffic if self.policy.network_view == "N4" else None
+        answer = self.planner.plan(Question(self.now_s, seen, traffic))
         self._refuse_twice(answer)
         for n in self.active:
             given = answer.given.get(n, ())
@@ -211,6 +225,7 @@ class _Run:
             completion_s=np.array([s.completion_s for s in self.jobs]),
             gpu_s=np.array([s.gpu_s for s in self.jobs]),
             paused_gpu_s=np.array([s.delayed_gpu_s for s in self.jobs]),
+            link_gpu_s=np.array([s.lost_gpu_s for s in self.jobs]),
             restarts=np.array([max(s.starts - 1, 0) for s in self.jobs]),
             epochs=np.array([s.epoch for s in self.jobs]),
             tick_s=ticks[:, 0],

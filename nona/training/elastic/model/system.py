@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nona.errors import SimulationError
 from nona.training.elastic.applications.application import Application
+from nona.training.elastic.model.link import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class ElasticSystem:
         How long a job pauses when its GPUs change, and before it starts.
     interference
         Share of its speed that a job on several nodes loses while it shares a node with another such job.
+    link
+        What all-reduce between nodes crosses; ``None``: as fast as when it was measured.
     seed
         Of policies that draw random numbers.
 
@@ -64,6 +67,7 @@ class ElasticSystem:
     interference: float = 0.0
     seed: int = 0
     source: str = ""
+    link: Link | None = None
 
     def __post_init__(self) -> None:
         if not self.jobs:
@@ -84,4 +88,9 @@ class ElasticSystem:
                 raise SimulationError(
                     f"Elastic training: job {job.name!r} asks for {job.gpus} GPUs of {self.cluster.size}; "
                     f"ask for 1 to {self.cluster.size}."
+                )
+            if self.link and job.application.parameters is None and job.application.most_gpus != 1:
+                raise SimulationError(
+                    f"Elastic training: application {job.application.name!r} has no number of parameters, "
+                    "which a link needs; add the column parameters to applications.csv."
                 )

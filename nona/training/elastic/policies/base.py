@@ -14,6 +14,7 @@ from nona.training.elastic.applications.application import Noise
 from nona.training.elastic.applications.batches import Split
 from nona.training.elastic.applications.times import Counts, StepTime
 from nona.training.elastic.model.given import Given
+from nona.training.elastic.model.link import Link
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
 
 
@@ -35,11 +36,24 @@ class Active:
 
 
 @dataclass(frozen=True, slots=True)
+class Traffic:
+    """The link, and by job its utilisation and the seconds that one of its messages takes alone."""
+
+    link: Link
+    load: Mapping[int, float]
+    service_s: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """Who shall have which GPUs during the next tick? ``jobs`` are in order of arrival."""
+    """Who shall have which GPUs during the next tick? ``jobs`` are in order of arrival.
+
+    ``traffic``: on the link during the last tick; only for policies of network view N4.
+    """
 
     time_s: float
     jobs: tuple[Active, ...]
+    traffic: Traffic | None = None
 
 
 def of_jobs(jobs: Iterable[Active], values: Iterable[float]) -> dict[int, float]:

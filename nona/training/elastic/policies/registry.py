@@ -6,10 +6,11 @@ from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.training.elastic.policies import fifo, gandiva, sjf, tiresias
 from nona.training.elastic.policies.base import ElasticPolicy
+from nona.training.elastic.policies.optimus import linked
 from nona.training.elastic.policies.optimus import policy as optimus
 from nona.training.elastic.policies.pollux import policy as pollux
 
-_MODULES = (pollux, optimus, tiresias, gandiva, sjf, fifo)
+_MODULES = (pollux, optimus, linked, tiresias, gandiva, sjf, fifo)
 ELASTIC: Registry[ElasticPolicy] = Registry(
     "Elastic policy", (module.POLICY for module in _MODULES), SimulationError
 )

@@ -28,6 +28,8 @@ class ElasticMeasures:
         Mean over jobs.
     paused_share
         Part of the jobs' GPU-seconds that went into pauses after changes.
+    link_share
+        Part of them that the link cost, beyond synchronising as measured.
     """
 
     jct_s: Floats
@@ -35,6 +37,7 @@ class ElasticMeasures:
     utilization: float
     restarts: float
     paused_share: float
+    link_share: float
 
     @property
     def mean_jct_s(self) -> float:
@@ -56,4 +59,5 @@ def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticMe
         utilization=used / (system.cluster.size * makespan_s),
         restarts=float(np.mean(records.restarts)),
         paused_share=float(records.paused_gpu_s.sum()) / used,
+        link_share=float(records.link_gpu_s.sum()) / used,
     )

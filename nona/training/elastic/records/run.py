@@ -45,8 +45,8 @@ class ElasticRecords:
     ----------
     arrival_s, completion_s
         (M,) seconds.
-    gpu_s, paused_gpu_s
-        (M,) GPU-seconds until completion, and those of them in pauses after changes.
+    gpu_s, paused_gpu_s, link_gpu_s
+        (M,) GPU-seconds until completion, and those of them in pauses after changes and waiting for the link.
     restarts, epochs
         (M,) starts after the first one; epochs done.
     tick_s, running, waiting
@@ -58,6 +58,7 @@ class ElasticRecords:
     completion_s: Floats
     gpu_s: Floats
     paused_gpu_s: Floats
+    link_gpu_s: Floats
     restarts: Ints
     epochs: Ints
     tick_s: Floats

@@ -22,6 +22,7 @@ class Optimus:
     system: ElasticSystem
     estimates: Estimates
     every: int
+    most_nodes: int = 0
     _next_s: float = 0.0
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
@@ -62,7 +63,10 @@ class Optimus:
 
     def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
         """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
-        if not free or not gpus or gpus >= active.job.application.most_at(active.job.batch):
+        most = active.job.application.most_at(active.job.batch)
+        if self.most_nodes:
+            most = min(most, self.most_nodes * self.system.cluster.gpus)
+        if not free or not gpus or gpus >= most:
             return 0.0
         return (self.estimates.step_s(active, gpus) - self.estimates.step_s(active, gpus + 1)) * left
 
@@ -74,7 +78,8 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
         raise SimulationError(f"{owner}: option fitted={fitted!r} must be true or false; change it.")
     threshold = number(owner, chosen, "threshold", 1e-9, 1.0)
     estimates = Fitted(system.cluster, threshold) if fitted else Known(system.cluster)
-    return Optimus(system, estimates, whole(owner, chosen, "every_ticks", 1, 10_000))
+    every = whole(owner, chosen, "every_ticks", 1, 10_000)
+    return Optimus(system, estimates, every, whole(owner, chosen, "most_nodes", 0, 1024))
 
 
 POLICY = ElasticPolicy(
@@ -86,12 +91,13 @@ POLICY = ElasticPolicy(
     adaptation="By default true step times and remaining iterations at the user's batch size. Fitted: nodes "
     "stand for parameter servers, and a job is tried on 1, 2, 4, 8 and 16 GPUs before it starts, at no cost.",
     prepare=_prepare,
-    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1},
+    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1, "most_nodes": 0},
     option_help={
         "fitted": "fit step times by non-negative least squares, and remaining epochs to the errors so far",
         "threshold": "fitted: a job is done when its error falls by less than this part of its first error "
         "in an epoch (assumed)",
         "every_ticks": "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
+        "most_nodes": "no more GPUs than so many nodes have: less on the network; 0: any number",
     },
     network_view="N2",
     tuned_by_user=True,
