@@ -57,6 +57,14 @@ def _check_policy(name: str) -> object:
     return get_policy(name)
 
 
+def _swept() -> Iterable[str]:
+    return (*_schedulers(), *_policies())
+
+
+def _check_swept(name: str) -> object:
+    return _check_policy(name) if name in _policies() else _check_scheduler(name)
+
+
 def _training_policies() -> Iterable[str]:
     from nona.allocation.policies.registry import policy_names
 
@@ -153,6 +161,7 @@ DEVICE = Name("device", _devices, unchecked)
 OFFER = Name("offer", _devices, unchecked)
 SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
+SWEPT = Name("scheduler", _swept, _check_swept)
 TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)
 ELASTIC_POLICY = Name("policy", _elastic_policies, _check_elastic_policy, listed=True)
 SCHEDULE = Name("schedule", _schedules, unchecked, listed=True)

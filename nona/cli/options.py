@@ -156,10 +156,18 @@ class ServerlessOptions(ListOptions):
     seed: int | None
     workers: int
     sharing: tuple[str, ...]
+    over: str | None
+    values: str | None
+    target: float
+    values_only: bool
     nodes_for: float | None
     times: tuple[tuple[str, str], ...]
     dag_schedulers: bool
     most: int
+    csv: Path | None
+    html: Path | None
+    trace: Path | None
+    records: Path | None
 
 
 @dataclass(frozen=True, kw_only=True)

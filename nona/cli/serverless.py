@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nona.cli.options import ServerlessOptions
 from nona.cli.output import emit
 from nona.cli.progress import ProgressLine
+from nona.cli.workflows.over import serverless_over
 from nona.errors import NonaError
+from nona.report.html.serverless import serverless_html
+from nona.report.serverless.exports.calls import call_table
 from nona.report.serverless.nodes import nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.results.serverless.nodes import NodesReport, NodesSetting, TriedNodes
@@ -19,8 +22,11 @@ from nona.serverless.engine.run import ServerlessProgress
 from nona.serverless.model.catalogue import network_names
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
+from nona.study.exports import check_places, write_job_table, write_serverless_trace, write_text
+from nona.study.provenance import now_text
 from nona.study.serverless.capacity import CapacitySize, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
+from nona.study.serverless.outcome import serverless_outcome
 from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
@@ -40,7 +46,12 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
         scenario = with_value(scenario, "seed", arguments.seed)
     scenario = with_times(scenario, arguments.times)
     modes = list(dict.fromkeys(arguments.sharing))
-    if arguments.nodes_for is not None:
+    _check(arguments, modes)
+    check_places(arguments.records, arguments.html, arguments.trace, arguments.csv)
+    if arguments.over is not None:
+        chosen = with_sharing(scenario, modes[0]) if modes else scenario
+        serverless_over(arguments, chosen, sources, arguments.over)
+    elif arguments.nodes_for is not None:
         if len(modes) > 1:
             raise NonaError("--nodes-for supports one way of sharing; give --sharing once.")
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
@@ -51,7 +62,45 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
         _compare(arguments, scenario, sources, modes)
     else:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
-        emit(arguments, report_of(_run(arguments, chosen, sources)), serverless_text)
+        result = _run(arguments, chosen, sources)
+        emit(arguments, report_of(result), serverless_text)  # before the files
+        _write(arguments, chosen, result)
+
+
+def _check(arguments: ServerlessOptions, modes: Sequence[str]) -> None:
+    """Refuse options that belong to another question.
+
+    Raises
+    ------
+    NonaError
+        In one line.
+    """
+    files = {"--html": arguments.html, "--trace": arguments.trace, "--records": arguments.records}
+    other = arguments.nodes_for is not None or arguments.dag_schedulers or len(modes) > 1
+    for option, path in files.items():
+        if path is not None and other:
+            raise NonaError(f"{option} belongs to one run of the policies; leave the other question out.")
+    of_over = {
+        "--values": arguments.values,
+        "--values-only": arguments.values_only,
+        "--csv": arguments.csv,
+    }
+    for option, value in of_over.items():
+        if value and arguments.over is None:
+            raise NonaError(f"{option} belongs to --over; add --over load.")
+    if arguments.over is not None and len(modes) > 1:
+        raise NonaError("--over supports one way of sharing; give --sharing once.")
+
+
+def _write(arguments: ServerlessOptions, scenario: Scenario, result: ServerlessResult) -> None:
+    """The files of a run."""
+    if arguments.records:
+        write_job_table(arguments.records, call_table(result.records, result.system))
+    if arguments.trace:
+        write_serverless_trace(arguments.trace, result)
+    if arguments.html:
+        outcome = serverless_outcome(scenario, result, now_text())
+        write_text(arguments.html, serverless_html(outcome))
 
 
 def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario:

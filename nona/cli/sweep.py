@@ -10,6 +10,8 @@ import pandas as pd
 
 from nona.cli.options import SweepOptions
 from nona.cli.output import emit
+from nona.cli.serverless import refuse_policies
+from nona.cli.workflows.over import sweep_serverless
 from nona.errors import NonaError
 from nona.report.sweeps.grid import GridCurves, grid_report, grid_rows, grid_text
 from nona.report.sweeps.report import Curves, curve_rows, sweep_report
@@ -30,10 +32,9 @@ Told = TypeVar("Told", Curves, GridCurves)
 def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
     """Sweep, and print a table for each value, or JSON; for two numbers the best in each cell."""
     if scenario.serverless is not None and (scenario.workload or scenario.training is None):
-        raise NonaError(
-            "nona sweep: the scenario has a serverless part, which a sweep does not simulate; "
-            "use nona serverless, or remove that part."
-        )
+        sweep_serverless(arguments, scenario, sources)
+        return
+    refuse_policies(arguments.scheduler)
     check_places(arguments.csv)
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)

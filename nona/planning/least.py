@@ -8,9 +8,13 @@ driven side by side, with their counts judged in parallel.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from typing import TypeVar
 
 Search = Generator[int, bool, int | None]
 BESIDE = 2
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 
 
 def _always(count: int) -> bool:
@@ -101,17 +105,17 @@ def _bracketed(
     return high
 
 
-def driven(search: Search, keeps: Callable[[int], bool]) -> int | None:
-    """Run one search to its end; ``keeps`` judges each count that it asks for.
+def driven(search: Generator[Asked, Answer, Found], answer: Callable[[Asked], Answer]) -> Found:
+    """Run one search to its end; ``answer`` judges everything that it asks for.
 
     >>> asked = []
     >>> driven(least(100, 11), lambda n: asked.append(n) or n >= 10), asked
     (10, [11, 10, 8, 9])
     """
     try:
-        count = next(search)
+        wanted = next(search)
         while True:
-            count = search.send(keeps(count))
+            wanted = search.send(answer(wanted))
     except StopIteration as end:
-        found: int | None = end.value
+        found: Found = end.value
         return found

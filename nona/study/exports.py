@@ -14,15 +14,19 @@ from pathlib import Path
 import pandas as pd
 
 from nona.errors import ReportError
+from nona.report.serverless.exports.calls import call_table
+from nona.report.serverless.exports.trace import serverless_trace
 from nona.report.simulations.report import job_table
 from nona.report.simulations.timeline.chrome_trace import chrome_trace, trace_text
 from nona.report.table_files import safe_cell
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.simulation.records.run import Records
 from nona.study.preparation import Study
+from nona.study.serverless.run import ServerlessResult
 from nona.study.simulating.run import SimulationResult
 
 PARQUET = (".parquet", ".pq")
+CALLS_CSV, CALLS_PARQUET = "calls.csv", "calls.parquet"
 JOBS_CSV, JOBS_PARQUET, REPORT, TRACE = "jobs.csv", "jobs.parquet", "report.json", "trace.json"
 Runs = Mapping[str, Sequence[Records]]
 
@@ -61,9 +65,10 @@ def write_job_table(path: Path, table: pd.DataFrame) -> None:
         if path.suffix.lower() in PARQUET:
             table.to_parquet(place, index=False)
             return
-        if "model" in table:
-            safe = {name: safe_cell(name) for name in table["model"].unique()}
-            table = table.assign(model=table["model"].map(safe))
+        for column in ("model", "application"):  # names that people gave
+            if column in table:
+                safe = {name: safe_cell(name) for name in table[column].unique()}
+                table = table.assign(**{column: table[column].map(safe)})
         table.to_csv(place, index=False)
 
 
@@ -76,6 +81,26 @@ def write_trace(path: Path, study: Study, runs: Runs) -> None:
         When the file cannot be written.
     """
     write_text(path, trace_text(chrome_trace(runs, study.system, study.scenario.name)))
+
+
+def write_serverless(folder: Path, result: ServerlessResult) -> None:
+    """Call tables and trace of a serverless run in ``folder``, under the names above."""
+    table = call_table(result.records, result.system)
+    for name in (CALLS_CSV, CALLS_PARQUET):
+        write_job_table(folder / name, table)
+    write_serverless_trace(folder / TRACE, result)
+
+
+def write_serverless_trace(path: Path, result: ServerlessResult) -> None:
+    """The batches of the first calls of every policy in Chrome's trace-event format.
+
+    Raises
+    ------
+    ReportError
+        When the file cannot be written.
+    """
+    trace = serverless_trace(result.records, result.system, result.setting.name)
+    write_text(path, trace_text(trace))
 
 
 def check_places(*paths: Path | None) -> None:

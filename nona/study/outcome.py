@@ -43,8 +43,11 @@ MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its f
 
 def about(study: Study, made: str) -> About:
     """The provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
-    scenario = study.scenario
-    whole = with_models(study)
+    return about_scenario(study.scenario, with_models(study), made)
+
+
+def about_scenario(scenario: Scenario, whole: Scenario, made: str) -> About:
+    """The provenance of a result of ``scenario``; ``whole`` is the scenario as an export carries it."""
     return About(
         name=scenario.name,
         description=scenario.description,

@@ -6,7 +6,7 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import Usual, command, takes
-from nona.cli.known import DEVICE, OBJECTIVE, OFFER, SCHEDULER
+from nona.cli.known import DEVICE, OBJECTIVE, OFFER, SCHEDULER, SWEPT
 from nona.cli.options import SweepOptions
 from nona.cli.parameters import Price, Share, Whole
 from nona.cli.planning.options import CapacityOptions, PlanOptions
@@ -44,8 +44,14 @@ def _most_servers() -> int:
 @click.option(
     "--target", type=Share(), default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%)"
 )
-@common.scheduler
-@click.option("--jobs", type=common.COUNT, help="jobs measured per run")
+@click.option(
+    "--scheduler",
+    type=SWEPT,
+    multiple=True,
+    metavar="S",
+    help="scheduler to run, or policy of a serverless scenario, see `nona schedulers`; repeat for several",
+)
+@click.option("--jobs", type=common.COUNT, help="jobs (serverless: calls) measured per run")
 @click.option("--replications", type=common.COUNT, help="independent runs of each point")
 @common.seed
 @common.engine

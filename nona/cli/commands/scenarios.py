@@ -172,6 +172,25 @@ def simulate(options: SimulateOptions) -> None:
 @common.workers
 @click.option("--sharing", type=WAY, multiple=True, help="repeat to compare several")
 @click.option(
+    "--over",
+    metavar="KEY",
+    help="run over values of one number: load (a factor on the traffic), serverless.cpu_share, "
+    "cluster.servers[0].vcpus, ...; and find until where each policy keeps --target",
+)
+@click.option(
+    "--values",
+    metavar="V",
+    help="of --over: FIRST:LAST:STEP, or values with commas; load needs none: it rises until all miss --target",
+)
+@click.option(
+    "--target",
+    type=Share(),
+    default="99%",
+    metavar="SHARE",
+    help="with --over: share of the SLOs to keep (default 99%)",
+)
+@click.option("--values-only", is_flag=True, help="with --over: no search for knees between the values")
+@click.option(
     "--nodes-for",
     type=Share(),
     metavar="SHARE",
@@ -195,6 +214,20 @@ def simulate(options: SimulateOptions) -> None:
     type=common.COUNT,
     default=_most_nodes,
     help="largest number of nodes to try",
+)
+@common.csv
+@click.option(
+    "--records",
+    type=common.OUTPUT,
+    metavar="FILE",
+    help="also write one row per measured call: .csv or .parquet",
+)
+@common.html
+@click.option(
+    "--trace",
+    type=common.OUTPUT,
+    metavar="FILE",
+    help="also write the first calls as a Chrome trace, for Perfetto",
 )
 @common.json
 @takes(ServerlessOptions)

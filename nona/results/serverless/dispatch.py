@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nona.results.about import About
 from nona.results.document import Document
 from nona.results.serverless.report import ServerlessReport
 
@@ -77,8 +78,12 @@ class StoryRow(Document):
 
 
 class ServerlessOutcome(Document):
-    """What the page shows of a simulation: its report, GPU layouts, and stories by policy."""
+    """What the page and exports show of a simulation: its report, GPU layouts, and stories by policy.
 
+    ``about`` is its provenance.
+    """
+
+    about: About
     report: ServerlessReport
     layouts: Layouts
     stories: Mapping[str, tuple[StoryRow, ...]]

@@ -23,6 +23,7 @@ from nona.serverless.records.run import ServerlessRecords
 from nona.serverless.replications import run_policies
 from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.warmup import mser_calls, warmup_calls
 from nona.study.sweeps.numbers import with_value
 
 _NO_SOURCES = Sources()
@@ -85,9 +86,10 @@ def simulate_serverless_scenario(
     begin = time.perf_counter()
     system = prepare_serverless(scenario, sources) if system is None else system
     chosen = chosen_policies(scenario, policies)
+    measured = scenario.simulation.jobs if calls is None else calls
     run = RunOptions(
-        calls=scenario.simulation.jobs if calls is None else calls,
-        warmup=warmup_of(scenario),
+        calls=measured,
+        warmup=_warmup(scenario, system, chosen, measured, workers),
         stories=stories,
         snapshot_s=snapshot_s,
     )
@@ -154,10 +156,18 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
     return [(get_policy(name), own.get(name, {})) for name in dict.fromkeys(names or own)]
 
 
-def warmup_of(scenario: Scenario) -> int | None:
-    """Calls before the window: the scenario's number, else ``None`` for the usual share."""
-    warmup = scenario.simulation.warmup
-    return warmup if isinstance(warmup, int) else None
+def _warmup(
+    scenario: Scenario,
+    system: ServerlessSystem,
+    policies: Sequence[tuple[Policy, Options]],
+    calls: int,
+    workers: int,
+) -> int:
+    """Calls before the window: the scenario's number, what pilots show, or enough for cold starts to end."""
+    usual = warmup_calls(scenario, system, calls)
+    if scenario.simulation.warmup != "mser":
+        return usual
+    return mser_calls(system, policies, usual + calls, workers)
 
 
 def with_sharing(scenario: Scenario, mode: str) -> Scenario:

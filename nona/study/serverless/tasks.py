@@ -12,28 +12,43 @@ from nona.options import Options
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, ServerlessProgress, simulate_serverless
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.measured import RunMeasures, measure
+from nona.serverless.records.measured import Floats, RunMeasures, measure, slo_ratios
 from nona.serverless.records.metrics import ServerlessSummary, summarise
+from nona.serverless.records.overload import judge
+from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
+
+NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A policy with its options on a scenario; ``run`` says how long, for each of ``replications``."""
+    """A policy with its options on a scenario; ``run`` says how long, for each of ``replications``.
+
+    Replications are numbered from ``run.replication`` on. ``sources`` are those of the scenario's files.
+    """
 
     scenario: Scenario
     policy: str
     options: Options
     run: RunOptions
     replications: int
+    sources: Sources = NO_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of a task: the summary, and the measures of each replication, for pairing."""
+    """The result of a task: the summary, and of each replication its measures, for pairing.
+
+    ``ratios``: latency over SLO of each measured call (``nan``: not complete); ``states`` of the runs;
+    ``windows_s``: seconds of the measured windows.
+    """
 
     summary: ServerlessSummary
     runs: tuple[RunMeasures, ...]
+    ratios: tuple[Floats, ...]
+    states: tuple[str, ...]
+    windows_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +61,24 @@ class Tasks:
     def run(self, key: Key, on_progress: Callable[[ServerlessProgress], None] | None) -> Done:
         """One task. The policy is prepared once: what it computes depends on no replication."""
         task = self.tasks[key[0]]
-        system = prepare_serverless(task.scenario)
+        system = prepare_serverless(task.scenario, task.sources)
         policy = get_policy(task.policy)
         planner = policy.prepare(system, task.options)
         ready = replace(policy, prepare=lambda system, options: planner)
         records = []
         for number in range(task.replications):
-            run = replace(task.run, replication=number)
+            run = replace(task.run, replication=task.run.replication + number)
             records.append(simulate_serverless(system, ready, task.options, run))
             if on_progress is not None:
                 share = (number + 1) / task.replications
                 on_progress(ServerlessProgress(task.policy, number, share))
-        return Done(summarise(system, records), tuple(measure(system, r) for r in records))
+        return Done(
+            summary=summarise(system, records),
+            runs=tuple(measure(system, r) for r in records),
+            ratios=tuple(slo_ratios(system, r) for r in records),
+            states=tuple(judge(r)[0] for r in records),
+            windows_s=tuple(r.sums.end_s - r.sums.start_s for r in records),
+        )
 
 
 class _Heard:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from nona.planning.least import driven
 from nona.report.sweeps.report import Curves, formula_flags, stable_flags, turns
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
@@ -18,7 +19,7 @@ from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.sweeps.bench import Bench
 from nona.study.sweeps.needed import find_servers
-from nona.study.sweeps.next_values import bends, middle, near_enough, spread_order
+from nona.study.sweeps.next_values import Edge, bends, edge, spread_order
 from nona.study.sweeps.settings import SweepSettings, check_settings, swept_scenario
 
 FIRST = 5  # values of the first wave
@@ -101,24 +102,30 @@ def _edges(bench: Bench, settings: SweepSettings) -> Iterator[float]:
 def _edges_of(bench: Bench, settings: SweepSettings, name: str) -> Iterator[None]:
     for low, high in turns(stable_flags(bench.points[name])):
         below = bench.is_stable(name, low)
-        while not near_enough(low, high, settings.number.unit, _span(settings)):
-            new = middle(low, high, settings.number.unit)
-            if bench.measure(new, name) == below:
-                low = new
-            else:
-                high = new
+        search = edge(low, high, settings.number.unit, _span(settings))
+        new = next(search, None)
+        while new is not None:
+            like = bench.measure(new, name) == below
             yield
+            new = _next(search, like)
+
+
+def _next(search: Edge, like: bool) -> float | None:
+    """What a search asks for next; ``None`` at its end."""
+    try:
+        return search.send(like)
+    except StopIteration:
+        return None
 
 
 def _formula_edges(bench: Bench, settings: SweepSettings, name: str) -> None:
     for low, high in turns(formula_flags(bench.formula.get(name, {}))):
         below = bench.formula[name][low] is not None
-        while not near_enough(low, high, settings.number.unit, _span(settings)):
-            new = middle(low, high, settings.number.unit)
-            if (bench.predict(new, name) is not None) == below:
-                low = new
-            else:
-                high = new
+
+        def like(value: float, below: bool = below) -> bool:
+            return (bench.predict(value, name) is not None) == below
+
+        driven(edge(low, high, settings.number.unit, _span(settings)), like)
 
 
 def _bends(bench: Bench, settings: SweepSettings) -> Iterator[float]:

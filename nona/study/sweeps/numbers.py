@@ -128,7 +128,7 @@ def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
 
 
 def _loaded(scenario: Scenario, factor: float) -> Scenario:
-    """All rates times ``factor``, to twelve digits; the factor 1 changes nothing."""
+    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it; 1: as it is."""
     if factor == 1.0:
         return scenario
     data = scenario.model_dump(mode="json")
@@ -136,6 +136,10 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
         row["rate"] = float(f"{spec.rate * factor:.12g}")
         if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
             row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
+    gaps = None if scenario.serverless is None else scenario.serverless.interval
+    if gaps is not None and factor > 0:  # else the rates are refused
+        ends = {"least": gaps.least, "most": gaps.most}
+        data["serverless"]["interval"] = {k: float(f"{v / factor:.12g}") for k, v in ends.items()}
     return scenario_from_mapping(data)
 
 

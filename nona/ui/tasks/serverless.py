@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from nona.gpu_sharing.resources import Invoker
-from nona.hardware.geometry import board
-from nona.report.serverless.layouts import layout_rows
-from nona.report.serverless.stories import story_rows
 from nona.report.text import percent_text
-from nona.results.serverless.dispatch import LayoutNode, Layouts, ServerlessOutcome
 from nona.results.serverless.nodes import NodesFor, NodesReport, NodesSetting, TriedNodes
 from nona.results.serverless.report import WaysReport
 from nona.serverless.engine.options import ServerlessProgress
 from nona.study import SimulationProgress
+from nona.study.exports import write_serverless
+from nona.study.provenance import now_text
 from nona.study.serverless.capacity import CapacitySize, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
+from nona.study.serverless.outcome import serverless_outcome
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
 from nona.study.serverless.sharing import compare_sharing, ways_for
@@ -47,17 +46,10 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         stories=STORIES,
         on_progress=told,
     )
-    first = {name: runs[0] for name, runs in result.records.items()}
-    outcome = ServerlessOutcome(
-        report=report_of(result),
-        layouts=Layouts(
-            mode=result.system.sharing.mode,
-            applications=tuple(a.name for a in result.system.applications),
-            nodes=tuple(_node(n) for n in result.system.invokers),
-            rows={name: layout_rows(run, result.system) for name, run in first.items()},
-        ),
-        stories={name: story_rows(run, result.system) for name, run in first.items()},
-    )
+    outcome = serverless_outcome(scenario, result, now_text())
+    folder = Path(spec["folder"])
+    folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
+    write_serverless(folder, result)
     return outcome.to_json()
 
 
@@ -150,8 +142,3 @@ def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], 
             desk.emit({"fraction": progress.fraction, "text": text, "live": watch.told().to_json()})
 
     return told
-
-
-def _node(node: Invoker) -> LayoutNode:
-    memory = board(node.board).memory_slices if node.board else node.vgpus
-    return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)

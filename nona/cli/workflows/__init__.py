@@ -1,0 +1,1 @@
+"""What `nona serverless` does beyond one comparison: runs over a number, files."""

@@ -1,0 +1,100 @@
+"""A serverless run as one HTML file: policies, applications, platform, where the defaults come from."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.html.parts import bullets, chart, document, paragraph, section, table
+from nona.report.html.report import report_header, scenario_section
+from nona.report.html.svg_charts import Bar, bars, span
+from nona.report.serverless.text import application_rows, platform_rows, policy_rows
+from nona.report.serverless.titles import latency_title, pareto_title
+from nona.report.serverless.words import PER, dollars
+from nona.report.text import share_text
+from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.serverless.report import ServerlessReport
+from nona.serverless.provenance import TAGS, provenance
+
+LIMITS = (
+    "Times of functions follow the law or table stated in the scenario; the noise on them is assumed.",
+    "Failures, image pulls and the controller's own queueing are not simulated.",
+    "Function sequences, gaps between calls, prices and cold starts of the shipped scenarios are "
+    "recollected, not confirmed by any source that could be read; see the table of defaults.",
+    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
+    "twenty excludes its true value by chance.",
+)
+
+
+def serverless_html(data: ServerlessOutcome) -> str:
+    """The report on a serverless run; equal data give equal bytes, the date is among them."""
+    told, report = data.about, data.report
+    setting = report.setting
+    size = f"{setting.calls:,} calls per run, {setting.replications} runs, {len(report.policies)} policies"
+    platform = f"{setting.nodes} nodes, {setting.sharing}, {setting.configurations} configurations"
+    findings = [(f"{pareto_title(report.policies)}.", ""), (f"{latency_title(report.policies)}.", "")]
+    return document(
+        f"{told.name}: serverless",
+        [
+            report_header(told, "Serverless", {"Size": size, "Platform": platform}),
+            bullets(findings, "findings"),
+            _results(report),
+            section("Applications", table(application_rows(report.policies), "Every application and policy")),
+            section("The platform", table(platform_rows(report.policies), "How each policy used it")),
+            _oracle(report),
+            _checks(report),
+            _defaults(),
+            section("Limits", bullets([(line, "") for line in LIMITS])),
+            scenario_section(told, "serverless", "--html", "report.html"),
+        ],
+    )
+
+
+def _results(report: ServerlessReport) -> Markup:
+    hits, costs = [], []
+    for name, p in report.policies.items():
+        colour, kept, usd = scheduler_style(name).colour, p.slo_hit_rate, p.cost_per_call_usd
+        share = None if kept.mean is None else 100 * kept.mean
+        told = "–" if kept.mean is None else share_text(kept.mean, 1)
+        hits.append(Bar(name, share, told, colour, span(kept.ci95, 100)))
+        cost = None if usd.mean is None else PER * usd.mean
+        costs.append(Bar(name, cost, dollars(usd.mean), colour, span(usd.ci95, PER)))
+    axis, note = f"US dollars per {PER:,} calls", "Whiskers: 95 % confidence interval."
+    reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
+    return section(
+        "Policies",
+        table(policy_rows(report.policies), "All policies on the same calls, 95 % intervals"),
+        bullets(reasons),
+        chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
+        chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
+    )
+
+
+def _oracle(report: ServerlessReport) -> Markup:
+    oracle = report.oracle
+    if oracle is None or oracle.cost_per_call_usd is None:
+        return Markup()
+    least = dollars(oracle.cost_per_call_usd)
+    return section("Oracle", paragraph(f"At least {least} per {PER:,} calls, with {oracle.how}."))
+
+
+def _checks(report: ServerlessReport) -> Markup:
+    rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()]
+    failed = [(line, "bad") for line in report.failed_checks]
+    notes = [(note, "") for note in report.setting.notes]
+    shown = table(rows, "In every run of every policy")
+    return section("Self-checks of the runs", shown, bullets(failed), bullets(notes))
+
+
+def _defaults() -> Markup:
+    rows = [
+        {"default": d.key, "value": d.value, "origin": d.tag, "source": d.source, "changed by": d.where}
+        for d in provenance()
+    ]
+    tags = [(f"{tag}: {about}.", "") for tag, about in TAGS.items()]
+    return section(
+        "Where the defaults come from",
+        paragraph("Values of the program; the scenario below may set others."),
+        bullets(tags),
+        table(rows, "Defaults of the serverless model", ("source", "changed by")),
+    )

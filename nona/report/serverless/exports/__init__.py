@@ -1,0 +1,1 @@
+"""A serverless run as files: a table of its calls, a timeline for Perfetto."""

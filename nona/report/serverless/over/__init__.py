@@ -1,0 +1,1 @@
+"""Policies over one number of a scenario: findings, rows, text."""

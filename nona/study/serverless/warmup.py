@@ -1,0 +1,85 @@
+"""How many calls pass before a serverless run is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from nona.gpu_sharing.registry import WAYS
+from nona.options import Options
+from nona.scenario.schema import Scenario
+from nona.serverless.engine.run import RunOptions
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Policy
+from nona.serverless.records.measured import slo_ratios
+from nona.serverless.records.overload import judge
+from nona.serverless.replications import run_policies
+from nona.simulation.sizes import auto_warmup
+from nona.simulation.statistics.warmup import mser
+from nona.simulation.workload.arrivals import effective_rate
+
+COLD_STARTS = 3.0  # longest cold starts that pass before calls are measured
+MOST = 20_000  # calls that a warm-up without a stated length has at most
+PILOTS = 3
+LONGEST = 20.0  # SLOs that a call which was not complete counts for in a pilot
+
+
+def calls_per_s(system: ServerlessSystem) -> float:
+    """Calls a second of all applications together."""
+    if system.interval is not None:
+        return 2 / (system.interval.least + system.interval.most)
+    return sum(effective_rate(app.arrivals, app.rate) for app in system.applications)
+
+
+def warmup_calls(scenario: Scenario, system: ServerlessSystem, calls: int) -> int:
+    """Calls before the measured ones: the scenario's number, else enough for the cold starts to be over.
+
+    Formula: a, the usual share of ``calls`` (:func:`~nona.simulation.sizes.auto_warmup`), and where the
+    first calls may lack containers max(a, min(20 000, ⌈3 · c · r⌉)), with c the longest cold start of a
+    function in seconds and r the calls per second. Containers that the first calls lack are there after c;
+    then the calls that waited are served. That 3 c are enough is measured: MSER-5 cuts pilots that start with
+    one container of each function after 2.0 to 3.4 c (``tests/serverless/test_serverless_warmup.py``).
+    """
+    warmup = scenario.simulation.warmup
+    if isinstance(warmup, int):
+        return warmup
+    usual = auto_warmup(calls)
+    if not may_start_cold(system):
+        return usual
+    cold_s = max((f.cold_start_s for f in system.functions), default=0.0)
+    return max(usual, min(MOST, math.ceil(COLD_STARTS * cold_s * calls_per_s(system))))
+
+
+def may_start_cold(system: ServerlessSystem) -> bool:
+    """Whether a node may run more batches at once than it has containers of a function at the start.
+
+    Every batch holds at least the vCPUs and vGPUs of the smallest configuration.
+    """
+    space, sharing = system.space, system.sharing
+    times = sharing.oversubscription if WAYS.find(sharing.mode).oversubscribes else 1.0
+    at_once = [
+        min(n.vcpus // int(space.vcpus.min()), int(times * n.gpus * n.vgpus) // int(space.vgpus.min()))
+        for n in system.invokers
+    ]
+    return system.containers.warm < max(at_once)
+
+
+def mser_calls(
+    system: ServerlessSystem, policies: Sequence[tuple[Policy, Options]], calls: int, workers: int = 1
+) -> int:
+    """The warm-up that pilot runs show: the latest cut of MSER-5 of all policies with a steady state.
+
+    The series is latency over SLO of every call in order of arrival, at most 20, averaged over the pilots.
+    A pilot that is too short to tell counts with its whole length.
+    """
+    records = run_policies(system, policies, RunOptions(calls=calls, warmup=0), PILOTS, workers)
+    cuts = []
+    for runs in records.values():
+        if any(judge(r)[0] == "overloaded" for r in runs):
+            continue
+        series = [np.fmin(np.nan_to_num(slo_ratios(system, r), nan=LONGEST), LONGEST) for r in runs]
+        found = mser(np.mean(series, axis=0))
+        cuts.append(calls if found.too_short else found.jobs)
+    return max(cuts, default=0)
