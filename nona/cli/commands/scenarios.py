@@ -180,7 +180,7 @@ def simulate(options: SimulateOptions) -> None:
 @click.option(
     "--values",
     metavar="V",
-    help="of --over: FIRST:LAST:STEP, or values with commas; load needs none: it rises until all miss --target",
+    help="of --over: FIRST:LAST:STEP, or values with commas; load needs none: it rises until all miss",
 )
 @click.option(
     "--target",

@@ -128,7 +128,7 @@ def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
 
 
 def _loaded(scenario: Scenario, factor: float) -> Scenario:
-    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it; 1: as it is."""
+    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it."""
     if factor == 1.0:
         return scenario
     data = scenario.model_dump(mode="json")

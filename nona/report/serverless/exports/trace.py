@@ -154,9 +154,12 @@ class _PolicyEvents:
                     number += 1
                     left = max(self._ns(of.dispatched_s[begin]), self._ns(of.ended_s[begin]) - 1)
                     mark = f"{self._first}.{number}"
-                    for phase, at, where in (("s", left, begin), ("f", self._ns(of.dispatched_s[end]), end)):
-                        pid, tid = places[where]
-                        bp = {"bp": "e"} if phase == "f" else {}
-                        yield TraceEvent(
-                            ph=phase, name="call", cat="flow", id=mark, pid=pid, tid=tid, ts=at / 1000, **bp
-                        )
+                    yield from _arrow(mark, places[begin], left, places[end], self._ns(of.dispatched_s[end]))
+
+
+def _arrow(mark: str, begin: Place, left_ns: int, end: Place, at_ns: int) -> Iterator[TraceEvent]:
+    (pid, tid), (end_pid, end_tid) = begin, end
+    yield TraceEvent(ph="s", name="call", cat="flow", id=mark, pid=pid, tid=tid, ts=left_ns / 1000)
+    yield TraceEvent(
+        ph="f", bp="e", name="call", cat="flow", id=mark, pid=end_pid, tid=end_tid, ts=at_ns / 1000
+    )

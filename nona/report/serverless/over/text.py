@@ -28,7 +28,8 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
     kept, missed = over_value(report, knee.kept), over_value(report, knee.missed)
     values = [p.value for p in policy.points]
     if knee.kept is None:
-        return f"nowhere from {over_value(report, min(values))} on" if values else "nowhere"
+        tried = f"{over_value(report, min(values))} to {over_value(report, max(values))}"
+        return f"nowhere from {tried}" if knee.missed is not None else f"not decided from {tried}"
     if knee.missed is None:
         if knee.kept == max(values) or all(p.verdict == "keeps" for p in policy.points):
             return f"up to {over_value(report, max(values))}, the last that was tried"

@@ -9,7 +9,7 @@ from nona.report.sweeps.values import MOST_VALUES
 from nona.results.sweep import TARGET
 from nona.scenario.schema import Scenario
 from nona.study.serverless.run import chosen_policies
-from nona.study.sweeps.numbers import LOAD, Number, number_named
+from nona.study.sweeps.numbers import Number, number_named
 
 LOADS = (0.5, 1.0, 2.0, 3.0, 4.0)
 CALLS, MOST_CALLS = 1500, 100_000
@@ -85,8 +85,3 @@ def check_over(scenario: Scenario, settings: OverSettings) -> None:
     chosen_policies(scenario, settings.policies)
     for value in settings.values:
         settings.number.set(scenario, value)
-
-
-def is_load(settings: OverSettings) -> bool:
-    """Whether the number is the factor on the traffic."""
-    return settings.number.key == LOAD
