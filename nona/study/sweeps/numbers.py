@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from nona.errors import ScenarioError
 from nona.results.sweep import Unit
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.units import Dimension, parse_quantity
 
 LOAD = "load"
 LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
@@ -104,11 +105,21 @@ def number_named(scenario: Scenario, key: str) -> Number:
         return known
     holder, last = _place(scenario.model_dump(mode="json"), key)
     unit, value = _UNITS.get(str(last)), holder[last]
+    if unit is None and isinstance(value, str):
+        unit = next((d for d in get_args(Dimension) if _is_quantity(value, d)), None)
     if unit is None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ScenarioError([f"{key}: {value!r} is not a number; sweep a key that holds one."])
         unit = "count" if isinstance(value, int) else "number"
     return Number(key, key, unit)
+
+
+def _is_quantity(text: str, dimension: Dimension) -> bool:
+    try:
+        parse_quantity(text, dimension)
+    except ValueError:
+        return False
+    return True
 
 
 def numbers_of(scenario: Scenario) -> tuple[Number, ...]:

@@ -162,6 +162,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.results.serverless.report:WaysReport",
         ),
         TaskKind(
+            "serverless-over",
+            "search for knees",
+            _SERVERLESS,
+            "nona.ui.tasks.serverless:run_over",
+            "nona.results.serverless.over:OverReport",
+        ),
+        TaskKind(
             "serverless-nodes",
             "search for nodes",
             _SERVERLESS,

@@ -17,16 +17,19 @@ from nona.study.provenance import now_text
 from nona.study.serverless.capacity import CapacitySize, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.outcome import serverless_outcome
+from nona.study.serverless.over.run import OverProgress, policies_over
+from nona.study.serverless.over.settings import OverSettings, over_number
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
 from nona.study.serverless.sharing import compare_sharing, ways_for
 from nona.ui.jobs.desk import Desk, processes
 from nona.ui.tasks.reading import scenario_of, sources_of
-from nona.ui.tasks.serverless_asked import NodesAsked, WaysAsked
+from nona.ui.tasks.serverless_asked import NodesAsked, OverAsked, WaysAsked
 from nona.ui.tasks.serverless_live import PlatformWatch
 
 REPORT_EVERY_S = 0.2
 STORIES = 40  # batches of each policy whose way to their invoker is kept
+LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
@@ -111,6 +114,34 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
     report = NodesReport(target=asked.target, most=size.most, policies=found, setting=ran)
     return report.to_json()
+
+
+def run_over(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Policies over one number, with their knees; the JSON of an ``OverReport``."""
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), OverAsked.of(spec)
+    settings = OverSettings(
+        number=over_number(scenario, asked.key),
+        values=asked.values,
+        policies=asked.policies,
+        calls=asked.calls,
+        target=asked.target,
+        extend=asked.extend,
+    )
+    last = 0.0
+
+    def told(progress: OverProgress) -> None:
+        nonlocal last
+        desk.check()
+        if time.monotonic() - last >= LIVE_EVERY_S:
+            last = time.monotonic()
+            live = progress.report.to_json()
+            desk.emit({"fraction": progress.fraction, "text": progress.text, "live": live})
+
+    desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
+    work = asked.calls * settings.first * len(asked.values) * len(asked.policies)
+    return policies_over(
+        scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=told
+    ).to_json()
 
 
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:

@@ -13,6 +13,17 @@ class WaysAsked(Asked):
     replications: int
 
 
+class OverAsked(Asked):
+    """Policies over ``values`` (SI) of the number ``key``; ``extend``: beyond them, until all miss."""
+
+    key: str
+    values: tuple[float, ...]
+    policies: tuple[str, ...]
+    target: float
+    calls: int
+    extend: bool
+
+
 class NodesAsked(Asked):
     """The fewest nodes up to ``most`` that keep ``target`` of the SLOs; ``calls`` of each run."""
 

@@ -6,15 +6,36 @@ from dataclasses import dataclass
 
 from nona.errors import ScenarioError
 from nona.report.sweeps.values import MOST_VALUES
-from nona.results.sweep import TARGET
+from nona.results.sweep import TARGET, Unit
 from nona.scenario.schema import Scenario
 from nona.study.serverless.run import chosen_policies
-from nona.study.sweeps.numbers import Number, number_named
+from nona.study.sweeps.numbers import LOAD, Number, number_named
 
 LOADS = (0.5, 1.0, 2.0, 3.0, 4.0)
 CALLS, MOST_CALLS = 1500, 100_000
 FIRST, MOST = 4, 8  # replications at the first look, and at most
 CLOSE = 0.05  # a knee is known to that share of its value
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A number that is often asked for, its name for people, its unit, and values to begin with."""
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float, ...]
+
+
+SWEPT = (
+    Swept(LOAD, "Load", "factor", LOADS),
+    Swept("serverless.cpu_share", "CPU share", "fraction", (0.05, 0.1, 0.2, 0.35, 0.5)),
+    Swept("cluster.servers[0].vcpus", "vCPUs per node", "count", (4, 8, 12, 16, 24, 32)),
+    Swept("cluster.servers[0].count", "Nodes", "count", (2, 4, 8, 12, 16)),
+    Swept("serverless.slo_factor", "SLO over L", "number", (0.6, 0.8, 1.0, 1.2, 1.5)),
+    Swept("serverless.noise", "Noise", "fraction", (0.0, 0.1, 0.2, 0.3)),
+    Swept("serverless.prices.vgpu_hour", "vGPU-hour, US$", "number", (0.1, 0.34, 0.67, 1.34, 2.68)),
+)
 # What a serverless run does not depend on: a curve over it would be flat.
 _WITHOUT_EFFECT = ("background.", "cluster.network.", "training.", "plan.", "objective.", "schedulers")
 
@@ -65,7 +86,9 @@ def over_number(scenario: Scenario, key: str) -> Number:
         raise ScenarioError(
             [f"{key}: serverless.slo_factor sets the SLO in its place; choose serverless.slo_factor."]
         )
-    return number_named(scenario, key)
+    found = number_named(scenario, key)
+    known = next((s for s in SWEPT if s.key == key), None)
+    return found if known is None else Number(key, known.label, known.unit)
 
 
 def check_over(scenario: Scenario, settings: OverSettings) -> None:

@@ -23,6 +23,7 @@ from nona.report.text import share_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.outcome import PolicyOutcome
 from nona.results.serverless.report import ServerlessReport
+from nona.ui.pages.serverless.run_downloads import serverless_downloads
 from nona.ui.session.state import AppState
 from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import chart
@@ -55,6 +56,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
     if report.checks:
         _checks(report)
+    serverless_downloads(state, data)
 
 
 def _overloads(report: ServerlessReport) -> None:

@@ -35,7 +35,14 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     with st.container(key="serverless-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
         st.fragment(_area, run_every=every_s)(state, every_s)
-    return state.held(KIND, ServerlessOutcome)
+    held = state.held(KIND, ServerlessOutcome)
+    with st.container():
+        if running and held is not None:
+            st.info(
+                f"All below belongs to the former run (fingerprint {held.about.hash}), until this one ends.",
+                icon=":material/history:",
+            )
+    return held
 
 
 def _size(state: AppState) -> None:
@@ -75,6 +82,7 @@ def _finding(held: ServerlessOutcome) -> None:
         "" if best is None else f"By {best[0]}.",
     ):
         st.subheader(plain(pareto_title(policies)).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+        st.caption(f"Fingerprint {held.about.hash} · {plain(held.about.made)}")
 
 
 def _live(job: Job) -> None:

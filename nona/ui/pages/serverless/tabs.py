@@ -11,6 +11,7 @@ from nona.ui.pages.serverless.functions.tab import functions_tab
 from nona.ui.pages.serverless.latency_views import latency_tab
 from nona.ui.pages.serverless.layout_views import layouts_tab
 from nona.ui.pages.serverless.node_views import nodes_tab
+from nona.ui.pages.serverless.over_views import over_tab
 from nona.ui.pages.serverless.policy_views import policies_tab
 from nona.ui.pages.serverless.scheduler_views import schedulers_tab
 from nona.ui.pages.serverless.search_views import search_tab
@@ -50,13 +51,20 @@ def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
 
 
 RUNS = "The result stands here when the policies have run."
-OWN_COMMAND = ("Sharing", "Nodes", "DAG schedulers", "The slides")  # tabs with a shell line of their own
+OWN_COMMAND = (
+    "Until what load?",
+    "Sharing",
+    "Nodes",
+    "DAG schedulers",
+    "The slides",
+)  # tabs with a shell line of their own
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),
     "Latency": _of_run(latency_tab),
     "Functions": functions_tab,
     "Search": search_tab,
     "Sharing": sharing_tab,
+    "Until what load?": over_tab,
     "GPU layouts": _of_run(layouts_tab),
     "Nodes": nodes_tab,
     "DAG schedulers": schedulers_tab,

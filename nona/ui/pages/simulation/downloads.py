@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from nona.ui.session.uploads import safe_name
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.tables import PARQUET
 
+RUN_FILES = (TRACE, JOBS_CSV, JOBS_PARQUET)
 HTML, JSON, CSV, YAML = "text/html", "application/json", "text/csv", "application/yaml"
 
 
@@ -39,7 +40,7 @@ def run_downloads(run: Kept) -> None:
     """The block of downloads of a run."""
     data = run.data
     job, name = jobs().get(run.job_id), file_stem(data.about.name)
-    folder = job.folder if job is not None and _all_there(job.folder) else None
+    folder = job.folder if job is not None and all_there(job.folder, RUN_FILES) else None
     with st.container(border=True, key="run-downloads"):
         st.markdown("**Downloads of this run**")
         download_row("To read and to share", _reports(data, name, folder))
@@ -50,9 +51,9 @@ def run_downloads(run: Kept) -> None:
             st.caption("Its job tables and its trace are no longer kept; run it again to get them.")
 
 
-def _all_there(folder: Path) -> bool:
+def all_there(folder: Path, files: Sequence[str]) -> bool:
     """Whether the files of a run are still in its folder, which a cleaner of temporary folders may empty."""
-    return all((folder / file).is_file() for file in (TRACE, JOBS_CSV, JOBS_PARQUET))
+    return all((folder / file).is_file() for file in files)
 
 
 def placement_downloads(state: AppState) -> None:

@@ -26,11 +26,10 @@ def controls(state: AppState) -> None:
             with st.container(width="content"):
                 load_preset(state)
         _policies(state)
-        with st.grid(3, min_column_width=200):
-            with st.container():
-                choice(state, "GPU sharing", (PART, "sharing", "mode"), sharing_choices(), _sharing_help())
-            _mode_fields(state)
         _size(state)
+        if _mode_asks(state):
+            with st.grid(3, min_column_width=200):
+                _mode_fields(state)
         with st.container(horizontal=True):
             entries = state.scenario.serverless.policies if state.scenario.serverless else ()
             option_popover(state, "policy-options", (PART, "policies"), entries, POLICIES.get)
@@ -62,6 +61,13 @@ def sharing_choices() -> dict[str, str]:
 
 def _sharing_help() -> str:
     return " ".join(["How functions share a GPU.", *(f"{w.title}: {w.about}." for w in WAYS.values())])
+
+
+def _mode_asks(state: AppState) -> bool:
+    """Whether the chosen way of sharing has fields of its own."""
+    spec = state.scenario.serverless
+    way = None if spec is None else WAYS.find(spec.sharing.mode)
+    return way is not None and (bool(way.asks) or way.fixed_layout)
 
 
 def _mode_fields(state: AppState) -> None:
@@ -111,7 +117,9 @@ def _policies(state: AppState) -> None:
 
 
 def _size(state: AppState) -> None:
-    with st.grid(4, min_column_width=150):
+    with st.grid(5, min_column_width=146):
+        with st.container():
+            choice(state, "GPU sharing", (PART, "sharing", "mode"), sharing_choices(), _sharing_help())
         with st.container():
             hint = "Measured calls of all workflows in each run, after a warm-up of a fifth."
             count(state, "Calls measured per run", ("simulation", "jobs"), 1, 100_000_000, hint)

@@ -213,6 +213,7 @@ class SearchView {
     const key = html("div", "key", box);
     for (const [kind, text] of [
       ["", "open"],
+      ["later", "still to come"],
       ["taken", "taken and extended"],
       ["best", "among the best, complete"],
     ]) {
@@ -314,7 +315,7 @@ class SearchView {
       node.time.textContent = t ? `−${t.toLocaleString("en")}` : "";
       node.cost.textContent = c ? `−${c.toLocaleString("en")}` : "";
       if (node.edge) {
-        node.edge.style.opacity = node.born > now ? 0 : 1;
+        node.edge.style.opacity = node.born > now ? 0.22 : 1;
         node.edge.classList.toggle("on", trail.has(node.id));
       }
     }
