@@ -83,8 +83,20 @@ def test_two_numbers_give_a_table_of_winners_and_rows_of_both(
         assert why in capsys.readouterr().err
 
 
-def test_a_serverless_scenario_is_not_swept(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "serverless_nodes", "--key", "load", "--values", "0.5,1"]) == 2
-    told = capsys.readouterr().err
-    assert "use nona serverless" in told
-    assert told.count("\n") == 1
+def test_a_serverless_scenario_runs_its_policies_or_says_why_not(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    sizes = ("--jobs", "60", "--replications", "2", "--scheduler", "fixed", "--values-only")
+    asked = ("sweep", "strict_light", "--key", "cluster.servers[0].vcpus", "--values", "8,16", *sizes)
+    file = tmp_path / "points.csv"
+    assert main([*asked, "--json", "--csv", str(file)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [p["value"] for p in found["policies"]["fixed"]["points"]] == [8, 16]
+    assert len(file.read_text().splitlines()) == 3
+    for key, values in (("background.network.utilization", "0.1"), ("cluster.network.capacity", "1 Gbit/s")):
+        assert main(["sweep", "strict_light", "--key", key, "--values", values]) == 2
+        told = capsys.readouterr().err
+        assert "a serverless run does not depend on it" in told
+        assert told.count("\n") == 1
+    assert main([*asked, "--second", "load", "--second-values", "1"]) == 2
+    assert "leave out --second" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from nona.results.document import Document
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.nodes import NodesReport
+from nona.results.serverless.over import OverReport
 from nona.results.serverless.report import SchedulersReport, ServerlessReport, WaysReport
 from nona.results.serverless.study import ServerlessStudy
 from nona.scenario.file import load_scenario, scenario_to_mapping
@@ -20,7 +22,7 @@ from nona.study.serverless.study import StudySettings, serverless_study
 from nona.study.shipped import shipped, shipped_serverless
 from nona.ui.jobs.desk import Desk
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.tasks.serverless import compare_ways, find_nodes, run_schedulers, run_serverless
+from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
 
 SMALL = {"jobs": 40, "replications": 2}
 TASKS = {
@@ -35,6 +37,18 @@ TASKS = {
         NodesReport,
         {"target": 0.5, "policies": ["fixed"], "calls": 20, "most": 2},
     ),
+    "serverless-over": (
+        run_over,
+        OverReport,
+        {
+            "key": "load",
+            "values": [1.0, 8.0],
+            "policies": ["fixed"],
+            "target": 0.5,
+            "calls": 20,
+            "extend": False,
+        },
+    ),
     "serverless-schedulers": (run_schedulers, SchedulersReport, {}),
 }
 
@@ -47,7 +61,8 @@ def sent(kind: str) -> dict[str, Any]:
     data["schedulers"] = ["local"]
     run, _, options = TASKS[kind]
     desk = Desk(emit=lambda line: json.dumps(line, allow_nan=False))
-    outcome = run({"scenario": data | {"simulation": SMALL}, **options}, desk)
+    with TemporaryDirectory() as folder:
+        outcome = run({"scenario": data | {"simulation": SMALL}, "folder": folder, **options}, desk)
     made: dict[str, Any] = json.loads(json.dumps(outcome, allow_nan=False))
     return made
 

@@ -158,6 +158,7 @@ CASES = (
     Case("9_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
     Case("9_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
     Case("9_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
+    Case("9_serverless", "serverless-over", "serverless-tabs", "Until what load?", parts=SERVERLESS),
     Case("9_serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
     Case("10_training", "training", "training-tabs", parts=TRAINING),
     Case("10_training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
