@@ -46,8 +46,8 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
         scenario = with_value(scenario, "seed", arguments.seed)
     scenario = with_times(scenario, arguments.times)
     modes = list(dict.fromkeys(arguments.sharing))
-    _check(arguments, modes)
     check_places(arguments.records, arguments.html, arguments.trace, arguments.csv)
+    _check(arguments, modes)
     if arguments.over is not None:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
         serverless_over(arguments, chosen, sources, arguments.over)

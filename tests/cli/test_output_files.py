@@ -120,6 +120,7 @@ NEEDED = {
     "saved bundle": ["1"],
     "place": ["slides_example"],
     "simulate": ["slides_example"],
+    "serverless": ["strict_light"],
     "sweep": ["slides_example", "--key", "load", "--values", "1"],
 }
 
