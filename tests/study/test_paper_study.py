@@ -17,6 +17,7 @@ from nona.report.paper.text import findings, paper_text, title
 from nona.report.text import listed
 from nona.results.document import Interval
 from nona.results.studies.paper import Growth, OverloadRun, PaperStudy
+from nona.scenario.schema import Scenario
 from nona.simulation.experiments.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics.ratio import paired_ratio
@@ -94,7 +95,11 @@ def test_the_reach_of_the_claim_solves_its_own_equation() -> None:
 
 
 def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() -> None:
+    told = {"nona", "local", "spread", "random", "expert", "spark-fair"}
     scenario = with_value(paper_scenario(), LINK, 0.95)
+    scenario = scenario.model_copy(
+        update={"schedulers": tuple(s for s in scenario.schedulers if s.name in told)}
+    )
     rows = [r for _, r in growth(scenario, SOURCES, (300, 1200, 3600), CLAIM) if r]
     of = {r.scheduler: r for r in rows}
     assert {"spread", "random", "expert"} <= set(of)
@@ -162,7 +167,11 @@ def test_the_command_runs_a_small_study(
             PaperSettings(settings.jobs, settings.replications, settings.seed, (100, 200), values)
         )
 
+    def by_formula(seed: int | None = None) -> Scenario:  # the search is not what is tested here
+        return paper_scenario(seed).model_copy(update={"objective": "formula"})
+
     monkeypatch.setattr("nona.cli.study.paper_study", small)
+    monkeypatch.setattr("nona.study.paper.run.paper_scenario", by_formula)
     where = tmp_path / "points.csv"
     arguments = [
         "study",

@@ -61,6 +61,16 @@ def _is_picker(component: Any) -> bool:
     return str(component.proto.component_name).endswith("nona_schedulerpicker")
 
 
+def end_jobs() -> None:
+    """End what a test left running.
+
+    Its workers are asked to stop and not killed: others would take seconds to start.
+    """
+    registry = jobs()
+    for job_id in list(registry._jobs):
+        registry.supersede(job_id)
+
+
 def metrics(at: AppTest) -> dict[str, str]:
     """Label → value of every tile on the page."""
     return {m.label: m.value for m in at.metric}

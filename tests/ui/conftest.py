@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from app_driver import Open, go, new_session
+from app_driver import Open, end_jobs, go, new_session
 from streamlit.testing.v1 import AppTest
 
 from nona.results.simulation.story import Story
 from nona.ui.jobs.desk import Desk
 from nona.ui.pages.overview.story.story import kept
-from nona.ui.session.workspace import jobs
 from nona.ui.tasks.story import tell_story
 
 
@@ -32,4 +31,4 @@ def open_page() -> Iterator[Open]:
         return go(new_session().run(), name)
 
     yield open_
-    jobs().close()
+    end_jobs()

@@ -18,7 +18,7 @@ from nona.placement.waits.link_roles import Role, Traffic, roles_of
 from nona.placement.waits.link_route import link_of
 from nona.placement.waits.link_wait_curve import Curve
 from nona.placement.waits.queueing import fifo_wait_s, second_moment, sharing_stretch
-from nona.placement.waits.run_length import Blocks, Chain, blocks
+from nona.placement.waits.run_length import Blocks, Chain, blocks_of
 from nona.system import System
 
 Floats = NDArray[np.float64]
@@ -73,13 +73,8 @@ class Model:
     @cached_property
     def blocks(self) -> tuple[tuple[Blocks, ...], ...]:
         """Blocks of every sub-graph's candidates; computed once for those that share candidates."""
-        seen: dict[tuple[int, float], Blocks] = {}
-        for row, busy in zip(self.candidates, self.busy.tolist(), strict=True):
-            for c in row:
-                if (id(c), busy) not in seen:
-                    seen[id(c), busy] = blocks(c, busy)
         return tuple(
-            tuple(seen[id(c), busy] for c in row)
+            tuple(blocks_of(c, busy) for c in row)
             for row, busy in zip(self.candidates, self.busy.tolist(), strict=True)
         )
 

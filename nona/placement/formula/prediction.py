@@ -9,22 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.capacity.stability import check_feasible
-from nona.placement.configurations.labels import to_labels
+from nona.placement.formula.known import Known
 from nona.placement.formula.mean_jct import Value, link_price, objective_s, value_at
-from nona.placement.formula.model import Model, shapes
+from nona.placement.formula.model import Model
 from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.result.prediction import ClassPrediction, LinkPrediction, Prediction, QueryPrediction
-from nona.placement.spans.candidates import Candidates
 from nona.placement.spans.longest_paths import COMPUTE, LINK, TRANSFER, VISITS
 from nona.placement.waits.link_price import wait_per_byte
-from nona.placement.waits.link_route import link_of
 from nona.system import System
 
 Floats = NDArray[np.float64]
 
 
 def predict(
-    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
+    system: System,
+    queries: Sequence[Sequence[SubGraphPlacement]],
+    shares: Floats | None = None,
+    known: Known | None = None,
 ) -> Prediction:
     """Predict the mean JCT of any placement, with waits that are consistent with its own load.
 
@@ -35,6 +36,8 @@ def predict(
     shares
         (J, K) Probability that a server drawn for query class j is of executor class k; by default
         every executor is drawn alike.
+    known
+        Configurations of this system and these shares that were evaluated before.
 
     Returns
     -------
@@ -57,25 +60,26 @@ def predict(
     that of the links used most; ``links`` has every role of links.
     """
     check_feasible(system, shares)
-    model, x = as_model(system, queries, shares)
+    model, x = as_model(system, queries, shares, known)
     return prediction_of(model, value_at(model, x))
 
 
 def as_model(
-    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
+    system: System,
+    queries: Sequence[Sequence[SubGraphPlacement]],
+    shares: Floats | None = None,
+    known: Known | None = None,
 ) -> tuple[Model, list[list[Floats]]]:
-    """A placement's configurations as a model of these alone, with their probabilities as its point."""
-    link = link_of(system, shares)
-    rows, x = [], []
-    for shape_row, placed_row in zip(shapes(system, shares), queries, strict=True):
-        row, probabilities = [], []
-        for shape, placed in zip(shape_row, placed_row, strict=True):
-            labels = [to_labels(c, placed.subgraph.interior) for c in placed.configurations]
-            row.append(Candidates(shape, np.array(labels, dtype=np.int64), link))
-            probabilities.append(np.asarray(placed.probabilities, dtype=float))
-        rows.append(tuple(row))
-        x.append(probabilities)
-    return Model(system, tuple(rows), shares), x
+    """A placement's configurations as a model of these alone, with their probabilities as its point.
+
+    ``known`` holds what was evaluated before, of this system under these shares.
+    """
+    known = Known(system, shares) if known is None else known
+    rows = tuple(
+        tuple(known.candidates(j, k, placed) for k, placed in enumerate(row)) for j, row in enumerate(queries)
+    )
+    x = [[np.asarray(placed.probabilities, dtype=float) for placed in row] for row in queries]
+    return Model(system, rows, shares), x
 
 
 def prediction_of(model: Model, value: Value) -> Prediction:

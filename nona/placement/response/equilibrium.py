@@ -99,13 +99,15 @@ class Equilibrium:
         A burst that waits at one resource reaches the next one spread out: each round knows the waits
         of the round before. E V is what the paths show, and what returning visits add.
         """
-        bank = Paths(loads, window_s, self.seed).bank()
+        paths = Paths(loads, window_s, self.seed)
+        bank = paths.bank()
         mean = _along(bank)
         for _ in range(_ROUNDS):
             seen = self._walk(_waits(bank, mean, loads), self.samples)[1]
             extra = loads.returned_s(seen, mean)
             loads = Loads(self.system, tuple(seen))
-            bank = Paths(loads, window_s, self.seed).bank()
+            paths = Paths(loads, window_s, self.seed, paths.ranks)
+            bank = paths.bank()
             mean = np.maximum(_along(bank) + extra, _LEAST * _along(bank))
         return loads, bank, mean
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nona.decomposition.subgraph import VIRTUAL
 from nona.errors import PlacementError
 from nona.placement.capacity.stability import check_feasible
+from nona.placement.formula.known import Known
 from nona.placement.formula.model import Model
 from nona.placement.formula.prediction import as_model
 from nona.placement.response.equilibrium import Equilibrium
@@ -29,6 +30,7 @@ def predict_response(
     shares: Floats | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
+    known: Known | None = None,
 ) -> Response:
     """Predict how long the jobs of a placement take: not only the mean, but the distribution.
 
@@ -49,6 +51,8 @@ def predict_response(
         Walked jobs of each class, at least 64; the error falls with the square root.
     seed
         Of the named random streams; the same seed gives the same numbers.
+    known
+        Configurations of this system and these shares that were evaluated before.
 
     Raises
     ------
@@ -64,7 +68,7 @@ def predict_response(
     if samples < 64:
         raise PlacementError(f"Response: samples={samples} must be at least 64; give 1024.")
     check_feasible(system, shares)
-    model, x = as_model(system, queries, shares)
+    model, x = as_model(system, queries, shares, known)
     settled = Equilibrium(system, _routes(model, x), model.shares, samples, seed).settle()
     links = settled.utilization[len(system.class_names) :]
     return Response(

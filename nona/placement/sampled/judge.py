@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
+from nona.placement.formula.known import Known
 from nona.placement.response import Response, predict_response
 from nona.placement.result.configuration import Queries, SubGraphPlacement
 from nona.placement.result.placement import SampledObjective
@@ -99,6 +100,7 @@ class Judge:
 
     def __init__(self, system: System, objective: SampledObjective, shares: Floats | None = None) -> None:
         self.system, self.objective, self.shares, self.asked = system, objective, shares, 0
+        self.known = Known(system, shares)
         slo = objective == "slo"
         self.counted = [j for j, q in enumerate(system.queries) if q.slo_s is not None or not slo]
         if not self.counted:
@@ -113,7 +115,9 @@ class Judge:
     def values(self, queries: Queries, samples: int, seed: int) -> Values:
         """Walk ``samples`` jobs of each class."""
         return self.worth(
-            predict_response(self.system, queries, shares=self.shares, samples=samples, seed=seed)
+            predict_response(
+                self.system, queries, shares=self.shares, samples=samples, seed=seed, known=self.known
+            )
         )
 
     def worth(self, response: Response) -> Values:

@@ -236,6 +236,6 @@ class Search:
 def predicted(judge: Judge, queries: Queries) -> Prediction | None:
     """By formula; ``None`` where it has no steady state."""
     try:
-        return predict(judge.system, queries, judge.shares)
+        return predict(judge.system, queries, judge.shares, judge.known)
     except NonaError:
         return None

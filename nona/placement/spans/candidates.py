@@ -57,6 +57,13 @@ class Candidates:
         """
         return {}
 
+    @cached_property
+    def runs(self) -> dict[float, object]:
+        """Their blocks by the probability that an executor is busy, see
+        :mod:`nona.placement.waits.run_length`.
+        """
+        return {}
+
     def take(self, rows: NDArray[np.int64]) -> Candidates:
         """Only some of the configurations."""
         return Candidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

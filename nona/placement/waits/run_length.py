@@ -85,6 +85,14 @@ def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
     return Blocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], stays)
 
 
+def blocks_of(candidates: Candidates, busy: float) -> Blocks:
+    """The same, computed once for each ``busy``."""
+    found = candidates.runs.get(busy)
+    if not isinstance(found, Blocks):
+        found = candidates.runs[busy] = blocks(candidates, busy)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """One query class for one executor class: what the recursion walks along.
