@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import plotly.graph_objects as go
 
 from nona.look import Look
-from nona.report.figures.compare import log_axis, spread_wide
+from nona.report.figures.compare import log_axis
 from nona.report.figures.interval_line import interval_line
 from nona.report.figures.style import figure, text
 from nona.report.training.elastic.figures import elastic_style
@@ -87,7 +87,5 @@ def _published(made: go.Figure, name: str, known: Sequence[tuple[float, float]],
 
 
 def _hours(made: go.Figure, means: Sequence[float | None]) -> None:
-    if spread_wide(means):
-        log_axis(made, means, "mean JCT, h", "y")
-    else:
-        made.update_yaxes(title="mean JCT, h", rangemode="tozero")
+    """Always on a log axis: FIFO takes many times as long as the others."""
+    log_axis(made, means, "mean JCT, h", "y")

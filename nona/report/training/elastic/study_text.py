@@ -9,6 +9,7 @@ import numpy as np
 from nona.report.text import share_text, table, time_text
 from nona.results.training.elastic import ElasticPoint, ElasticStudy
 from nona.simulation.statistics.intervals import Interval, mean_interval
+from nona.simulation.statistics.ratio import paired_ratio
 
 COLUMNS = ("policy", "load", "interference", "avoided", "mean JCT", "± 95 %", "authors' mean")
 
@@ -49,11 +50,20 @@ def study_title(study: ElasticStudy) -> str:
     points = over_load(study)
     said = []
     for load in dict.fromkeys((min(p.load for p in points), max(p.load for p in points))):
-        means = {p.policy: mean_of(p).mean for p in points if p.load == load}
-        best, *others = sorted(means, key=means.__getitem__)
-        gain = f", {share_text(1 - means[best] / means[others[0]])} less than {others[0]}" if others else ""
-        said.append(f"at load {load:g} {best} has the shortest mean JCT{gain}")
+        first, *others = sorted((p for p in points if p.load == load), key=lambda p: mean_of(p).mean)
+        said.append(f"at load {load:g} {first.policy} has the shortest mean JCT{_gain(first, others)}")
     return "; ".join(said)[:1].upper() + "; ".join(said)[1:]
+
+
+def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
+    """How much shorter the first mean is than the next, workload by workload; "" if there is no other."""
+    if not others:
+        return ""
+    second = others[0]
+    ratio = paired_ratio(*([float(np.mean(runs)) for runs in p.jcts_s] for p in (second, first)))
+    if not ratio.is_clear:
+        return f", not clearly shorter than {second.policy}"
+    return f", {share_text(1 - 1 / ratio.value)} less than {second.policy}"
 
 
 def avoidance_text(study: ElasticStudy) -> str:
@@ -89,7 +99,7 @@ def study_notes(study: ElasticStudy) -> str:
 def provenance(study: ElasticStudy) -> str:
     """The command, and when it was run."""
     return (
-        f"`{study.command}`, version {study.version}, {study.date}, seed {study.seed}, "
+        f"{study.command}: version {study.version}, {study.date}, seed {study.seed}, "
         f"{time_text(study.seconds)}."
     )
 

@@ -9,6 +9,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.demo_cards import Demo, demo_cards, demo_error
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.terms import term
 
 GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
 
@@ -82,8 +83,8 @@ def start_screen(state: AppState) -> None:
     st.markdown(
         "#### Who should get which GPU, when jobs train for hours?\n"
         "Jobs run at different speeds on different types of GPU. A policy computes the share of time that "
-        "each job gets on each type; rounds of some minutes give each job that share. Elastic jobs change "
-        "their GPUs, and under Pollux their batch size, while they run."
+        "each job gets on each type; rounds of some minutes give each job that share. "
+        f"{term('elastic job', 'Elastic jobs')} change their GPUs, and under Pollux their batch size, while they run."
     )
     with st.grid(3, min_column_width=260):
         demo_cards(state, "training", (*DEMOS, *ELASTIC_DEMOS))

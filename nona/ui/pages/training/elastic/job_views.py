@@ -42,7 +42,8 @@ def jobs_tab(state: AppState, data: ElasticHistory) -> None:
         )
         st.caption(
             f"{term('goodput')}: progress in samples at the smallest batch size per second, over a tick; "
-            f"{term('statistical efficiency')}: what a sample brings, at most 1, as at the smallest batch."
+            f"{term('statistical efficiency')}: what a sample brings, at most 1, "
+            f"as at the smallest batch; the larger the {term('gradient noise')}, the nearer to 1."
         )
     else:
         st.caption("The course of this job was not kept: the run has too many jobs and ticks.")

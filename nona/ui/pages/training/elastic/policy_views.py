@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from nona.report.text import counted
+from nona.report.text import counted, share_text
 from nona.report.training.elastic.figures import MEASURES, jct_figure, time_figure
 from nona.report.training.elastic.finding import cdf_title, measure_title
 from nona.report.training.elastic.rows import DECIDING, policy_rows
@@ -50,6 +50,8 @@ def policies_tab(state: AppState, data: ElasticHistory) -> None:
     )
     if measure == "Goodput":
         st.caption(f"{term('goodput')}: progress, not samples. Each job's whole progress counts 1.")
+    if part := report.setting.interference:
+        st.caption(f"{term('interference')}: {plain(share_text(part))} of the speed.")
     _checks(data)
 
 
