@@ -156,7 +156,7 @@ def _whole_gpu_factor(invoker: Invoker) -> float:
 MPS = Way(
     name="mps",
     title="MPS",
-    about="shares of the threads, which slow each other down",
+    about="caps on threads; those that compute slow each other down where their caps exceed the GPU",
     make=MpsPool,
     look=Look("#cf7a10", "solid", "diamond"),
     asks=("oversubscription", "interference"),

@@ -67,6 +67,10 @@ class CountedView:
         room = wanted.vcpus <= self.free_vcpus[invoker] and wanted.vgpus <= self.free_vgpus[invoker]
         return room and (invoker, configuration) not in self.refused
 
+    def ready(self, invoker: int, configuration: int) -> bool:
+        """Whether it fits; on an even invoker a slice would have to be made first."""
+        return invoker % 2 == 1 and self.fits(invoker, configuration)
+
 
 def views(system: ServerlessSystem) -> st.SearchStrategy[CountedView]:
     """Any room on the system's invokers, refusals included."""

@@ -353,6 +353,9 @@ class ReferencePlatform:
     def fits(self, invoker: int, configuration: int) -> bool:
         return self.pools[invoker].fits(self.system.space[configuration])
 
+    def ready(self, invoker: int, configuration: int) -> bool:
+        return self.pools[invoker].ready(self.system.space[configuration])
+
     # Batches
 
     def dispatch(

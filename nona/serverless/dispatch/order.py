@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nona.gpu_sharing.registry import WAYS
 from nona.serverless.dispatch.home import home_invoker, walk
 from nona.serverless.model.system import ServerlessSystem
 
@@ -58,6 +59,12 @@ def candidates(
             if invoker not in seen:
                 seen.add(invoker)
                 yield invoker, rule
+
+
+def looks_for_slices(system: ServerlessSystem) -> bool:
+    """Whether invokers that need not make a slice come first: by ``ready_first``, where making takes time."""
+    sharing = system.sharing
+    return system.dispatch.ready_first and WAYS.find(sharing.mode).sets_up and sharing.reconfiguration > 0
 
 
 def routes(system: ServerlessSystem) -> tuple[tuple[int, ...], ...]:

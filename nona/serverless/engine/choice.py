@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nona.gpu_sharing.pool import Lease
-from nona.gpu_sharing.registry import WAYS
 from nona.serverless.dispatch.containers import Containers
-from nona.serverless.dispatch.order import Candidate, candidates, routes
+from nona.serverless.dispatch.order import Candidate, candidates, looks_for_slices, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
 from nona.serverless.records.run import Refusal
@@ -25,10 +24,7 @@ class Choice:
         self._ask_all = [not {"walk", "most-free"}.isdisjoint(rules) for rules in self._rules]
         self._routes = routes(tables.system)
         self._invokers, self._containers = invokers, containers
-        sharing = tables.system.sharing
-        self._makes_slices = (
-            spec.ready_first and WAYS.find(sharing.mode).sets_up and sharing.reconfiguration > 0
-        )
+        self._makes_slices = looks_for_slices(tables.system)
 
     def find(
         self, queue: int, configuration: int, predecessor: int, now_s: float, refusals: list[Refusal] | None

@@ -89,6 +89,9 @@ class ClusterView(Protocol):
     def fits(self, invoker: int, configuration: int) -> bool:
         """Whether the invoker has room for it now."""
 
+    def ready(self, invoker: int, configuration: int) -> bool:
+        """Whether it has room now, and need not make a MIG slice for it."""
+
 
 #: ``place(ask, ranked, view)`` → (place in ``ranked``, invoker), or ``None`` when nothing fits.
 Place = Callable[[Ask, Sequence[int], ClusterView], tuple[int, int] | None]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.options import Options
+from nona.serverless.dispatch.order import looks_for_slices
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.policies.choices import profile_s, profiled, too_late, usable
@@ -57,6 +58,7 @@ class FastGsharePlanner:
         self._vgpus = [int(g) for g in system.space.vgpus]
         self._sizes = [(node.gpus * node.vgpus, node.vgpus) for node in system.invokers]
         self._filled: dict[tuple[int, int, int], int | None] = {}
+        self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
 
     def plan(self, ask: Ask) -> Plan:
@@ -77,7 +79,10 @@ class FastGsharePlanner:
         return Plan(ranked, self._search_s, len(legal))
 
     def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
-        """The first configuration that fits anywhere: in-use GPUs first, best-area fit, lowest number."""
+        """The first configuration that fits anywhere: in-use GPUs first, best-area fit, lowest number.
+
+        With ``ready_first``, invokers that need not make a slice for it come before the others.
+        """
         free = view.free_vgpus
         for place, chosen in enumerate(ranked):
             wanted = self._vgpus[chosen]
@@ -86,9 +91,11 @@ class FastGsharePlanner:
                 area = self._area(min(free[invoker], per_gpu), per_gpu, wanted)
                 if area is not None:
                     fitting.append((free[invoker] == whole_vgpus, area, free[invoker], invoker))
-            for _, _, _, invoker in sorted(fitting):
-                if view.fits(invoker, chosen):
-                    return place, invoker
+            asked = [invoker for _, _, _, invoker in sorted(fitting)]
+            for room in (view.ready, view.fits) if self._slices else (view.fits,):
+                for invoker in asked:
+                    if room(invoker, chosen):
+                        return place, invoker
         return None
 
     def _area(self, free: int, vgpus: int, wanted: int) -> int | None:

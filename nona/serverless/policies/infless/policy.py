@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.options import Options
+from nona.serverless.dispatch.order import looks_for_slices
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.policies.carried import RANKED
@@ -72,6 +73,7 @@ class InflessPlanner:
     def __init__(self, system: ServerlessSystem, chosen: InflessOptions) -> None:
         self._system, self._wait, self._search_s = system, chosen.wait, chosen.search_s
         allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
+        self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
         self._groups: list[list[tuple[Group, ...]]] = []
         self._thresholds: list[list[NDArray[np.float64]]] = []
@@ -117,7 +119,10 @@ class InflessPlanner:
         return Plan(ranked, self._search_s, len(ranked)), target, timeout_s
 
     def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
-        """The largest batch that fits anywhere, where its throughput per left-over is largest."""
+        """The largest batch that fits anywhere, where its throughput per left-over is largest.
+
+        With ``ready_first``, invokers that need not make a slice for it come before the others.
+        """
         key = (ask.application, ask.stage, tuple(ranked))
         rows = self._rows.get(key)
         if rows is None:
@@ -131,10 +136,12 @@ class InflessPlanner:
                 continue
             left = (self._vcpu_weight * spare_v + self._vgpu_weight * spare_g) / self._capacity
             cre = np.where(room, row.throughput / np.maximum(left, SMALLEST_LEFT), -1.0).ravel()
-            for at in np.argsort(-cre, kind="stable")[: np.count_nonzero(room)].tolist():
-                invoker, column = divmod(at, len(row.places))
-                if view.fits(invoker, ranked[row.places[column]]):
-                    return row.places[column], invoker
+            best = np.argsort(-cre, kind="stable")[: np.count_nonzero(room)].tolist()
+            for has_room in (view.ready, view.fits) if self._slices else (view.fits,):
+                for at in best:
+                    invoker, column = divmod(at, len(row.places))
+                    if has_room(invoker, ranked[row.places[column]]):
+                        return row.places[column], invoker
         return None
 
     def _by_batch(self, application: int, stage: int, ranked: tuple[int, ...]) -> tuple[_Row, ...]:

@@ -66,7 +66,8 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     found = state.held(KIND, WaysReport)
     if found is None:
         st.caption(
-            "MIG isolates but restricts placement; MPS fits any size but clients slow each other down."
+            "MIG isolates but restricts placement. MPS fits any size; where the caps may add up to more than "
+            "the GPU (oversubscription above 1), clients slow each other down."
         )
     else:
         if state.results[KIND].fingerprint != mark:

@@ -82,7 +82,10 @@ def _mode_fields(state: AppState) -> None:
             quantity(state, "Time to create a slice", (*path, "reconfiguration"), hint)
     if "oversubscription" in way.asks:
         with st.container():
-            hint = "How many times the GPU's threads may be allocated; 1: no oversubscription."
+            hint = (
+                "How many times the GPU's threads may be allocated. 1: the caps fit, so that nobody is "
+                "slowed down; above 1 clients slow each other down."
+            )
             number(state, "Oversubscription", (*path, "oversubscription"), 1.0, 48.0, 0.1, hint)
     if "interference" in way.asks:
         with st.container():
