@@ -60,7 +60,8 @@ def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
     if not others:
         return ""
     second = others[0]
-    ratio = paired_ratio(*([float(np.mean(runs)) for runs in p.jcts_s] for p in (second, first)))
+    longer, shorter = ([float(np.mean(runs)) for runs in p.jcts_s] for p in (second, first))
+    ratio = paired_ratio(longer, shorter)
     if not ratio.is_clear:
         return f", not clearly shorter than {second.policy}"
     return f", {share_text(1 - 1 / ratio.value)} less than {second.policy}"

@@ -84,7 +84,8 @@ def start_screen(state: AppState) -> None:
         "#### Who should get which GPU, when jobs train for hours?\n"
         "Jobs run at different speeds on different types of GPU. A policy computes the share of time that "
         "each job gets on each type; rounds of some minutes give each job that share. "
-        f"{term('elastic job', 'Elastic jobs')} change their GPUs, and under Pollux their batch size, while they run."
+        f"{term('elastic job', 'Elastic jobs')} change their GPUs, and under Pollux their batch size, "
+        "while they run."
     )
     with st.grid(3, min_column_width=260):
         demo_cards(state, "training", (*DEMOS, *ELASTIC_DEMOS))
