@@ -34,9 +34,7 @@ def test_the_app_serves_without_asking_anything(tmp_path: Path) -> None:
     log = tmp_path / "log"
     root = str(Path(nona.__file__).resolve().parents[1])
     environment = os.environ | {"HOME": str(tmp_path), "BROWSER": "true", "PYTHONPATH": root}
-    environment["NONA_CACHE_DIR"] = str(
-        base_folder()
-    )  # nothing is compiled anew
+    environment["NONA_CACHE_DIR"] = str(base_folder())  # nothing is compiled anew
     with log.open("wb") as out:
         server = subprocess.Popen(
             [sys.executable, "-m", "nona.cli.main", "app", "--port", str(port)],
