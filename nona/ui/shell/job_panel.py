@@ -150,13 +150,16 @@ def _cancelled(job: Job) -> str:
 
 
 def ended_note(job: Job | None, what: str, advice: str) -> None:
-    """How a job failed, and what to do; ``what`` names it, ``advice`` makes it shorter."""
+    """How a job failed, and what to do; ``what`` names it, ``advice`` makes it shorter.
+
+    What a cancelled job leaves says itself that it is not all.
+    """
     if job is None or job.status == "done":
         return
     if job.status == "failed":
         st.error(plain(job.error), icon=":material/error:")
         st.caption("Nothing was lost: change what the line above names, and run again.")
-    elif job.status == "cancelled":
+    elif job.status == "cancelled" and job.result is None:
         st.info(f"{what} {_cancelled(job)} {advice if job.started else ''}", icon=":material/cancel:")
 
 

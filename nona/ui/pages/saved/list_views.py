@@ -113,7 +113,7 @@ def _change(state: AppState, item: SavedItem, name: str, note: str) -> None:
     if attempt(state, lambda: store().rename(item.id, given)) and attempt(
         state, lambda: store().annotate(item.id, told)
     ):
-        state.tell(f"“{given}” has its new name and note.")
+        state.tell(f"“{given}”: name and note are saved.")
 
 
 def _duplicate(state: AppState, item: SavedItem) -> None:
