@@ -81,5 +81,25 @@ def whole(owner: str, options: Mapping[str, object], name: str, least: int = 1, 
     return value
 
 
+def switch_of(owner: str, options: Mapping[str, object], name: str) -> bool:
+    """The option ``name`` as a bool.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+
+    Examples
+    --------
+    >>> switch_of("Policy 'x'", {"fitted": 1}, "fitted")
+    Traceback (most recent call last):
+    nona.errors.SimulationError: Policy 'x': option fitted=1 must be true or false; change it.
+    """
+    value = options[name]
+    if not isinstance(value, bool):
+        raise SimulationError(f"{owner}: option {name}={value!r} must be true or false; change it.")
+    return value
+
+
 def _range(least: float, most: float) -> str:
     return f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nona.errors import SimulationError
-from nona.options import check_known
+from nona.options import check_known, switch_of
 
 
 def switch(owner: str, options: Mapping[str, object], name: str, known: Mapping[str, object]) -> bool:
@@ -22,7 +21,4 @@ def switch(owner: str, options: Mapping[str, object], name: str, known: Mapping[
     True
     """
     check_known(owner, options, known)
-    value = options[name]
-    if not isinstance(value, bool):
-        raise SimulationError(f"{owner}: option {name}={value!r} must be true or false; change it.")
-    return value
+    return switch_of(owner, options, name)

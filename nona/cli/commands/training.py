@@ -165,7 +165,7 @@ def checkpoints(options: CheckpointOptions) -> None:
 )
 @click.option(
     "--background",
-    type=Share(),
+    type=Decimal(),
     metavar="U",
     help="jobs on several nodes exchange gradients over a link, of which others use this part",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from nona.errors import SimulationError
-from nona.options import Options, check_known, number
+from nona.options import Options, check_known, number, switch_of
 from nona.registry import Registry
 from nona.training.counting.gittins import GittinsRank
 from nona.training.counting.job import CountedJob
@@ -153,8 +153,7 @@ def _attained(name: str, defaults: Options) -> Callable[[tuple[CountedJob, ...],
             sizes = (job.gpus * job.duration_s for job in jobs)
             ranks = GittinsRank.of(sizes, number(owner, chosen, "step_gpu_s", 1.0))
         limits = limits_of(owner, chosen["limits_gpu_s"])
-        if not isinstance(late := chosen["late_moves"], bool):
-            raise SimulationError(f"{owner}: option late_moves={late!r} must be true or false; change it.")
+        late = switch_of(owner, chosen, "late_moves")
         queues = AttainedQueues(limits, number(owner, chosen, "starvation"), ranks)
         return Attained(gpus, queues, late)
 

@@ -9,11 +9,11 @@ round), W_j the seconds of all rows together, δ_rj what it is short of over ear
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
 from nona.allocation.policies.problem import Floats, Ints
-from nona.training.model.rates import Rates
 
 DECIMALS = 6  # of shares: equal jobs get shares that are equal only up to a solver's rounding
 CLOCK_DECIMALS = 6  # of times that are compared: the rounding of a clock must not decide who runs
@@ -21,10 +21,21 @@ _NOBODY: Ints = np.empty(0, np.int64)
 STARVED = 1e9  # priority of a row that has not run, per unit of its share
 
 
+class RateTable(Protocol):
+    """True rates: (M, J) of jobs alone, and (J, 2) of pairs."""
+
+    @property
+    def alone(self) -> Floats:
+        """Of jobs by themselves."""
+
+    def pair(self, a: int, b: int) -> Floats:
+        """The rates of two jobs on the same GPUs."""
+
+
 class Ledger:
     """Rows in order: singles by number, then pairs; later arrivals at the end until the next reset."""
 
-    def __init__(self, rates: Rates, workers: Ints, round_s: float) -> None:
+    def __init__(self, rates: RateTable, workers: Ints, round_s: float) -> None:
         self._rates, self._all_workers, self._half = rates, workers, round_s / 2
         self._types = rates.alone.shape[1]
         self.type_s = np.zeros(self._types)  # W

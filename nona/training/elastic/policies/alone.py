@@ -11,7 +11,10 @@ def alone_s(cluster: Cluster, job: ElasticJob, epoch: int = 0) -> float:
 
     Both are as measured, so this is an oracle; iterations count by whole epochs.
     """
-    application = job.application
-    split = application.batches.split(job.batch, job.gpus)
-    seconds, _ = application.step(compact(cluster, job.gpus), split)
-    return seconds * application.remaining_iterations(job.batch, epoch)
+    return step_alone_s(cluster, job) * job.application.remaining_iterations(job.batch, epoch)
+
+
+def step_alone_s(cluster: Cluster, job: ElasticJob) -> float:
+    """Seconds of a step on as few nodes as possible."""
+    split = job.application.batches.split(job.batch, job.gpus)
+    return job.application.step(compact(cluster, job.gpus), split)[0]

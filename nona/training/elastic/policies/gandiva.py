@@ -1,4 +1,4 @@
-"""Gandiva's time slicing: jobs take turns, each for a slice."""
+"""Gandiva: jobs take turns, move to fewer nodes, and use idle GPUs while nobody waits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,38 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.look import Look
-from nona.options import Options, check_known, whole
+from nona.options import Options, check_known, switch_of, whole
+from nona.training.elastic.applications.application import Noise
+from nona.training.elastic.applications.batches import Split
+from nona.training.elastic.applications.times import Counts, StepTime
+from nona.training.elastic.model.given import size_of
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
-from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, FixedBatch, Question
-from nona.training.elastic.policies.placing import first_fit, place
+from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question
+from nona.training.elastic.policies.placing import first_fit, pack, place
+
+GROWTH = 2
+"""A job grows to this many times what it asked for."""
+
+
+@dataclass(slots=True)
+class Timing:
+    """The batch size that the user chose; keeps the last time of a step by number of GPUs."""
+
+    job: ElasticJob
+    step_s: dict[int, float] = field(default_factory=dict)
+
+    def split(self, counts: Counts) -> Split:
+        """B as it is, whatever the placement."""
+        return self.job.application.batches.split(self.job.batch, sum(counts))
+
+    def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Keep what a step took."""
+        self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
+
+    def gains(self, gpus: int) -> bool:
+        """Whether more GPUs were not tried, or made steps faster."""
+        tried, before = self.step_s.get(gpus), self.step_s.get(self.job.gpus)
+        return tried is None or before is None or tried < before
 
 
 @dataclass
@@ -19,42 +47,65 @@ class Gandiva:
 
     system: ElasticSystem
     slice_ticks: int
+    migrate: bool
+    grow: bool
     _ticks: dict[int, int] = field(default_factory=dict)
+    _agents: dict[int, Timing] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
         """Batch sizes are the users'."""
-        return FixedBatch(job)
+        found = self._agents[number] = Timing(job)
+        return found
 
     def plan(self, question: Question) -> Answer:
-        """Within slices first, then by slices had, then by arrival."""
+        """Within slices first, then by slices had, then by arrival; GPUs that nobody waits for let jobs grow."""
+        cluster = self.system.cluster
         for active in question.jobs:
             self._ticks[active.number] = self._ticks.get(active.number, 0) + bool(active.given)
-        wanted = first_fit(self.system.cluster, sorted(question.jobs, key=self._turn))
+        wanted = first_fit(cluster, sorted(question.jobs, key=self._turn))
+        if self.grow and len(wanted) == len(question.jobs):
+            self._grow(question, wanted)
         slices = {active.number: self._ticks[active.number] / self.slice_ticks for active in question.jobs}
-        return Answer(place(self.system.cluster, question.jobs, wanted), slices)
+        return Answer((pack if self.migrate else place)(cluster, question.jobs, wanted), slices)
 
     def _turn(self, active: Active) -> tuple[bool, int]:
         had, part = divmod(self._ticks[active.number], self.slice_ticks)
         return not (active.given and part), had
 
+    def _grow(self, question: Question, wanted: dict[int, int]) -> None:
+        """Jobs that have grown stay so; others follow by arrival, all of their growth or nothing."""
+        free = self.system.cluster.size - sum(wanted.values())
+        for active in sorted(question.jobs, key=lambda active: size_of(active.given) <= active.job.gpus):
+            job, n = active.job, active.number
+            more = min(GROWTH * job.gpus, job.application.most_at(job.batch))
+            if job.gpus < more <= job.gpus + free and self._agents[n].gains(more):
+                free -= more - job.gpus
+                wanted[n] = more
+
 
 def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Gandiva:
-    owner = "Policy 'gandiva'"
+    owner, chosen = "Policy 'gandiva'", {**POLICY.defaults, **options}
     check_known(owner, options, POLICY.defaults)
-    return Gandiva(system, whole(owner, {**POLICY.defaults, **options}, "slice_ticks", 1, 10_000))
+    ticks = whole(owner, chosen, "slice_ticks", 1, 10_000)
+    return Gandiva(system, ticks, switch_of(owner, chosen, "migrate"), switch_of(owner, chosen, "grow"))
 
 
 POLICY = ElasticPolicy(
     name="gandiva",
-    title="Gandiva (time slicing)",
-    summary="Jobs take turns of a few ticks, with the GPUs and batch sizes that users ask for.",
-    source="Xiao et al., Gandiva, OSDI 2018, section 3.1 (recollected)",
-    adaptation="Time slicing only: there are no profiles of two applications on one GPU, which packing "
-    "needs. A switch costs the restart time. The length of a slice is assumed.",
+    title="Gandiva",
+    summary="Jobs take turns of a few ticks, move to fewer nodes, and use idle GPUs while nobody waits.",
+    source="Xiao et al., Gandiva, OSDI 2018, section 3 (recollected)",
+    adaptation="No packing of two jobs on a GPU: there are no profiles of it. A switch costs the restart time. A "
+    "job grows to twice what it asks for, and shrinks if its steps did not get faster. The length of a slice "
+    "and the growth are assumed.",
     prepare=_prepare,
-    defaults={"slice_ticks": 10},
-    option_help={"slice_ticks": "ticks of a turn"},
-    network_view="N0",
+    defaults={"slice_ticks": 10, "migrate": True, "grow": True},
+    option_help={
+        "slice_ticks": "ticks of a turn",
+        "migrate": "move jobs to fewer nodes where there is room",
+        "grow": "jobs use idle GPUs while nobody waits, as long as their own steps get faster",
+    },
+    network_view="N2",
     tuned_by_user=True,
     look=Look("#d0588f", "longdash", "cross"),
     value="slices had",

@@ -82,7 +82,7 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
     check_known(owner, options, POLICY.defaults)
     every = whole(owner, {**POLICY.defaults, **options}, "every_ticks", 1, 10_000)
     estimates = Linked(Known(system.cluster))
-    return LinkedOptimus(Optimus(system, estimates, every), estimates)
+    return LinkedOptimus(Optimus(system, estimates, every, compact=True, ahead=True), estimates)
 
 
 POLICY = ElasticPolicy(
@@ -91,7 +91,7 @@ POLICY = ElasticPolicy(
     summary="Every GPU goes where it saves most of the remaining time, with what the link costs now.",
     source="Optimus (EuroSys 2018) as above; what it sees is ours",
     adaptation="Ours: the oracle's step times are longer by what an all-reduce takes on the "
-    "link as it is now.",
+    "link as it is now; gains look ahead to a full node, and jobs move to fewer nodes.",
     prepare=_prepare,
     defaults={"every_ticks": 1},
     option_help={"every_ticks": "ticks between two divisions of the GPUs"},

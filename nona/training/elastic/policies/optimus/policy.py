@@ -6,23 +6,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.errors import SimulationError
 from nona.look import Look
-from nona.options import Options, check_known, number, whole
+from nona.options import Options, check_known, number, switch_of, whole
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
 from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
 from nona.training.elastic.policies.optimus.estimates import Estimates, Fitted, Known
-from nona.training.elastic.policies.placing import place
+from nona.training.elastic.policies.placing import pack, place
 
 
 @dataclass
 class Optimus:
-    """Marginal gains by estimates, every ``every`` ticks; in between all keep what they have."""
+    """Marginal gains by estimates, every ``every`` ticks; in between all keep what they have.
+
+    ``most_nodes``: no more GPUs than these have, 0: any; ``compact``: jobs move to fewer nodes; ``ahead``: a
+    gain is the best mean over the next GPUs, up to those of a node.
+    """
 
     system: ElasticSystem
     estimates: Estimates
     every: int
     most_nodes: int = 0
+    compact: bool = False
+    ahead: bool = False
     _next_s: float = 0.0
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
@@ -49,6 +54,8 @@ class Optimus:
             given[best], last[best] = given[best] + 1, most
             free -= 1
             gains[best] = self._gain(jobs[best], given[best], left[best], free)
+        if self.ahead:
+            given = [self._best(active, most) for active, most in zip(jobs, given, strict=True)]
         order = sorted(range(len(jobs)), key=given.__getitem__)
         wanted = {jobs[i].number: given[i] for i in order}
         more = [
@@ -59,7 +66,8 @@ class Optimus:
             "seconds that its last GPU saves": of_jobs(jobs, last),
             "iterations left": of_jobs(jobs, left),
         }
-        return Answer(place(cluster, jobs, wanted), of_jobs(jobs, more), facts)
+        placed = (pack if self.compact else place)(cluster, jobs, wanted)
+        return Answer(placed, of_jobs(jobs, more), facts)
 
     def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
         """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
@@ -68,18 +76,25 @@ class Optimus:
             most = min(most, self.most_nodes * self.system.cluster.gpus)
         if not free or not gpus or gpus >= most:
             return 0.0
-        return (self.estimates.step_s(active, gpus) - self.estimates.step_s(active, gpus + 1)) * left
+        now_s, reach = self.estimates.step_s(active, gpus), 1
+        if self.ahead:  # the first GPU of a further node may cost, and those after it gain
+            reach = min(self.system.cluster.gpus, free, most - gpus)
+        return max((now_s - self.estimates.step_s(active, gpus + k)) * left / k for k in range(1, reach + 1))
+
+    def _best(self, active: Active, most: int) -> int:
+        """The number up to ``most`` with the fastest steps, of equals the first."""
+        return min(range(1, most + 1), key=lambda gpus: self.estimates.step_s(active, gpus), default=0)
 
 
 def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Optimus:
     owner, chosen = "Policy 'optimus'", {**POLICY.defaults, **options}
     check_known(owner, options, POLICY.defaults)
-    if not isinstance(fitted := chosen["fitted"], bool):
-        raise SimulationError(f"{owner}: option fitted={fitted!r} must be true or false; change it.")
+    fitted = switch_of(owner, chosen, "fitted")
     threshold = number(owner, chosen, "threshold", 1e-9, 1.0)
     estimates = Fitted(system.cluster, threshold) if fitted else Known(system.cluster)
     every = whole(owner, chosen, "every_ticks", 1, 10_000)
-    return Optimus(system, estimates, every, whole(owner, chosen, "most_nodes", 0, 1024))
+    most = whole(owner, chosen, "most_nodes", 0, 1024)
+    return Optimus(system, estimates, every, most, switch_of(owner, chosen, "compact"))
 
 
 POLICY = ElasticPolicy(
@@ -91,12 +106,13 @@ POLICY = ElasticPolicy(
     adaptation="By default true step times and remaining iterations at the user's batch size. Fitted: nodes "
     "stand for parameter servers, and a job is tried on 1, 2, 4, 8 and 16 GPUs before it starts, at no cost.",
     prepare=_prepare,
-    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1, "most_nodes": 0},
+    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1, "most_nodes": 0, "compact": False},
     option_help={
         "fitted": "fit step times by non-negative least squares, and remaining epochs to the errors so far",
         "threshold": "fitted: a job is done when its error falls by less than this part of its first error "
         "in an epoch (assumed)",
         "every_ticks": "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
+        "compact": "as few nodes for each job as there is room for, moving jobs to fewer",
         "most_nodes": "no more GPUs than so many nodes have: less on the network; 0: any number",
     },
     network_view="N2",
