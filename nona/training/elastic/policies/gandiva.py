@@ -58,7 +58,7 @@ class Gandiva:
         return found
 
     def plan(self, question: Question) -> Answer:
-        """Within slices first, then by slices had, then by arrival; GPUs that nobody waits for let jobs grow."""
+        """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""
         cluster = self.system.cluster
         for active in question.jobs:
             self._ticks[active.number] = self._ticks.get(active.number, 0) + bool(active.given)
@@ -95,9 +95,9 @@ POLICY = ElasticPolicy(
     title="Gandiva",
     summary="Jobs take turns of a few ticks, move to fewer nodes, and use idle GPUs while nobody waits.",
     source="Xiao et al., Gandiva, OSDI 2018, section 3 (recollected)",
-    adaptation="No packing of two jobs on a GPU: there are no profiles of it. A switch costs the restart time. A "
-    "job grows to twice what it asks for, and shrinks if its steps did not get faster. The length of a slice "
-    "and the growth are assumed.",
+    adaptation="No packing of two jobs on a GPU: there are no profiles of it. A switch costs the restart "
+    "time. A job grows to twice what it asks for, and shrinks if its steps did not get faster. The length of "
+    "a slice and the growth are assumed.",
     prepare=_prepare,
     defaults={"slice_ticks": 10, "migrate": True, "grow": True},
     option_help={
