@@ -66,7 +66,8 @@ class Optimus:
             "seconds that its last GPU saves": of_jobs(jobs, last),
             "iterations left": of_jobs(jobs, left),
         }
-        return Answer((pack if self.compact else place)(cluster, jobs, wanted), of_jobs(jobs, more), facts)
+        placed = (pack if self.compact else place)(cluster, jobs, wanted)
+        return Answer(placed, of_jobs(jobs, more), facts)
 
     def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
         """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
