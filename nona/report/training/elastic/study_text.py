@@ -130,7 +130,7 @@ def _row(point: ElasticPoint, known: float | None) -> dict[str, str]:
         "policy": point.policy,
         "load": f"{point.load:g}",
         "interference": share_text(point.interference),
-        "avoided": "yes" if point.avoid and point.policy == "pollux" else "no",
+        "avoided": ("yes" if point.avoid else "no") if point.policy == "pollux" else "–",
         "mean JCT": f"{mean.mean:,.0f} s",
         "± 95 %": "–" if np.isnan(mean.half_width) else f"{mean.half_width:,.0f} s",
         "authors' mean": "–" if known is None else f"{known:,.0f} s",
