@@ -9,6 +9,7 @@ the first.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from math import floor, inf
 from types import MappingProxyType
@@ -108,7 +109,7 @@ class EsgPlanner:
 
     def batch_limit(self, length: int) -> int:
         """The largest batch size that ``length`` jobs fill; the smallest of all if they fill none."""
-        return max((b for b in self._sizes if b <= length), default=self._sizes[0])
+        return self._sizes[max(0, bisect_right(self._sizes, length) - 1)]
 
     def group(self, application: int, stages: tuple[int, ...], batch: int) -> GroupSearch:
         """The search over ``stages`` of an application for a queue that fills ``batch``."""
