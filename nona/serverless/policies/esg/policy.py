@@ -32,7 +32,7 @@ from nona.serverless.sharing.pools import holdable
 #: esg_search`` measures them. ``thinned`` looks at few paths and opens many of them, so each takes longer.
 BASE_S = 2e-5
 STEP_S = MappingProxyType(
-    {"thinned": 5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
+    {"thinned": 1.5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
 )
 MEMO = 100_000  # answers that a planner remembers
 DEFAULTS: Options = MappingProxyType(
