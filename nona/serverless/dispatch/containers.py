@@ -7,7 +7,7 @@ The data structure has no clock of its own. Its methods return the times at whic
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
 from nona.scenario.serverless import ContainersSpec
@@ -51,9 +51,9 @@ class Containers:
     Examples
     --------
     >>> kept = Containers(ContainersSpec(warm=0, prewarm="none", keep_alive=10.0), [3.0], invokers=2)
-    >>> kept.take(1, 0, 5.0), kept.give_back(1, 0, 9.0), kept.warm(0)
+    >>> kept.take(1, 0, 5.0), kept.give_back(1, 0, 9.0), list(kept.warm(0))
     ((True, ()), (19.0,), [1])
-    >>> kept.due(1, 0, 19.0), kept.warm(0)
+    >>> kept.due(1, 0, 19.0), list(kept.warm(0))
     ((), [])
     """
 
@@ -77,9 +77,9 @@ class Containers:
         """How many containers wait for a batch."""
         return len(self._kept[function][invoker].idle)
 
-    def warm(self, function: int) -> list[int]:
-        """Invokers with an idle container of the function, in order."""
-        return [i for i, kept in enumerate(self._kept[function]) if kept.idle]
+    def warm(self, function: int) -> Iterator[int]:
+        """Invokers with an idle container of the function, in order, looked for one by one."""
+        return (i for i, kept in enumerate(self._kept[function]) if kept.idle)
 
     def take(self, invoker: int, function: int, now_s: float) -> tuple[bool, Times]:
         """A batch takes a container: whether it starts cold, and when a pre-warmed one will be ready."""

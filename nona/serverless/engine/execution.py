@@ -57,26 +57,26 @@ class Execution:
             started_s += tables.cold_start_s[function]
         stage = tables.stage[queue]
         collector.add(
-            Dispatched(
-                application=tables.application[queue],
-                stage=stage,
-                invoker=invoker,
-                gpu=lease.gpu,
-                configuration=configuration,
-                jobs=jobs,
-                queued_s=queued_s,
-                decided_s=decision.decided_s,
-                dispatched_s=now_s,
-                started_s=started_s,
-                slots=lease.slots,
-                cold=cold,
-                missed=decision.missed,
-                forced=decision.forced,
-                local=local,
-                search_s=decision.search_s,
-                steps=decision.steps,
-                setup_s=lease.setup_s,
-                transfer_s=transfer_s,
+            Dispatched(  # by position, in the order of its fields: names would take twice as long
+                tables.application[queue],
+                stage,
+                invoker,
+                lease.gpu,
+                configuration,
+                jobs,
+                queued_s,
+                decision.decided_s,
+                now_s,
+                started_s,
+                lease.slots,
+                cold,
+                decision.missed,
+                decision.forced,
+                local,
+                decision.search_s,
+                decision.steps,
+                lease.setup_s,
+                transfer_s,
             )
         )
         book, carry = self._book, decision.carry

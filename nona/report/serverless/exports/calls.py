@@ -17,7 +17,8 @@ Runs = Mapping[str, Sequence[ServerlessRecords]]
 def call_table(runs: Runs, system: ServerlessSystem) -> pd.DataFrame:
     """One row per measured call: policy, replication, application, times (s), SLO, whether kept, cost ($).
 
-    ``completion_s`` and ``latency_s`` are empty for a call that was not complete when the run ended.
+    ``completion_s`` and ``latency_s`` are empty for a call that was dropped, or not complete when the run
+    ended; ``dropped_s`` is when it was dropped.
     """
     frames = [_frame(name, r, system) for name, records in runs.items() for r in records]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
@@ -36,6 +37,7 @@ def _frame(policy: str, records: ServerlessRecords, system: ServerlessSystem) ->
             "application": names[application],
             "arrival_s": calls.arrival_s[measured],
             "completion_s": calls.completion_s[measured],
+            "dropped_s": calls.dropped_s[measured],
             "latency_s": (calls.completion_s - calls.arrival_s)[measured],
             "slo_s": slo_s[application],
             "slo_kept": hits(system, records)[measured],

@@ -9,6 +9,7 @@ the first.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from math import floor, inf
 from types import MappingProxyType
@@ -31,7 +32,7 @@ from nona.serverless.sharing.pools import holdable
 #: esg_search`` measures them. ``thinned`` looks at few paths and opens many of them, so each takes longer.
 BASE_S = 2e-5
 STEP_S = MappingProxyType(
-    {"thinned": 5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
+    {"thinned": 1.5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
 )
 MEMO = 100_000  # answers that a planner remembers
 DEFAULTS: Options = MappingProxyType(
@@ -108,7 +109,7 @@ class EsgPlanner:
 
     def batch_limit(self, length: int) -> int:
         """The largest batch size that ``length`` jobs fill; the smallest of all if they fill none."""
-        return max((b for b in self._sizes if b <= length), default=self._sizes[0])
+        return self._sizes[max(0, bisect_right(self._sizes, length) - 1)]
 
     def group(self, application: int, stages: tuple[int, ...], batch: int) -> GroupSearch:
         """The search over ``stages`` of an application for a queue that fills ``batch``."""

@@ -84,7 +84,7 @@ class EsgWaitPlanner(EsgPlanner):
 
     def _path(self, ask: Ask, batch: int, slack_s: float) -> _Path:
         """The cheapest path for a batch with so much slack."""
-        slack_s = self.rounded_s(replace(ask, slack_s=slack_s), batch)
+        slack_s = self.rounded_s(ask._replace(slack_s=slack_s), batch)
         key = (ask.application, ask.stage, batch, slack_s)
         path = self._paths.get(key)
         if path is None:
