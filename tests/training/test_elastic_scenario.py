@@ -83,7 +83,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(elastic, reason):
         ("", "{count: 2}, {count: 3}", "there are 2 groups"),
         ("", "{gpu: a100-40gb, mig: '3g.20gb, 3g.20gb'}", "divides a GPU"),
         ("", "{gpus: 16}", "gpus: 16 is more than the 9"),
-        ("policies: [gavel]", "{count: 16, gpus: 4}", "'gavel'"),
+        ("policies: [nobody]", "{count: 16, gpus: 4}", "'nobody'"),
         ("workload: nowhere.csv", "{count: 2}", "nowhere.csv"),
     ],
 )

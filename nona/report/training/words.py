@@ -85,7 +85,8 @@ def jobs_text(spec: TrainingSpec) -> str:
     'training jobs of week.trace'
     """
     if spec.elastic is not None:
-        return f"elastic jobs of {'workload ' if spec.elastic.shipped else ''}{spec.elastic.workload}"
+        load = f" at load {spec.elastic.load:g}" if spec.elastic.load != 1 else ""
+        return f"elastic jobs of {'workload ' if spec.elastic.shipped else ''}{spec.elastic.workload}{load}"
     if spec.trace is not None:
         return f"training jobs of {spec.trace}"
     if spec.generate is not None:

@@ -20,7 +20,7 @@ NOT_AVOIDED = "pollux, not avoiding it"
 
 def load_figure(study: ElasticStudy) -> go.Figure:
     """Mean JCT with intervals over relative load; hollow: the authors' means over eight workloads."""
-    made, means = figure(420), list[float | None]()
+    made, means = figure(540), list[float | None]()
     points = [p for p in study.points if p.avoid and not p.interference]
     for name in dict.fromkeys(p.policy for p in points):
         mine = sorted((p for p in points if p.policy == name), key=lambda p: p.load)
@@ -34,7 +34,7 @@ def load_figure(study: ElasticStudy) -> go.Figure:
 
 def interference_figure(study: ElasticStudy) -> go.Figure:
     """Mean JCT at load 1 over interference; hollow: the authors' means of the same workloads."""
-    made, means = figure(420), list[float | None]()
+    made, means = figure(540), list[float | None]()
     calm = {p.policy: p for p in study.points if p.load == 1 and p.avoid and not p.interference}
     rest = [p for p in study.points if p.load == 1 and not (p.avoid and not p.interference)]
     parts = sorted({p.interference for p in rest} | {0.0})

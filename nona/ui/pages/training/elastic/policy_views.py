@@ -28,9 +28,10 @@ def policies_tab(state: AppState, data: ElasticHistory) -> None:
     wide = {"policy": st.column_config.TextColumn(width=130)}
     table(frame, "elastic-policies", alt, deciding=DECIDING, column_config=wide)
     st.caption(
-        "±: 95 % interval over runs with other random numbers; policies without have one run. GPUs of a job: "
-        f"mean while it has some. Efficiency: {term('statistical efficiency')}, mean over GPU time. What "
-        "differs between workloads is on *Validation*, tab *Training*."
+        "±: 95 % interval over runs with other random numbers; policies that draw none have one run. "
+        "GPUs of a job: mean while it has some. Efficiency: "
+        f"{term('statistical efficiency')}, mean over GPU time. What differs between workloads is on "
+        "*Validation*, tab *Training*."
     )
     chart(
         jct_figure(report.policies),
