@@ -76,7 +76,7 @@ def test_own_profiles_need_an_own_workload(tmp_path: Path, capsys: pytest.Captur
     ("arguments", "reason"),
     [
         (("--workload", "9"), "Workload '9': No such file or directory; check the path, or choose from 1, 2"),
-        (("--policy", "gavel"), "'gavel'"),
+        (("--policy", "gavell"), "'gavell'"),
         (("--nodes", "2"), "asks for 12 GPUs of 8"),
         (("--interference", "1"), "must lie between 0 and 1"),
         (("--load", "0"), "Load 0 must be above 0"),

@@ -130,5 +130,5 @@ POLICY = Policy(
             "reserve_s": "Seconds of the SLO that are kept back when a wait is judged.",
         }
     ),
-    look=Look("#6366f1", "dot", "circle-open"),
+    look=Look("#6366f1", "dashdot", "star"),
 )
