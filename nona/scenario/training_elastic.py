@@ -51,8 +51,9 @@ class ElasticSpec(Part):
     application, gpus, batch_size``; ``load``: how many times as many jobs, for one that ships.
     ``profiles``: files of one's own applications. Policies are asked once a ``tick``; a job whose GPUs
     change pauses for ``restart``. ``interference``: part of its speed that a job on several nodes loses
-    where it shares one with another such job. Runs of policies that draw random numbers:
-    ``simulation.replications``.
+    where it shares one with another such job. ``link``: jobs on several nodes exchange their gradients over
+    ``cluster.network``, of which ``background.network`` takes its part. Runs of policies that draw random
+    numbers: ``simulation.replications``.
     """
 
     workload: WorkloadName = "1"
@@ -61,6 +62,7 @@ class ElasticSpec(Part):
     tick: Tick = 60.0
     restart: Restart = 30.0
     interference: Fraction = 0.0
+    link: bool = False
     policies: Annotated[tuple[ElasticPolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         ElasticPolicySpec(name=n) for n in ("pollux", "optimus", "tiresias")
     )

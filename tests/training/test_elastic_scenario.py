@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nona.cli.main import main
 from nona.errors import NonaError, ScenarioError
+from nona.hardware.network import Network
 from nona.results.training.elastic import ElasticReport
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
 from nona.scenario.training_elastic import ElasticSpec
@@ -20,12 +21,24 @@ from nona.sources.named import file_names, with_files_renamed
 from nona.sources.opening import open_scenario
 from nona.study.elastic.scenario import elastic_request
 from nona.study.training.preparation import prepare_training
+from nona.training.elastic.model.link import Link
 
 JOBS = "name,arrival_s,application,gpus,batch_size\na,0,ncf,1,32768\nb,30,cifar10,4,1024\nc,61,ncf,1,32768\n"
 
 
 def scenario(elastic: str, servers: str = "{count: 2, gpu: t4, gpus: 4}"):
     return parse_scenario(f"{{cluster: {{servers: [{servers}]}}, training: {{elastic: {{{elastic}}}}}}}")
+
+
+def test_the_link_is_the_clusters_with_its_background():
+    network = (
+        "cluster: {servers: [{count: 4, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"
+    )
+    others = "background: {network: {utilization: 0.25, mean_size: 2 MB, scv: 3}}"
+    for link in (True, False):
+        part = f"training: {{elastic: {{workload: 1, link: {str(link).lower()}}}}}"
+        made = elastic_request(parse_scenario(f"{{{network}, {others}, {part}}}")).link
+        assert made == (Link(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0) if link else None)
 
 
 @given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nona.errors import ScenarioError
+from nona.hardware.network import Network
 from nona.scenario.schema import Scenario
 from nona.scenario.training_elastic import ElasticSpec, ProfilesSpec
 from nona.sources.lookup import Sources
@@ -12,6 +13,7 @@ from nona.study.elastic.run import ElasticRequest
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.applications.reading import Tables, read_applications
 from nona.training.elastic.applications.shipped import SOURCE
+from nona.training.elastic.model.link import Link
 from nona.training.elastic.policies.registry import ELASTIC
 
 MOST_NODES = 1024
@@ -73,7 +75,15 @@ def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Elast
         replications=scenario.simulation.replications,
         seed=scenario.seed,
         options={entry.name: entry.options for entry in spec.policies if entry.options},
+        link=_link(scenario) if spec.link else None,
     )
+
+
+def _link(scenario: Scenario) -> Link:
+    """The core of the cluster's network with the scenario's background on it."""
+    network, others = scenario.cluster.network, scenario.background.network
+    core = Network(network.capacity, network.latency, network.discipline)
+    return Link(core, others.utilization, others.mean_size, others.scv)
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:

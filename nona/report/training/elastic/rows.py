@@ -18,6 +18,7 @@ DECIDING = (
     "mean JCT",
     "p95 JCT",
     "waiting",
+    "waiting for the link",
     "GPUs of a job",
     "efficiency",
     "GPUs in use",
@@ -29,6 +30,7 @@ JOB_DECIDING = ("job", "application", "GPUs asked", "JCT, h", "waited, h", "ρ")
 def policy_rows(policies: Policies) -> list[dict[str, Cell]]:
     """A row for each policy; intervals are over runs with other random numbers."""
     found: list[dict[str, Cell]] = []
+    linked = any(p.link_share for p in policies.values())
     for name, p in policies.items():
         rhos = [job.rho for job in p.jobs if job.rho is not None]
         found.append(
@@ -46,6 +48,7 @@ def policy_rows(policies: Policies) -> list[dict[str, Cell]]:
                 "GPUs in use": share_text(p.utilization),
                 "restarts": f"{p.restarts:.2f}",
                 "paused": share_text(p.paused_share, 1),
+                **({"waiting for the link": share_text(p.link_share, 1)} if linked else {}),
                 "mean ρ": f"{sum(rhos) / len(rhos):.3g}" if rhos else "–",
                 "worst ρ": f"{max(rhos):.3g}" if rhos else "–",
                 "runs": p.replications,

@@ -75,6 +75,13 @@ ELASTIC_DEMOS = (
         ":material/tune:",
         (("training-elastic-tabs", "Jobs"),),
     ),
+    Demo(
+        "who_sees_the_link",
+        "Who sees the link?",
+        "Jobs on several nodes exchange gradients over a link that others fill: who sees that, and gains?",
+        ":material/cable:",
+        (("training-elastic-tabs", "Policies"),),
+    ),
 )
 
 

@@ -14,9 +14,10 @@ from nona.study.elastic.scenario import MOST_GPUS, MOST_NODES
 from nona.training.elastic.model.workload import SHIPPED
 from nona.training.elastic.policies.registry import ELASTIC
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import count, late, number, plain, quantity, share
+from nona.ui.widgets.fields import count, late, number, plain, quantity, share, toggle
 from nona.ui.widgets.policy_options import option_popover
 from nona.ui.widgets.summary_bar import listed, summary_bar
+from nona.units import format_bandwidth
 
 PART = ("training", "elastic")
 SERVERS = ("cluster", "servers", 0)
@@ -30,6 +31,7 @@ def elastic_controls(state: AppState, spec: ElasticSpec) -> None:
     with summary_bar("elastic-controls", _summary(state, spec), state.jobs.get(KIND)):
         _workload(state, spec)
         _cluster(state)
+        _link(state, spec)
         _policies(state, spec)
         with st.container(horizontal=True, vertical_alignment="center"):
             path = (*PART, "policies")
@@ -47,6 +49,7 @@ def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
         listed([p.name for p in spec.policies]),
         f"ticks of {hours_text(spec.tick)}",
         f"interference {share_text(spec.interference)}" if spec.interference else "",
+        _link_text(state) if spec.link else "",
         counted(state.scenario.simulation.replications, "run"),
         f"seed {state.scenario.seed}",
     ]
@@ -164,6 +167,28 @@ def _cluster(state: AppState) -> None:
     if groups[0].gpu != "t4":
         gpu = plain(groups[0].gpu)
         st.caption(f"The shipped profiles were measured on NVIDIA T4; they are used for {gpu} as they are.")
+
+
+def _link(state: AppState, spec: ElasticSpec) -> None:
+    """Whether gradients cross the cluster's link, and that link."""
+    hint = (
+        "Off: synchronising takes as long as measured. On: jobs on several nodes exchange their gradients "
+        "over the link that all servers share, and wait for each other and for background traffic."
+    )
+    toggle(state, "Gradients cross the link", (*PART, "link"), hint)
+    if not spec.link:
+        return
+    with st.grid(4, min_column_width=140):
+        with st.container():
+            quantity(state, "Capacity", ("cluster", "network", "capacity"), "Of the link, e.g. 10 Gbit/s.")
+        with st.container():
+            place = ("background", "network", "utilization")
+            share(state, "Background traffic", place, "Part of the link that others use.")
+
+
+def _link_text(state: AppState) -> str:
+    network, others = state.scenario.cluster.network, state.scenario.background.network
+    return f"link of {format_bandwidth(network.capacity)}, {share_text(others.utilization)} used by others"
 
 
 def _policies(state: AppState, spec: ElasticSpec) -> None:

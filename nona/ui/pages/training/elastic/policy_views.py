@@ -26,7 +26,8 @@ def policies_tab(state: AppState, data: ElasticHistory) -> None:
     frame = pd.DataFrame(policy_rows(report.policies))
     alt = "Every policy: JCT with its interval, waiting, GPUs of a job, efficiency, fairness"
     wide = {"policy": st.column_config.TextColumn(width=130)}
-    table(frame, "elastic-policies", alt, deciding=DECIDING, column_config=wide)
+    shown = [name for name in DECIDING if name in frame]
+    table(frame, "elastic-policies", alt, deciding=shown, column_config=wide)
     st.caption(
         "±: 95 % interval over runs with other random numbers; policies that draw none have one run. "
         "GPUs of a job: mean while it has some. Efficiency: "
