@@ -45,7 +45,9 @@ def scenario() -> Scenario:
 
 def seen(ratio: float, replications: int, state: str = "stable") -> Seen:
     """Runs in which every call takes ``ratio`` of its SLO."""
-    calls = CallMeasures(CALLS, CALLS, CALLS if ratio <= 1 else 0, 1.0, (ratio,) * 7)
+    known = {"calls": CALLS, "completed": CALLS, "hits": CALLS if ratio <= 1 else 0, "cost": 1.0}
+    none = dict.fromkeys(CallMeasures.__dataclass_fields__, 0)
+    calls = CallMeasures(**{**none, **known, "latency_s": (ratio,) * 7})  # type: ignore[arg-type]
     rest = dict.fromkeys(RunMeasures.__dataclass_fields__, 0.0)
     run = RunMeasures(**{**rest, "all": calls, "applications": (calls,), "search_s": (0.0,) * 7})  # type: ignore[arg-type]
     summary = ServerlessSummary.__new__(ServerlessSummary)

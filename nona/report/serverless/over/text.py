@@ -29,7 +29,10 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
     values = [p.value for p in policy.points]
     if knee.kept is None:
         tried = f"{over_value(report, min(values))} to {over_value(report, max(values))}"
-        return f"nowhere from {tried}" if knee.missed is not None else f"not decided from {tried}"
+        if all(p.verdict == "misses" for p in policy.points):
+            return f"nowhere from {tried}"
+        first = "" if knee.missed is None else f", missed at {missed}"
+        return f"not decided from {tried}{first}"
     if knee.missed is None:
         if knee.kept == max(values) or all(p.verdict == "keeps" for p in policy.points):
             return f"up to {over_value(report, max(values))}, the last that was tried"
