@@ -34,7 +34,7 @@ LONG = (
     "test_chaos",
     "test_sweep_panel",
     "test_decisions",
-    "test_paper_study",
+    "test_demo",
     "test_every_control",
     "test_judged_placement",
     "test_sampled_search",
@@ -51,6 +51,7 @@ LONG = (
     "test_simulation_page",
     "test_dask_pool",
     "test_class_shares",
+    "test_paper_study",
     "test_simulation_against_theory",
 )
 

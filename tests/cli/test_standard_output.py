@@ -12,7 +12,7 @@ import pytest
 from nona import import_root
 
 FULL = Path("/dev/full")
-SIMULATE = ("simulate", "slides_example", "--jobs", "300", "--replications", "2", "--engine", "simpy")
+SIMULATE = ("simulate", "slides_example", "--scheduler", "local", "--jobs", "300", "--engine", "simpy")
 COMMANDS = [
     ("devices",),
     ("models", "--json"),

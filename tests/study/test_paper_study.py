@@ -17,7 +17,9 @@ from nona.report.paper.text import findings, paper_text, title
 from nona.report.text import listed
 from nona.results.document import Interval
 from nona.results.studies.paper import Growth, OverloadRun, PaperStudy
+from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
+from nona.schedulers.registry import get_scheduler
 from nona.simulation.experiments.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics.ratio import paired_ratio
@@ -167,8 +169,11 @@ def test_the_command_runs_a_small_study(
             PaperSettings(settings.jobs, settings.replications, settings.seed, (100, 200), values)
         )
 
-    def by_formula(seed: int | None = None) -> Scenario:  # the search is not what is tested here
-        return paper_scenario(seed).model_copy(update={"objective": "formula"})
+    def by_formula(seed: int | None = None) -> Scenario:
+        """Without a search, the scenario's own schedulers and one of another kind."""
+        every, own = paper_scenario(seed), load_scenario(scenario_path(SCENARIO)).schedulers
+        other = next(s for s in every.schedulers if get_scheduler(s.name).kind == "allocate")
+        return every.model_copy(update={"objective": "formula", "schedulers": (*own, other)})
 
     monkeypatch.setattr("nona.cli.study.paper_study", small)
     monkeypatch.setattr("nona.study.paper.run.paper_scenario", by_formula)

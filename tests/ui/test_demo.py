@@ -9,6 +9,7 @@ import pytest
 from app_driver import APP, Open, end_jobs, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
+from nona.scenario.file import load_scenario
 from nona.ui.jobs.job import Job
 from nona.ui.pages.demo.stories import MOST_STEPS, STORIES
 from nona.ui.pages.demo.story import Step
@@ -88,6 +89,16 @@ def test_every_step_opens_its_page(number: int) -> None:
     assert state_of(at).choices.find(Tour) is None
 
 
+@pytest.fixture
+def by_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped scenarios are placed by formula: the search is not what is tested."""
+    monkeypatch.setattr(
+        "nona.ui.session.shipped.load_scenario",
+        lambda path: load_scenario(path).model_copy(update={"objective": "formula"}),
+    )
+
+
+@pytest.mark.usefixtures("by_formula")
 def test_what_was_simulated_is_shown_again_and_compared(open_page: Open) -> None:
     at = open_page("1_overview")
     at.button(key="show-1").click().run()
@@ -158,6 +169,7 @@ def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch: pytest
     assert len(asked) == 2, "whoever goes elsewhere afterwards is left alone"
 
 
+@pytest.mark.usefixtures("by_formula")
 def test_nothing_of_another_story_is_shown(open_page: Open) -> None:
     at = open_page("1_overview")
     at.button(key="show-1").click().run()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from app_driver import Open, go
+from app_driver import Open, go, until
 
 from nona.report.figures.compare import GHOST
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -63,9 +64,18 @@ def style(at: Any) -> str:
     return str(next(h.proto.body for h in at.get("html") if "what-if-answer" in h.proto.body))
 
 
+def rested(state: AppState, early: bool) -> bool:
+    """Whether a look is worth it: a part that is asked for has told of something, or all have ended."""
+    asked = [job for job in map(jobs().get, state.live.parts) if job]
+    for job in asked:
+        job.touch()
+    told = any(job.live for job in asked) if early else False
+    return told or not any(job.unfinished for job in asked)
+
+
 def until_answered(at: Any, replications: int = REPLICATIONS, seconds: float = 60) -> Any:
-    """Look again and again, as the browser does, until the answer for these numbers is there."""
-    end = time.monotonic() + seconds
+    """Look, as the browser does, until the answer for these numbers is there: once early, then at the end."""
+    end, early = time.monotonic() + seconds, True
     state = state_of(at)
     while time.monotonic() < end:
         at.run()
@@ -74,7 +84,8 @@ def until_answered(at: Any, replications: int = REPLICATIONS, seconds: float = 6
         base = question(state.scenario).fingerprint
         if shown and shown.data.replications >= replications and shown.complete and state.live.settled(base):
             return at.run()
-        time.sleep(0.05)
+        until(partial(rested, state, early), seconds)
+        early = False
     raise AssertionError("no answer in time")
 
 
