@@ -35,4 +35,4 @@ def oracle_title(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> str:
     first = f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs"
     if farthest == nearest:
         return first
-    return f"{first}; {farthest} costs {share_text(over[farthest])} more"
+    return f"{first}; {farthest} is {share_text(over[farthest])} dearer"

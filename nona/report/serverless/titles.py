@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from nona.report.serverless.words import PER, call_cost, dollars, hit_rate, overloaded, ranked
 from nona.report.text import listed, share_text, verb
@@ -18,11 +19,8 @@ def pareto_title(outcomes: Mapping[str, Outcome]) -> str:
     hits, costs = ranked(outcomes, hit_rate, highest=True), ranked(outcomes, call_cost)
     if not hits or not costs:
         return "No policy completed a call"
-    most = max(hits.values())
-    level = [n for n in hits if hits[n] > most - LEVEL]
-    by_cost = list(costs)
-    best = min(level, key=lambda n: by_cost.index(n) if n in costs else len(by_cost))
-    cheapest = by_cost[0]
+    level = _level(hits)
+    best, cheapest = _cheapest(level, costs), next(iter(costs))
     keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
     found = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
     if cheapest == best:
@@ -31,6 +29,21 @@ def pareto_title(outcomes: Mapping[str, Outcome]) -> str:
         f"{found}; {cheapest} is cheapest at {dollars(costs[cheapest])} and keeps "
         f"{share_text(hits[cheapest], 1)}{_over(outcomes)}"
     )
+
+
+def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
+    """The policy that keeps most SLOs; of several that keep as many, the cheapest."""
+    hits = ranked(outcomes, hit_rate, highest=True)
+    return _cheapest(_level(hits), ranked(outcomes, call_cost)) if hits else None
+
+
+def _level(hits: Mapping[str, float]) -> list[str]:
+    """Those whose hit rates are not told apart from the highest."""
+    return [n for n in hits if hits[n] > max(hits.values()) - LEVEL]
+
+
+def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
+    return min(names, key=lambda n: costs.get(n, math.inf))
 
 
 def _over(outcomes: Mapping[str, Outcome]) -> str:

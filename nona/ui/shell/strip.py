@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.plan.text import money
-from nona.report.serverless.words import hit_rate, ranked
+from nona.report.serverless.titles import keeps_most
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.simulated import SimulatedRun
 from nona.report.text import percent_text
@@ -155,11 +155,13 @@ def _hits(state: AppState) -> Fact | None:
 
 
 def _kept(state: AppState) -> Fact | None:
-    """SLO hits of the policy that keeps most SLOs in the last serverless run."""
+    """SLO hits of the policy that the last serverless run's headline names."""
     run = state.held("serverless", ServerlessOutcome)
-    found = {} if run is None else ranked(run.report.policies, hit_rate, highest=True)
-    best = next(iter(found), None)
-    return None if best is None else _share(state, "serverless", "pages/9_serverless.py", best, found[best])
+    best = None if run is None else keeps_most(run.report.policies)
+    if run is None or best is None:
+        return None
+    rate = run.report.policies[best].slo_hit_rate.mean
+    return _share(state, "serverless", "pages/9_serverless.py", best, rate)
 
 
 def _share(state: AppState, kind: str, page: str, best: str, rate: float | None) -> Fact | None:
