@@ -12,7 +12,7 @@ from nona.report.plan.text import money
 from nona.report.serverless.titles import keeps_most
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.simulated import SimulatedRun
-from nona.report.text import percent_text
+from nona.report.text import counted, percent_text
 from nona.report.training.elastic.finding import by_mean
 from nona.report.training.words import by_mean_jct, hours_text, jobs_text
 from nona.results.serverless.dispatch import ServerlessOutcome
@@ -69,7 +69,7 @@ def _cost(scenario: Scenario) -> Fact | None:
         return None
     if scenario.plan is None or price is None:
         return None
-    text = f"{money(price, scenario.plan.prices.currency)} per hour"
+    text = f"as it is: {money(price, scenario.plan.prices.currency)} per hour"
     return Fact(text, "pages/8_plan.py", "Price of the cluster's servers, by the prices on page Plan.")
 
 
@@ -81,15 +81,12 @@ def _workload(scenario: Scenario) -> Fact:
 
 
 def cluster_text(scenario: Scenario) -> str:
-    """The first group of servers, and how many other groups there are."""
+    """How many servers there are, and their GPUs; of several groups the first, and how many others."""
     first, *others = scenario.cluster.servers
+    servers = counted(sum(group.count for group in scenario.cluster.servers), "server")
     each = f"{first.gpus} × " if first.gpus > 1 else ""
-    more = f" + {len(others)} more" if others else ""
-    return (
-        f"{first.count} servers, {each}{first.gpu}{more}"
-        if first.count != 1
-        else f"1 server, {each}{first.gpu}{more}"
-    )
+    kinds = f" and {counted(len(others), 'other kind')}" if others else ""
+    return f"{servers}, {each}{first.gpu}{kinds}"
 
 
 def workload_text(scenario: Scenario) -> str:

@@ -142,6 +142,10 @@ def _detail(state: AppState, report: PlanReport, index: int) -> None:
                 column_config=formats,
                 placeholder="–",
             )
+            st.caption(
+                "Intervals of each share by itself. A verdict's limits are wider: they allow for bursts of "
+                "late jobs and for every look."
+            )
 
 
 def _why(report: PlanReport, option: PlanOption) -> str:
