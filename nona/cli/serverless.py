@@ -19,7 +19,7 @@ from nona.results.serverless.report import SharingReport
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import ServerlessProgress
-from nona.serverless.model.catalogue import network_names
+from nona.serverless.model.catalogue import beside_times, network_names
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_job_table, write_serverless_trace, write_text
@@ -111,12 +111,12 @@ def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario
     NonaError
         When the scenario has no serverless part.
     """
-    chosen = {
-        function: {"network": source}
-        if source in network_names()
-        else {"profile": str(Path(source).absolute())}
-        for function, source in times
-    }
+    chosen: dict[str, dict[str, object]] = {}
+    for function, source in times:
+        given = (
+            ("network", source) if source in network_names() else ("profile", str(Path(source).absolute()))
+        )
+        chosen[function] = {**beside_times(function), given[0]: given[1]}
     if not chosen:
         return scenario
     data = scenario_to_mapping(scenario)

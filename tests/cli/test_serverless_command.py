@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from nona.cli.main import main
+from nona.cli.serverless import with_times
 from nona.report.serverless.text import schedulers_text
 from nona.results.serverless.report import SchedulersReport
 from nona.scenario.file import dump_scenario, load_scenario
+from nona.serverless.model.catalogue import shipped_function
 from nona.serverless.policies.registry import policy_names
 from nona.sources.samples import scenario_path
 from nona.study.shipped import shipped
@@ -156,3 +158,11 @@ def test_times_of_a_network_and_of_a_file(capsys: pytest.CaptureFixture[str], tm
     assert after["latency_s"]["mean"] < 0.5 * before["latency_s"]["mean"], "319 + 828 ms became 8 + 5"
     assert main([*small, "--times", "deblur"]) == 2
     assert "NAME=VALUE" in capsys.readouterr().err
+
+
+def test_other_times_leave_the_cold_start_and_the_input_of_a_shipped_function() -> None:
+    changed = with_times(load_scenario(scenario_path("strict_light")), [("deblur", "vgg16")])
+    assert changed.serverless is not None
+    spec, shipped = changed.serverless.functions["deblur"], shipped_function("deblur")
+    assert shipped is not None
+    assert (spec.network, spec.cold_start, spec.input) == ("vgg16", shipped.cold_start_s, shipped.input_bytes)

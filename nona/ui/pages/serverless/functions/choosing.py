@@ -8,7 +8,7 @@ from pathlib import PurePath
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.serverless.model.catalogue import network_names
+from nona.serverless.model.catalogue import beside_times, network_names
 from nona.serverless.profiles.reader import read_profile, rows_of
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.session.state import AppState
@@ -71,7 +71,7 @@ def _set(state: AppState, name: str, source: str, files: Sequence[str]) -> None:
     chosen = {n: f for n, f in state.value(PATH).items() if n != name}
     if source != DEFAULT:
         kept = state.value(PATH).get(name, {})
-        rest = {part: kept[part] for part in ("cold_start", "input") if part in kept}
+        rest = beside_times(name) | {part: kept[part] for part in ("cold_start", "input") if part in kept}
         chosen[name] = {**rest, ("profile" if source in files else "network"): source}
     state.edit(PATH, chosen)
 
