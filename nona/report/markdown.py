@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 BEGIN, END = "<!-- made from the data: begin -->", "<!-- made from the data: end -->"
 
 
-def between_marks(page: str, text: str) -> str:
-    """``page`` with what stands between its two marks replaced by ``text``.
+def between_marks(page: str, text: str, around: str = "\n\n") -> str:
+    """``page`` with what stands between its two marks replaced by ``text``, with ``around`` on both sides.
 
     >>> print(between_marks(f"a {BEGIN}old{END} b", "new"))
     a <!-- made from the data: begin -->
@@ -19,7 +19,7 @@ def between_marks(page: str, text: str) -> str:
     """
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+    return f"{before}{BEGIN}{around}{text}{around}{END}{after}"
 
 
 def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:

@@ -29,6 +29,11 @@ def study_page(data: ServerlessStudy) -> str:
     )
 
 
+def with_sentence(page: str, data: ServerlessStudy) -> str:
+    """The page with the one sentence on use between its two marks, in the middle of a paragraph."""
+    return between_marks(page, claim_text(data), "")
+
+
 def with_study(page: str, data: ServerlessStudy) -> str:
     """The page with the figures between its two marks replaced by those of ``data``."""
     return between_marks(page, study_page(data))

@@ -1,22 +1,25 @@
-"""Writes the figures of the shipped serverless study into a document.
+"""``python -m nona.study.serverless.over.page docs/serverless.md README.md`` puts the stored results in.
 
-``python -m nona.study.serverless.over.page docs/serverless.md``
+A README gets the sentence on use, other pages the figures.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from nona.report.serverless.over.page import with_study
+from nona.report.serverless.over.page import with_sentence, with_study
 from nona.study.shipped import shipped_serverless
 
 
-def main(path: Path) -> None:
-    """Replace the figures in the file at ``path``."""
-    text = with_study(path.read_text(encoding="utf-8"), shipped_serverless())
-    path.write_text(text, encoding="utf-8")
+def main(arguments: Sequence[str]) -> None:
+    """Rewrite each file named, between its marks."""
+    for name in arguments:
+        path = Path(name)
+        put = with_sentence if path.stem == "README" else with_study
+        path.write_text(put(path.read_text("utf-8"), shipped_serverless()), "utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1:])
