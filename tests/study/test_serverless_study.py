@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from nona.report.serverless.claims import CLAIMS, main_cells, movers
+from nona.report.serverless.claims import CLAIMS, default_cells, main_cells, movers
+from nona.report.serverless.over.slides import SEARCHES, SHARES, claim_text, gaps, study_knee_rows
 from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
 from nona.report.serverless.study_rows import claim_rows, sensitivity_rows, setting_rows
 from nona.report.serverless.study_text import findings, study_text, title
@@ -16,13 +19,17 @@ from nona.serverless.provenance import missing, provenance
 from nona.sources.samples import load_sample, scenario_path
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.capacity import cluster_usd_hour
+from nona.study.serverless.over.bench import TRAINED
+from nona.study.serverless.over.profile_sets import PROFILE_SETS
+from nona.study.serverless.over.study import BUSY
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.searches import measured_searches
-from nona.study.serverless.study import POLICIES, SETTINGS, setting
+from nona.study.serverless.study import POLICIES, SETTINGS, setting, with_load
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import shipped_serverless
 from nona.units import format_time
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = RunOptions(calls=80, warmup=40)
 
 
@@ -62,7 +69,7 @@ def test_words_say_what_the_numbers_are() -> None:
         best = max(cells[name], key=lambda p: mean(cells[name][p], "hits"))
         assert f"{100 * mean(cells[name][best], 'hits'):.1f} %" in text
         assert len(sensitivity_rows(data, name)) == 1 + len(ALTERNATIVES)
-        default = data.sensitivity.default[name]
+        default = default_cells(data)[name]
         assert sensitivity_rows(data, name)[0]["SLOs kept"] == ranking_text(default, "hits")
     assert len(setting_rows(data)) == len(SETTINGS) * len(POLICIES)
     shown = {"agrees": True, "does not": False, "–": None}
@@ -140,6 +147,79 @@ def test_every_alternative_changes_something_and_names_a_known_default() -> None
         else:
             assert row.applied(scenario) != scenario, row.name
     assert len({row.name for row in ALTERNATIVES}) == len(ALTERNATIVES)
+
+
+def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_readme_and_documents() -> None:
+    data = shipped_serverless()
+    sentence = claim_text(data)
+    assert sentence in study_text(data)
+    for name in ("README.md", "docs/serverless.md"):
+        flat = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        assert sentence in flat, name
+    reports = dict(data.curves[0].settings)
+    for others, low, high in (SHARES, SEARCHES):
+        for gap in gaps(reports, others):
+            kept = {
+                p: point.slo_hit_rate.mean
+                for p in ("esg", *others)
+                for point in reports[gap.setting].policies[p].points
+                if point.value == gap.load
+            }
+            leads = [100 * (kept["esg"] - kept[p]) for p in others]
+            assert gap.inside(low, high) == all(low <= lead <= high for lead in leads)
+            assert (f"{gap.setting} × {gap.load:g}" in sentence) or not gap.inside(low, high)
+
+
+def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts() -> None:
+    data = shipped_serverless()
+    reports = [r for c in data.curves for r in c.settings.values()] + [c.report for c in data.scarcity]
+    assert {c.name for c in data.curves} == {p.name for p in PROFILE_SETS}
+    for report in reports:
+        assert set(report.policies) == set(POLICIES)
+        for policy in report.policies.values():
+            verdicts = {p.value: p.verdict for p in policy.points}
+            for knee in policy.knees:
+                assert knee.kept is None or verdicts[knee.kept] == "keeps"
+                assert knee.missed is None or verdicts[knee.missed] == "misses"
+    rows = study_knee_rows(data)
+    assert len(rows) == len(reports)
+    document = (ROOT / "docs" / "serverless.md").read_text(encoding="utf-8")
+    for row in rows:
+        assert "| " + " | ".join(row.values()) + " |" in document
+
+
+def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is() -> None:
+    data = shipped_serverless()
+    for name, at in data.pressed.items():
+        points = data.curves[0].settings[name].policies["esg"].points
+        assert at.load in {p.value for p in points}
+        if any(BUSY[0] <= (p.utilization.vgpu or 0.0) <= BUSY[1] for p in points):
+            assert BUSY[0] <= at.vgpus_held <= BUSY[1]
+
+
+def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration() -> None:
+    scenario = setting(SETTINGS[0])
+    wanted = {f.name: f for f in prepare_serverless(scenario).functions}
+    for profiles in PROFILE_SETS:
+        system = prepare_serverless(profiles.applied(scenario))
+        assert {f.name for f in system.functions} == set(wanted)
+        for f in system.functions:
+            before, after = (
+                sum(float(part[system.space.smallest]) for part in g.seconds(system.space))
+                for g in (wanted[f.name], f)
+            )
+            assert after == pytest.approx(before, rel=1e-6), (profiles.name, f.name)
+
+
+def test_what_is_trained_once_for_all_loads_depends_on_none() -> None:
+    few = {"initial": 3, "rounds": 1, "candidates": 2, "samples": 4, "calls": 4}
+    scenario = setting(SETTINGS[0])
+    for name in TRAINED:
+        plans = [
+            [found.plan for found in get_policy(name).prepare(prepare_serverless(s), few).trained]
+            for s in (scenario, with_load(scenario, 3.0))
+        ]
+        assert plans[0] == plans[1]
 
 
 def test_half_the_load_doubles_the_gaps() -> None:

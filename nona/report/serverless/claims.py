@@ -19,7 +19,7 @@ from nona.report.serverless.claim_forms import (
     more_hits,
 )
 from nona.report.serverless.pairs import mean
-from nona.results.serverless.study import AlternativeCells, ServerlessStudy, SettingCells
+from nona.results.serverless.study import AlternativeCells, Cells, ServerlessStudy, SettingCells
 from nona.units import format_time
 
 BRUTE_FORCE_S = 7.258
@@ -168,20 +168,33 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 
+SLIDES = ("esg", "infless", "fast-gshare", "orion", "aquatope")  # the policies that the slides compare
+
+
+def published(cells: Cells) -> Cells:
+    """The cells of the policies that the slides compare: of others they claim nothing."""
+    return {name: cell for name, cell in cells.items() if name in SLIDES}
+
+
 def main_cells(data: ServerlessStudy) -> SettingCells:
     """The cells of a study's three settings."""
-    return {name: row.cells for name, row in data.settings.items()}
+    return {name: published(row.cells) for name, row in data.settings.items()}
+
+
+def default_cells(data: ServerlessStudy) -> SettingCells:
+    """The cells of the defaults at the load of the sensitivity."""
+    return {name: published(cells) for name, cells in data.sensitivity.default.items()}
 
 
 def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCells:
     """The cells under one alternative; policies that it does not touch are those of the default."""
-    default = data.sensitivity.default
-    return {name: {**default[name], **cells} for name, cells in row.settings.items()}
+    default = default_cells(data)
+    return {name: {**default[name], **published(cells)} for name, cells in row.settings.items()}
 
 
 def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
     """(alternative, what it changes) if the verdict differs from the default's in runs of equal size."""
-    default = data.sensitivity.default
+    default = default_cells(data)
     before = {"order": claim.order(default), "size": claim.size(default)}
     for row in data.sensitivity.rows:
         cells = alternative_cells(data, row)

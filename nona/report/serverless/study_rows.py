@@ -9,6 +9,7 @@ from nona.report.serverless.claims import (
     BRUTE_FORCE_S,
     CLAIMS,
     alternative_cells,
+    default_cells,
     main_cells,
     movers,
 )
@@ -203,7 +204,7 @@ def sensitivity_rows(data: ServerlessStudy, setting: str) -> list[dict[str, str]
 
     A pair changes places when it is the other way round and the difference is clear.
     """
-    default = data.sensitivity.default[setting]
+    default = default_cells(data)[setting]
     rows = [_sensitivity_row("default", "", default, default)]
     for row in data.sensitivity.rows:
         cells = alternative_cells(data, row)[setting]

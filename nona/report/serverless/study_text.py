@@ -10,9 +10,13 @@ from nona.report.serverless.claims import (
     JUST_BELOW,
     SIMILAR,
     SLOWER,
+    alternative_cells,
+    default_cells,
     main_cells,
     movers,
 )
+from nona.report.serverless.over.slides import claim_text, gap_rows, study_knee_rows, use_at_knee_rows
+from nona.report.serverless.over.text import over_finding
 from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, mean, order, swaps
 from nona.report.serverless.study_rows import (
     cutoff_rows,
@@ -22,7 +26,7 @@ from nona.report.serverless.study_rows import (
     setting_rows,
     sharing_rows,
 )
-from nona.report.text import listed, share_text, table
+from nona.report.text import listed, or_dash, share_text, table
 from nona.results.serverless.study import Cells, ServerlessStudy
 from nona.units import format_time
 
@@ -61,8 +65,14 @@ def _first(row: Cells) -> bool:
 def findings(data: ServerlessStudy) -> list[str]:
     """The findings, one a line, the most important first."""
     lines = [_setting(name, row) for name, row in main_cells(data).items()]
-    lines += [_agreement(data), _moved(data), _cutoff(data), _searches(data)]
+    lines += [claim_text(data), *_loads(data), _agreement(data), _moved(data), _cutoff(data), _searches(data)]
     return [line for line in lines if line]
+
+
+def _loads(data: ServerlessStudy) -> Iterator[str]:
+    """Until which load the policies keep the target, in every setting, with the default profiles."""
+    for name, report in data.curves[0].settings.items():
+        yield f"{name}: {over_finding(report)}."
 
 
 def _setting(name: str, row: Cells) -> str:
@@ -111,14 +121,14 @@ def _moved(data: ServerlessStudy) -> str:
 
 def _still(data: ServerlessStudy) -> int:
     """Alternatives under which no pair of policies clearly changes order in any setting."""
-    default = data.sensitivity.default
+    default = default_cells(data)
     found = 0
     for row in data.sensitivity.rows:
         moved = [
             pair
-            for name, cells in row.settings.items()
+            for name, cells in alternative_cells(data, row).items()
             for key in KEYS
-            for pair in swaps(default[name], {**default[name], **cells}, key)
+            for pair in swaps(default[name], cells, key)
         ]
         found += not moved
     return found
@@ -170,8 +180,13 @@ def provenance(data: ServerlessStudy) -> str:
     small = data.sensitivity
     return (
         f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
-        f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,}"
+        f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,} at "
+        + ", ".join(f"{name} × {p.load:.3g} ({_held(p.vgpus_held)})" for name, p in data.pressed.items())
     )
+
+
+def _held(share: float | None) -> str:
+    return f"esg holds {or_dash(share, share_text)} of the vGPUs"
 
 
 def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
@@ -186,6 +201,9 @@ def study_text(data: ServerlessStudy) -> str:
     """What ``nona study serverless`` prints."""
     tables = [
         ("Policies in the three settings", setting_rows(data)),
+        ("Until which load", study_knee_rows(data)),
+        ("ESG's leads by load", gap_rows(data)),
+        ("Use at the knees", use_at_knee_rows(data)),
         ("ESG's search", search_rows(data)),
         ("Orion's cut-off", cutoff_rows(data)),
         (f"Ways of sharing: {data.sharing.scenario}", sharing_rows(data)),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from nona.results.document import Document, Figure
 from nona.results.estimate import Estimate
 from nona.results.serverless.outcome import PolicyOutcome, Utilization
+from nona.results.serverless.over import OverReport
 from nona.results.serverless.report import Oracle
 from nona.results.serverless.values import Spread
 
@@ -111,8 +112,35 @@ class Sensitivity(Document):
     rows: tuple[AlternativeCells, ...]
 
 
+class ProfileCurves(Document):
+    """Every policy over load with one set of profiles: setting → report."""
+
+    name: str
+    about: str
+    settings: Mapping[str, OverReport]
+
+
+class ScarceCurve(Document):
+    """Every policy over load with another CPU share of the functions and number of vCPUs of a node."""
+
+    cpu_share: float
+    vcpus: int
+    report: OverReport
+
+
+class Pressed(Document):
+    """The factor on a setting's load at which alternatives are tried, and the vGPUs that esg holds there."""
+
+    load: float
+    vgpus_held: Figure
+
+
 class ServerlessStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took."""
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``curves``: a set of profiles each; ``scarcity``: of the setting ``scarce_setting``; ``pressed``:
+    setting → load of the sensitivity.
+    """
 
     study: str
     command: str
@@ -125,5 +153,9 @@ class ServerlessStudy(Document):
     settings: Mapping[str, StudySetting]
     cutoff: CutoffStudy
     sharing: SharingStudy
+    curves: tuple[ProfileCurves, ...]
+    scarce_setting: str
+    scarcity: tuple[ScarceCurve, ...]
+    pressed: Mapping[str, Pressed]
     sensitivity: Sensitivity
     seconds: float

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from nona.options import Option, Options
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.study.sweeps.numbers import LOAD, number_named
 
 Value = Option | Sequence[int] | Sequence[str]
 """What a key of a scenario is set to."""
@@ -40,17 +41,14 @@ class Alternative:
 
     def applied(self, scenario: Scenario) -> Scenario:
         """The scenario with the change, validated again."""
-        data = scenario.model_dump(mode="json")
+        loaded = number_named(scenario, LOAD).set(scenario, self.load)
+        data = loaded.model_dump(mode="json")
         for path, value in self.values.items():
             *way, last = path.split(".")
             holder = data
             for step in way:
                 holder = holder[step]
             holder[last] = value
-        if self.load != 1.0:
-            gaps = data["serverless"]["interval"]
-            for end in ("least", "most"):
-                gaps[end] = getattr(scenario.serverless.interval, end) / self.load  # type: ignore[union-attr]
         return scenario_from_mapping(data)
 
 

@@ -20,6 +20,7 @@ from nona.results.serverless.study import (
     Cell,
     CutoffStudy,
     MeasuredSearches,
+    Pressed,
     Sensitivity,
     ServerlessStudy,
     SharingStudy,
@@ -28,44 +29,60 @@ from nona.results.serverless.study import (
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions
+from nona.serverless.policies.registry import policy_names
 from nona.sources.samples import scenario_path
 from nona.study.provenance import now_text
 from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
 from nona.study.serverless.cells import cell, cutoff_point, shared_outcome
+from nona.study.serverless.over.profile_sets import PROFILE_SETS
+from nona.study.serverless.over.study import SCARCE, CurveSize, pressed, profile_curves, scarce_curves
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import told_oracle, with_sharing
 from nona.study.serverless.searches import measured_searches
 from nona.study.serverless.sharing import ways_for
 from nona.study.serverless.tasks import Done, Task, run_tasks
+from nona.study.serverless.warmup import warmup_calls
 from nona.study.shipped import rounded
-from nona.study.sweeps.numbers import with_value
+from nona.study.sweeps.numbers import LOAD, number_named, with_value
 
 SETTINGS = ("strict_light", "moderate_normal", "relaxed_heavy")
-POLICIES = ("esg", "infless", "fast-gshare", "orion", "aquatope")
+POLICIES = tuple(name for name in policy_names() if name != "fixed")
 CUTOFFS_S = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 SHARED = "mig_or_mps"  # the scenario under all ways of sharing
 DIGITS, SMALL_DIGITS = 5, 4
-_SPANS = {"searches": 0.03, "settings": 0.25, "cutoff": 0.07, "sharing": 0.07, "sensitivity": 0.58}
+_SPANS = {
+    "searches": 0.02,
+    "settings": 0.06,
+    "cutoff": 0.03,
+    "sharing": 0.03,
+    "load": 0.4,
+    "scarcity": 0.16,
+    "sensitivity": 0.3,
+}
+SCARCE_SETTING = 1  # number of the setting in which vCPUs are made scarce
 
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
     """Size of the study.
 
-    ``calls`` and ``replications`` of the three settings, the cut-off and the sharing; ``small`` and
-    ``few`` those of the sensitivity, whose warm-up is ``small_warmup``. ``seed``: the scenarios' where it
-    is ``None``. ``alternatives``: which to run, by number; ``None`` for all.
+    ``calls`` and ``replications`` of the three settings, the cut-off and the sharing; ``small`` calls of
+    each run over load and of the sensitivity, whose replications are ``few``. ``seed``: the scenarios' where
+    it is ``None``. ``alternatives``: which to run, by number; ``None`` for all. ``loads``: factors in place
+    of the usual ones; ``profile_sets`` and ``scarce``: the first so many only.
     """
 
-    calls: int = 5000
-    replications: int = 8
-    small: int = 600
-    small_warmup: int = 400
-    few: int = 3
+    calls: int = 1500
+    replications: int = 4
+    small: int = 400
+    few: int = 2
     seed: int | None = None
     settings: tuple[str, ...] = SETTINGS
     alternatives: tuple[int, ...] | None = None
     cutoffs_s: tuple[float, ...] = CUTOFFS_S
+    loads: tuple[float, ...] | None = None
+    profile_sets: int | None = None
+    scarce: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("calls", "replications", "small", "few"):
@@ -104,6 +121,12 @@ def serverless_study(
         start = sum(_SPANS[before] for before in parts[: parts.index(name)])
         return lambda share: on_progress(StudyProgress(name, start + 0.999 * share * _SPANS[name]))
 
+    scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
+    size = CurveSize(POLICIES, chosen.small, 2 * chosen.few, 4 * chosen.few, workers, chosen.loads)
+    scarce_name = chosen.settings[min(SCARCE_SETTING, len(chosen.settings) - 1)]
+    sets, scarce = PROFILE_SETS[: chosen.profile_sets], SCARCE[: chosen.scarce]
+    curves = profile_curves(scenarios, size, of("load"), sets)
+    busy = {name: pressed(report) for name, report in curves[0].settings.items()}
     data = ServerlessStudy(
         study="serverless",
         command=_command(chosen),
@@ -116,7 +139,11 @@ def serverless_study(
         settings=_settings(chosen, workers, of("settings")),
         cutoff=_cutoff(chosen, workers, of("cutoff")),
         sharing=_sharing(chosen, workers, of("sharing")),
-        sensitivity=_sensitivity(chosen, workers, of("sensitivity")),
+        curves=curves,
+        scarce_setting=scarce_name,
+        scarcity=scarce_curves(scenarios[scarce_name], scarce_name, size, of("scarcity"), scarce),
+        pressed=busy,
+        sensitivity=_sensitivity(chosen, busy, workers, of("sensitivity")),
         seconds=time.perf_counter() - begin,
     )
     data = _rounded(data, DIGITS)
@@ -193,16 +220,16 @@ def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> SharingStudy:
     return SharingStudy(scenario=scenario.name, modes=modes)
 
 
-def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> Sensitivity:
-    run = RunOptions(calls=chosen.small, warmup=chosen.small_warmup)
+def _sensitivity(chosen: StudySettings, busy: Mapping[str, Pressed], workers: int, tell: Tell) -> Sensitivity:
     rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
     tasks, places = [], []
     slo_s: dict[str, list[float]] = {}
     for name in chosen.settings:
-        scenario = setting(name, chosen.seed)
+        scenario = with_load(setting(name, chosen.seed), busy[name].load)
         slo_s[name] = [app.slo_s for app in prepare_serverless(scenario).applications]
         for number, row in enumerate([None, *rows]):
             changed = scenario if row is None else row.applied(scenario)
+            run = _short(changed, chosen.small)
             for policy in _who(row):
                 options = row.options if row is not None and row.policy == policy else {}
                 tasks.append(Task(changed, policy, options, run, chosen.few))
@@ -228,6 +255,16 @@ def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> Sensitivity
         ),
     )
     return _rounded(small, SMALL_DIGITS)
+
+
+def _short(scenario: Scenario, calls: int) -> RunOptions:
+    """A run whose warm-up covers the cold starts that the scenario may begin with."""
+    return RunOptions(calls=calls, warmup=warmup_calls(scenario, prepare_serverless(scenario), calls))
+
+
+def with_load(scenario: Scenario, factor: float) -> Scenario:
+    """The scenario with ``factor`` times the traffic."""
+    return number_named(scenario, LOAD).set(scenario, factor)
 
 
 def _who(row: Alternative | None) -> Sequence[str]:

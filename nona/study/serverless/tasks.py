@@ -11,6 +11,7 @@ from nona.experiments.progress import Shares
 from nona.options import Options
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, ServerlessProgress, simulate_serverless
+from nona.serverless.policies.base import Planner
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.measured import Floats, RunMeasures, measure, slo_ratios
 from nona.serverless.records.metrics import ServerlessSummary, summarise
@@ -26,6 +27,7 @@ class Task:
     """A policy with its options on a scenario; ``run`` says how long, for each of ``replications``.
 
     Replications are numbered from ``run.replication`` on. ``sources`` are those of the scenario's files.
+    ``planner``: prepared already.
     """
 
     scenario: Scenario
@@ -34,6 +36,7 @@ class Task:
     run: RunOptions
     replications: int
     sources: Sources = NO_SOURCES
+    planner: Planner | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Tasks:
         task = self.tasks[key[0]]
         system = prepare_serverless(task.scenario, task.sources)
         policy = get_policy(task.policy)
-        planner = policy.prepare(system, task.options)
+        planner = policy.prepare(system, task.options) if task.planner is None else task.planner
         ready = replace(policy, prepare=lambda system, options: planner)
         records = []
         for number in range(task.replications):

@@ -8,7 +8,7 @@ from nona.report.figures.compare import log_axis
 from nona.report.figures.interval_line import interval_line
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
-from nona.report.serverless.claims import alternative_cells
+from nona.report.serverless.claims import alternative_cells, default_cells
 from nona.report.serverless.pairs import Key, cost_ratio, mean
 from nona.report.serverless.study_rows import miss_rows
 from nona.results.estimate import Estimate
@@ -104,7 +104,7 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
 
     The first row is the default.
     """
-    default = data.sensitivity.default[setting]
+    default = default_cells(data)[setting]
     rows = [("default", default)]
     for row in data.sensitivity.rows:
         name = f"{row.key.removeprefix('serverless.')}: {row.other}"

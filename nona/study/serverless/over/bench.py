@@ -9,6 +9,8 @@ from dataclasses import replace
 from nona.options import Options
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions
+from nona.serverless.policies.base import Planner
+from nona.serverless.policies.registry import get_policy
 from nona.sources.lookup import Sources
 from nona.study.serverless.over.search import Look, Search
 from nona.study.serverless.over.seen import Seen
@@ -17,7 +19,9 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.serverless.warmup import warmup_calls
+from nona.study.sweeps.numbers import LOAD
 
+TRAINED = frozenset({"aquatope"})  # trains on times, prices and SLOs alone: once for all loads
 FEW = 2  # replications that show whether a run has a steady state, and give an interval
 Tell = Callable[[float], None]
 
@@ -33,6 +37,7 @@ class Bench:
             policy.name: options for policy, options in chosen_policies(scenario, settings.policies)
         }
         self._at: dict[float, tuple[Scenario, RunOptions]] = {}
+        self._trained: dict[str, Planner] = {}
 
     def run(self, searches: Sequence[Search], tell: Tell = lambda share: None) -> None:
         """Drive all searches to their ends; ``tell`` hears the share of a batch that is done."""
@@ -56,12 +61,23 @@ class Bench:
                     scenario, run = self._there(look.value)
                     run = replace(run, replication=seen.replications)
                     options = self._options[look.policy]
-                    tasks.append(Task(scenario, look.policy, options, run, missing, self._sources))
+                    planner = self._planner(look.policy, scenario)
+                    task = Task(scenario, look.policy, options, run, missing, self._sources, planner)
+                    tasks.append(task)
                     places.append((look.policy, look.value))
             for at, done in zip(places, run_tasks(tasks, self._workers, tell), strict=True):
                 before = self._seen.get(at, Seen())
                 warmup = self._there(at[1])[1].first
                 self._seen[at] = Seen((*before.parts, done), warmup)
+
+    def _planner(self, policy: str, scenario: Scenario) -> Planner | None:
+        """A planner for all loads, if the policy's training depends on none; it takes seconds."""
+        if policy not in TRAINED or self._settings.number.key != LOAD:
+            return None
+        if policy not in self._trained:
+            system = prepare_serverless(scenario, self._sources)
+            self._trained[policy] = get_policy(policy).prepare(system, self._options[policy])
+        return self._trained[policy]
 
     def _there(self, value: float) -> tuple[Scenario, RunOptions]:
         """The scenario at a value, and how long its runs are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from nona.report.serverless.figures.over import TITLES, What, over_alt, over_figure
 from nona.report.serverless.figures.study import (
     cutoff_figure,
     misses_figure,
@@ -12,6 +13,8 @@ from nona.report.serverless.figures.study import (
     settings_figure,
     sharing_figure,
 )
+from nona.report.serverless.over.slides import claim_text, gap_rows, study_knee_rows
+from nona.report.serverless.over.text import over_finding
 from nona.report.serverless.pairs import Key
 from nona.report.serverless.study_rows import (
     claim_rows,
@@ -72,6 +75,7 @@ def _study(data: ServerlessStudy) -> None:
         with st.container():
             alt = "Orion's share of SLOs kept by the cut-off of its search"
             chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
+    _loads(data)
     _sensitivity(data)
     with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
         table(_miss_table(data), "study-miss-rows", "Configuration misses beside the slides'")
@@ -94,6 +98,32 @@ def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
         for row in miss_rows(data)
     ]
     return pd.DataFrame(rows)
+
+
+def _loads(data: ServerlessStudy) -> None:
+    """Until which load each policy keeps the SLOs, and where the slides' gaps appear."""
+    st.markdown("**Until what load, and where the slides' gaps appear**")
+    st.info(plain(claim_text(data)), icon=":material/trending_up:")
+    left, right = st.columns(2)
+    with left:
+        hint = "How the functions' times depend on batch and vGPUs."
+        name = choose_one("Profiles", [c.name for c in data.curves], "study-profiles", hint)
+    curves = next(c for c in data.curves if c.name == name)
+    with right:
+        setting = choose_one("Setting ", list(curves.settings), "study-load-setting", "SLO and base load.")
+    report = curves.settings[setting]
+    st.caption(plain(f"{curves.name}: {curves.about}."))
+    chart(over_figure(report), f"{over_finding(report)}.", "study-over-hits", over_alt(report, "hits"))
+    with st.grid(2, min_column_width=360):
+        others: tuple[What, ...] = ("goodput", "cost")
+        for what in others:
+            with st.container():
+                shown = over_figure(report, what, 300)
+                chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
+    alt = "Until which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
+    table(pd.DataFrame(study_knee_rows(data)), "study-knees", alt)
+    alt = "ESG's leads over the other policies at every load, beside the ranges of the slides"
+    table(pd.DataFrame(gap_rows(data)), "study-gaps", alt)
 
 
 def _sensitivity(data: ServerlessStudy) -> None:
