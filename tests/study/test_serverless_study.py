@@ -11,6 +11,7 @@ from nona.report.serverless.over.slides import SEARCHES, SHARES, claim_text, gap
 from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
 from nona.report.serverless.study_rows import claim_rows, sensitivity_rows, setting_rows
 from nona.report.serverless.study_text import findings, study_text, title
+from nona.report.text import share_text
 from nona.results.serverless.study import Cell
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.run import RunOptions
@@ -167,7 +168,9 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_readme_and_do
             }
             leads = [100 * (kept["esg"] - kept[p]) for p in others]
             assert gap.inside(low, high) == all(low <= lead <= high for lead in leads)
-            assert (f"{gap.setting} × {gap.load:g}" in sentence) or not gap.inside(low, high)
+        held = [gap.vgpus_held for gap in gaps(reports, others) if gap.inside(low, high)]
+        lead = sentence.split(f"lead of {low:.0f} to {high:.0f} points")[1].split(", one of")[0]
+        assert lead.endswith(f"{share_text(max(held))} of the vGPUs" if held else "at no load that was tried")
 
 
 def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts() -> None:

@@ -53,34 +53,30 @@ def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
 
 
 def claim_text(data: ServerlessStudy) -> str:
-    """One sentence: at which use of the vGPUs ESG leads as the slides say, with the default profiles."""
+    """At which use of the vGPUs ESG leads as the slides say, with the default profiles: a few sentences."""
     reports = dict(data.curves[0].settings)
     told = []
     for others, low, high in (SHARES, SEARCHES):
         found = list(gaps(reports, others))
         inside = [g for g in found if g.inside(low, high)]
         ahead = [g for g in found if g.least > MORE]
-        whom = listed(others)
-        told.append(f"{low:.0f} to {high:.0f} points more than {whom} {_where(inside)}")
-        told[-1] += f" (more by any amount {_where(ahead)})" if len(ahead) > len(inside) else ""
-    low_use = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
-    rest = (
-        f"; up to {share_text(max(low_use))} of the vGPUs esg and {listed(SHARES[0])} keep equally many"
-        if low_use
-        else ""
-    )
-    return f"With the default profiles esg keeps {'; '.join(told)}{rest}."
+        lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {listed(others)}"
+        told.append(f"{lead} appears {_where(inside)}, one of any size {_where(ahead)}.")
+    level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
+    if level:
+        same = listed(["esg", *SHARES[0]])
+        told.append(f"Up to {share_text(max(level))} of the vGPUs {same} keep equally many SLOs.")
+    return " ".join([f"With the default profiles {told[0]}", *(t[0].upper() + t[1:] for t in told[1:])])
 
 
 def _where(found: Sequence[Gap]) -> str:
-    """The range of use, and the loads."""
+    """The range of use; the rows of :func:`gap_rows` have the loads."""
     if not found:
         return "at no load that was tried"
     held = [g.vgpus_held for g in found]
     ends = share_text(min(held)), share_text(max(held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    loads = listed([f"{g.setting} × {g.load:g}" for g in found])
-    return f"where it holds {use} of the vGPUs ({loads})"
+    return f"where esg holds {use} of the vGPUs"
 
 
 def gap_rows(data: ServerlessStudy) -> list[dict[str, str]]:
