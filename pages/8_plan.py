@@ -6,7 +6,7 @@ from nona.ui.pages.plan.files import plan_files
 from nona.ui.pages.plan.form.controls import controls
 from nona.ui.pages.plan.option_views import options_section
 from nona.ui.pages.plan.run_area import run_area
-from nona.ui.pages.plan.start import start_screen
+from nona.ui.pages.plan.start import demo_screen, start_screen
 from nona.ui.pages.plan.tabs import plan_tabs
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
@@ -15,6 +15,7 @@ from nona.ui.widgets.guide_link import guide_link
 
 state = current()
 if no_queries(state, "A plan"):
+    demo_screen(state)
     st.stop()
 if state.scenario.plan is None:
     start_screen(state)

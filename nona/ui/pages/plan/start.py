@@ -50,6 +50,13 @@ def start_screen(state: AppState) -> None:
     demo_error(state)
 
 
+def demo_screen(state: AppState) -> None:
+    """The demos alone, where the present scenario has no queries."""
+    with st.grid(3, min_column_width=260):
+        demo_cards(state, "plan", DEMOS)
+    demo_error(state)
+
+
 def _own(state: AppState) -> None:
     with st.container(border=True, height="stretch"):
         st.markdown("**Your scenario**")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -29,7 +31,7 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         st.error(plain(str(error)), icon=":material/error:")
     else:
         alt = "Every function: seconds at the smallest configuration, on the CPU, on one and on all vGPUs"
-        table(pd.DataFrame(function_times(system)), "serverless-function-times", alt)
+        table(pd.DataFrame(function_times(system)), "serverless-function-times", alt, placeholder="–")
         choose_times(state, tuple(f.name for f in system.functions))
     _default_law(state)
     fit_views()
@@ -47,12 +49,13 @@ def function_times(system: ServerlessSystem) -> list[dict[str, object]]:
     )
     for number_, function in enumerate(system.functions):
         cpu, gpu = (float(s[number_, space.smallest]) for s in (system.cpu_s, system.gpu_s))
+        fastest_s = float(system.time_s[number_, most])  # infinite where a file has no time for it
         rows.append(
             {
                 "function": function.name,
                 "smallest, ms": round(1e3 * (cpu + gpu), 2),
                 "on the CPU, %": round(100 * cpu / (cpu + gpu), 1),
-                f"on {largest} vGPUs, ms": round(1e3 * float(system.time_s[number_, most]), 2),
+                f"on {largest} vGPUs, ms": round(1e3 * fastest_s, 2) if math.isfinite(fastest_s) else None,
                 "cold start, s": function.cold_start_s,
                 "confirmed": ", ".join(function.confirmed) or "nothing",
                 "source": function.source,

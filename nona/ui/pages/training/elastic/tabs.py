@@ -44,4 +44,6 @@ def _nothing(state: AppState) -> str:
     job = current_job(state, KIND)
     if job is not None and job.unfinished:
         return "The result stands here when the policies have run."
+    if job is not None and job.status == "cancelled":
+        return "A cancelled run leaves no result: run the policies above again."
     return "Nothing has been run yet: run the policies above."
