@@ -163,6 +163,12 @@ def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page: A
     field.wait_for(state="hidden")
 
 
+def field_with(page: Any, label: str, value: str) -> Any:
+    """The text field of that label once it shows the value."""
+    field = page.get_by_role("textbox", name=label, exact=True)
+    return field.and_(page.locator(f"input[value='{value}']"))
+
+
 def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_url: str) -> None:
     page = app_page
     open_page(page, "Cluster")
@@ -173,12 +179,10 @@ def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_
     type_in(page, "Capacity", "40 Gbit/s")
     # The other tab does not know yet; what is typed there is kept, and then it shows both.
     type_in(other, "Latency", "7 us")
-    capacity = other.get_by_role("textbox", name="Capacity", exact=True)
-    capacity.and_(other.locator("input[value='40 Gbit/s']")).wait_for()
+    field_with(other, "Capacity", "40 Gbit/s").wait_for()
     type_in(page, "Scenario", "From the left")
-    assert page.get_by_role("textbox", name="Latency", exact=True).input_value() == "7 us"
+    field_with(page, "Latency", "7 us").wait_for()
     page.reload()
-    wait_idle(page)
-    assert page.get_by_role("textbox", name="Capacity", exact=True).input_value() == "40 Gbit/s"
-    assert page.get_by_role("textbox", name="Latency", exact=True).input_value() == "7 us"
+    field_with(page, "Capacity", "40 Gbit/s").wait_for()
+    field_with(page, "Latency", "7 us").wait_for()
     other.close()

@@ -39,7 +39,7 @@ from nona.results.serverless.outcome import (
 )
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting, SharingReport
 from nona.results.serverless.values import Latency, Spread
-from nona.study.serverless.alternatives import ALTERNATIVES
+from nona.study.serverless.sensitivity.alternatives import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
 from nona.ui.pages.serverless.policy_views import DECIDING, policy_rows
 

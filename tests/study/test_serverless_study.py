@@ -18,13 +18,13 @@ from nona.serverless.engine.run import RunOptions
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import missing, provenance
 from nona.sources.samples import load_sample, scenario_path
-from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.capacity import cluster_usd_hour
 from nona.study.serverless.over.bench import TRAINED
 from nona.study.serverless.over.profile_sets import PROFILE_SETS
 from nona.study.serverless.over.study import BUSY
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.searches import measured_searches
+from nona.study.serverless.sensitivity.alternatives import ALTERNATIVES
 from nona.study.serverless.study import POLICIES, SETTINGS, setting, with_load
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import shipped_serverless

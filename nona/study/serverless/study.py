@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,8 +16,6 @@ from nona.errors import SimulationError
 from nona.report.serverless.report import policy_outcome
 from nona.results.document import Document
 from nona.results.serverless.study import (
-    AlternativeCells,
-    Cell,
     CutoffStudy,
     MeasuredSearches,
     Pressed,
@@ -32,16 +30,16 @@ from nona.serverless.engine.run import RunOptions
 from nona.serverless.policies.registry import policy_names
 from nona.sources.samples import scenario_path
 from nona.study.provenance import now_text
-from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
 from nona.study.serverless.cells import cell, cutoff_point, shared_outcome
 from nona.study.serverless.over.profile_sets import PROFILE_SETS
 from nona.study.serverless.over.study import SCARCE, CurveSize, pressed, profile_curves, scarce_curves
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import told_oracle, with_sharing
 from nona.study.serverless.searches import measured_searches
+from nona.study.serverless.sensitivity.alternatives import ALTERNATIVES
+from nona.study.serverless.sensitivity.run import SensitivitySize, sensitivity
 from nona.study.serverless.sharing import ways_for
 from nona.study.serverless.tasks import Done, Task, run_tasks
-from nona.study.serverless.warmup import warmup_calls
 from nona.study.shipped import rounded
 from nona.study.sweeps.numbers import LOAD, number_named, with_value
 
@@ -221,54 +219,16 @@ def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> SharingStudy:
 
 
 def _sensitivity(chosen: StudySettings, busy: Mapping[str, Pressed], workers: int, tell: Tell) -> Sensitivity:
+    """Every alternative at the load at which ESG is busy."""
+    scenarios = {n: with_load(setting(n, chosen.seed), busy[n].load) for n in chosen.settings}
     rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
-    tasks, places = [], []
-    slo_s: dict[str, list[float]] = {}
-    for name in chosen.settings:
-        scenario = with_load(setting(name, chosen.seed), busy[name].load)
-        slo_s[name] = [app.slo_s for app in prepare_serverless(scenario).applications]
-        for number, row in enumerate([None, *rows]):
-            changed = scenario if row is None else row.applied(scenario)
-            run = _short(changed, chosen.small)
-            for policy in _who(row):
-                options = row.options if row is not None and row.policy == policy else {}
-                tasks.append(Task(changed, policy, options, run, chosen.few))
-                places.append((name, number, policy))
-    done = dict(zip(places, run_tasks(tasks, workers, tell), strict=True))
-    cells = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
-
-    def of(name: str, number: int) -> dict[str, Cell]:
-        return {p: cells[at] for p in POLICIES if (at := (name, number, p)) in cells}
-
-    small = Sensitivity(
-        calls=chosen.small,
-        replications=chosen.few,
-        default={name: of(name, 0) for name in chosen.settings},
-        rows=tuple(
-            AlternativeCells(
-                key=row.key,
-                default=row.default,
-                other=row.other,
-                settings={name: of(name, number) for name in chosen.settings},
-            )
-            for number, row in enumerate(rows, 1)
-        ),
-    )
-    return _rounded(small, SMALL_DIGITS)
-
-
-def _short(scenario: Scenario, calls: int) -> RunOptions:
-    """A run whose warm-up covers the cold starts that the scenario may begin with."""
-    return RunOptions(calls=calls, warmup=warmup_calls(scenario, prepare_serverless(scenario), calls))
+    size = SensitivitySize(POLICIES, chosen.small, chosen.few, workers)
+    return _rounded(sensitivity(scenarios, rows, size, tell), SMALL_DIGITS)
 
 
 def with_load(scenario: Scenario, factor: float) -> Scenario:
     """The scenario with ``factor`` times the traffic."""
     return number_named(scenario, LOAD).set(scenario, factor)
-
-
-def _who(row: Alternative | None) -> Sequence[str]:
-    return POLICIES if row is None or not row.policy else (row.policy,)
 
 
 def _command(chosen: StudySettings) -> str:
