@@ -29,7 +29,7 @@ from nona.report.network_views.text import network_views_text
 from nona.report.paper.rows import point_rows
 from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
-from nona.report.serverless.study_text import study_text
+from nona.report.serverless.study.text import study_text
 from nona.report.table_files import csv_bytes
 from nona.report.training.elastic.study_text import elastic_study_text
 from nona.report.training.study.text import study_text as training_text

@@ -19,7 +19,7 @@ from nona.report.serverless.figures.study import (
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.nearest import over_oracle
 from nona.report.serverless.nodes import nodes_finding
-from nona.report.serverless.study_text import cutoff_title
+from nona.report.serverless.study.text import cutoff_title
 from nona.report.serverless.text import serverless_text, sharing_text
 from nona.report.serverless.titles import (
     latency_title,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nona.report.serverless.claims import CLAIMS, default_cells, main_cells, movers
 from nona.report.serverless.over.slides import SEARCHES, SHARES, claim_text, gaps, study_knee_rows
 from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
-from nona.report.serverless.study_rows import claim_rows, sensitivity_rows, setting_rows
-from nona.report.serverless.study_text import findings, study_text, title
+from nona.report.serverless.study.claims import CLAIMS, default_cells, main_cells, movers
+from nona.report.serverless.study.rows import claim_rows, sensitivity_rows, setting_rows
+from nona.report.serverless.study.text import findings, study_text, title
 from nona.report.text import share_text
 from nona.results.serverless.study import Cell
 from nona.scenario.file import load_scenario

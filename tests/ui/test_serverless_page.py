@@ -15,7 +15,7 @@ from nona.report.serverless.layouts import placed
 from nona.report.serverless.nearest import oracle_title, over_oracle
 from nona.report.serverless.nodes import nodes_finding
 from nona.report.serverless.report import serverless_report
-from nona.report.serverless.study_text import title
+from nona.report.serverless.study.text import title
 from nona.report.serverless.titles import pareto_title
 from nona.report.serverless.ways import under_ways, ways_title
 from nona.report.text import share_text

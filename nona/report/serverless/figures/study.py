@@ -8,9 +8,9 @@ from nona.report.figures.compare import log_axis
 from nona.report.figures.interval_line import interval_line
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
-from nona.report.serverless.claims import alternative_cells, default_cells
 from nona.report.serverless.pairs import Key, cost_ratio, mean
-from nona.report.serverless.study_rows import miss_rows
+from nona.report.serverless.study.claims import alternative_cells, default_cells
+from nona.report.serverless.study.rows import miss_rows
 from nona.results.estimate import Estimate
 from nona.results.serverless.study import ServerlessStudy
 

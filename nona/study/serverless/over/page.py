@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nona.report.serverless.over.page import with_sentence, with_study
+from nona.report.serverless.study.page import with_sentence, with_study
 from nona.study.shipped import shipped_serverless
 
 

@@ -16,7 +16,7 @@ from nona.report.serverless.figures.study import (
 from nona.report.serverless.over.slides import claim_text, gap_rows, study_knee_rows
 from nona.report.serverless.over.text import over_finding
 from nona.report.serverless.pairs import Key
-from nona.report.serverless.study_rows import (
+from nona.report.serverless.study.rows import (
     claim_rows,
     cutoff_rows,
     miss_rows,
@@ -25,7 +25,7 @@ from nona.report.serverless.study_rows import (
     setting_rows,
     sharing_rows,
 )
-from nona.report.serverless.study_text import (
+from nona.report.serverless.study.text import (
     OURS,
     RULES,
     cutoff_title,

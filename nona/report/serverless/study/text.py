@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nona.report.serverless.claim_forms import MATERIAL, NEAR
-from nona.report.serverless.claims import (
+from nona.report.serverless.over.slides import claim_text, gap_rows, study_knee_rows, use_at_knee_rows
+from nona.report.serverless.over.text import over_finding
+from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, mean, order, swaps
+from nona.report.serverless.study.claim_forms import MATERIAL, NEAR
+from nona.report.serverless.study.claims import (
     CLAIMS,
     JUST_BELOW,
     SIMILAR,
@@ -15,10 +18,7 @@ from nona.report.serverless.claims import (
     main_cells,
     movers,
 )
-from nona.report.serverless.over.slides import claim_text, gap_rows, study_knee_rows, use_at_knee_rows
-from nona.report.serverless.over.text import over_finding
-from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, mean, order, swaps
-from nona.report.serverless.study_rows import (
+from nona.report.serverless.study.rows import (
     cutoff_rows,
     judged_claims,
     search_rows,

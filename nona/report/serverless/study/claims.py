@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nona.report.serverless.claim_forms import (
+from nona.report.serverless.pairs import mean
+from nona.report.serverless.study.claim_forms import (
     MATERIAL,
     RELAXED,
     STRICT,
@@ -18,7 +19,6 @@ from nona.report.serverless.claim_forms import (
     misses,
     more_hits,
 )
-from nona.report.serverless.pairs import mean
 from nona.results.serverless.study import AlternativeCells, Cells, ServerlessStudy, SettingCells
 from nona.units import format_time
 

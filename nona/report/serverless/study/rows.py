@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nona.report.serverless.claim_forms import MISSES
-from nona.report.serverless.claims import (
+from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, ranking_text, swaps
+from nona.report.serverless.study.claim_forms import MISSES
+from nona.report.serverless.study.claims import (
     BRUTE_FORCE_S,
     CLAIMS,
     alternative_cells,
@@ -13,7 +14,6 @@ from nona.report.serverless.claims import (
     main_cells,
     movers,
 )
-from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, ranking_text, swaps
 from nona.report.serverless.words import PER, cost_text, rate_text
 from nona.report.text import or_dash, share_text, time_text
 from nona.results.estimate import Estimate

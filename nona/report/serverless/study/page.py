@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nona.report.markdown import between_marks, markdown_table
 from nona.report.serverless.over.slides import claim_text, gap_rows, study_knee_rows
-from nona.report.serverless.study_rows import claim_rows
-from nona.report.serverless.study_text import provenance, title
+from nona.report.serverless.study.rows import claim_rows
+from nona.report.serverless.study.text import provenance, title
 from nona.results.serverless.study import ServerlessStudy
 
 
