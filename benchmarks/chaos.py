@@ -20,8 +20,10 @@ from nona.simulation.compiled import warm
 
 GROUPS: tuple[Group, ...] = (
     chaos_kills.placed,
+    chaos_kills.planned,
     chaos_kills.serverless,
     chaos_kills.training,
+    chaos_kills.elastic,
     chaos_endings.signals,
     chaos_disk.disk,
 )

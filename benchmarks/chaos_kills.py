@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.chaos_kinds import FAN, PLACED, SERVERLESS, STARTED, TRAINING, Started
+from benchmarks.chaos_kinds import ELASTIC, FAN, PLACED, PLANNED, SERVERLESS, STARTED, TRAINING, Started
 from benchmarks.chaos_site import Site, fan
 from benchmarks.chaos_table import Attack, BrokenPromiseError, require
 from benchmarks.kept_server import alive, family, until
@@ -185,6 +185,11 @@ def placed() -> AbstractContextManager[Iterator[Attack]]:
     )
 
 
+def planned() -> AbstractContextManager[Iterator[Attack]]:
+    """Kinds of the Plan page."""
+    return _group(PLANNED)
+
+
 def serverless() -> AbstractContextManager[Iterator[Attack]]:
     """Kinds of the Serverless page."""
     return _group(SERVERLESS)
@@ -193,3 +198,8 @@ def serverless() -> AbstractContextManager[Iterator[Attack]]:
 def training() -> AbstractContextManager[Iterator[Attack]]:
     """Kinds of the Training page."""
     return _group(TRAINING)
+
+
+def elastic() -> AbstractContextManager[Iterator[Attack]]:
+    """Kinds of the Training page with elastic jobs."""
+    return _group(ELASTIC)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.visitor import Visitor
 
-PLACED, SERVERLESS, TRAINING = "queries", "strict_light", "two_teams_one_cluster"
+PLACED, PLANNED = "queries", "a100s_sliced_or_l4s"
+SERVERLESS, TRAINING, ELASTIC = "strict_light", "two_teams_one_cluster", "tuned_by_hand_or_by_pollux"
 SMALL = """\
 version: 1
 name: Attacked
@@ -96,16 +97,18 @@ STARTED = (
     Started("grid", PLACED, "simulation", (SWEEP,), _two_numbers),
     Started("answer", PLACED, "simulation", (WHAT_IF,), _another_load, own_button=False),
     Started("count", PLACED, "contraction", (("contraction-tabs", "Left to distribute"),), _another_device),
-    Started("plan", "a100s_sliced_or_l4s", "plan"),
+    Started("plan", PLANNED, "plan"),
     Started("validate", PLACED, "validation", (("validation-tabs", "Theory"),)),
     Started("check", PLACED, "validation", (("validation-tabs", "Self-checks"),)),
     Started("story", PLACED, "", own_button=False),
     Started("serverless", SERVERLESS, "serverless"),
     Started("serverless-sharing", SERVERLESS, "serverless", (("serverless-tabs", "Sharing"),)),
+    Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Until what load?"),)),
     Started("serverless-nodes", SERVERLESS, "serverless", (("serverless-tabs", "Nodes"),)),
     Started("serverless-schedulers", SERVERLESS, "serverless", (("serverless-tabs", "DAG schedulers"),)),
     Started("training", TRAINING, "training"),
     Started("training-one-more", TRAINING, "training", (("training-tabs", "One more GPU"),)),
+    Started("training-elastic", ELASTIC, "training"),
 )
 
 
