@@ -45,11 +45,15 @@ def assert_fits(page: Any) -> None:
 
 
 def choose(page: Any, label: str, option: str) -> None:
-    """Pick an option of a select box, which shuts when the page scrolls under it."""
+    """Pick an option of a select box, which shuts when the page scrolls under it.
+
+    A long list is drawn in part, so the option is looked for first.
+    """
     box = page.get_by_role("combobox", name=label).first
     box.scroll_into_view_if_needed()
     page.wait_for_timeout(300)
     box.click()
+    box.press_sequentially(option)
     page.get_by_role("option", name=option, exact=True).click()
     wait_idle(page)
 

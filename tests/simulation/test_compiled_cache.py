@@ -58,12 +58,13 @@ def test_folders_of_former_versions_go(folder: Path, monkeypatch: pytest.MonkeyP
     own = folder / "engine-own"
     own.mkdir()
     monkeypatch.setattr(build, "cache_folder", lambda: own)
-    for age in range(6):
+    kept = build._KEPT
+    for age in range(kept + 3):
         old = folder / f"engine-{age}"
         old.mkdir()
         os.utime(old, (1e9 - age, 1e9 - age))
     build.mark_ready()
-    assert {f.name for f in folder.iterdir()} == {"engine-own", "engine-0", "engine-1", "engine-2"}
+    assert {f.name for f in folder.iterdir()} == {"engine-own", *(f"engine-{age}" for age in range(kept))}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ownership of files")

@@ -55,13 +55,15 @@ def test_every_scheduler_on_every_shipped_scenario(scenario: str) -> None:
     prepared = study.prepare(loaded, Sources(path.parent))
     placement = solve(prepared.system)  # whatever is placed, both engines must do the same with it
     options = {entry.name: entry.options for entry in loaded.schedulers}
+    # The cluster that a plan begins with is too small: tasks pile up, and tetris looks at all of them.
+    jobs, warmup = (250, 50) if loaded.plan is None else (30, 6)
     for name in scheduler_names():
         chosen = get_scheduler(name)
         tables = chosen.prepare(
             prepared.system, placement if chosen.needs_placement else None, options.get(name, {})
         )
         records = compare(
-            prepared.system, (chosen, tables), jobs=250, warmup=50, timeline_jobs=20, replication=1
+            prepared.system, (chosen, tables), jobs=jobs, warmup=warmup, timeline_jobs=20, replication=1
         )
         assert records.decisions == "machine code", name
         assert [c.name for c in records.checks if not c.ok] == []

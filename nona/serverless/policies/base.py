@@ -105,6 +105,9 @@ class Planner(Protocol):
         """Configurations for the queue, best first."""
 
 
+Prepare = Callable[[ServerlessSystem, Options], Planner]
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A policy's declaration.
@@ -119,7 +122,7 @@ class Policy:
     summary: str
     source: str
     adaptation: str
-    prepare: Callable[[ServerlessSystem, Options], Planner]
+    prepare: Prepare
     defaults: Options
     option_help: Mapping[str, str]
     look: Look | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from nona.options import Options, check_known
 from nona.scenario.late import LATE
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Planner, Policy
+from nona.serverless.policies.base import Planner, Policy, Prepare
 from nona.serverless.policies.options import choice
 
 DEFAULTS: Options = MappingProxyType({"late": None})
@@ -33,17 +34,19 @@ def under_options(policy: str, system: ServerlessSystem, options: Options) -> Se
 
 def with_common_options(policy: Policy) -> Policy:
     """The policy, which now takes the common options too."""
-
-    defaults = MappingProxyType({**policy.defaults, **DEFAULTS})
-
-    def prepare(system: ServerlessSystem, options: Options) -> Planner:
-        check_known(f"Policy {policy.name!r}", options, defaults)
-        own = {name: value for name, value in options.items() if name not in DEFAULTS}
-        return policy.prepare(under_options(policy.name, system, options), own)
-
+    defaults = {**policy.defaults, **DEFAULTS}
     return replace(
         policy,
-        prepare=prepare,
-        defaults=defaults,
+        prepare=partial(_prepared, policy.name, policy.prepare, defaults),
+        defaults=MappingProxyType(defaults),
         option_help=MappingProxyType({**policy.option_help, **HELP}),
     )
+
+
+def _prepared(
+    name: str, prepare: Prepare, defaults: Options, system: ServerlessSystem, options: Options
+) -> Planner:
+    """The planner of a policy under the common options; of the module, so that workers can have it."""
+    check_known(f"Policy {name!r}", options, defaults)
+    own = {key: value for key, value in options.items() if key not in DEFAULTS}
+    return prepare(under_options(name, system, options), own)

@@ -107,7 +107,7 @@ def values_needed(width: float, n: int, most: int = 1000) -> int | None:
     Examples
     --------
     >>> values_needed(2.0, 5), values_needed(5.6, 2), values_needed(1e3, 5)
-    (13, 6, None)
+    (13, 4, None)
     """
     counts = np.arange(n + 1, most + 1)
     halves = stdtrit(counts - 1, 0.975) / np.sqrt(counts)  # in standard deviations

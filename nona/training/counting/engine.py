@@ -34,7 +34,7 @@ def simulate_counted(
     >>> from nona.training.counting.job import tiresias_jobs
     >>> from nona.training.counting.schedules import SCHEDULES
     >>> run = simulate_counted(tiresias_jobs(), 8, SCHEDULES["fifo"])
-    >>> round(run.jct_s.mean(), 4), run.makespan_s
+    >>> round(float(run.jct_s.mean()), 4), run.makespan_s
     (1556.4833, 5747)
 
     Source: Gu et al., Tiresias, NSDI 2019, public simulator.
