@@ -49,7 +49,7 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
     Raises
     ------
     CostError
-        For what is none of the layouts, a cell that is not its column's, or two rows for the same.
+        For another layout, a cell that is not its column's, or two rows for the same.
 
     Examples
     --------

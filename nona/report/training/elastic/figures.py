@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 import plotly.graph_objects as go
 
 from nona.look import Look
-from nona.report.figures.compare import log_axis, spread_wide
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import figure, rule, text
 from nona.report.training.elastic.finding import Policies
-from nona.report.training.figures.policies import steps
+from nona.report.training.figures.policies import distributions, rho_distributions
 from nona.report.training.words import HOUR_S
-from nona.results.training.elastic import ElasticJobOutcome
 from nona.results.training.elastic_history import ElasticCourse, ElasticTrace
 from nona.training.elastic.policies.registry import ELASTIC
 
@@ -49,42 +47,13 @@ def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]
 
 def jct_figure(policies: Policies) -> go.Figure:
     """Share of the jobs complete within a time, one line for each policy."""
-    return _distribution(policies, lambda job: job.jct_s / HOUR_S, "JCT, h", "within %{x:.3g} h")
+    hours = {name: [job.jct_s / HOUR_S for job in p.jobs] for name, p in policies.items()}
+    return distributions(hours, elastic_style, "JCT, h", "within %{x:.3g} h")
 
 
 def rho_figure(policies: Policies) -> go.Figure:
     """Share of the jobs with at most a ρ; at 1 a job is as fast as on an equal share."""
-    made = _distribution(
-        policies, lambda job: job.rho, "finish-time fairness ρ", "with ρ of at most %{x:.3g}"
-    )
-    rule(made, 1.0, "equal share", "x")
-    return made
-
-
-def _distribution(
-    policies: Policies, value: Callable[[ElasticJobOutcome], float | None], axis: str, said: str
-) -> go.Figure:
-    made, ends = figure(360), list[float | None]()
-    for name, policy in policies.items():
-        values = sorted(v for job in policy.jobs if (v := value(job)) is not None)
-        if not values:
-            continue
-        style, (x, y) = elastic_style(name), steps(values)
-        ends += [values[len(values) // 10], values[-1]]
-        made.add_scatter(
-            x=x,
-            y=y,
-            name=text(name),
-            mode="lines",
-            line={"color": style.colour, "dash": style.dash, "width": 2, "shape": "hv"},
-            hovertemplate=f"{text(name)}: %{{y:.1f}} % of the jobs {said}<extra></extra>",
-        )
-    if spread_wide(ends):
-        log_axis(made, ends, axis)
-    else:
-        made.update_xaxes(title=axis, rangemode="tozero")
-    made.update_yaxes(title="jobs, %", range=[0, 101])
-    return made
+    return rho_distributions({n: [job.rho for job in p.jobs] for n, p in policies.items()}, elastic_style)
 
 
 def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.Figure:

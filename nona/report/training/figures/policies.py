@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from nona.look import Look
 from nona.report.figures.compare import log_axis, scaled, spread_wide, whiskers
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, rule, text
 from nona.report.training.words import HOUR_S, dollars_text, hours_text
-from nona.results.document import Figure
-from nona.results.training.report import JobOutcome, PolicyOutcome
+from nona.results.training.report import PolicyOutcome
 
 MOST_STEPS = 500  # of one line
 
@@ -90,34 +90,46 @@ def jct_cdf_figure(
         name: [j for j in p.jobs[first : None if last is None else last + 1] if j.kind == "training"]
         for name, p in policies.items()
     }
-    made = _distributions(
-        counted, lambda j: None if j.jct_s is None else j.jct_s / HOUR_S, "JCT, h", "within %{x:.4g} h"
-    )
+    hours = {
+        name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in own] for name, own in counted.items()
+    }
+    made = distributions(hours, scheduler_style, "JCT, h", "within %{x:.4g} h")
     made.update_yaxes(title="jobs complete, %", range=[0, 101])
     return made
 
 
 def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
     """Share of the jobs with at most a ρ, one line for each policy; at 1 sharing neither helps nor hurts."""
-    jobs = {name: p.jobs for name, p in policies.items()}
-    made = _distributions(jobs, lambda j: j.rho, "finish-time fairness ρ", "with ρ of at most %{x:.3g}")
+    return rho_distributions({n: [j.rho for j in p.jobs] for n, p in policies.items()}, scheduler_style)
+
+
+def rho_distributions(rhos: Mapping[str, Sequence[float | None]], look: Callable[[str], Look]) -> go.Figure:
+    """:func:`distributions` of ρ, with the line of an equal share."""
+    made = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:.3g}")
     rule(made, 1.0, "equal share", "x")
-    made.update_yaxes(title="jobs, %", range=[0, 101])
     return made
 
 
-def _distributions(
-    jobs: Mapping[str, Sequence[JobOutcome]], value: Callable[[JobOutcome], Figure], axis: str, said: str
+def distributions(
+    values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, said: str
 ) -> go.Figure:
+    """Share of the jobs with at most a value, one line for each policy; jobs without a value are left out.
+
+    Parameters
+    ----------
+    look
+        Of a policy, by its name.
+    said
+        What a point says of its share of the jobs, with ``%{x}``.
+    """
     made = figure(360)
     ends: list[float | None] = []
-    for name, own in jobs.items():
-        values = sorted(v for j in own if (v := value(j)) is not None)
-        if not values:
+    for name, own in values.items():
+        known = sorted(v for v in own if v is not None)
+        if not known:
             continue
-        style = scheduler_style(name)
-        x, y = steps(values)
-        ends += [values[len(values) // 10], values[-1]]
+        style, (x, y) = look(name), steps(known)
+        ends += [known[len(known) // 10], known[-1]]
         made.add_scatter(
             x=x,
             y=y,
@@ -130,6 +142,7 @@ def _distributions(
         log_axis(made, ends, axis)
     else:
         made.update_xaxes(type="linear", title=axis, rangemode="tozero")
+    made.update_yaxes(title="jobs, %", range=[0, 101])
     return made
 
 
