@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import fill_number, open_page, shot, wait_idle
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 pytestmark = pytest.mark.browser
 NAME = "[data-testid=stSidebar] input[aria-label=Scenario]"
@@ -186,3 +187,42 @@ def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_
     field_with(page, "Capacity", "40 Gbit/s").wait_for()
     field_with(page, "Latency", "7 us").wait_for()
     other.close()
+
+
+def test_a_poll_that_comes_from_the_page_before_leaves_the_page_whole(app_page: Any) -> None:
+    """A slow machine takes in what the side bar asked for on one page after the next one was drawn."""
+    page = app_page
+    polls: list[bytes] = []
+    server: list[Any] = []
+
+    def pass_on(browser: Any) -> None:
+        server[:] = [browser.connect_to_server()]
+
+        def sent(data: Any) -> None:
+            request = BackMsg.FromString(data).rerun_script if isinstance(data, bytes) else None
+            if request is not None and request.is_auto_rerun:
+                polls.append(data)
+            server[0].send(data)
+
+        browser.on_message(sent)
+
+    page.route_web_socket(re.compile("_stcore/stream"), pass_on)
+    page.reload()
+    wait_idle(page)
+    open_page(page, "Simulation")
+    fill_number(page, "Jobs measured per run", "200000")
+    page.get_by_role("button", name="Run the simulation").click()
+    page.get_by_role("button", name="Cancel simulation").wait_for()
+    open_page(page, "Workload")
+    stop = page.get_by_test_id("stSidebar").get_by_role("button", name="Cancel the simulation")
+    stop.wait_for()
+    polls.clear()
+    page.wait_for_timeout(1500)
+    stale = polls[-1]
+    open_page(page, "Cluster")
+    server[0].send(stale)
+    page.wait_for_timeout(2500)
+    assert page.get_by_role("spinbutton", name="Servers", exact=True).first.is_visible()
+    stop.click()
+    stop.wait_for(state="detached")
+    assert page.get_by_role("heading", name="Cluster", exact=True, level=1).is_visible()

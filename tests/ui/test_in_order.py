@@ -1,4 +1,4 @@
-"""A run begins once the messages of the run before were taken in; nothing else is held back."""
+"""Runs of a session in order: the last one's messages first, and a fragment on the page that is shown."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
-from nona.ui.server.in_order import LOOK_AGAIN_S, _in_order, send_before_next_run
+from nona.ui.server.in_order import (
+    LOOK_AGAIN_S,
+    _after_the_last,
+    _on_the_present_page,
+    _page_of_the_waiting,
+    keep_in_order,
+)
 
 
 @pytest.fixture
@@ -23,7 +30,7 @@ async def ask(requested: list[Any], requests: ScriptRequests | None) -> SimpleNa
     """A session whose runner has these requests, asked for a run."""
     runner = None if requests is None else SimpleNamespace(_requests=requests)
     session = SimpleNamespace(_scriptrunner=runner, _event_loop=asyncio.get_running_loop())
-    _in_order(lambda session, state: requested.append(state))(session, "click")
+    _after_the_last(lambda session, state: requested.append(state))(session, "click")
     return session
 
 
@@ -48,9 +55,43 @@ def test_other_requests_go_on_at_once(requested, requests):
     assert requested == ["click"]
 
 
+def asked(page: str, fragment: str | None = None) -> RerunData:
+    return RerunData(page_script_hash=page, query_string=f"of={page}", fragment_id=fragment)
+
+
+@pytest.mark.parametrize("first", [asked("new"), asked("old", "polls")], ids=["page first", "fragment first"])
+def test_a_polling_fragment_leaves_a_page_that_waits_alone(first):
+    second = asked("old", "polls") if first.fragment_id is None else asked("new")
+    requests = ScriptRequests()
+    request = _page_of_the_waiting(ScriptRequests._request_rerun_locked)
+    assert request(requests, first)
+    assert request(requests, second)
+    ready = requests.on_scriptrunner_ready().rerun_data
+    assert (ready.page_script_hash, ready.query_string, ready.fragment_id_queue) == ("new", "of=new", [])
+
+
+@pytest.mark.parametrize(
+    ("request_", "page"),
+    [(asked("old", "polls"), "new"), (asked("old"), "old")],
+    ids=["a fragment", "a whole page"],
+)
+def test_a_fragment_runs_on_the_page_that_is_shown(request_, page):
+    ran: list[RerunData] = []
+    shown = SimpleNamespace(page_script_hash="new", query_string="of=new")
+    runner = SimpleNamespace(_get_script_run_ctx=lambda: shown)
+    _on_the_present_page(lambda _, data: ran.append(data))(runner, request_)
+    assert [(data.page_script_hash, data.query_string) for data in ran] == [(page, f"of={page}")]
+
+
 def test_a_second_call_changes_nothing(monkeypatch):
-    monkeypatch.setattr(AppSession, "request_rerun", AppSession.request_rerun)
-    send_before_next_run()
-    once = AppSession.request_rerun
-    send_before_next_run()
-    assert AppSession.request_rerun is once
+    changed = [
+        (AppSession, "request_rerun"),
+        (ScriptRequests, "_request_rerun_locked"),
+        (ScriptRunner, "_run_script"),
+    ]
+    for owner, name in changed:
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    keep_in_order()
+    once = [getattr(owner, name) for owner, name in changed]
+    keep_in_order()
+    assert [getattr(owner, name) for owner, name in changed] == once

@@ -16,7 +16,7 @@ from nona.serving.hosts import WILDCARDS
 from nona.serving.settings import Serving
 from nona.serving.temporary import remove_temporary, sweep
 from nona.ui.server.guard import Guard
-from nona.ui.server.in_order import send_before_next_run
+from nona.ui.server.in_order import keep_in_order
 
 
 def middleware() -> list[Middleware]:
@@ -41,7 +41,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     taken from it.
     """
     sweep()
-    send_before_next_run()
+    keep_in_order()
     ending().add(remove_temporary)
     if threading.current_thread() is threading.main_thread():
         end_on_signals()

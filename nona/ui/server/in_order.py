@@ -1,36 +1,49 @@
-"""A session's next run begins once the browser has been sent what the run before wrote.
+"""A session's runs in order: each begins once the one before was sent, and a part's run stays on the page.
 
-A run writes from a thread of its own; what it writes is sent later, by the server's event loop. Streamlit
-1.67 lets a request that comes in between start a new run at once, and then throws away what was not sent yet.
-Where the request is that of a polling fragment, which writes only its own part, the rest of the page never
-comes: the browser reports "Bad delta path", and the page stays broken. The busier the machine, the longer
-that window.
+Streamlit 1.67 breaks a page in two ways, the more often the busier the machine is.
+
+- A run writes from a thread of its own; what it writes is sent later, by the server's event loop. A request
+  that comes in between starts a new run at once, and what was not sent yet is thrown away. Where the request
+  is that of a polling fragment, which writes only its own part, the rest of the page never comes.
+- A polling fragment of the side bar asks with the page that the browser shows. If the script has moved to
+  another page meanwhile (``st.switch_page``, a link), the fragment's run names the old page, so the browser
+  removes what the new page wrote; and a change of page that still waits to run is forgotten.
+
+Either way the browser reports "Bad delta path" or shows an empty page.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
 LOOK_AGAIN_S = 0.005  # seconds
 
 
-def send_before_next_run() -> None:
-    """Make every session of this process wait for what its last run wrote; a second call changes nothing."""
-    if not hasattr(AppSession.request_rerun, "__wrapped__"):
-        AppSession.request_rerun = _in_order(AppSession.request_rerun)  # type: ignore[method-assign]
+def keep_in_order() -> None:
+    """Make every session of this process run in order; a second call changes nothing."""
+    for owner, name, changed in (
+        (AppSession, "request_rerun", _after_the_last),
+        (ScriptRequests, "_request_rerun_locked", _page_of_the_waiting),
+        (ScriptRunner, "_run_script", _on_the_present_page),
+    ):
+        method = getattr(owner, name)
+        if not hasattr(method, "__wrapped__"):
+            setattr(owner, name, wraps(method)(changed(method)))
 
 
-def _in_order(request_rerun: Any) -> Any:
+def _after_the_last(request_rerun: Callable[..., None]) -> Callable[..., None]:
     """Streamlit's ``AppSession.request_rerun``, called again while the last run's messages are on their way.
 
     The runner of a run that has ended stays the session's until its last message was taken in.
     """
 
-    @wraps(request_rerun)
     def waiting(session: Any, client_state: Any) -> None:
         runner = session._scriptrunner
         if runner is not None and runner._requests._state is ScriptRequestType.STOP:
@@ -39,3 +52,38 @@ def _in_order(request_rerun: Any) -> Any:
             request_rerun(session, client_state)
 
     return waiting
+
+
+def _page_of_the_waiting(request: Callable[..., bool]) -> Callable[..., bool]:
+    """Streamlit's ``ScriptRequests._request_rerun_locked``: a fragment leaves a page that waits alone."""
+
+    def kept(requests: Any, new: Any) -> bool:
+        waits = requests._rerun_data
+        if requests._state is ScriptRequestType.RERUN and _of_fragment(new) and not _of_fragment(waits):
+            new = _on_page(new, waits.page_script_hash, waits.page_name, waits.query_string)
+        return request(requests, new)
+
+    return kept
+
+
+def _on_the_present_page(run_script: Callable[..., None]) -> Callable[..., None]:
+    """Streamlit's ``ScriptRunner._run_script``: a fragment runs on the page that the last run was on."""
+
+    def there(runner: Any, asked: Any) -> None:
+        now = runner._get_script_run_ctx()
+        if _of_fragment(asked) and now.page_script_hash:
+            asked = _on_page(asked, now.page_script_hash, "", now.query_string or asked.query_string)
+        run_script(runner, asked)
+
+    return there
+
+
+def _on_page(asked: Any, page_hash: str, name: str, query: str) -> Any:
+    if asked.page_script_hash == page_hash:
+        return asked
+    return replace(asked, page_script_hash=page_hash, page_name=name, query_string=query)
+
+
+def _of_fragment(asked: Any) -> bool:
+    """Whether a request runs only parts of the page."""
+    return bool(asked.fragment_id or asked.fragment_id_queue)
