@@ -12,14 +12,14 @@ import os
 import pickle
 import threading
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, cast
 
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, Key, Listener, P, R, Work, pickled
+from nona.experiments.pool import RETRIES, Key, Listener, P, R, ThisProcess, Work, pickled
 
 
 def cores() -> int:
@@ -96,6 +96,26 @@ class ProcessPool:
         finally:
             _end(list(busy.values()))
         return found
+
+
+@contextlib.contextmanager
+def kept_pool(workers: int) -> Iterator[ProcessPool | ThisProcess]:
+    """``workers`` processes for all that is run in the ``with`` statement; this process if it is one.
+
+    >>> with kept_pool(1) as pool:
+    ...     type(pool).__name__
+    'ThisProcess'
+
+    Raises
+    ------
+    SimulationError
+        For fewer than one.
+    """
+    if workers == 1:
+        yield ThisProcess()
+        return
+    with ProcessPool(workers) as pool:
+        yield pool
 
 
 def _count_loss(lost: Counter[Key], key: Key) -> None:

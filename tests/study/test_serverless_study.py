@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nona.experiments.workers import kept_pool
 from nona.report.serverless.over.slides import SEARCHES, SHARES, claim_text, gaps, study_knee_rows
 from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
 from nona.report.serverless.study.claims import CLAIMS, default_cells, main_cells, movers
@@ -237,7 +238,9 @@ def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes() -> N
     scenario = setting(SETTINGS[0])
     tasks = [Task(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]
     heard: list[float] = []
-    alone, together = run_tasks(tasks, 1, heard.append), run_tasks(tasks, 2)
+    alone = run_tasks(tasks, None, heard.append)
+    with kept_pool(2) as pool:
+        together = run_tasks(tasks, pool)
     assert repr([d.runs for d in alone]) == repr([d.runs for d in together])  # nan is not equal to itself
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from nona import __version__
 from nona.errors import SimulationError
+from nona.experiments.workers import kept_pool
 from nona.report.serverless.report import policy_outcome
 from nona.results.document import Document
 from nona.results.serverless.study import (
@@ -39,7 +40,7 @@ from nona.study.serverless.searches import measured_searches
 from nona.study.serverless.sensitivity.alternatives import ALTERNATIVES
 from nona.study.serverless.sensitivity.run import SensitivitySize, sensitivity
 from nona.study.serverless.sharing import ways_for
-from nona.study.serverless.tasks import Done, Task, run_tasks
+from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.shipped import rounded
 from nona.study.sweeps.numbers import LOAD, number_named, with_value
 
@@ -111,7 +112,17 @@ def serverless_study(
 
     ``on_progress`` hears how far it is; what it raises (``Cancelled``) ends the work and comes out.
     """
-    chosen, begin = settings or StudySettings(), time.perf_counter()
+    chosen = settings or StudySettings()
+    with kept_pool(workers) as pool:
+        data = _rounded(_study(chosen, pool, on_progress), DIGITS)
+    on_progress(StudyProgress("done", 1.0, data))
+    return data
+
+
+def _study(
+    chosen: StudySettings, pool: TaskPool, on_progress: Callable[[StudyProgress], None]
+) -> ServerlessStudy:
+    begin = time.perf_counter()
 
     def of(name: str) -> Tell:
         """What hears how far one part is."""
@@ -120,12 +131,12 @@ def serverless_study(
         return lambda share: on_progress(StudyProgress(name, start + 0.999 * share * _SPANS[name]))
 
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
-    size = CurveSize(POLICIES, chosen.small, 2 * chosen.few, 4 * chosen.few, workers, chosen.loads)
+    size = CurveSize(POLICIES, chosen.small, 2 * chosen.few, 4 * chosen.few, chosen.loads)
     scarce_name = chosen.settings[min(SCARCE_SETTING, len(chosen.settings) - 1)]
     sets, scarce = PROFILE_SETS[: chosen.profile_sets], SCARCE[: chosen.scarce]
-    curves = profile_curves(scenarios, size, of("load"), sets)
+    curves = profile_curves(scenarios, size, pool, of("load"), sets)
     busy = {name: pressed(report) for name, report in curves[0].settings.items()}
-    data = ServerlessStudy(
+    return ServerlessStudy(
         study="serverless",
         command=_command(chosen),
         version=__version__,
@@ -134,19 +145,16 @@ def serverless_study(
         calls=chosen.calls,
         replications=chosen.replications,
         searches=_searches(chosen, of("searches")),
-        settings=_settings(chosen, workers, of("settings")),
-        cutoff=_cutoff(chosen, workers, of("cutoff")),
-        sharing=_sharing(chosen, workers, of("sharing")),
+        settings=_settings(chosen, pool, of("settings")),
+        cutoff=_cutoff(chosen, pool, of("cutoff")),
+        sharing=_sharing(chosen, pool, of("sharing")),
         curves=curves,
         scarce_setting=scarce_name,
-        scarcity=scarce_curves(scenarios[scarce_name], scarce_name, size, of("scarcity"), scarce),
+        scarcity=scarce_curves(scenarios[scarce_name], scarce_name, size, pool, of("scarcity"), scarce),
         pressed=busy,
-        sensitivity=_sensitivity(chosen, busy, workers, of("sensitivity")),
+        sensitivity=_sensitivity(chosen, busy, pool, of("sensitivity")),
         seconds=time.perf_counter() - begin,
     )
-    data = _rounded(data, DIGITS)
-    on_progress(StudyProgress("done", 1.0, data))
-    return data
 
 
 def _rounded(result: D, digits: int) -> D:
@@ -172,14 +180,14 @@ def _full(chosen: StudySettings) -> RunOptions:
     return RunOptions(calls=chosen.calls)
 
 
-def _settings(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, StudySetting]:
+def _settings(chosen: StudySettings, pool: TaskPool, tell: Tell) -> dict[str, StudySetting]:
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
     tasks = [
         Task(scenario, policy, {}, _full(chosen), chosen.replications)
         for scenario in scenarios.values()
         for policy in POLICIES
     ]
-    done = iter(run_tasks(tasks, workers, tell))
+    done = iter(run_tasks(tasks, pool, tell))
     return {name: _setting(chosen, s, {p: next(done) for p in POLICIES}) for name, s in scenarios.items()}
 
 
@@ -194,18 +202,18 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
     )
 
 
-def _cutoff(chosen: StudySettings, workers: int, tell: Tell) -> CutoffStudy:
+def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
     name = chosen.settings[0]
     scenario = setting(name, chosen.seed)
     tasks = [
         Task(scenario, "orion", {"cutoff_s": c}, _full(chosen), chosen.replications) for c in chosen.cutoffs_s
     ]
-    done = run_tasks(tasks, workers, tell)
+    done = run_tasks(tasks, pool, tell)
     points = tuple(cutoff_point(c, d) for c, d in zip(chosen.cutoffs_s, done, strict=True))
     return CutoffStudy(setting=name, points=points)
 
 
-def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> SharingStudy:
+def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
     scenario = setting(SHARED, chosen.seed)
     policies = POLICIES[:3]
     tasks = [
@@ -213,17 +221,19 @@ def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> SharingStudy:
         for mode in ways_for()
         for policy in policies
     ]
-    done = iter(run_tasks(tasks, workers, tell))
+    done = iter(run_tasks(tasks, pool, tell))
     modes = {mode: {p: shared_outcome(next(done)) for p in policies} for mode in ways_for()}
     return SharingStudy(scenario=scenario.name, modes=modes)
 
 
-def _sensitivity(chosen: StudySettings, busy: Mapping[str, Pressed], workers: int, tell: Tell) -> Sensitivity:
+def _sensitivity(
+    chosen: StudySettings, busy: Mapping[str, Pressed], pool: TaskPool, tell: Tell
+) -> Sensitivity:
     """Every alternative at the load at which ESG is busy."""
     scenarios = {n: with_load(setting(n, chosen.seed), busy[n].load) for n in chosen.settings}
     rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
-    size = SensitivitySize(POLICIES, chosen.small, chosen.few, workers)
-    return _rounded(sensitivity(scenarios, rows, size, tell), SMALL_DIGITS)
+    size = SensitivitySize(POLICIES, chosen.small, chosen.few)
+    return _rounded(sensitivity(scenarios, rows, size, pool, tell), SMALL_DIGITS)
 
 
 def with_load(scenario: Scenario, factor: float) -> Scenario:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments.pieces import run_work
-from nona.experiments.pool import Key
+from nona.experiments.pool import Key, Pool, ThisProcess
 from nona.experiments.progress import Shares
 from nona.options import Options
 from nona.scenario.schema import Scenario
@@ -84,6 +83,9 @@ class Tasks:
         )
 
 
+TaskPool = Pool[ServerlessProgress, Done]
+
+
 class _Heard:
     """Reports the completed share of all calls."""
 
@@ -100,12 +102,14 @@ class _Heard:
 
 
 def run_tasks(
-    tasks: Sequence[Task], workers: int = 1, on_progress: Callable[[float], None] = lambda share: None
+    tasks: Sequence[Task],
+    pool: TaskPool | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Done]:
-    """The results of the tasks in order, for any number of processes.
+    """The results of the tasks in order, whatever runs them; without a pool this process does.
 
     ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
     """
     keys = [(number, 0) for number in range(len(tasks))]
-    found = run_work(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress), workers)
+    found = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress))
     return [found[key] for key in keys]

@@ -17,7 +17,7 @@ from nona.study.serverless.over.seen import Seen
 from nona.study.serverless.over.settings import OverSettings
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies
-from nona.study.serverless.tasks import Task, run_tasks
+from nona.study.serverless.tasks import Task, TaskPool, run_tasks
 from nona.study.serverless.warmup import warmup_calls
 from nona.study.sweeps.numbers import LOAD
 
@@ -27,11 +27,11 @@ Tell = Callable[[float], None]
 
 
 class Bench:
-    """The runs so far of every policy at every value. Results do not depend on ``workers``."""
+    """The runs so far of every policy at every value. Results do not depend on ``pool``."""
 
-    def __init__(self, scenario: Scenario, settings: OverSettings, sources: Sources, workers: int) -> None:
+    def __init__(self, scenario: Scenario, settings: OverSettings, sources: Sources, pool: TaskPool) -> None:
         self._scenario, self._settings, self._sources = scenario, settings, sources
-        self._workers = workers
+        self._pool = pool
         self._seen: dict[tuple[str, float], Seen] = {}
         self._options: dict[str, Options] = {
             policy.name: options for policy, options in chosen_policies(scenario, settings.policies)
@@ -65,7 +65,7 @@ class Bench:
                     task = Task(scenario, look.policy, options, run, missing, self._sources, planner)
                     tasks.append(task)
                     places.append((look.policy, look.value))
-            for at, done in zip(places, run_tasks(tasks, self._workers, tell), strict=True):
+            for at, done in zip(places, run_tasks(tasks, self._pool, tell), strict=True):
                 before = self._seen.get(at, Seen())
                 warmup = self._there(at[1])[1].first
                 self._seen[at] = Seen((*before.parts, done), warmup)

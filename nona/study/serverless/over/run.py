@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
+from nona.experiments.workers import kept_pool
 from nona.results.serverless.over import OverReport, OverSetting, PolicyOver
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.serverless.over.bench import Bench
 from nona.study.serverless.over.search import Points, knee_search, knees_of, point_search
 from nona.study.serverless.over.settings import OverSettings, check_over
+from nona.study.serverless.tasks import TaskPool
 
 VALUES = 0.6  # share of the work that the asked values are
 _NO_SOURCES = Sources()
@@ -33,6 +35,7 @@ def policies_over(
     sources: Sources = _NO_SOURCES,
     *,
     workers: int = 1,
+    pool: TaskPool | None = None,
     on_progress: Callable[[OverProgress], None] = lambda progress: None,
 ) -> OverReport:
     """Simulate every policy at every value with the same random numbers, then look for the knees.
@@ -41,6 +44,8 @@ def policies_over(
     ----------
     workers
         Processes; results do not depend on it.
+    pool
+        What runs them instead, e.g. processes that several calls share.
     on_progress
         What it raises (``Cancelled``) ends the work and comes out.
 
@@ -49,6 +54,9 @@ def policies_over(
     NonaError
         When the scenario is not serverless, or a value or policy is not possible.
     """
+    if pool is None:
+        with kept_pool(workers) as kept:
+            return policies_over(scenario, settings, sources, pool=kept, on_progress=on_progress)
     if scenario.serverless is None:
         raise ScenarioError(
             ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
@@ -56,7 +64,7 @@ def policies_over(
     check_over(scenario, settings)
     begin = time.perf_counter()
     found: dict[str, Points] = {policy: {} for policy in settings.policies}
-    bench = Bench(scenario, settings, sources, workers)
+    bench = Bench(scenario, settings, sources, pool)
 
     def report() -> OverReport:
         return _report(scenario, settings, found, time.perf_counter() - begin)

@@ -11,6 +11,7 @@ from nona.scenario.schema import Scenario
 from nona.study.serverless.over.profile_sets import PROFILE_SETS, ProfileSet
 from nona.study.serverless.over.run import OverProgress, policies_over
 from nona.study.serverless.over.settings import OverSettings, over_number
+from nona.study.serverless.tasks import TaskPool
 from nona.study.sweeps.numbers import LOAD, with_value
 
 # Factors on each setting's load: the same calls per second in all three, and more where knees are.
@@ -28,17 +29,18 @@ Tell = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class CurveSize:
-    """Calls of a run, replications at first and at most, processes; ``policies`` in order."""
+    """Calls of a run, replications at first and at most; ``policies`` in order."""
 
     policies: tuple[str, ...]
     calls: int
     first: int
     most: int
-    workers: int
     values: tuple[float, ...] | None = None
 
 
-def _over(scenario: Scenario, values: Sequence[float], size: CurveSize, tell: Tell) -> OverReport:
+def _over(
+    scenario: Scenario, values: Sequence[float], size: CurveSize, pool: TaskPool, tell: Tell
+) -> OverReport:
     settings = OverSettings(
         number=over_number(scenario, LOAD),
         values=tuple(values) if size.values is None else size.values,
@@ -53,12 +55,13 @@ def _over(scenario: Scenario, values: Sequence[float], size: CurveSize, tell: Te
     def told(progress: OverProgress) -> None:
         tell(progress.fraction)
 
-    return policies_over(scenario, settings, workers=size.workers, on_progress=told)
+    return policies_over(scenario, settings, pool=pool, on_progress=told)
 
 
 def profile_curves(
     scenarios: Mapping[str, Scenario],
     size: CurveSize,
+    pool: TaskPool,
     tell: Tell,
     sets: Sequence[ProfileSet] = PROFILE_SETS,
 ) -> tuple[ProfileCurves, ...]:
@@ -73,13 +76,18 @@ def profile_curves(
                 tell((start + share) / count)
 
             values = VALUES.get(name, USUAL_VALUES)
-            reports[name] = _over(profiles.applied(scenario), values, size, part)
+            reports[name] = _over(profiles.applied(scenario), values, size, pool, part)
         found.append(ProfileCurves(name=profiles.name, about=profiles.about, settings=reports))
     return tuple(found)
 
 
 def scarce_curves(
-    scenario: Scenario, name: str, size: CurveSize, tell: Tell, scarce: Sequence[tuple[float, int]] = SCARCE
+    scenario: Scenario,
+    name: str,
+    size: CurveSize,
+    pool: TaskPool,
+    tell: Tell,
+    scarce: Sequence[tuple[float, int]] = SCARCE,
 ) -> tuple[ScarceCurve, ...]:
     """One setting over load with other CPU shares and vCPUs a node: vCPUs scarcer, or vGPUs."""
     found = []
@@ -91,7 +99,7 @@ def scarce_curves(
         changed = with_value(scenario, "serverless.cpu_share", share)
         for group in range(len(scenario.cluster.servers)):
             changed = with_value(changed, f"cluster.servers[{group}].vcpus", vcpus)
-        report = _over(changed, VALUES.get(name, USUAL_VALUES), size, part)
+        report = _over(changed, VALUES.get(name, USUAL_VALUES), size, pool, part)
         found.append(ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
     return tuple(found)
 

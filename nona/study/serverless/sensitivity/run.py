@@ -11,7 +11,7 @@ from nona.serverless.engine.run import RunOptions
 from nona.study.serverless.cells import cell
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.sensitivity.alternatives import Alternative
-from nona.study.serverless.tasks import Task, run_tasks
+from nona.study.serverless.tasks import Task, TaskPool, run_tasks
 from nona.study.serverless.warmup import warmup_calls
 
 Place = tuple[str, int, str]
@@ -19,18 +19,18 @@ Place = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class SensitivitySize:
-    """Policies in order, calls and replications of a run, processes."""
+    """Policies in order, calls and replications of a run."""
 
     policies: tuple[str, ...]
     calls: int
     replications: int
-    workers: int
 
 
 def sensitivity(
     scenarios: Mapping[str, Scenario],
     rows: Sequence[Alternative],
     size: SensitivitySize,
+    pool: TaskPool,
     tell: Callable[[float], None],
 ) -> Sensitivity:
     """The study's cells with the defaults, and with each alternative, in every scenario."""
@@ -45,7 +45,7 @@ def sensitivity(
                 options = row.options if row is not None and row.policy == policy else {}
                 tasks.append(Task(changed, policy, options, run, size.replications))
                 places.append((name, number, policy))
-    done = dict(zip(places, run_tasks(tasks, size.workers, tell), strict=True))
+    done = dict(zip(places, run_tasks(tasks, pool, tell), strict=True))
     cells: dict[Place, Cell] = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
 
     def of(name: str, number: int) -> dict[str, Cell]:
