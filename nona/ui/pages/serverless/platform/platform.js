@@ -61,7 +61,8 @@ class Platform {
     this.fill = html("div", "fill", this.track);
     this.told = html("div", "told", progress);
     const halves = html("div", "halves", root);
-    this.policies = this.panel(halves, "Policies so far", false);
+    this.policies = this.panel(halves, "Policies so far ", false);
+    html("small", "", this.policies.firstChild, "first run, warm-up included");
     const head = html("div", "policy head", this.policies);
     for (const text of ["", "over the run", "SLOs kept", "$ per 1,000 calls"])
       html("span", text && "number", head, text);

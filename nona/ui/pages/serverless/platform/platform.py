@@ -86,7 +86,7 @@ def _alts(
     cpu = 100 * sum(n.cpu_held for n in nodes) / max(1, sum(n.vcpus for n in nodes))
     gpu = 100 * sum(n.gpu_held for n in nodes) / max(1, sum(n.vgpus for n in nodes))
     return (
-        f"SLOs kept so far: {', '.join(known) or 'none known yet'}.",
+        f"SLOs kept so far, warm-up included: {', '.join(known) or 'none known yet'}.",
         f"{waiting} jobs wait in all queues under {focus or 'no policy yet'}.",
         f"{len(nodes)} nodes: {cpu:.0f} % of the vCPUs and {gpu:.0f} % of the vGPUs are held.",
     )
