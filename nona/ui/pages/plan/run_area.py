@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from nona.report.plan.budget import floor_note, tightest
 from nona.report.plan.figures.options import MEASURES, Measure, options_figure
 from nona.report.plan.text import answer_text, finding_parts, money
 from nona.results.plan import PlanOutcome, PlanReport
@@ -97,6 +98,10 @@ def _choice(report: PlanReport, key: str) -> None:
     measure: Measure = shown if shown in MEASURES else MEASURES[0]
     alt = f"Cost per hour of every simulated option against its {measure}. {finding_parts(report)[0]}"
     picture(options_figure(report, measure, pinned_in(report)), key=key, alt=alt)
+    if measure == "Error budget" and (
+        note := floor_note(tightest(report.targets, o.shares) for o in report.options)
+    ):
+        st.caption(note)
 
 
 def _said(sentence: str) -> str:
