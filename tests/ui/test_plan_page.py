@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from nona.ui.pages.plan.start import DEMOS
 from nona.ui.pages.plan.tabs import TABS
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.demo_cards import Demo
+from nona.ui.widgets.fields import plain
 
 PAGE = "8_plan"
 FAST, SLOW = "a100-40gb", "l4"
@@ -115,6 +117,17 @@ def test_the_page_says_what_the_search_found(planned: AppTest) -> None:
     (table,) = [d.value for d in planned.dataframe if "verdict" in d.value and "servers" in d.value]
     assert table["answer"][0] == "→"
     assert set(table["verdict"]) <= {"keeps", "open", "misses"}
+
+
+def test_what_decides_fits_a_window_of_1280_pixels(planned: AppTest) -> None:
+    """The page's column is 848 pixels wide there, of which the boxes to tick take 33."""
+    (shown,) = [d for d in planned.dataframe if {"verdict", "servers"} <= set(d.value)]
+    configured = json.loads(shown.proto.columns)
+    assert sum(configured[name]["width"] for name in shown.value) <= 848 - 33
+    best = report_of(planned).best
+    assert best is not None
+    assert "why" not in shown.value  # too long for a cell: it stands below, in full
+    assert plain(best.reason) in said(planned)
 
 
 @pytest.mark.parametrize("name", TABS)
