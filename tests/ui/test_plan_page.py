@@ -188,6 +188,14 @@ def test_a_changed_question_makes_the_answer_stale(planned: AppTest) -> None:
     assert not any("has changed" in w.value for w in planned.warning)
 
 
+def test_fields_are_read_out_by_plain_names(open_page: Open) -> None:
+    """A browser reads a label out as it is written: signs that were escaped for Markdown would be heard."""
+    at = adopt(open_page(PAGE), prices={"currency": "$"})
+    labels = [w.label for kind in ("text_input", "number_input", "selectbox") for w in at.get(kind)]
+    assert {f"{FAST}, idle, W", f"{SLOW}, busy, W", "$/h"} <= set(labels)
+    assert not [label for label in labels if "\\" in label]
+
+
 def field(at: AppTest, label: str, number: int = 0) -> Any:
     return [w for w in at.text_input if w.label == label][number]
 
