@@ -135,7 +135,7 @@ def _mean_jct(state: AppState) -> Fact | None:
         return None
     stale = state.is_stale(kind)
     text = f"{best}: mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
-    of = "an earlier scenario: run again for the present one" if stale else "this scenario"
+    of = "the scenario as it was before the last changes" if stale else "this scenario"
     return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
 
 
@@ -166,5 +166,5 @@ def _share(state: AppState, kind: str, page: str, best: str, rate: float | None)
         return None
     stale = state.is_stale(kind)
     text = f"{best}: {percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
-    of = "an earlier scenario: run again for the present one" if stale else "this scenario"
+    of = "the scenario as it was before the last changes" if stale else "this scenario"
     return Fact(text, page, f"SLO hits of {best} in the last run, which is of {of}.")
