@@ -265,7 +265,12 @@ def test_a_saved_plan_is_there_after_other_work(
     planned.run()
     planned.button(key="save-plan").click().run()
     (item,) = Store(Database(tmp_path), COMMAND_LINE, master=True).listing().items
-    assert "Buy " in item.facts.finding
+    shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]
+    assert [plain(item.facts.finding)[: len(text)] for text in shown] == [
+        text.replace("\N{NO-BREAK SPACE}%", " %") for text in shown
+    ]  # the same words, the month by its name
+    assert "breaks in" in shown[0]
+    assert item.facts.about == "4 servers, a100-40gb; one, 150/s"
     found = outcome_of(planned)
     before = state_of(planned).scenario
     state_of(planned).edit(("plan", "hit"), "50%")

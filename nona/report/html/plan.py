@@ -19,6 +19,7 @@ from nona.report.plan.text import (
     answer_text,
     cliff_finding,
     curve_rows,
+    day_of,
     energy_text,
     finding_parts,
     money,
@@ -39,7 +40,7 @@ def plan_html(data: PlanOutcome) -> str:
     told, report = data.about, data.report
     size = f"{len(report.options):,} options, {report.seconds:.3g} s on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
-    large, rest = finding_parts(report)
+    large, rest = finding_parts(report, day_of(told.made))
     findings = [(large, "good" if report.answer else "bad"), *([(rest, "")] if rest else [])]
     return document(
         f"{told.name}: plan",

@@ -65,8 +65,7 @@ def side_bar(state: AppState) -> None:
     st.logo(icon_path(), size="large")
     with st.sidebar:
         running = [kind for kind in KINDS if _unfinished(state, kind)]
-        with st.container():  # first, so that it is seen without scrolling
-            st.fragment(_jobs, run_every=1.0 if running else None)(state, running)
+        st.fragment(_jobs, run_every=1.0 if running else None)(state, running)  # seen without scrolling
         scenario_bar(state)
     link_notice(state)
     kept_notice(state)
