@@ -13,8 +13,8 @@ from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.compiled.suits import suits
 from nona.serverless.engine.compiled.machine import is_ready
+from nona.serverless.engine.compiled.suits import suits
 from nona.serverless.engine.controller import Controller
 from nona.serverless.engine.events import (
     ARRIVAL,
@@ -27,7 +27,15 @@ from nona.serverless.engine.events import (
 )
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
-from nona.serverless.engine.options import COMPILED, PLAIN, REPORTS, TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.options import (
+    COMPILED,
+    PLAIN,
+    REPORTS,
+    TAIL_SLOS,
+    OnProgress,
+    RunOptions,
+    ServerlessProgress,
+)
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables

@@ -51,9 +51,7 @@ class CompiledRun:
         """
         guarded, kinds = Guarded(), signatures()
         asked = (self._answers.answer, self._answers.search, self._tell)
-        functions = [
-            callback(guarded(own), kind) for own, kind in zip(asked, kinds, strict=True)
-        ]
+        functions = [callback(guarded(own), kind) for own, kind in zip(asked, kinds, strict=True)]
         advance, most = loop_for(self.state), margin(self.state, self._tables)
         while (code := advance(self.state, most, *functions)) == layout.ROOM:
             self.state = self._answers.state = with_room(self.state)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from nona.code_cache.folders import tell_not_kept
@@ -12,8 +14,9 @@ from nona.foreign.whole_files import write_whole
 from nona.serverless.engine.compiled import loop
 from nona.serverless.engine.compiled.layout import State
 from nona.simulation.compiled.machine.build import cache_folder, compile_function
+from nona.simulation.compiled.preparation import run_in_background
 
-_READY = "serverless-ready"
+_CLAIM = "serverless-preparing"
 
 
 class Signatures(NamedTuple):
@@ -40,9 +43,8 @@ def load_loop(state_type: Any) -> Callable[..., int]:
     from numba.core import types
 
     functions = (types.FunctionType(signature) for signature in signatures())
-    made: Callable[..., int] = compile_function(
-        loop.advance, int64(state_type, int64, *functions), loop=True
-    )
+    made: Callable[..., int] = compile_function(loop.advance, int64(state_type, int64, *functions), loop=True)
+    _mark_ready()
     return made
 
 
@@ -73,13 +75,24 @@ def callback(function: Callable[..., int], signature: Any) -> Any:
 
 
 def is_ready() -> bool:
-    """Whether the loop was compiled before, so that loading it is quick."""
-    return (cache_folder() / _READY).exists()
+    """Whether the loop was compiled before, so that loading it is quick; if not, a process begins to."""
+    if _ready_file().exists():
+        return True
+    run_in_background("nona.serverless.engine.compiled", _CLAIM)
+    return False
 
 
-def mark_ready() -> None:
-    """Say so."""
+def _mark_ready() -> None:
     try:
-        write_whole(cache_folder() / _READY, b"ready\n")
+        write_whole(_ready_file(), b"ready\n")
     except OSError as error:
         tell_not_kept(cache_folder(), error)
+
+
+@cache
+def _ready_file() -> Path:
+    """A file that is there when the loop of these sources was compiled."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.name.encode() + file.read_bytes())
+    return cache_folder() / f"serverless-{digest.hexdigest()[:16]}"

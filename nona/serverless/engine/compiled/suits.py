@@ -10,9 +10,7 @@ from nona.serverless.model.system import ServerlessSystem
 #: What the loop knows; a part of a system that has more must have it as it is by default.
 _KNOWN = {
     SharingSpec: frozenset(SharingSpec.model_fields),
-    TransferSpec: frozenset(
-        {"local_latency", "local_bandwidth", "remote_latency", "remote_bandwidth"}
-    ),
+    TransferSpec: frozenset({"local_latency", "local_bandwidth", "remote_latency", "remote_bandwidth"}),
     ContainersSpec: frozenset({"warm", "prewarm", "spare", "ewma_weight", "keep_alive"}),
     DispatchSpec: frozenset(
         {"first", "later", "rechecks", "blocking", "partial", "order", "late", "ready_first"}

@@ -195,7 +195,9 @@ class InflessPlanner:
         for batch in sorted({space[n].batch for n in ranked}, reverse=True):
             places = tuple(k for k, n in enumerate(ranked) if space[n].batch == batch)
             numbers = [ranked[k] for k in places]
-            rows.append(_Row(places, space.vcpus[numbers], space.vgpus[numbers], batch / time_s[numbers], {}, {}))
+            rows.append(
+                _Row(places, space.vcpus[numbers], space.vgpus[numbers], batch / time_s[numbers], {}, {})
+            )
         return tuple(rows)
 
 
