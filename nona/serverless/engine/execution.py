@@ -14,6 +14,7 @@ from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, 
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
 from nona.serverless.engine.transfer import Transfers
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
 
@@ -96,11 +97,7 @@ class Execution:
         if batch.lease.vgpus > tables.vgpus[configuration]:
             gpu_s = larger_slice_s(tables.system, batch.function, configuration, batch.lease.vgpus)
         if not cpu_s + gpu_s < math.inf:
-            raise SimulationError(
-                f"Policy: it chose {tables.configurations[configuration].text} for function "
-                f"{tables.system.functions[batch.function].name!r}, which has no time for it; let it "
-                "rank only what the system has a time for."
-            )
+            raise no_time(tables.system, configuration, batch.function)
         application, stage = tables.application[batch.queue], tables.stage[batch.queue]
         if self._invokers.couples[batch.invoker]:
             batch.left_s = gpu_s * noise
@@ -154,3 +151,12 @@ class Execution:
     def _call_again(self, times: tuple[float, ...], invoker: int, function: int) -> None:
         for time_s in times:
             heappush(self._heap, (time_s, CONTAINERS, invoker, function, 0, 0))
+
+
+def no_time(system: ServerlessSystem, configuration: int, function: int) -> SimulationError:
+    """A policy chose what a function cannot run."""
+    return SimulationError(
+        f"Policy: it chose {system.space[configuration].text} for function "
+        f"{system.functions[function].name!r}, which has no time for it; let it rank only what the system "
+        "has a time for."
+    )

@@ -13,6 +13,8 @@ from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
+from nona.serverless.engine.compiled.machine import is_ready
+from nona.serverless.engine.compiled.suits import suits
 from nona.serverless.engine.controller import Controller
 from nona.serverless.engine.events import (
     ARRIVAL,
@@ -25,7 +27,15 @@ from nona.serverless.engine.events import (
 )
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
-from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.options import (
+    COMPILED,
+    PLAIN,
+    REPORTS,
+    TAIL_SLOS,
+    OnProgress,
+    RunOptions,
+    ServerlessProgress,
+)
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
@@ -37,7 +47,6 @@ from nona.simulation.run import Cancelled
 
 __all__ = ["Cancelled", "OnProgress", "RunOptions", "ServerlessProgress", "simulate_serverless"]
 
-REPORTS = 200
 DEFAULT = RunOptions()
 
 
@@ -63,11 +72,21 @@ def simulate_serverless(
     """
     begin = time.perf_counter()
     planner = policy.prepare(system, options)
-    simulation = _Simulation(
-        under_options(policy.name, system, options), planner, policy.name, run, on_progress
-    )
+    system = under_options(policy.name, system, options)
+    if is_compiled(system, run):
+        from nona.serverless.engine.compiled.engine import CompiledRun  # Numba takes a while to import
+
+        return CompiledRun(system, planner, policy, run, on_progress).records(begin)
+    simulation = _Simulation(system, planner, policy.name, run, on_progress)
     stopped_s = simulation.loop()
     return simulation.records(stopped_s, time.perf_counter() - begin)
+
+
+def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
+    """Whether the compiled engine answers."""
+    if run.engine == PLAIN or not suits(system):
+        return False
+    return run.engine == COMPILED or is_ready()
 
 
 class _Simulation:
