@@ -136,8 +136,15 @@ class PricesSpec(Part):
 
 
 class TransferSpec(Part):
-    """Seconds to fetch an input: latency + bytes / bandwidth, from the same invoker or from another."""
+    """Seconds to fetch an input: latency + bytes / bandwidth, from the same invoker or from another.
 
+    ``remote``: ``alone`` takes so long whatever else is on its way; ``network`` sends what comes from another
+    invoker, or from outside, over the cluster's network (its capacity, cards, racks and latency, in place of
+    ``remote_latency`` and ``remote_bandwidth``), first come, first served among all transfers and the
+    background of the network.
+    """
+
+    remote: Literal["alone", "network"] = "alone"
     local_latency: Seconds = 0.5e-3
     local_bandwidth: Bandwidth = 10e9
     remote_latency: Seconds = 5e-3

@@ -16,9 +16,11 @@ from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec,
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
+from nona.serverless.model.network import SharedNetwork
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
-from nona.system import Arrivals
+from nona.system import Arrivals, Stream
+from nona.topology import make_topology
 
 SHAPES = (
     (1, ()),
@@ -164,7 +166,19 @@ LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
 @st.composite
-def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem:
+def networks(draw: st.DrawFn, servers: int) -> SharedNetwork:
+    """One link, cards, or racks too; slow enough for inputs of megabytes to wait."""
+    capacity = draw(st.sampled_from((1.1e7, 5.3e7, 1e9)))
+    nic = draw(st.sampled_from((None, 0.7 * capacity, 0.3 * capacity)))
+    racks = nic is not None and draw(st.booleans())
+    topology = make_topology(servers, capacity, nic, 2 if racks else None, 0.8 * capacity if racks else None)
+    share = draw(st.sampled_from((0.0, 0.4)))
+    background = Stream(share * capacity / 7e5, 7e5, draw(st.sampled_from((0.0, 1.0))))
+    return SharedNetwork(topology, draw(st.sampled_from((0.0, 0.0031))), background)
+
+
+@st.composite
+def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES, shared_links: bool = False) -> ServerlessSystem:
     """A small platform; about half of them under more load than they bear."""
     functions = draw(st.integers(1, 3))
     mode = draw(st.sampled_from(modes))
@@ -179,7 +193,9 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
         gpus=draw(st.sampled_from((1, 1, 2))),
         layout=LAYOUT if WAYS[mode].fixed_layout else None,
     )
+    nodes = draw(st.integers(1, 3))
     return ServerlessSystem(
+        network=draw(networks(nodes)) if shared_links else None,
         space=draw(spaces()),
         functions=tuple(
             function(
@@ -190,7 +206,7 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
             for f in range(functions)
         ),
         applications=apps,
-        invokers=(node,) * draw(st.integers(1, 3)),
+        invokers=(node,) * nodes,
         sharing=sharing,
         transfer=TransferSpec(),
         containers=draw(containers()),

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from reference_containers import ReferenceContainers
+from reference_links import Message, ReferenceLinks
 
 from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.registry import WAYS, make_pool
@@ -25,7 +26,7 @@ from nona.serverless.policies.base import Ask, Plan, Policy
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_times
 from nona.simulation.workload.arrivals import arrival_chunks
 
-BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE = 0, 1, 2, 3, 4, 5
+BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE, JOINS_LINK = 0, 1, 2, 3, 4, 5, 6
 
 
 @dataclass(eq=False)
@@ -55,6 +56,10 @@ class Batch:
     values: dict[str, Any]
     ended_s: float = math.nan
     gpu_left: float = 0.0
+    asked_s: float = 0.0  # of its inputs: when they were asked for,
+    local_s: float = 0.0  # how long those take that are on the invoker already,
+    missing: int = 0  # how many messages are under way,
+    arrived_s: float = 0.0  # and when the last of the others was there
 
 
 @dataclass(eq=False)
@@ -129,6 +134,9 @@ class ReferencePlatform:
         self.source = reference_arrivals(system, replication)
         streams = RandomStreams(system.seed, replication)
         self.draws = [streams.generator("serverless", "noise", a.name) for a in system.applications]
+        self.links = None
+        if system.network is not None:
+            self.links = ReferenceLinks(system.network, system.seed, replication, self.send)
         self.window = (warmup, warmup + measured)
         self.most = warmup + measured + 1000 + measured // 5
         self.tokens = 0
@@ -174,6 +182,8 @@ class ReferencePlatform:
             queue, token = more
             if queue.waiting == token:
                 self.due.add(queue.place)
+        elif kind == JOINS_LINK:
+            self.on_link(more[0])
         else:
             self.on_gpu_phase(more[0])
 
@@ -367,7 +377,7 @@ class ReferencePlatform:
         lease = self.pools[invoker].take(configuration, self.now)
         assert lease is not None
         cold = self.containers.take(invoker, queue.function, self.now)
-        transfer_s, local = self.transfer(queue, jobs, invoker)
+        transfer_s, local_s, local, messages = self.transfer(queue, jobs, invoker)
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
         started = self.now + lease.setup_s + transfer_s + cold_s
         batch = Batch(len(self.batches), queue, jobs, number, invoker, lease, {})
@@ -393,7 +403,12 @@ class ReferencePlatform:
             call.batch[queue.stage] = batch
             if plan.carry is not None:
                 call.carry = plan.carry
-        self.start(batch, started, float(jobs[0].noise[queue.stage]))
+        batch.missing, batch.local_s = len(messages), local_s
+        batch.asked_s = self.now + lease.setup_s + cold_s
+        for which, (source, size) in enumerate(messages):
+            self.send(Message(batch, which, self.links.path(source, invoker), size), batch.asked_s)
+        if not messages:
+            self.start(batch, started, float(jobs[0].noise[queue.stage]))
         self.due.add(queue.place)
 
     def start(self, batch: Batch, started: float, noise: float) -> None:
@@ -416,11 +431,30 @@ class ReferencePlatform:
     def content(batch: Batch) -> tuple[int, ...]:
         return batch.queue.application, batch.queue.stage, batch.number
 
-    def transfer(self, queue: Queue, jobs: list[Call], invoker: int) -> tuple[float, int]:
+    def send(self, message: Message, time_s: float) -> None:
+        self.push(time_s, JOINS_LINK, (*self.content(message.batch), message.which), message)
+
+    def on_link(self, message: Message) -> None:
+        """The batch starts when its last message is delivered, and what was on its invoker is there."""
+        batch, delivered_s = message.batch, self.links.step(message, self.now)
+        if delivered_s is None:
+            return
+        batch.missing -= 1
+        batch.arrived_s = max(batch.arrived_s, delivered_s)
+        if not batch.missing:
+            started = max(batch.arrived_s, batch.asked_s + batch.local_s)
+            batch.values |= {"started_s": started, "transfer_s": started - batch.asked_s}
+            self.start(batch, started, float(batch.jobs[0].noise[batch.queue.stage]))
+
+    def transfer(
+        self, queue: Queue, jobs: list[Call], invoker: int
+    ) -> tuple[float, float, int, list[tuple[int, float]]]:
+        """Seconds if alone, and on the invoker; jobs of which all is here; (source, bytes) of messages."""
         size = self.system.applications[queue.application].input_bytes[queue.stage]
         before = self.predecessors(queue)
         near = far = 0.0
         local = 0
+        sources = [call.batch[p].invoker for call in jobs for p in before] or [-1] * len(jobs)
         for call in jobs:
             here = sum(call.batch[p].invoker == invoker for p in before)
             if before:
@@ -430,12 +464,16 @@ class ReferencePlatform:
             else:
                 far += size
         t = self.system.transfer
-        seconds = [0.0]
-        if near > 0:
-            seconds.append(t.local_latency + near / t.local_bandwidth)
-        if far > 0:
+        local_s = t.local_latency + near / t.local_bandwidth if near > 0 else 0.0
+        seconds = [local_s]
+        if far > 0 and self.links is None:
             seconds.append(t.remote_latency + far / t.remote_bandwidth)
-        return max(seconds), local
+        messages = []
+        if far > 0 and self.links is not None:
+            each = size / max(1, len(before))
+            messages = [(s, sources.count(s) * each) for s in sorted({*sources} - {invoker})]
+            seconds += [self.links.alone_s(size, s, invoker) for s, size in messages]
+        return max(seconds), local_s, local, messages
 
     def on_gpu_phase(self, batch: Batch) -> None:
         key = (batch.invoker, batch.lease.gpu)

@@ -15,6 +15,7 @@ from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
+from nona.serverless.records.checks import run_checks
 from nona.serverless.records.run import ServerlessRecords
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
@@ -70,6 +71,16 @@ def test_engine_and_second_platform_agree(
 ) -> None:
     note(f"{system.sharing} {system.dispatch} {system.containers} noise={system.noise}")
     compare(*both(system, PLAIN, options, 60, replication))
+
+
+@given(system=systems(shared_links=True), options=plain_options(), replication=st.integers(0, 1))
+@QUIET
+def test_they_agree_when_transfers_share_links(
+    system: ServerlessSystem, options: dict[str, Any], replication: int
+) -> None:
+    records, reference = both(system, PLAIN, options, 60, replication)
+    compare(records, reference)
+    assert all(check.ok for check in run_checks(system, records))
 
 
 @pytest.mark.parametrize("name", ["esg", "esg-wait", "infless", "fast-gshare", "orion"])

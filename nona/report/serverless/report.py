@@ -9,12 +9,14 @@ from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
     PolicyOutcome,
+    TransferOutcome,
     Utilization,
 )
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.results.serverless.values import Latency
 from nona.results.serverless.values import Spread as SpreadRow
 from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread
+from nona.serverless.records.transfers import TransferSummary
 
 Check = tuple[str, bool, str]
 """Name of a check, whether it held, in detail."""
@@ -69,6 +71,18 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         rechecks=s.rechecks.mean,
         prewarms=s.prewarms.mean,
         calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight, dropped=s.dropped),
+        transfers=None if s.transfers is None else _transfers(s.transfers),
+    )
+
+
+def _transfers(t: TransferSummary) -> TransferOutcome:
+    busiest = max(range(len(t.links)), key=lambda k: (t.utilization[k], -k))
+    return TransferOutcome(
+        mean_s=mean_of(t.mean_s),
+        wait_s=mean_of(t.wait_s),
+        core_utilization=t.utilization[0],
+        busiest_link=t.links[busiest],
+        busiest_utilization=t.utilization[busiest],
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from nona.results.document import Document, Figure, Interval
 from nona.results.estimate import Estimate
 from nona.results.serverless.values import Latency, Spread, Tail, TailLatency
@@ -36,10 +38,27 @@ class ApplicationOutcome(Document):
     cost_per_call_usd: Figure
 
 
+OPTIONAL = ("transfers",)  # left out of the JSON where the scenario does not model them
+
+
+class TransferOutcome(Document):
+    """Transfers over a network that they share: seconds, and how many of them it would not take alone.
+
+    ``utilization`` of the core, and of the busiest link, which is named; background included.
+    """
+
+    mean_s: Estimate
+    wait_s: Estimate
+    core_utilization: Figure
+    busiest_link: str
+    busiest_utilization: Figure
+
+
 class PolicyOutcome(Document):
     """One policy; fields as :class:`nona.serverless.records.metrics.ServerlessSummary` explains them.
 
-    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier.
+    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``transfers``
+    where each takes its time alone.
     """
 
     state: str
@@ -62,6 +81,12 @@ class PolicyOutcome(Document):
     rechecks: Figure
     prewarms: Figure
     calls: CallCounts
+    transfers: TransferOutcome | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        found: dict[str, object] = write(self)
+        return {key: value for key, value in found.items() if value is not None or key not in OPTIONAL}
 
 
 class SchedulerApplication(Document):

@@ -11,9 +11,11 @@ from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.collector import Dispatched
 from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
+from nona.serverless.engine.links import Fetch
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
 from nona.serverless.engine.transfer import Transfers
+from nona.serverless.records.transfers import LinkTransfers
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
 
@@ -31,6 +33,7 @@ class Execution:
         self._invokers, self._containers, self._collector = invokers, containers, collector
         self._heap = parts.heap
         self._transfers = Transfers(tables, book.batch, book.width, collector.invoker)
+        self._links = parts.links
         self._shared = SharedGpus(invokers.pools)
         self.running: dict[int, Running] = {}
         by_node = {
@@ -51,7 +54,12 @@ class Execution:
         calls, queued_s = waiting.take(jobs, now_s)
         function, number = tables.function[queue], len(collector)
         cold = self._container(invoker, function, now_s)
-        transfer_s, local = self._transfers.fetch(queue, calls, invoker)
+        remote: dict[int, float] = {}
+        if self._links is None:
+            transfer_s, local = self._transfers.fetch(queue, calls, invoker)
+        else:
+            local_s, remote, local = self._transfers.parts(queue, calls, invoker)
+            transfer_s = self._links.alone_s(number, remote, invoker, local_s)
         started_s = now_s + lease.setup_s + transfer_s
         if cold:
             started_s += tables.cold_start_s[function]
@@ -86,8 +94,24 @@ class Execution:
                 book.carried[call] = carry
         batch = Running(number, queue, function, calls, invoker, lease)
         self.running[number] = batch
-        self._compute(batch, configuration, started_s, book.noise[calls[0] * book.width + stage])
+        noise = book.noise[calls[0] * book.width + stage]
+        if self._links is not None and remote:
+            asked_s = now_s + lease.setup_s + (tables.cold_start_s[function] if cold else 0.0)
+            self._links.ask(Fetch(batch, configuration, noise, asked_s, local_s), remote)
+        else:
+            self._compute(batch, configuration, started_s, noise)
         return number
+
+    def hop(self, number: int, which: int, now_s: float) -> None:
+        """A message joins a link; the batch that it was the last for has a start now."""
+        fetch = self._links.hop(number, which, now_s) if self._links is not None else None
+        if fetch is not None:
+            self._collector.fetched(number, fetch.ready_s, fetch.ready_s - fetch.asked_s)
+            self._compute(fetch.batch, fetch.configuration, fetch.ready_s, fetch.noise)
+
+    def link_records(self, stopped_s: float) -> LinkTransfers | None:
+        """What the links did, where transfers share them."""
+        return None if self._links is None else self._links.records(len(self._collector), stopped_s)
 
     def _compute(self, batch: Running, configuration: int, started_s: float, noise: float) -> None:
         tables = self._tables

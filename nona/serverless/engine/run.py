@@ -20,11 +20,13 @@ from nona.serverless.engine.events import (
     DECISION,
     END,
     GPU_PHASE,
+    HOP,
     Event,
     Running,
 )
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.links import links_of
 from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
@@ -96,6 +98,7 @@ class _Simulation:
             invokers=self.invokers,
             collector=self.collector,
             heap=self.heap,
+            links=links_of(tables, run.replication, self.heap),
         )
         containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
         self.execution = Execution(parts, containers)
@@ -140,6 +143,8 @@ class _Simulation:
             self.execution.gpu_phase(number, now_s)
         elif kind == CONTAINERS:
             self.execution.containers_due(application, stage, now_s)
+        elif kind == HOP:
+            self.execution.hop(number, event[5], now_s)
         else:
             self.controller.wait_over(self.tables.queue_at[application][stage], number)
 
@@ -224,6 +229,7 @@ class _Simulation:
             seconds=seconds,
             stories=tuple(of.stories),
             snapshots=tuple(self.snapshots),
+            transfers=self.execution.link_records(stopped_s),
         )
 
 

@@ -24,6 +24,7 @@ from nona.scenario.serverless import (
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace
 from nona.serverless.model.function import Function
+from nona.serverless.model.network import SharedNetwork
 
 HOUR_S = 3600.0
 Floats = NDArray[np.float64]
@@ -34,6 +35,7 @@ class ServerlessSystem:
     """F functions, A applications, N invokers, C configurations.
 
     ``sharing``, ``prices``, ``transfer``, ``containers`` and ``dispatch`` are the scenario's own parts.
+    ``network``: what transfers share, ``None`` where each takes its time alone.
 
     Raises
     ------
@@ -55,6 +57,7 @@ class ServerlessSystem:
     interval: IntervalSpec | None = None
     seed: int = 0
     notes: tuple[str, ...] = ()
+    network: SharedNetwork | None = None
 
     def __post_init__(self) -> None:
         if not self.applications or not self.invokers:
@@ -81,6 +84,13 @@ class ServerlessSystem:
     def gpu_s(self) -> Floats:
         """(F, C) Seconds on the GPU, alone on its part of it."""
         return self._seconds[1]
+
+    @property
+    def remote_path(self) -> tuple[float, float]:
+        """Latency (s) and bandwidth (bytes/s) of a transfer from elsewhere when nothing is in its way."""
+        if self.network is not None:
+            return self.network.latency_s, self.network.slowest
+        return self.transfer.remote_latency, self.transfer.remote_bandwidth
 
     @cached_property
     def time_s(self) -> Floats:

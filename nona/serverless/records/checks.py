@@ -16,6 +16,7 @@ from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.records.held import held_vgpus
 from nona.serverless.records.intervals_held import most_at_once, overlap_s, sharing_pairs
 from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.transfers import check_transfers
 from nona.simulation.records.run import Check
 
 Floats = NDArray[np.float64]
@@ -27,6 +28,7 @@ CLOCK_S = 1e-9  # below any modelled time, above rounding at a run's clock times
 def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Check, ...]:
     """All checks of one run."""
     joined_s = stage_joined_s(system, records)
+    shared = records.transfers
     return (
         _conservation(system, records),
         _capacity(system, records),
@@ -36,6 +38,7 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
         _causality(system, records, joined_s),
         _in_turn(system, records, joined_s),
         _batches(system, records),
+        *(() if shared is None else (check_transfers(shared, records.batches.transfer_s),)),
     )
 
 

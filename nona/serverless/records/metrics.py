@@ -16,6 +16,7 @@ from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure
 from nona.serverless.records.overload import judge
 from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.transfers import TransferSummary, summarise_transfers
 from nona.simulation.statistics.intervals import Interval, mean_interval
 
 STATES = ("stable", "backlogged", "overloaded")  # from good to bad
@@ -75,6 +76,8 @@ class ServerlessSummary:
         Containers started ahead, per batch.
     arrived, completed, dropped, in_flight
         Measured calls of all replications.
+    transfers
+        Of those that share the network; ``None`` where each takes its time alone.
     """
 
     policy: str
@@ -102,6 +105,7 @@ class ServerlessSummary:
     completed: int
     dropped: int
     in_flight: int
+    transfers: TransferSummary | None = None
 
 
 def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
@@ -136,7 +140,19 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         completed=sum(r.all.completed for r in runs),
         dropped=sum(r.all.dropped for r in runs),
         in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
+        transfers=_transfers(records),
     )
+
+
+def _transfers(records: Sequence[ServerlessRecords]) -> TransferSummary | None:
+    used = [r.transfers for r in records if r.transfers is not None]
+    if not used:
+        return None
+    inside = [
+        (r.batches.dispatched_s >= r.sums.start_s) & (r.batches.dispatched_s <= r.sums.end_s) for r in records
+    ]
+    until_s = np.array([r.stopped_s for r in records])
+    return summarise_transfers(used, [r.batches.transfer_s for r in records], inside, until_s)
 
 
 def _averaging(runs: Sequence[RunMeasures]) -> Callable[[Callable[[RunMeasures], float]], Interval]:

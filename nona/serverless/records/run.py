@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.serverless.records.transfers import LinkTransfers
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -137,7 +139,10 @@ class WindowSums:
 
 @dataclass(frozen=True, eq=False)
 class ServerlessRecords:
-    """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan."""
+    """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan.
+
+    ``transfers``: of the network, where transfers share it.
+    """
 
     policy: str
     replication: int
@@ -148,3 +153,4 @@ class ServerlessRecords:
     seconds: float
     stories: tuple[DispatchStory, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
+    transfers: LinkTransfers | None = None

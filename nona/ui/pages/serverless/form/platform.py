@@ -9,7 +9,7 @@ from nona.scenario.serverless import ServerlessSpec
 from nona.ui.pages.serverless.form.provenance import provenance_panel
 from nona.ui.pages.serverless.form.size_lists import size_list
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, number, quantity
+from nona.ui.widgets.fields import choice, count, number, quantity, share
 
 PART = "serverless"
 WALK_HELP = (
@@ -50,8 +50,34 @@ def _nodes(state: AppState) -> None:
             hint = "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed."
             number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
         with st.container():
+            kinds = {"take their time alone": "alone", "share the cluster's network": "network"}
+            hint = (
+                "Alone: latency + bytes / bandwidth, whatever else is on its way. Shared: first come, first "
+                "served over the core, and over cards and racks where the cluster has them, with the "
+                "background on the network."
+            )
+            choice(state, "Transfers", (PART, "transfer", "remote"), kinds, hint)
+        _transfers(state)
+
+
+def _transfers(state: AppState) -> None:
+    """What the chosen way of transfers needs to know."""
+    spec = state.scenario.serverless or ServerlessSpec()
+    if spec.transfer.remote == "alone":
+        with st.container():
             hint = "Bandwidth to fetch a stage's input from another node. Assumed: 10 Gbit/s."
             quantity(state, "Remote fetch", (PART, "transfer", "remote_bandwidth"), hint)
+        return
+    with st.container():
+        hint = "Of the core, which all transfers between nodes and from outside cross."
+        quantity(state, "Network capacity", ("cluster", "network", "capacity"), hint)
+    with st.container():
+        hint = "Share of every link that other traffic takes."
+        share(state, "Background on the network", ("background", "network", "utilization"), hint)
+    with st.container():
+        hint = "Of each node's card, in each direction by itself; empty: only the core is a limit."
+        path = ("cluster", "network", "nic")
+        quantity(state, "Card of a node", path, hint, optional=True, empty="no limit")
 
 
 def _containers(state: AppState) -> None:
