@@ -24,6 +24,7 @@ from nona.scenario.values import (
     named_entry,
     named_text,
     one_of,
+    quantity,
 )
 
 MOST_CONFIGURATIONS = 4096
@@ -227,6 +228,9 @@ class ServerlessSpec(Part):
     deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. A network in
     the workload is one function, or with ``models: tasks`` one for each of its tasks, where that is sensible.
 
+    ``idle_cost`` is the share of the price of vCPUs and vGPUs that a container pays while it waits for a
+    batch: of those of the batch that it had last, or of the smallest configuration if it had none.
+
     ``cpu_share``, ``gpu_floor``, ``gpu_constant`` and ``gpu_exponent`` are of the default law. A function
     of which only the time T at the smallest configuration is known takes on the GPU (1 - ``cpu_share``) · T ·
     max(``gpu_floor``, (``gpu_constant`` + (1 - ``gpu_constant``) · b) / g^``gpu_exponent``).
@@ -241,6 +245,7 @@ class ServerlessSpec(Part):
     cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2
     sharing: SharingSpec = SharingSpec()
     prices: PricesSpec = PricesSpec()
+    idle_cost: Annotated[float, *quantity("fraction"), Field(ge=0, le=1)] = 0.0
     transfer: TransferSpec = TransferSpec()
     containers: ContainersSpec = ContainersSpec()
     dispatch: DispatchSpec = DispatchSpec()

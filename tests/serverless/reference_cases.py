@@ -178,7 +178,9 @@ def networks(draw: st.DrawFn, servers: int) -> SharedNetwork:
 
 
 @st.composite
-def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES, shared_links: bool = False) -> ServerlessSystem:
+def systems(
+    draw: st.DrawFn, modes: tuple[str, ...] = MODES, shared_links: bool = False, paid_waits: bool = False
+) -> ServerlessSystem:
     """A small platform; about half of them under more load than they bear."""
     functions = draw(st.integers(1, 3))
     mode = draw(st.sampled_from(modes))
@@ -196,6 +198,7 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES, shared_links: bool 
     nodes = draw(st.integers(1, 3))
     return ServerlessSystem(
         network=draw(networks(nodes)) if shared_links else None,
+        idle_cost=draw(st.sampled_from((0.1, 1.0))) if paid_waits else 0.0,
         space=draw(spaces()),
         functions=tuple(
             function(

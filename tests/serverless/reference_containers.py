@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,9 @@ class ReferenceContainers:
         self.rules, self.push = system.containers, push
         self.cold_s = [f.cold_start_s for f in system.functions]
         self.idle: dict[Place, list[tuple[float, int]]] = defaultdict(list)  # (idle since, which)
+        self.smallest = system.space.smallest
+        self.last: dict[int, int] = {}  # which: configuration of the batch before, if there was one
+        self.waits: list[tuple[float, float, int]] = []  # from, until, configuration
         self.busy: dict[Place, int] = defaultdict(int)
         self.starting: dict[Place, int] = defaultdict(int)
         self.last_s: dict[Place, float] = {}
@@ -34,8 +38,9 @@ class ReferenceContainers:
     def idle_count(self, invoker: int, function: int) -> int:
         return len(self.idle[invoker, function])
 
-    def becomes_idle(self, place: Place, now_s: float) -> None:
+    def becomes_idle(self, place: Place, now_s: float, configuration: int | None = None) -> None:
         self.made += 1
+        self.last[self.made] = self.smallest if configuration is None else configuration
         self.idle[place].append((now_s, self.made))
         self.push(now_s + self.rules.keep_alive, CONTAINER, place, "expiry", place, self.made)
 
@@ -45,12 +50,20 @@ class ReferenceContainers:
         self.note_call(place, now_s)
         cold = not self.idle[place]
         if not cold:
-            self.idle[place].pop()
+            self.waited(self.idle[place].pop(), now_s)
         self.busy[place] += 1
         there = len(self.idle[place]) + self.starting[place]
         if self.rules.prewarm == "spare" and there < self.rules.spare:
             self.start(place, now_s + self.cold_s[function])
         return cold
+
+    def waited(self, entry: tuple[float, int], until_s: float) -> None:
+        self.waits.append((entry[0], until_s, self.last[entry[1]]))
+
+    def all_waits(self) -> list[tuple[float, float, int]]:
+        """Those that are over, and those of containers that still wait, without end."""
+        left = [(since, math.inf, self.last[which]) for row in self.idle.values() for since, which in row]
+        return self.waits + left
 
     def note_call(self, place: Place, now_s: float) -> None:
         if place in self.last_s:
@@ -64,15 +77,16 @@ class ReferenceContainers:
         self.prewarmed += 1
         self.push(ready_s, CONTAINER, place, "ready", place, 0)
 
-    def give_back(self, invoker: int, function: int, now_s: float) -> None:
+    def give_back(self, invoker: int, function: int, now_s: float, configuration: int) -> None:
         self.busy[invoker, function] -= 1
-        self.becomes_idle((invoker, function), now_s)
+        self.becomes_idle((invoker, function), now_s, configuration)
 
     def on_event(self, now_s: float, what: Any, place: Place, which: int) -> None:
         if what == "ready":
             self.starting[place] -= 1
             self.becomes_idle(place, now_s)
         elif any(number == which for _, number in self.idle[place]):
+            self.waited(next(entry for entry in self.idle[place] if entry[1] == which), now_s)
             self.idle[place] = [entry for entry in self.idle[place] if entry[1] != which]
             self.on_expiry(place, now_s)
 

@@ -168,6 +168,16 @@ class ReferencePlatform:
         first, last = self.window
         return len(self.calls) >= last and all(c.over for c in self.calls[first:last])
 
+    def waiting_usd(self) -> float:
+        """What containers cost that waited between the first and the last measured arrival."""
+        start_s, end_s = (self.calls[n].arrival_s for n in (self.window[0], self.window[1] - 1))
+        return sum(
+            max(0.0, min(until_s, end_s) - max(from_s, start_s))
+            * float(self.system.price_per_s[configuration])
+            * self.system.idle_cost
+            for from_s, until_s, configuration in self.containers.all_waits()
+        )
+
     def handle(self, event: tuple[Any, ...]) -> None:
         kind, more = event[1], event[-1]
         if kind == BATCH_END:
@@ -507,7 +517,7 @@ class ReferencePlatform:
             self.predict(key)
         batch.ended_s = self.now
         self.pools[batch.invoker].release(batch.lease, self.now)
-        self.containers.give_back(batch.invoker, batch.queue.function, self.now)
+        self.containers.give_back(batch.invoker, batch.queue.function, self.now, batch.configuration)
         app = self.system.applications[batch.queue.application]
         for call in batch.jobs:
             ended = {s for s, b in call.batch.items() if not math.isnan(b.ended_s)}

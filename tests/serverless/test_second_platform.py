@@ -16,6 +16,7 @@ from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.checks import run_checks
+from nona.serverless.records.container_time import container_time
 from nona.serverless.records.run import ServerlessRecords
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
@@ -81,6 +82,19 @@ def test_they_agree_when_transfers_share_links(
     records, reference = both(system, PLAIN, options, 60, replication)
     compare(records, reference)
     assert all(check.ok for check in run_checks(system, records))
+
+
+@given(system=systems(paid_waits=True), options=plain_options(), replication=st.integers(0, 1))
+@QUIET
+def test_they_agree_on_what_waiting_containers_cost(
+    system: ServerlessSystem, options: dict[str, Any], replication: int
+) -> None:
+    records, reference = both(system, PLAIN, options, 60, replication)
+    compare(records, reference)
+    assert all(check.ok for check in run_checks(system, records))
+    assert records.containers is not None
+    found = container_time(system, records, records.containers)
+    assert found.idle_usd == pytest.approx(reference.waiting_usd(), rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("name", ["esg", "esg-wait", "infless", "fast-gshare", "orion"])

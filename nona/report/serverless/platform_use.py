@@ -1,10 +1,11 @@
-"""How each policy used what only some scenarios model: links that transfers share."""
+"""How each policy used what only some scenarios model: links that transfers share, paid waiting."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from nona.report.means import mean_text
+from nona.report.serverless.words import PER, cost_text
 from nona.report.text import or_dash, share_text
 from nona.results.serverless.outcome import PolicyOutcome
 from nona.units import format_time
@@ -24,4 +25,21 @@ def transfer_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]
         for name, p in policies.items()
         for used in [p.transfers]
         if used is not None
+    ]
+
+
+def container_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    """The containers of each policy, where their waiting is paid for."""
+    return [
+        {
+            "policy": name,
+            f"executing, $ per {PER:,}": cost_text(of.executing_per_call_usd),
+            f"idle, $ per {PER:,}": cost_text(of.idle_per_call_usd),
+            "time busy": or_dash(of.busy, share_text),
+            "time idle": or_dash(of.idle, share_text),
+            "time starting": or_dash(of.starting, share_text),
+        }
+        for name, p in policies.items()
+        for of in [p.containers]
+        if of is not None
     ]

@@ -8,6 +8,7 @@ from nona.report.means import bounds, mean_of, rate_of
 from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
+    ContainerOutcome,
     PolicyOutcome,
     TransferOutcome,
     Utilization,
@@ -15,7 +16,7 @@ from nona.results.serverless.outcome import (
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.results.serverless.values import Latency
 from nona.results.serverless.values import Spread as SpreadRow
-from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread
+from nona.serverless.records.metrics import ApplicationSummary, ContainerSummary, ServerlessSummary, Spread
 from nona.serverless.records.transfers import TransferSummary
 
 Check = tuple[str, bool, str]
@@ -72,6 +73,17 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         prewarms=s.prewarms.mean,
         calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight, dropped=s.dropped),
         transfers=None if s.transfers is None else _transfers(s.transfers),
+        containers=None if s.containers is None else _containers(s.containers),
+    )
+
+
+def _containers(c: ContainerSummary) -> ContainerOutcome:
+    return ContainerOutcome(
+        executing_per_call_usd=mean_of(c.executing_per_call_usd),
+        idle_per_call_usd=mean_of(c.idle_per_call_usd),
+        busy=c.busy.mean,
+        idle=c.idle.mean,
+        starting=c.starting.mean,
     )
 
 

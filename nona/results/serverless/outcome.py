@@ -38,7 +38,7 @@ class ApplicationOutcome(Document):
     cost_per_call_usd: Figure
 
 
-OPTIONAL = ("transfers",)  # left out of the JSON where the scenario does not model them
+OPTIONAL = ("transfers", "containers")  # left out of the JSON where the scenario does not model them
 
 
 class TransferOutcome(Document):
@@ -54,11 +54,25 @@ class TransferOutcome(Document):
     busiest_utilization: Figure
 
 
+class ContainerOutcome(Document):
+    """Containers, where their waiting is paid for: US dollars a call, and shares of their time.
+
+    ``starting`` holds cold starts and starts ahead. The two costs add up to the policy's cost per call; that
+    of an application is of executing alone.
+    """
+
+    executing_per_call_usd: Estimate
+    idle_per_call_usd: Estimate
+    busy: Figure
+    idle: Figure
+    starting: Figure
+
+
 class PolicyOutcome(Document):
     """One policy; fields as :class:`nona.serverless.records.metrics.ServerlessSummary` explains them.
 
     ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``transfers``
-    where each takes its time alone.
+    where each takes its time alone, ``containers`` where their waiting is not paid for.
     """
 
     state: str
@@ -82,6 +96,7 @@ class PolicyOutcome(Document):
     prewarms: Figure
     calls: CallCounts
     transfers: TransferOutcome | None = None
+    containers: ContainerOutcome | None = None
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:

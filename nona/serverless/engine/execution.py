@@ -9,12 +9,14 @@ from heapq import heappush
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.tracked import TrackedContainers
 from nona.serverless.engine.collector import Dispatched
 from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
 from nona.serverless.engine.links import Fetch
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
 from nona.serverless.engine.transfer import Transfers
+from nona.serverless.records.containers import ContainerLives
 from nona.serverless.records.transfers import LinkTransfers
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
@@ -34,6 +36,7 @@ class Execution:
         self._heap = parts.heap
         self._transfers = Transfers(tables, book.batch, book.width, collector.invoker)
         self._links = parts.links
+        self._tracked = containers if isinstance(containers, TrackedContainers) else None
         self._shared = SharedGpus(invokers.pools)
         self.running: dict[int, Running] = {}
         by_node = {
@@ -54,6 +57,8 @@ class Execution:
         calls, queued_s = waiting.take(jobs, now_s)
         function, number = tables.function[queue], len(collector)
         cold = self._container(invoker, function, now_s)
+        if self._tracked is not None:
+            self._tracked.serves(configuration)
         remote: dict[int, float] = {}
         if self._links is None:
             transfer_s, local = self._transfers.fetch(queue, calls, invoker)
@@ -113,6 +118,10 @@ class Execution:
         """What the links did, where transfers share them."""
         return None if self._links is None else self._links.records(len(self._collector), stopped_s)
 
+    def lives(self, stopped_s: float) -> ContainerLives | None:
+        """The lives of containers, where they are recorded."""
+        return None if self._tracked is None else self._tracked.lives(stopped_s)
+
     def _compute(self, batch: Running, configuration: int, started_s: float, noise: float) -> None:
         tables = self._tables
         cpu_s = tables.cpu_s[batch.function][configuration]
@@ -155,6 +164,8 @@ class Execution:
         if self._invokers.couples[batch.invoker]:
             self._moved(self._shared.leave(batch, now_s))
         self._invokers.release(batch.invoker, batch.lease, now_s)
+        if self._tracked is not None:
+            self._tracked.ends(number)
         times = self._containers.give_back(batch.invoker, batch.function, now_s)
         self._call_again(times, batch.invoker, batch.function)
         return batch

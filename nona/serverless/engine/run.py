@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.tracked import containers_of
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
@@ -100,7 +100,7 @@ class _Simulation:
             heap=self.heap,
             links=links_of(tables, run.replication, self.heap),
         )
-        containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
+        containers = containers_of(system)
         self.execution = Execution(parts, containers)
         choice = Choice(tables, self.invokers, containers)
         self.controller = Controller(planner, parts, choice, self.execution)
@@ -230,6 +230,7 @@ class _Simulation:
             stories=tuple(of.stories),
             snapshots=tuple(self.snapshots),
             transfers=self.execution.link_records(stopped_s),
+            containers=self.execution.lives(stopped_s),
         )
 
 

@@ -35,6 +35,7 @@ class ServerlessSystem:
     """F functions, A applications, N invokers, C configurations.
 
     ``sharing``, ``prices``, ``transfer``, ``containers`` and ``dispatch`` are the scenario's own parts.
+    ``idle_cost``: the share of its price that an idle container pays.
     ``network``: what transfers share, ``None`` where each takes its time alone.
 
     Raises
@@ -58,6 +59,7 @@ class ServerlessSystem:
     seed: int = 0
     notes: tuple[str, ...] = ()
     network: SharedNetwork | None = None
+    idle_cost: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.applications or not self.invokers:

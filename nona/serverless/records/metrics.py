@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure
+from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure, ratio
 from nona.serverless.records.overload import judge
 from nona.serverless.records.run import ServerlessRecords
 from nona.serverless.records.transfers import TransferSummary, summarise_transfers
@@ -43,6 +43,17 @@ class ApplicationSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerSummary:
+    """Of all containers: US dollars a call for executing and for waiting, shares of their time."""
+
+    executing_per_call_usd: Interval
+    idle_per_call_usd: Interval
+    busy: Interval
+    idle: Interval
+    starting: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class ServerlessSummary:
     """Of one policy.
 
@@ -51,7 +62,8 @@ class ServerlessSummary:
     state, reason
         The worst of the replications, see :mod:`nona.serverless.records.overload`.
     cost_per_call_usd, cost_per_hit_usd
-        What the measured calls cost / their number, and / those that kept the SLO.
+        What the measured calls cost / their number, and / those that kept the SLO; with what containers
+        that waited in the window cost, where they are paid for.
     configuration_miss_rate
         Of the batches with a plan made earlier, the share that could not use it; ``None`` if no batch
         had one.
@@ -78,6 +90,8 @@ class ServerlessSummary:
         Measured calls of all replications.
     transfers
         Of those that share the network; ``None`` where each takes its time alone.
+    containers
+        Where the time of containers went; ``None`` where their waiting is not paid for.
     """
 
     policy: str
@@ -106,6 +120,7 @@ class ServerlessSummary:
     dropped: int
     in_flight: int
     transfers: TransferSummary | None = None
+    containers: ContainerSummary | None = None
 
 
 def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
@@ -120,7 +135,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         state=state,
         reason=reason,
         slo_hit_rate=mean(lambda r: r.all.hit_rate),
-        cost_per_call_usd=mean(lambda r: r.all.cost_per_call),
+        cost_per_call_usd=mean(lambda r: r.cost_per_call),
         cost_per_hit_usd=mean(lambda r: r.cost_per_hit),
         latency_s=_spread([r.all.latency_s for r in runs]),
         applications=tuple(_application(system, runs, a) for a in range(len(system.applications))),
@@ -141,6 +156,20 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         dropped=sum(r.all.dropped for r in runs),
         in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
         transfers=_transfers(records),
+        containers=_containers(runs),
+    )
+
+
+def _containers(runs: Sequence[RunMeasures]) -> ContainerSummary | None:
+    found = [run.containers for run in runs if run.containers is not None]
+    if not found:
+        return None
+    return ContainerSummary(
+        executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]),
+        idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]),
+        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in found]),
+        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in found]),
+        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in found]),
     )
 
 

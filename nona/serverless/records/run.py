@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.serverless.records.containers import ContainerLives
 from nona.serverless.records.transfers import LinkTransfers
 
 Floats = NDArray[np.float64]
@@ -141,7 +142,8 @@ class WindowSums:
 class ServerlessRecords:
     """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan.
 
-    ``transfers``: of the network, where transfers share it.
+    ``transfers``: of the network, where transfers share it; ``containers``: their lives, where those that
+    wait are paid for.
     """
 
     policy: str
@@ -154,3 +156,4 @@ class ServerlessRecords:
     stories: tuple[DispatchStory, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
     transfers: LinkTransfers | None = None
+    containers: ContainerLives | None = None

@@ -78,6 +78,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         interval=spec.interval,
         seed=scenario.seed,
         network=shared_network(scenario),
+        idle_cost=spec.idle_cost,
         notes=_notes(scenario, [note for _, _, note in read if note is not None]),
     )
 

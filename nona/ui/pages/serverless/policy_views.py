@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.serverless.figures.policies import pareto_figure
 from nona.report.serverless.nearest import oracle_title
-from nona.report.serverless.platform_use import transfer_rows
+from nona.report.serverless.platform_use import container_rows, transfer_rows
 from nona.report.serverless.words import (
     PER,
     call_cost,
@@ -67,6 +67,10 @@ def _use(report: ServerlessReport) -> None:
         st.markdown("**Transfers over the network**")
         alt = "Every policy: mean transfer, its wait, utilisation of the core and of the busiest link"
         table(pd.DataFrame(rows), "serverless-transfers", alt)
+    if rows := container_rows(report.policies):
+        st.markdown("**Containers: executing and idle**")
+        alt = "Every policy: cost of executing and of idle containers, shares of the containers' time"
+        table(pd.DataFrame(rows), "serverless-containers", alt)
 
 
 def _overloads(report: ServerlessReport) -> None:

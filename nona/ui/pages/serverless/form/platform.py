@@ -98,6 +98,12 @@ def _containers(state: AppState) -> None:
         with st.container():
             hint = "How long an idle container is kept. 10 minutes: recollected from ESG."
             quantity(state, "Keep alive", (*path, "keep_alive"), hint)
+        with st.container():
+            hint = (
+                "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
+                "smallest configuration before its first). 0 %: only batches are paid for. Assumed."
+            )
+            share(state, "Idle containers pay", (PART, "idle_cost"), hint)
         if spec.containers.prewarm == "spare":
             with st.container():
                 count(
