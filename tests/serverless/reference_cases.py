@@ -16,6 +16,7 @@ from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec,
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
+from nona.serverless.model.memory import NodeMemory
 from nona.serverless.model.network import SharedNetwork
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
@@ -178,8 +179,21 @@ def networks(draw: st.DrawFn, servers: int) -> SharedNetwork:
 
 
 @st.composite
+def memories(draw: st.DrawFn, nodes: int, functions: int) -> NodeMemory:
+    """Nodes that hold a few containers; some hold none of the large functions."""
+    needs = tuple(draw(st.sampled_from((1, 2, 3))) for _ in range(functions))
+    first = draw(st.sampled_from((max(needs), 2 * max(needs) + 1, 9)))
+    others = tuple(draw(st.sampled_from((first, 1, 2 * first))) for _ in range(nodes - 1))
+    return NodeMemory((first, *others), needs, tuple(f"f{f}" for f in range(functions)))
+
+
+@st.composite
 def systems(
-    draw: st.DrawFn, modes: tuple[str, ...] = MODES, shared_links: bool = False, paid_waits: bool = False
+    draw: st.DrawFn,
+    modes: tuple[str, ...] = MODES,
+    shared_links: bool = False,
+    paid_waits: bool = False,
+    scarce: bool = False,
 ) -> ServerlessSystem:
     """A small platform; about half of them under more load than they bear."""
     functions = draw(st.integers(1, 3))
@@ -196,7 +210,9 @@ def systems(
         layout=LAYOUT if WAYS[mode].fixed_layout else None,
     )
     nodes = draw(st.integers(1, 3))
+    memory = draw(memories(nodes, functions)) if scarce else None
     return ServerlessSystem(
+        memory=memory,
         network=draw(networks(nodes)) if shared_links else None,
         idle_cost=draw(st.sampled_from((0.1, 1.0))) if paid_waits else 0.0,
         space=draw(spaces()),

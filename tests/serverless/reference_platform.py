@@ -140,6 +140,7 @@ class ReferencePlatform:
         self.window = (warmup, warmup + measured)
         self.most = warmup + measured + 1000 + measured // 5
         self.tokens = 0
+        self.asking = -1  # the function that an invoker is looked for
 
     # Time
 
@@ -185,7 +186,10 @@ class ReferencePlatform:
         elif kind == ARRIVAL:
             self.on_arrival(more[0])
         elif kind == CONTAINER:
+            short = not self.containers.room_for_all(more[1][0])
             self.containers.on_event(self.now, *more)
+            if more[0] == "ready" and short:
+                self.due |= {q.place for q in self.queues if q.rechecking}
         elif kind == DECISION:
             self.on_decision(*more)
         elif kind == WAIT:
@@ -327,11 +331,12 @@ class ReferencePlatform:
             for place, n in enumerate(ranked)
             if self.rules.partial or self.system.space[n].batch <= len(queue.jobs)
         ]
+        self.asking = queue.function
         if self.planner.place is not None:
             answer = self.planner.place(ask, [n for _, n in legal], self) if legal else None
             return None if answer is None else (legal[answer[0]][0], answer[1])
         for place, n in legal:
-            asked = [i for i in self.candidates(queue) if self.pools[i].fits(self.system.space[n])]
+            asked = [i for i in self.candidates(queue) if self.fits(i, n)]
             if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
                 asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
             if asked:
@@ -371,10 +376,12 @@ class ReferencePlatform:
         return [pool.free_vgpus for pool in self.pools]
 
     def fits(self, invoker: int, configuration: int) -> bool:
-        return self.pools[invoker].fits(self.system.space[configuration])
+        room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
+        return room and self.pools[invoker].fits(self.system.space[configuration])
 
     def ready(self, invoker: int, configuration: int) -> bool:
-        return self.pools[invoker].ready(self.system.space[configuration])
+        room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
+        return room and self.pools[invoker].ready(self.system.space[configuration])
 
     # Batches
 

@@ -1,4 +1,4 @@
-"""How each policy used what only some scenarios model: links that transfers share, paid waiting."""
+"""How each policy used what only some scenarios model: shared links, paid waiting, limited memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def transfer_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]
 
 
 def container_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """The containers of each policy, where their waiting is paid for."""
+    """The containers of each policy, where they pay for waiting or need memory."""
     return [
         {
             "policy": name,
@@ -41,5 +41,20 @@ def container_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]
         }
         for name, p in policies.items()
         for of in [p.containers]
+        if of is not None
+    ]
+
+
+def memory_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    """What the containers of each policy hold of the nodes' memory, where it is limited."""
+    return [
+        {
+            "policy": name,
+            "memory held": or_dash(of.mean, share_text),
+            "at most on a node": or_dash(of.most, share_text),
+            "evictions a batch": mean_text(of.evictions, "{:.3g}".format),
+        }
+        for name, p in policies.items()
+        for of in [p.memory]
         if of is not None
     ]

@@ -9,6 +9,7 @@ from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
     ContainerOutcome,
+    MemoryOutcome,
     PolicyOutcome,
     TransferOutcome,
     Utilization,
@@ -16,7 +17,13 @@ from nona.results.serverless.outcome import (
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.results.serverless.values import Latency
 from nona.results.serverless.values import Spread as SpreadRow
-from nona.serverless.records.metrics import ApplicationSummary, ContainerSummary, ServerlessSummary, Spread
+from nona.serverless.records.metrics import (
+    ApplicationSummary,
+    ContainerSummary,
+    MemorySummary,
+    ServerlessSummary,
+    Spread,
+)
 from nona.serverless.records.transfers import TransferSummary
 
 Check = tuple[str, bool, str]
@@ -74,7 +81,12 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight, dropped=s.dropped),
         transfers=None if s.transfers is None else _transfers(s.transfers),
         containers=None if s.containers is None else _containers(s.containers),
+        memory=None if s.memory is None else _memory(s.memory),
     )
+
+
+def _memory(m: MemorySummary) -> MemoryOutcome:
+    return MemoryOutcome(mean=m.mean.mean, most=m.most, evictions=mean_of(m.evictions))
 
 
 def _containers(c: ContainerSummary) -> ContainerOutcome:

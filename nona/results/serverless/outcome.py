@@ -38,7 +38,11 @@ class ApplicationOutcome(Document):
     cost_per_call_usd: Figure
 
 
-OPTIONAL = ("transfers", "containers")  # left out of the JSON where the scenario does not model them
+OPTIONAL = (
+    "transfers",
+    "containers",
+    "memory",
+)  # not in the JSON where they are not modelled
 
 
 class TransferOutcome(Document):
@@ -55,7 +59,7 @@ class TransferOutcome(Document):
 
 
 class ContainerOutcome(Document):
-    """Containers, where their waiting is paid for: US dollars a call, and shares of their time.
+    """Containers, where these are recorded: US dollars a call, and shares of their time.
 
     ``starting`` holds cold starts and starts ahead. The two costs add up to the policy's cost per call; that
     of an application is of executing alone.
@@ -68,11 +72,23 @@ class ContainerOutcome(Document):
     starting: Figure
 
 
+class MemoryOutcome(Document):
+    """Shares of the nodes' memory that containers hold: on average, and the most of any node at any time.
+
+    ``evictions``: containers that were removed to make room, per batch.
+    """
+
+    mean: Figure
+    most: Figure
+    evictions: Estimate
+
+
 class PolicyOutcome(Document):
     """One policy; fields as :class:`nona.serverless.records.metrics.ServerlessSummary` explains them.
 
     ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``transfers``
-    where each takes its time alone, ``containers`` where their waiting is not paid for.
+    where each takes its time alone, ``containers`` where they neither pay for waiting nor
+    need memory, ``memory`` where that is no limit.
     """
 
     state: str
@@ -97,6 +113,7 @@ class PolicyOutcome(Document):
     calls: CallCounts
     transfers: TransferOutcome | None = None
     containers: ContainerOutcome | None = None
+    memory: MemoryOutcome | None = None
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:

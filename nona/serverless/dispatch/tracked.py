@@ -2,7 +2,7 @@
 
 What containers do is said by :class:`~nona.serverless.dispatch.containers.Containers`. Those of one function
 on one invoker are alike there, and only counted; here each has a number and a record, kept in step by
-counting what came and went. Used only where the cost of idle containers is asked for.
+counting what came and went. Used only where idle containers are paid for or memory is limited.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from nona.scenario.serverless import ContainersSpec
 from nona.serverless.dispatch.containers import Containers, Times
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.containers import NEVER, ContainerLives
 
 
@@ -36,6 +35,7 @@ class TrackedContainers(Containers):
         self._born_s: list[float] = []
         self._gone_s: list[float] = []
         self._configuration: list[int] = []
+        self._evicted: list[int] = []
         self._spells: list[tuple[int, float, int]] = []  # container, since when it waits, configuration
         self._spell_until_s: list[float] = []
         self._spell: dict[int, int] = {}  # container: its spell
@@ -45,10 +45,14 @@ class TrackedContainers(Containers):
         self._starts: list[list[list[tuple[float, int]]]] = [
             [[] for _ in range(invokers)] for _ in self._cold_s
         ]
+        self._fit()
         for function, row in enumerate(self._kept):
             for invoker, kept in enumerate(row):
                 for since_s in kept.idle:
                     self._waits(invoker, function, self._new(invoker, function, since_s), since_s)
+
+    def _fit(self) -> None:
+        """Leave out warm containers of the start for which there is no room."""
 
     def _new(self, invoker: int, function: int, now_s: float) -> int:
         self._at.append((invoker, function))
@@ -108,9 +112,11 @@ class TrackedContainers(Containers):
             self._starting(invoker, function, max(now_s, ready_s - self._cold_s[function]), ready_s)
         return times
 
-    def _ends(self, container: int, now_s: float) -> None:
+    def _ends(self, container: int, now_s: float, evicted: bool = False) -> None:
         self._waits_no_more(container, now_s)
         self._gone_s[container] = now_s
+        if evicted:
+            self._evicted.append(container)
 
     def lives(self, stopped_s: float) -> ContainerLives:
         """What has been recorded until the run stopped; one that was to start later has no length."""
@@ -119,18 +125,10 @@ class TrackedContainers(Containers):
             function=np.array([f for _, f in self._at], dtype=np.int64),
             born_s=np.minimum(np.array(self._born_s, dtype=np.float64), stopped_s),
             gone_s=np.array(self._gone_s, dtype=np.float64),
+            evicted=np.isin(np.arange(len(self._at)), self._evicted),
             of_batch=np.array(self._of_batch, dtype=np.int64),
             idle=np.array([c for c, _, _ in self._spells], dtype=np.int64),
             idle_from_s=np.array([s for _, s, _ in self._spells], dtype=np.float64),
             idle_until_s=np.array(self._spell_until_s, dtype=np.float64),
             idle_configuration=np.array([c for _, _, c in self._spells], dtype=np.int64),
         )
-
-
-def containers_of(system: ServerlessSystem) -> Containers:
-    """The containers of a run, tracked where they are paid for while they wait."""
-    cold_s = [function.cold_start_s for function in system.functions]
-    spec, invokers = system.containers, len(system.invokers)
-    if system.idle_cost > 0:
-        return TrackedContainers(spec, cold_s, invokers, system.space.smallest)
-    return Containers(spec, cold_s, invokers)

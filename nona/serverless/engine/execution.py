@@ -9,6 +9,7 @@ from heapq import heappush
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.memory import MemoryContainers
 from nona.serverless.dispatch.tracked import TrackedContainers
 from nona.serverless.engine.collector import Dispatched
 from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
@@ -179,12 +180,16 @@ class Execution:
             self._collector.prewarms += len(times)
         return cold
 
-    def containers_due(self, invoker: int, function: int, now_s: float) -> None:
-        """Containers are ready, or too long idle; that all are gone may start one for the next call."""
+    def containers_due(self, invoker: int, function: int, now_s: float) -> bool:
+        """Containers are ready, or too long idle; that all are gone may start one for the next call.
+
+        Whether memory may be had that could not before: of a container that was starting and is idle now.
+        """
         times = self._containers.due(invoker, function, now_s)
         self._call_again(times, invoker, function)
         if times and not self._containers.idle(invoker, function) and self._collector.inside(now_s):
             self._collector.prewarms += 1
+        return isinstance(self._tracked, MemoryContainers) and self._tracked.made_room
 
     def _call_again(self, times: tuple[float, ...], invoker: int, function: int) -> None:
         for time_s in times:

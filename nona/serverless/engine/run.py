@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.serverless.dispatch.tracked import containers_of
+from nona.serverless.dispatch.kinds import containers_of
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
@@ -142,7 +142,8 @@ class _Simulation:
         elif kind == GPU_PHASE:
             self.execution.gpu_phase(number, now_s)
         elif kind == CONTAINERS:
-            self.execution.containers_due(application, stage, now_s)
+            if self.execution.containers_due(application, stage, now_s):
+                self.controller.released()
         elif kind == HOP:
             self.execution.hop(number, event[5], now_s)
         else:

@@ -24,6 +24,7 @@ from nona.scenario.serverless import (
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace
 from nona.serverless.model.function import Function
+from nona.serverless.model.memory import NodeMemory
 from nona.serverless.model.network import SharedNetwork
 
 HOUR_S = 3600.0
@@ -36,6 +37,7 @@ class ServerlessSystem:
 
     ``sharing``, ``prices``, ``transfer``, ``containers`` and ``dispatch`` are the scenario's own parts.
     ``idle_cost``: the share of its price that an idle container pays.
+    ``memory``: of the invokers, ``None`` where it is no limit.
     ``network``: what transfers share, ``None`` where each takes its time alone.
 
     Raises
@@ -60,6 +62,7 @@ class ServerlessSystem:
     notes: tuple[str, ...] = ()
     network: SharedNetwork | None = None
     idle_cost: float = 0.0
+    memory: NodeMemory | None = None
 
     def __post_init__(self) -> None:
         if not self.applications or not self.invokers:

@@ -17,6 +17,7 @@ from nona.serverless.records.container_time import pieces_of
 from nona.serverless.records.containers import ContainerLives, gone_s, tiled
 from nona.serverless.records.held import held_vgpus
 from nona.serverless.records.intervals_held import most_at_once, overlap_s, sharing_pairs
+from nona.serverless.records.memory_use import check_memory
 from nona.serverless.records.run import ServerlessRecords
 from nona.serverless.records.transfers import check_transfers
 from nona.simulation.records.run import Check
@@ -30,7 +31,7 @@ CLOCK_S = 1e-9  # below any modelled time, above rounding at a run's clock times
 def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Check, ...]:
     """All checks of one run."""
     joined_s = stage_joined_s(system, records)
-    shared = records.transfers
+    shared, lives = records.transfers, records.containers
     return (
         _conservation(system, records),
         _capacity(system, records),
@@ -41,7 +42,8 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
         _in_turn(system, records, joined_s),
         _batches(system, records),
         *(() if shared is None else (check_transfers(shared, records.batches.transfer_s),)),
-        *(() if records.containers is None else (_containers(records, records.containers),)),
+        *(() if lives is None else (_containers(records, lives),)),
+        *(() if lives is None or system.memory is None else (check_memory(system.memory, records, lives),)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a run records of its containers, where their idle time is paid: lives, waits, and what these cost."""
+"""What a run records of its containers, where they are paid for or need memory: their lives and waits."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class ContainerLives:
     invoker, function, born_s, gone_s
         (n,) Where and whose; when its start began, and when it was removed: ``nan`` if it was there at the
         end. Containers of the start are born warm.
+    evicted
+        (n,) Whether it was removed to make room for another.
     of_batch
         (m,) The container of each batch, which has it from dispatch to end.
     idle, idle_from_s, idle_until_s
@@ -34,6 +36,7 @@ class ContainerLives:
     function: Ints
     born_s: Floats
     gone_s: Floats
+    evicted: NDArray[np.bool_]
     of_batch: Ints
     idle: Ints
     idle_from_s: Floats

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.records.container_time import ContainerTime, container_time
 from nona.serverless.records.held import held_vgpus
+from nona.serverless.records.memory_use import MemoryUse, memory_use
 from nona.serverless.records.run import ServerlessRecords
 from nona.simulation.statistics.intervals import percentile, without_nan
 
@@ -61,6 +62,8 @@ class RunMeasures:
     rechecks: float
     prewarms: float
     containers: ContainerTime | None = None
+    memory: MemoryUse | None = None
+    evictions: float = 0.0
 
     @property
     def cost_per_call(self) -> float:
@@ -120,6 +123,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
     cost, hit = call_cost(system, records), hits(system, records)
     lives = records.containers
     waiting = None if lives is None else container_time(system, records, lives)
+    memory = None if lives is None or not system.memory else memory_use(system.memory, records, lives)
     everything = _calls(records, cost, hit, calls.measured)
     inside = (of.dispatched_s >= sums.start_s) & (of.dispatched_s <= sums.end_s)
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
@@ -145,6 +149,8 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         rechecks=ratio(sums.rechecks, batches),
         prewarms=ratio(sums.prewarms, batches),
         containers=waiting,
+        memory=memory,
+        evictions=ratio(memory.evictions, batches) if memory else 0.0,
     )
 
 

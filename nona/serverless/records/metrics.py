@@ -54,6 +54,15 @@ class ContainerSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySummary:
+    """Shares of the nodes' memory that containers hold, on average and at most; evictions per batch."""
+
+    mean: Interval
+    most: float
+    evictions: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class ServerlessSummary:
     """Of one policy.
 
@@ -91,7 +100,9 @@ class ServerlessSummary:
     transfers
         Of those that share the network; ``None`` where each takes its time alone.
     containers
-        Where the time of containers went; ``None`` where their waiting is not paid for.
+        Where the time of containers went; ``None`` where they neither pay for waiting nor need memory.
+    memory
+        Of nodes; ``None`` where it is no limit.
     """
 
     policy: str
@@ -121,6 +132,7 @@ class ServerlessSummary:
     in_flight: int
     transfers: TransferSummary | None = None
     containers: ContainerSummary | None = None
+    memory: MemorySummary | None = None
 
 
 def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
@@ -157,6 +169,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
         transfers=_transfers(records),
         containers=_containers(runs),
+        memory=_memory(runs),
     )
 
 
@@ -170,6 +183,17 @@ def _containers(runs: Sequence[RunMeasures]) -> ContainerSummary | None:
         busy=mean_interval([ratio(c.busy_s, c.life_s) for c in found]),
         idle=mean_interval([ratio(c.idle_s, c.life_s) for c in found]),
         starting=mean_interval([ratio(c.starting_s, c.life_s) for c in found]),
+    )
+
+
+def _memory(runs: Sequence[RunMeasures]) -> MemorySummary | None:
+    found = [run.memory for run in runs if run.memory is not None]
+    if not found:
+        return None
+    return MemorySummary(
+        mean=mean_interval([m.mean for m in found]),
+        most=max(m.most for m in found),
+        evictions=mean_interval([run.evictions for run in runs]),
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.serverless.figures.policies import pareto_figure
 from nona.report.serverless.nearest import oracle_title
-from nona.report.serverless.platform_use import container_rows, transfer_rows
+from nona.report.serverless.platform_use import container_rows, memory_rows, transfer_rows
 from nona.report.serverless.words import (
     PER,
     call_cost,
@@ -71,6 +71,10 @@ def _use(report: ServerlessReport) -> None:
         st.markdown("**Containers: executing and idle**")
         alt = "Every policy: cost of executing and of idle containers, shares of the containers' time"
         table(pd.DataFrame(rows), "serverless-containers", alt)
+    if rows := memory_rows(report.policies):
+        st.markdown("**Memory of nodes**")
+        alt = "Every policy: share of the nodes' memory that containers hold, evictions per batch"
+        table(pd.DataFrame(rows), "serverless-memory", alt)
 
 
 def _overloads(report: ServerlessReport) -> None:

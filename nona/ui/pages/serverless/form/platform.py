@@ -24,6 +24,7 @@ def platform_controls(state: AppState) -> None:
     with st.expander("Platform: nodes, prices, containers, dispatch", icon=":material/dns:"):
         _nodes(state)
         _containers(state)
+        _memory(state)
         _dispatch(state)
         _configurations(state)
     provenance_panel(state)
@@ -118,6 +119,30 @@ def _containers(state: AppState) -> None:
             with st.container():
                 hint = "Weight of the latest gap in the average: a higher weight follows changes faster."
                 number(state, "EWMA weight", (*path, "ewma_weight"), 0.01, 1.0, 0.05, hint)
+
+
+def _memory(state: AppState) -> None:
+    spec = state.scenario.serverless or ServerlessSpec()
+    path = (PART, "memory")
+    st.markdown("**Memory of nodes**")
+    with st.grid(3, min_column_width=180):
+        with st.container():
+            kinds = {"holds all containers": "none", "is that of its GPUs": "gpus", "is given": "node"}
+            hint = (
+                "Containers hold memory while they exist. For one that does not fit, idle ones of the node "
+                "go, the least recently used first; where that is not enough, the batch waits."
+            )
+            choice(state, "Memory of a node", (*path, "limit"), kinds, hint)
+        if spec.memory.limit == "node":
+            with st.container():
+                quantity(state, "Memory per node", (*path, "node"), "Bytes that containers share on a node.")
+        if spec.memory.limit != "none":
+            with st.container():
+                hint = "Of a container of a function of which neither memory nor weights are known. Assumed."
+                quantity(state, "Container", (*path, "container"), hint)
+            with st.container():
+                hint = "Beside the weights of a network: context, libraries. Assumed."
+                quantity(state, "Beside weights", (*path, "overhead"), hint)
 
 
 def _dispatch(state: AppState) -> None:
