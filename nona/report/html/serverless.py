@@ -8,6 +8,7 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, paragraph, section, table
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Bar, bars, span
+from nona.report.serverless.platform_use import container_rows, memory_rows, transfer_rows
 from nona.report.serverless.text import application_rows, platform_rows, policy_rows
 from nona.report.serverless.titles import latency_title, pareto_title
 from nona.report.serverless.words import PER, dollars
@@ -40,7 +41,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
             bullets(findings, "findings"),
             _results(report),
             section("Applications", table(application_rows(report.policies), "Every application and policy")),
-            section("The platform", table(platform_rows(report.policies), "How each policy used it")),
+            section("The platform", *_platform(report)),
             _oracle(report),
             _checks(report),
             _defaults(),
@@ -68,6 +69,17 @@ def _results(report: ServerlessReport) -> Markup:
         chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
         chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
     )
+
+
+def _platform(report: ServerlessReport) -> list[Markup]:
+    found = [table(platform_rows(report.policies), "How each policy used it")]
+    if rows := transfer_rows(report.policies):
+        found.append(table(rows, "Transfers over the network, which they share"))
+    if rows := container_rows(report.policies):
+        found.append(table(rows, "Containers: cost of executing and of waiting, shares of their time"))
+    if rows := memory_rows(report.policies):
+        found.append(table(rows, "Memory of nodes, held by containers"))
+    return found
 
 
 def _oracle(report: ServerlessReport) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from nona.report.serverless.platform_use import container_rows, memory_rows, transfer_rows
 from nona.report.serverless.titles import pareto_title
 from nona.report.serverless.words import PER, cost_text, dollars, rate_text
 from nona.report.text import or_dash, share_text, table, time_text
@@ -100,6 +101,7 @@ def serverless_text(report: ServerlessReport) -> str:
         "",
         table(platform_rows(policies), MORE),
         "",
+        *_use_lines(policies),
         table(by_application, tuple(by_application[0])),
         "",
         *_oracle_lines(report.oracle),
@@ -107,6 +109,14 @@ def serverless_text(report: ServerlessReport) -> str:
         f"{_setting(report.setting)}, {report.seconds:.1f} s; intervals at 95 %{_checks(report)}",
     ]
     return "\n".join(lines)
+
+
+def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+    """Tables of what only some scenarios model."""
+    for rows in (transfer_rows(policies), container_rows(policies), memory_rows(policies)):
+        if rows:
+            yield table(rows, tuple(rows[0]))
+            yield ""
 
 
 def schedulers_text(report: SchedulersReport) -> str:

@@ -6,12 +6,15 @@ from collections.abc import Iterable
 
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.memory import MemoryContainers
 from nona.serverless.dispatch.order import Candidate, candidates, looks_for_slices, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
+from nona.serverless.policies.base import ClusterView
 from nona.serverless.records.run import Refusal
 
 Found = tuple[int, Lease, str]
+NO_MEMORY = "its containers that are in use leave no memory for one of this function"
 
 
 class Choice:
@@ -25,6 +28,7 @@ class Choice:
         self._routes = routes(tables.system)
         self._invokers, self._containers = invokers, containers
         self._makes_slices = looks_for_slices(tables.system)
+        self._memory = containers if isinstance(containers, MemoryContainers) else None
 
     def find(
         self, queue: int, configuration: int, predecessor: int, now_s: float, refusals: list[Refusal] | None
@@ -42,18 +46,44 @@ class Choice:
             invokers.free_vcpus,
             invokers.free_vgpus,
         )
+        short = False
         for invoker, rule in self._ready_first(asked, configuration) if self._makes_slices else asked:
+            if self._memory is not None and not self._memory.has_room(invoker, function):
+                short = True
+                if refusals is not None:
+                    refusals.append(Refusal(configuration, invoker, rule, NO_MEMORY))
+                continue
             lease = invokers.take(invoker, configuration, now_s)
             if lease is not None:
                 return invoker, lease, rule
             if refusals is not None:
                 refusals.append(Refusal(configuration, invoker, rule, invokers.why(invoker, configuration)))
-        if self._ask_all[queue]:
+        if self._ask_all[queue] and not short:
             invokers.none_has_room(configuration)
         return None
+
+    def view(self, queue: int) -> ClusterView:
+        """What a policy that places a batch of ``queue`` sees: where memory is limited, for its function."""
+        if self._memory is None:
+            return self._invokers
+        return _WithMemory(self._invokers, self._memory, self._function[queue])
 
     def _ready_first(self, asked: Iterable[Candidate], configuration: int) -> list[Candidate]:
         """In the same order, but those that need not make a slice for it come first."""
         named = list(asked)
         ready = [one for one in named if self._invokers.ready(one[0], configuration)]
         return ready + [one for one in named if one not in ready]
+
+
+class _WithMemory:
+    """The invokers as a batch of one function sees them."""
+
+    def __init__(self, invokers: Invokers, memory: MemoryContainers, function: int) -> None:
+        self._invokers, self._memory, self._function = invokers, memory, function
+        self.free_vcpus, self.free_vgpus = invokers.free_vcpus, invokers.free_vgpus
+
+    def fits(self, invoker: int, configuration: int) -> bool:
+        return self._memory.has_room(invoker, self._function) and self._invokers.fits(invoker, configuration)
+
+    def ready(self, invoker: int, configuration: int) -> bool:
+        return self._memory.has_room(invoker, self._function) and self._invokers.ready(invoker, configuration)

@@ -204,7 +204,7 @@ class Controller:
     ) -> tuple[int, Found] | None:
         """The first configuration that some invoker takes, with what it was given there."""
         if self._planner.place is not None:
-            return self._placed(ask, ranked, now_s)
+            return self._placed(queue, ask, ranked, now_s)
         predecessor = self._predecessor(queue) if ranked else -1
         for configuration in ranked:
             found = self._choice.find(queue, configuration, predecessor, now_s, refusals)
@@ -212,12 +212,16 @@ class Controller:
                 return configuration, found
         return None
 
-    def _placed(self, ask: Ask, ranked: tuple[int, ...], now_s: float) -> tuple[int, Found] | None:
-        chosen = self._planner.place(ask, ranked, self._invokers) if self._planner.place and ranked else None
+    def _placed(
+        self, queue: int, ask: Ask, ranked: tuple[int, ...], now_s: float
+    ) -> tuple[int, Found] | None:
+        view = self._choice.view(queue)
+        chosen = self._planner.place(ask, ranked, view) if self._planner.place and ranked else None
         if chosen is None:
             return None
         configuration, invoker = ranked[chosen[0]], chosen[1]
-        lease = self._invokers.take(invoker, configuration, now_s)
+        room = view is self._invokers or view.fits(invoker, configuration)
+        lease = self._invokers.take(invoker, configuration, now_s) if room else None
         if lease is None:
             raise SimulationError(
                 f"Policy: it placed {self._tables.configurations[configuration].text} on invoker "

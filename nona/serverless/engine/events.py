@@ -1,8 +1,8 @@
 """What is under way: the events still to come, a decision on its way, a batch that runs.
 
 An event is (time, kind, application, stage, number, version). Times decide, then the kind, then content:
-nothing depends on the order in which events were made. ``version`` tells outdated events; it is never
-compared, for the fields before it differ.
+nothing depends on the order in which events were made. ``version`` tells outdated events, and is compared
+only of messages of one batch: the fields before it differ else.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ARRIVAL = 2  # number: the call
 CONTAINERS = 3  # a container is ready or its time is over; application: invoker, stage: function
 DECISION = 4  # a search ends
 WAIT_OVER = 5  # a queue is to be looked at again; number: which wait
+HOP = 6  # a message joins its next link; number: the batch, version: which of its messages
 
 
 class Decision:

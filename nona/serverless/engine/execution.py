@@ -9,12 +9,17 @@ from heapq import heappush
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.memory import MemoryContainers
+from nona.serverless.dispatch.tracked import TrackedContainers
 from nona.serverless.engine.collector import Dispatched
 from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
+from nona.serverless.engine.links import Fetch
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
 from nona.serverless.engine.transfer import Transfers
 from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.containers import ContainerLives
+from nona.serverless.records.transfers import LinkTransfers
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
 
@@ -32,6 +37,8 @@ class Execution:
         self._invokers, self._containers, self._collector = invokers, containers, collector
         self._heap = parts.heap
         self._transfers = Transfers(tables, book.batch, book.width, collector.invoker)
+        self._links = parts.links
+        self._tracked = containers if isinstance(containers, TrackedContainers) else None
         self._shared = SharedGpus(invokers.pools)
         self.running: dict[int, Running] = {}
         by_node = {
@@ -52,7 +59,14 @@ class Execution:
         calls, queued_s = waiting.take(jobs, now_s)
         function, number = tables.function[queue], len(collector)
         cold = self._container(invoker, function, now_s)
-        transfer_s, local = self._transfers.fetch(queue, calls, invoker)
+        if self._tracked is not None:
+            self._tracked.serves(configuration)
+        remote: dict[int, float] = {}
+        if self._links is None:
+            transfer_s, local = self._transfers.fetch(queue, calls, invoker)
+        else:
+            local_s, remote, local = self._transfers.parts(queue, calls, invoker)
+            transfer_s = self._links.alone_s(number, remote, invoker, local_s)
         started_s = now_s + lease.setup_s + transfer_s
         if cold:
             started_s += tables.cold_start_s[function]
@@ -87,8 +101,28 @@ class Execution:
                 book.carried[call] = carry
         batch = Running(number, queue, function, calls, invoker, lease)
         self.running[number] = batch
-        self._compute(batch, configuration, started_s, book.noise[calls[0] * book.width + stage])
+        noise = book.noise[calls[0] * book.width + stage]
+        if self._links is not None and remote:
+            asked_s = now_s + lease.setup_s + (tables.cold_start_s[function] if cold else 0.0)
+            self._links.ask(Fetch(batch, configuration, noise, asked_s, local_s), remote)
+        else:
+            self._compute(batch, configuration, started_s, noise)
         return number
+
+    def hop(self, number: int, which: int, now_s: float) -> None:
+        """A message joins a link; the batch that it was the last for has a start now."""
+        fetch = self._links.hop(number, which, now_s) if self._links is not None else None
+        if fetch is not None:
+            self._collector.fetched(number, fetch.ready_s, fetch.ready_s - fetch.asked_s)
+            self._compute(fetch.batch, fetch.configuration, fetch.ready_s, fetch.noise)
+
+    def link_records(self, stopped_s: float) -> LinkTransfers | None:
+        """What the links did, where transfers share them."""
+        return None if self._links is None else self._links.records(len(self._collector), stopped_s)
+
+    def lives(self, stopped_s: float) -> ContainerLives | None:
+        """The lives of containers, where they are recorded."""
+        return None if self._tracked is None else self._tracked.lives(stopped_s)
 
     def _compute(self, batch: Running, configuration: int, started_s: float, noise: float) -> None:
         tables = self._tables
@@ -128,6 +162,8 @@ class Execution:
         if self._invokers.couples[batch.invoker]:
             self._moved(self._shared.leave(batch, now_s))
         self._invokers.release(batch.invoker, batch.lease, now_s)
+        if self._tracked is not None:
+            self._tracked.ends(number)
         times = self._containers.give_back(batch.invoker, batch.function, now_s)
         self._call_again(times, batch.invoker, batch.function)
         return batch
@@ -141,12 +177,16 @@ class Execution:
             self._collector.prewarms += len(times)
         return cold
 
-    def containers_due(self, invoker: int, function: int, now_s: float) -> None:
-        """Containers are ready, or too long idle; that all are gone may start one for the next call."""
+    def containers_due(self, invoker: int, function: int, now_s: float) -> bool:
+        """Containers are ready, or too long idle; that all are gone may start one for the next call.
+
+        Whether memory may be had that could not before: of a container that was starting and is idle now.
+        """
         times = self._containers.due(invoker, function, now_s)
         self._call_again(times, invoker, function)
         if times and not self._containers.idle(invoker, function) and self._collector.inside(now_s):
             self._collector.prewarms += 1
+        return isinstance(self._tracked, MemoryContainers) and self._tracked.made_room
 
     def _call_again(self, times: tuple[float, ...], invoker: int, function: int) -> None:
         for time_s in times:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.kinds import containers_of
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
@@ -22,11 +22,13 @@ from nona.serverless.engine.events import (
     DECISION,
     END,
     GPU_PHASE,
+    HOP,
     Event,
     Running,
 )
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.links import links_of
 from nona.serverless.engine.options import (
     COMPILED,
     PLAIN,
@@ -115,8 +117,9 @@ class _Simulation:
             invokers=self.invokers,
             collector=self.collector,
             heap=self.heap,
+            links=links_of(tables, run.replication, self.heap),
         )
-        containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
+        containers = containers_of(system)
         self.execution = Execution(parts, containers)
         choice = Choice(tables, self.invokers, containers)
         self.controller = Controller(planner, parts, choice, self.execution)
@@ -158,7 +161,10 @@ class _Simulation:
         elif kind == GPU_PHASE:
             self.execution.gpu_phase(number, now_s)
         elif kind == CONTAINERS:
-            self.execution.containers_due(application, stage, now_s)
+            if self.execution.containers_due(application, stage, now_s):
+                self.controller.released()
+        elif kind == HOP:
+            self.execution.hop(number, event[5], now_s)
         else:
             self.controller.wait_over(self.tables.queue_at[application][stage], number)
 
@@ -243,6 +249,8 @@ class _Simulation:
             seconds=seconds,
             stories=tuple(of.stories),
             snapshots=tuple(self.snapshots),
+            transfers=self.execution.link_records(stopped_s),
+            containers=self.execution.lives(stopped_s),
         )
 
 

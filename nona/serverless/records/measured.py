@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.records.container_time import ContainerTime, container_time
 from nona.serverless.records.held import held_vgpus
+from nona.serverless.records.memory_use import MemoryUse, memory_use
 from nona.serverless.records.run import ServerlessRecords
 from nona.simulation.statistics.intervals import percentile, without_nan
 
@@ -59,6 +61,19 @@ class RunMeasures:
     forced: float
     rechecks: float
     prewarms: float
+    containers: ContainerTime | None = None
+    memory: MemoryUse | None = None
+    evictions: float = 0.0
+
+    @property
+    def cost_per_call(self) -> float:
+        """US dollars, waiting containers included where they are paid for."""
+        return ratio(self.all.cost + self.idle_usd, self.all.calls)
+
+    @property
+    def idle_usd(self) -> float:
+        """US dollars of containers that waited in the window."""
+        return 0.0 if self.containers is None else self.containers.idle_usd
 
 
 def ratio(part: float, whole: float) -> float:
@@ -106,6 +121,9 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
     """Everything about one run."""
     calls, of, sums = records.calls, records.batches, records.sums
     cost, hit = call_cost(system, records), hits(system, records)
+    lives = records.containers
+    waiting = None if lives is None else container_time(system, records, lives)
+    memory = None if lives is None or not system.memory else memory_use(system.memory, records, lives)
     everything = _calls(records, cost, hit, calls.measured)
     inside = (of.dispatched_s >= sums.start_s) & (of.dispatched_s <= sums.end_s)
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
@@ -117,7 +135,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
             _calls(records, cost, hit, calls.measured & (calls.application == a))
             for a in range(len(system.applications))
         ),
-        cost_per_hit=ratio(everything.cost, everything.hits),
+        cost_per_hit=ratio(everything.cost + (waiting.idle_usd if waiting else 0.0), everything.hits),
         miss_rate=ratio(sums.misses, sums.planned),
         cold_start_rate=ratio(sums.cold_starts, batches),
         locality=ratio(of.local[inner].sum(), of.jobs[inner].sum()),
@@ -130,6 +148,9 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         forced=ratio(of.forced[inside].sum(), batches),
         rechecks=ratio(sums.rechecks, batches),
         prewarms=ratio(sums.prewarms, batches),
+        containers=waiting,
+        memory=memory,
+        evictions=ratio(memory.evictions, batches) if memory else 0.0,
     )
 
 

@@ -12,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.serverless.records.containers import ContainerLives
+from nona.serverless.records.transfers import LinkTransfers
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -137,7 +140,11 @@ class WindowSums:
 
 @dataclass(frozen=True, eq=False)
 class ServerlessRecords:
-    """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan."""
+    """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan.
+
+    ``transfers``: of the network, where transfers share it; ``containers``: their lives, where those that
+    wait are paid for.
+    """
 
     policy: str
     replication: int
@@ -148,3 +155,5 @@ class ServerlessRecords:
     seconds: float
     stories: tuple[DispatchStory, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
+    transfers: LinkTransfers | None = None
+    containers: ContainerLives | None = None

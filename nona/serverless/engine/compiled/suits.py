@@ -19,10 +19,17 @@ _KNOWN = {
 
 
 def suits(system: ServerlessSystem) -> bool:
-    """Whether the loop can simulate a system: vGPUs are counted, late calls are kept, numbers fit."""
+    """Whether the loop can simulate a system.
+
+    vGPUs are counted, late calls are kept, transfers take their time alone, containers cost nothing while
+    they wait and take no memory, numbers fit.
+    """
     parts = (system.sharing, system.transfer, system.containers, system.dispatch)
     return (
         system.sharing.mode == "mig-counter"
+        and system.network is None
+        and system.memory is None
+        and not system.idle_cost
         and not LATE.find(system.dispatch.late).drops
         and all(_is_known(part) for part in parts)
         and max(len(system.applications), len(system.invokers)) < layout.MOST_APPLICATIONS
