@@ -13,8 +13,7 @@ from nona.serverless.dispatch.kinds import containers_of
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.compiled.machine import is_ready
-from nona.serverless.engine.compiled.suits import suits
+from nona.serverless.engine.compiled.suits import is_compiled
 from nona.serverless.engine.controller import Controller
 from nona.serverless.engine.events import (
     ARRIVAL,
@@ -30,8 +29,6 @@ from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.links import links_of
 from nona.serverless.engine.options import (
-    COMPILED,
-    PLAIN,
     REPORTS,
     TAIL_SLOS,
     OnProgress,
@@ -82,13 +79,6 @@ def simulate_serverless(
     simulation = _Simulation(system, planner, policy.name, run, on_progress)
     stopped_s = simulation.loop()
     return simulation.records(stopped_s, time.perf_counter() - begin)
-
-
-def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
-    """Whether the compiled engine answers."""
-    if run.engine == PLAIN or not suits(system):
-        return False
-    return run.engine == COMPILED or is_ready()
 
 
 class _Simulation:

@@ -1,10 +1,12 @@
-"""Which systems the compiled loop can simulate."""
+"""Which systems the compiled loop can simulate, and which runs it does."""
 
 from __future__ import annotations
 
 from nona.scenario.late import LATE
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
 from nona.serverless.engine.compiled import layout
+from nona.serverless.engine.compiled.machine import is_ready
+from nona.serverless.engine.options import COMPILED, PLAIN, RunOptions
 from nona.serverless.model.system import ServerlessSystem
 
 #: What the loop knows; a part of a system that has more must have it as it is by default.
@@ -16,6 +18,13 @@ _KNOWN = {
         {"first", "later", "rechecks", "blocking", "partial", "order", "late", "ready_first"}
     ),
 }
+
+
+def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
+    """Whether the compiled engine answers."""
+    if run.engine == PLAIN or not suits(system):
+        return False
+    return run.engine == COMPILED or is_ready()
 
 
 def suits(system: ServerlessSystem) -> bool:
