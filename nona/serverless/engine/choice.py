@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.dispatch.order import Candidate, candidates, looks_for_slices, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
+from nona.serverless.policies.base import Ask, Place
 from nona.serverless.records.run import Refusal
 
 Found = tuple[int, Lease, str]
@@ -57,3 +59,26 @@ class Choice:
         named = list(asked)
         ready = [one for one in named if self._invokers.ready(one[0], configuration)]
         return ready + [one for one in named if one not in ready]
+
+
+def placed(
+    tables: Tables, invokers: Invokers, place: Place, ask: Ask, ranked: tuple[int, ...], now_s: float
+) -> tuple[int, Found] | None:
+    """The configuration that a policy's own ``place`` puts somewhere, with what it was given there.
+
+    Raises
+    ------
+    SimulationError
+        When it chose an invoker without room.
+    """
+    chosen = place(ask, ranked, invokers) if ranked else None
+    if chosen is None:
+        return None
+    configuration, invoker = ranked[chosen[0]], chosen[1]
+    lease = invokers.take(invoker, configuration, now_s)
+    if lease is None:
+        raise SimulationError(
+            f"Policy: it placed {tables.configurations[configuration].text} on invoker {invoker}, which has "
+            "no room; its place must check the view's fits."
+        )
+    return configuration, (invoker, lease, "policy")

@@ -7,6 +7,8 @@ compared, for the fields before it differ.
 
 from __future__ import annotations
 
+import math
+
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.policies.base import Plan
 
@@ -18,6 +20,8 @@ ARRIVAL = 2  # number: the call
 CONTAINERS = 3  # a container is ready or its time is over; application: invoker, stage: function
 DECISION = 4  # a search ends
 WAIT_OVER = 5  # a queue is to be looked at again; number: which wait
+READY = 6  # a standing instance can serve; number: the instance
+SCALE = 7  # the numbers of instances are looked at; number: which look
 
 
 class Decision:
@@ -38,10 +42,49 @@ class Decision:
         self.decided_s, self.forced = now_s, forced
 
 
+class Instance:
+    """A lease that stands for an AFW queue, with its container.
+
+    ``by_jobs``: by the number of jobs less one, the configuration whose time a batch of so many takes;
+    ``timeout_s``: how long a batch waits to be full; ``ready_s``: when its container runs and its slice is
+    made; ``busy``: not ready yet, or with a batch; ``stopping``: it serves no more; ``ended_s``: when it
+    gave everything back, ``nan`` while it stands.
+    """
+
+    __slots__ = (
+        "busy",
+        "by_jobs",
+        "cold",
+        "configuration",
+        "ended_s",
+        "forced",
+        "function",
+        "invoker",
+        "lease",
+        "number",
+        "queue",
+        "ready_s",
+        "started_s",
+        "stopping",
+        "timeout_s",
+    )
+
+    def __init__(
+        self, number: int, queue: int, function: int, configuration: int, invoker: int, lease: Lease
+    ) -> None:
+        self.number, self.queue, self.function = number, queue, function
+        self.configuration, self.invoker, self.lease = configuration, invoker, lease
+        self.by_jobs: tuple[int, ...] = ()
+        self.timeout_s = self.started_s = self.ready_s = 0.0
+        self.cold = self.forced = self.busy = self.stopping = False
+        self.ended_s = math.nan
+
+
 class Running:
     """A batch between its dispatch and its end.
 
     It holds what its end needs to know; the last five matter only where batches slow each other down.
+    ``instance``: the standing one that it runs on, ``None`` where its lease is its own.
 
     ``left_s``: seconds of its own GPU work; ``speed``: of them per second, since ``since_s``; ``end_s``:
     when it ends if nothing changes; ``version``: how often that was said.
@@ -51,6 +94,7 @@ class Running:
         "calls",
         "end_s",
         "function",
+        "instance",
         "invoker",
         "lease",
         "left_s",
@@ -70,5 +114,6 @@ class Running:
         self.calls = calls
         self.invoker = invoker
         self.lease = lease
+        self.instance: Instance | None = None
         self.left_s = self.speed = self.since_s = self.end_s = 0.0
         self.version = 0

@@ -10,7 +10,7 @@ from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.collector import Dispatched
-from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
+from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Instance, Running
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
 from nona.serverless.engine.transfer import Transfers
@@ -42,17 +42,28 @@ class Execution:
             self._call_again((time_s,), invoker, function)
 
     def start(
-        self, queue: int, decision: Decision, configuration: int, invoker: int, lease: Lease, now_s: float
+        self,
+        queue: int,
+        decision: Decision,
+        configuration: int,
+        invoker: int,
+        lease: Lease,
+        now_s: float,
+        instance: Instance | None = None,
     ) -> int:
-        """Send the oldest jobs of a queue to an invoker that has granted a lease; the batch's number."""
+        """Send the oldest jobs of a queue to an invoker that has granted a lease; the batch's number.
+
+        On an ``instance`` there is neither a cold start nor a set-up, and ``lease`` is the instance's.
+        """
         tables, collector = self._tables, self._collector
         waiting = self._queues[queue]
         jobs = min(tables.batch[configuration], len(waiting))
         calls, queued_s = waiting.take(jobs, now_s)
         function, number = tables.function[queue], len(collector)
-        cold = self._container(invoker, function, now_s)
+        cold = instance is None and self._container(invoker, function, now_s)
+        setup_s = lease.setup_s if instance is None else 0.0
         transfer_s, local = self._transfers.fetch(queue, calls, invoker)
-        started_s = now_s + lease.setup_s + transfer_s
+        started_s = now_s + setup_s + transfer_s
         if cold:
             started_s += tables.cold_start_s[function]
         stage = tables.stage[queue]
@@ -75,7 +86,7 @@ class Execution:
                 local,
                 decision.search_s,
                 decision.steps,
-                lease.setup_s,
+                setup_s,
                 transfer_s,
             )
         )
@@ -85,7 +96,10 @@ class Execution:
             if carry is not None:
                 book.carried[call] = carry
         batch = Running(number, queue, function, calls, invoker, lease)
+        batch.instance = instance
         self.running[number] = batch
+        if instance is not None:
+            configuration = instance.by_jobs[jobs - 1]
         self._compute(batch, configuration, started_s, book.noise[calls[0] * book.width + stage])
         return number
 
@@ -122,7 +136,7 @@ class Execution:
             heappush(self._heap, (b.end_s, END, *place, b.number, b.version))
 
     def end(self, number: int, version: int, now_s: float) -> Running | None:
-        """A batch ends and gives everything back; ``None`` where its end has moved since."""
+        """A batch ends and gives back what is its own; ``None`` where its end has moved since."""
         batch = self.running.get(number)
         if batch is None or batch.version != version:
             return None
@@ -130,10 +144,26 @@ class Execution:
         self._collector.ended_s[number] = now_s
         if self._invokers.couples[batch.invoker]:
             self._moved(self._shared.leave(batch, now_s))
-        self._invokers.release(batch.invoker, batch.lease, now_s)
-        times = self._containers.give_back(batch.invoker, batch.function, now_s)
-        self._call_again(times, batch.invoker, batch.function)
+        if batch.instance is None:
+            self._give_back(batch.invoker, batch.function, batch.lease, now_s)
         return batch
+
+    def begin(self, instance: Instance) -> None:
+        """An instance starts to stand: its container, and when it can serve."""
+        invoker, function = instance.invoker, instance.function
+        instance.cold = self._container(invoker, function, instance.started_s)
+        instance.ready_s = instance.started_s + instance.lease.setup_s
+        if instance.cold:
+            instance.ready_s += self._tables.cold_start_s[function]
+
+    def stop(self, instance: Instance, now_s: float) -> None:
+        """An instance gives everything back."""
+        instance.ended_s = now_s
+        self._give_back(instance.invoker, instance.function, instance.lease, now_s)
+
+    def _give_back(self, invoker: int, function: int, lease: Lease, now_s: float) -> None:
+        self._invokers.release(invoker, lease, now_s)
+        self._call_again(self._containers.give_back(invoker, function, now_s), invoker, function)
 
     def _container(self, invoker: int, function: int, now_s: float) -> bool:
         """A batch takes a container; whether it has to start one."""

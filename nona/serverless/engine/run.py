@@ -17,7 +17,6 @@ from nona.serverless.engine.controller import Controller
 from nona.serverless.engine.events import (
     ARRIVAL,
     CONTAINERS,
-    DECISION,
     END,
     GPU_PHASE,
     Event,
@@ -28,9 +27,10 @@ from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
+from nona.serverless.engine.standing.instances import Standing
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Planner, Policy
+from nona.serverless.policies.base import Planner, Policy, Scales
 from nona.serverless.policies.common import under_options
 from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
 from nona.simulation.run import Cancelled
@@ -100,7 +100,12 @@ class _Simulation:
         containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
         self.execution = Execution(parts, containers)
         choice = Choice(tables, self.invokers, containers)
-        self.controller = Controller(planner, parts, choice, self.execution)
+        scaler = planner.scaler if isinstance(planner, Scales) else None
+        self.controller: Controller | Standing = (
+            Controller(planner, parts, choice, self.execution)
+            if scaler is None
+            else Standing(planner, scaler, parts, choice, self.execution)
+        )
         self.snapshots: list[Snapshot] = []
         self._report_every = max(1, (run.first + run.calls) // REPORTS)
         self._next_snapshot_s = run.snapshot_s
@@ -134,14 +139,12 @@ class _Simulation:
                 self._ended(batch, now_s)
         elif kind == ARRIVAL:
             self._arrive(number, application, now_s)
-        elif kind == DECISION:
-            self.controller.decided(self.tables.queue_at[application][stage], now_s)
         elif kind == GPU_PHASE:
             self.execution.gpu_phase(number, now_s)
         elif kind == CONTAINERS:
             self.execution.containers_due(application, stage, now_s)
         else:
-            self.controller.wait_over(self.tables.queue_at[application][stage], number)
+            self.controller.happen(kind, self.tables.queue_at[application][stage], number, now_s)
 
     def _arrival(self, call: int) -> Event:
         book = self.book
@@ -178,7 +181,7 @@ class _Simulation:
                 if not waiting[place]:
                     self.queues[queue].push(call, now_s)
                     self.controller.joined(queue)
-        self.controller.released()
+        self.controller.released(batch, now_s)
 
     def _keep_snapshots(self, now_s: float) -> None:
         """Every snapshot that fell due since the last event shows what has been so since."""
@@ -224,6 +227,7 @@ class _Simulation:
             seconds=seconds,
             stories=tuple(of.stories),
             snapshots=tuple(self.snapshots),
+            instances=self.controller.records() if isinstance(self.controller, Standing) else None,
         )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
-from nona.serverless.records.held import held_vgpus
+from nona.serverless.records.intervals_held import overlap_s
+from nona.serverless.records.leases import hourly_usd, leases, stood
 from nona.serverless.records.run import ServerlessRecords
 from nona.simulation.statistics.intervals import percentile, without_nan
 
@@ -41,6 +42,19 @@ class CallMeasures:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingMeasures:
+    """Of the instances of a run, in its window.
+
+    ``instances``: how many stood on average; ``started``: how many were started; ``busy``: share of
+    their cost for the time in which they had a batch.
+    """
+
+    instances: float
+    started: int
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
 class RunMeasures:
     """Of one run; the fields are those of :class:`~nona.serverless.records.metrics.ServerlessSummary`."""
 
@@ -59,6 +73,7 @@ class RunMeasures:
     forced: float
     rechecks: float
     prewarms: float
+    standing: StandingMeasures | None = None
 
 
 def ratio(part: float, whole: float) -> float:
@@ -69,20 +84,30 @@ def ratio(part: float, whole: float) -> float:
 def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     """(m,) US dollars of each batch: price of its vCPUs and of the vGPUs that it held · (ended − dispatched).
 
-    A batch in flight has cost what it held until the run stopped.
+    A batch in flight has cost what it held until the run stopped. What runs on an instance that stands costs
+    nothing by itself.
     """
-    of = records.batches
-    ended_s = np.where(np.isnan(of.ended_s), records.stopped_s, of.ended_s)
-    prices, vcpus = system.prices, system.space.vcpus[of.configuration]
-    hourly = vcpus * prices.vcpu_hour + held_vgpus(system, of) * prices.vgpu_hour
-    cost: Floats = hourly / HOUR_S * (ended_s - of.dispatched_s)
+    if records.instances is not None:
+        return np.zeros(len(records.batches.jobs))
+    held = leases(records)
+    cost: Floats = hourly_usd(system, held) / HOUR_S * (held.to_s - held.from_s)
     return cost
 
 
 def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
-    """(n,) US dollars of each call: over its stages, the batch's cost / the jobs in it."""
+    """(n,) US dollars of each call: over its stages, the batch's cost / the jobs in it.
+
+    Where instances stand: what those of the application cost in the window, in equal parts for its
+    measured calls; nothing for other calls.
+    """
+    calls, standing = records.calls, stood(system, records)
+    if standing is not None and records.instances is not None:
+        number = len(system.applications)
+        total = np.bincount(records.instances.application, weights=standing.cost, minlength=number)
+        measured = np.bincount(calls.application[calls.measured], minlength=number)
+        return np.where(calls.measured, (total / np.maximum(measured, 1))[calls.application], 0.0)
     share = batch_cost(system, records) / np.maximum(records.batches.jobs, 1)
-    served = np.append(share, 0.0)[records.calls.batch]  # −1, no batch, is the 0 at the end
+    served = np.append(share, 0.0)[calls.batch]  # −1, no batch, is the 0 at the end
     return np.asarray(served.sum(axis=1), dtype=np.float64)
 
 
@@ -130,6 +155,19 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         forced=ratio(of.forced[inside].sum(), batches),
         rechecks=ratio(sums.rechecks, batches),
         prewarms=ratio(sums.prewarms, batches),
+        standing=_standing(system, records),
+    )
+
+
+def _standing(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
+    cost, of, sums = stood(system, records), records.instances, records.sums
+    if cost is None or of is None:
+        return None
+    held, length_s = leases(records), sums.end_s - sums.start_s
+    return StandingMeasures(
+        instances=ratio(overlap_s(held.from_s, held.to_s, sums.start_s, sums.end_s).sum(), length_s),
+        started=int(((of.started_s >= sums.start_s) & (of.started_s <= sums.end_s)).sum()),
+        busy=ratio(cost.busy.sum(), cost.cost.sum()),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure
+from nona.serverless.records.measured import PERCENTILES, RunMeasures, StandingMeasures, measure
 from nona.serverless.records.overload import judge
 from nona.serverless.records.run import ServerlessRecords
 from nona.simulation.statistics.intervals import Interval, mean_interval
@@ -39,6 +39,18 @@ class ApplicationSummary:
     slo_hit_rate: Interval
     latency_s: Spread
     cost_per_call_usd: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class StandingSummary:
+    """``instances``: mean number that stood; ``starts``: of a run; ``busy``: share of their cost with work.
+
+    What is not busy is idle: starting, or without a batch.
+    """
+
+    instances: Interval
+    starts: Interval
+    busy: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,8 @@ class ServerlessSummary:
         Containers started ahead, per batch.
     arrived, completed, dropped, in_flight
         Measured calls of all replications.
+    standing
+        Of the instances that stand; ``None`` for a policy whose batches have leases of their own.
     """
 
     policy: str
@@ -102,6 +116,7 @@ class ServerlessSummary:
     completed: int
     dropped: int
     in_flight: int
+    standing: StandingSummary | None = None
 
 
 def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
@@ -136,6 +151,17 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         completed=sum(r.all.completed for r in runs),
         dropped=sum(r.all.dropped for r in runs),
         in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
+        standing=_standing([r.standing for r in runs if r.standing is not None]),
+    )
+
+
+def _standing(runs: Sequence[StandingMeasures]) -> StandingSummary | None:
+    if not runs:
+        return None
+    return StandingSummary(
+        instances=mean_interval([r.instances for r in runs]),
+        starts=mean_interval([float(r.started) for r in runs]),
+        busy=mean_interval([r.busy for r in runs]),
     )
 
 

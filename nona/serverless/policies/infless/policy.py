@@ -24,16 +24,18 @@ from nona.look import Look
 from nona.options import Options
 from nona.serverless.dispatch.order import looks_for_slices
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
+from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy, Scaler
 from nona.serverless.policies.carried import RANKED
 from nona.serverless.policies.choices import profile_s, too_late
 from nona.serverless.policies.infless.candidates import Group, candidates, listed
+from nona.serverless.policies.infless.scaler import InflessScaler
 from nona.serverless.policies.options import known_options, number, switch
 from nona.serverless.policies.slo_split import static_shares
 
 SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
 SMALLEST_WEIGHT = 1e-6
 SOONEST_S = 1e-9  # a shorter wait has run out
+SHORTEST_S = 1e-3  # between two looks at the instances
 DEFAULTS: Options = MappingProxyType(
     {
         "wait": True,
@@ -42,6 +44,9 @@ DEFAULTS: Options = MappingProxyType(
         "vcpu_weight": 64.0,
         "gpu_weight": 14_200.0,
         "search_s": 0.0,
+        "standing": False,
+        "scale_s": 1.0,
+        "window_s": 10.0,
     }
 )
 
@@ -75,6 +80,7 @@ class InflessPlanner:
         allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
         self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
+        self.scaler: Scaler | None = None
         self._groups: list[list[tuple[Group, ...]]] = []
         self._thresholds: list[list[NDArray[np.float64]]] = []
         self._profiles = [profile_s(system, app) for app in system.applications]
@@ -166,7 +172,12 @@ def prepare(system: ServerlessSystem, options: Options) -> InflessPlanner:
         gpu_share=number("infless", given, "gpu_share", 0, 1),
         search_s=number("infless", given, "search_s"),
     )
-    return InflessPlanner(system, chosen)
+    planner = InflessPlanner(system, chosen)
+    every_s, window_s = (number("infless", given, key, SHORTEST_S) for key in ("scale_s", "window_s"))
+    if switch("infless", given, "standing", "true or false"):
+        allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
+        planner.scaler = InflessScaler(system, allowed, chosen.wait, every_s, window_s)
+    return planner
 
 
 POLICY = Policy(
@@ -176,7 +187,10 @@ POLICY = Policy(
     source="Yang et al., INFless, ASPLOS 2022; TankLabTJU/INFless",
     adaptation=(
         "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is "
-        "one instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, "
+        "one instance's; the load is that of the AFW queue. With `standing` instances stand as in the "
+        "source: a look every second, the band and its 0.8 are read in the code; which ones are stopped, the "
+        "window of the rate, one queue for all instances of a stage instead of shares of its load, and "
+        "that a stop waits for the end of a batch are ours. Rates are not rounded to whole jobs a second, "
         "as functions may take longer than one, and a single job needs no minimum rate. At the time-out "
         "the largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late "
         "jobs holds. The code's errors (the best CRE kept between rounds, rows overwritten when they "
@@ -192,7 +206,10 @@ POLICY = Policy(
             "gpu_share": "Largest part of a GPU for a batch; the code's lists end at a half.",
             "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
             "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
-            "search_s": "Seconds charged for a decision.",
+            "search_s": "Seconds charged for a decision; standing instances need none.",
+            "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
+            "scale_s": "With standing: seconds between two looks at the number of instances.",
+            "window_s": "With standing: seconds over which the rate of a queue is measured.",
         }
     ),
     look=Look("#cf7a10", "solid", "diamond"),
