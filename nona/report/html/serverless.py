@@ -8,7 +8,7 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, paragraph, section, table
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Bar, bars, span
-from nona.report.serverless.text import application_rows, platform_rows, policy_rows
+from nona.report.serverless.text import application_rows, platform_rows, policy_rows, standing_rows
 from nona.report.serverless.titles import latency_title, pareto_title
 from nona.report.serverless.words import PER, dollars
 from nona.report.text import share_text
@@ -41,6 +41,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
             _results(report),
             section("Applications", table(application_rows(report.policies), "Every application and policy")),
             section("The platform", table(platform_rows(report.policies), "How each policy used it")),
+            _instances(report),
             _oracle(report),
             _checks(report),
             _defaults(),
@@ -68,6 +69,12 @@ def _results(report: ServerlessReport) -> Markup:
         chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
         chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
     )
+
+
+def _instances(report: ServerlessReport) -> Markup:
+    rows = standing_rows(report.policies)
+    caption = "What stood, and the parts of its cost with and without a batch"
+    return section("Standing instances", table(rows, caption)) if rows else Markup()
 
 
 def _oracle(report: ServerlessReport) -> Markup:

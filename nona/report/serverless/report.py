@@ -9,12 +9,13 @@ from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
     PolicyOutcome,
+    StandingOutcome,
     Utilization,
 )
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.results.serverless.values import Latency
 from nona.results.serverless.values import Spread as SpreadRow
-from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread
+from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread, StandingSummary
 
 Check = tuple[str, bool, str]
 """Name of a check, whether it held, in detail."""
@@ -69,6 +70,16 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         rechecks=s.rechecks.mean,
         prewarms=s.prewarms.mean,
         calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight, dropped=s.dropped),
+        standing=None if s.standing is None else _standing(s.standing),
+    )
+
+
+def _standing(s: StandingSummary) -> StandingOutcome:
+    return StandingOutcome(
+        instances=s.instances.mean,
+        starts=s.starts.mean,
+        busy_share=s.busy.mean,
+        idle_share=1 - s.busy.mean,
     )
 
 

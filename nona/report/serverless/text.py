@@ -68,6 +68,21 @@ def platform_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]
     ]
 
 
+def standing_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    """The instances of each policy whose instances stand, and the parts of their cost."""
+    return [
+        {
+            "policy": name,
+            "instances": or_dash(s.instances, "{:.1f}".format),
+            "starts": or_dash(s.starts, "{:.1f}".format),
+            "busy": or_dash(s.busy_share, share_text),
+            "idle": or_dash(s.idle_share, share_text),
+        }
+        for name, p in policies.items()
+        if (s := p.standing) is not None
+    ]
+
+
 def application_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
     """Each application under each policy."""
     return [
@@ -100,6 +115,7 @@ def serverless_text(report: ServerlessReport) -> str:
         "",
         table(platform_rows(policies), MORE),
         "",
+        *_instances(policies),
         table(by_application, tuple(by_application[0])),
         "",
         *_oracle_lines(report.oracle),
@@ -107,6 +123,13 @@ def serverless_text(report: ServerlessReport) -> str:
         f"{_setting(report.setting)}, {report.seconds:.1f} s; intervals at 95 %{_checks(report)}",
     ]
     return "\n".join(lines)
+
+
+def _instances(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+    rows = standing_rows(policies)
+    if rows:
+        yield table(rows, tuple(rows[0]))
+        yield ""
 
 
 def schedulers_text(report: SchedulersReport) -> str:

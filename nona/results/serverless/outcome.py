@@ -36,10 +36,24 @@ class ApplicationOutcome(Document):
     cost_per_call_usd: Figure
 
 
+class StandingOutcome(Document):
+    """The instances that stand, of one run on average.
+
+    ``instances``: how many stood; ``starts``: how many were started in the window; ``busy_share`` and
+    ``idle_share``: the parts of their cost for the time with a batch, and for the rest.
+    """
+
+    instances: Figure
+    starts: Figure
+    busy_share: Figure
+    idle_share: Figure
+
+
 class PolicyOutcome(Document):
     """One policy; fields as :class:`nona.serverless.records.metrics.ServerlessSummary` explains them.
 
-    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier.
+    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``standing`` where batches
+    have leases of their own.
     """
 
     state: str
@@ -62,6 +76,7 @@ class PolicyOutcome(Document):
     rechecks: Figure
     prewarms: Figure
     calls: CallCounts
+    standing: StandingOutcome | None = None
 
 
 class SchedulerApplication(Document):
