@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.gpu_sharing.resources import Invoker
+from nona.report.serverless.layouts import layout_rows
+from nona.report.serverless.report import policy_outcome
+from nona.report.serverless.text import standing_rows
+from nona.report.text import share_text
 from nona.scenario.serverless import ContainersSpec, SharingSpec
 from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.model.configuration import grid
@@ -22,6 +27,7 @@ from nona.serverless.policies.choices import profile_s
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.policies.slo_split import static_shares
 from nona.serverless.records.checks import run_checks
+from nona.serverless.records.leases import leases
 from nona.serverless.records.metrics import summarise
 from nona.serverless.records.run import Instances, ServerlessRecords
 from nona.simulation.statistics.intervals import mean_interval
@@ -202,7 +208,7 @@ def test_what_infless_leaves_is_in_the_band_or_cannot_be_less(rate: float, stand
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_fast_gshare_starts_and_stops_by_its_rule(rate: float, standing: tuple[int, ...], stage: int) -> None:
     """T(p) = b/t; efficiency T over price; all written out anew."""
-    of = scaler("fast-gshare", SYSTEM, ranked=100)
+    of = scaler("fast-gshare", SYSTEM)
     time_s = profile_s(SYSTEM, SYSTEM.applications[0])[stage]
     does = [c.batch / time_s[n] for n, c in enumerate(SPACE.configurations)]
     share_s = static_shares(SYSTEM, SYSTEM.applications[0])[stage]
@@ -262,3 +268,36 @@ def test_the_checks_find_what_instances_cannot_have_done() -> None:
         f.name: getattr(of, f.name)[copies] for f in fields(of) if f.name not in ("of_batch", "configuration")
     }
     assert {"capacity", "slots"} <= failed(**many, configuration=of.configuration[copies])
+
+
+def test_drawn_rows_of_an_instance_fill_its_time_and_do_not_overlap() -> None:
+    system = one_at_a_time(1.5)
+    records, of = stood(system, "infless", 60, 10)
+    rows, until_s = layout_rows(records, system, most=10**9), leases(records).to_s
+    start_s, most = records.sums.start_s, 0.0
+    for n in np.flatnonzero(until_s > start_s):
+        place = (int(of.invoker[n]), int(of.slots[n]))
+        own = [r for r in rows if (r.invoker, r.slots) == place]
+        own = [r for r in own if of.started_s[n] - start_s <= r.from_s < until_s[n] - start_s]
+        assert all(a.to_s <= b.from_s + 1e-9 for a, b in pairwise(own))
+        inside = sum(r.to_s - max(r.from_s, 0.0) for r in own)
+        assert inside == pytest.approx(until_s[n] - max(of.started_s[n], start_s))
+        most = max(most, inside)
+    assert most > 10
+    assert {r.jobs for r in rows} == {0, 1}
+
+
+def test_reports_name_instances_and_the_idle_part_only_where_instances_stand() -> None:
+    system = one_at_a_time(1.5)
+    plain = [simulate_serverless(system, get_policy("infless"), {}, RunOptions(calls=60, warmup=10))]
+    both = {"infless": plain, "fast-gshare": [stood(system, "fast-gshare", 60, 10)[0]]}
+    found = {name: policy_outcome(summarise(system, runs)) for name, runs in both.items()}
+    assert found["infless"].standing is None
+    of = found["fast-gshare"].standing
+    assert of is not None
+    assert of.busy_share is not None
+    assert of.idle_share == pytest.approx(1 - of.busy_share)
+    (row,) = standing_rows(found)
+    assert row["policy"] == "fast-gshare"
+    assert row["idle"] == share_text(of.idle_share)
+    assert standing_rows({"infless": found["infless"]}) == []

@@ -137,7 +137,7 @@ POLICY = Policy(
     defaults=DEFAULTS,
     option_help=MappingProxyType(
         {
-            "ranked": "How many configurations, best first, are tried when there is no room.",
+            "ranked": "How many configurations, best first, are tried for a batch when there is no room.",
             "search_s": "Seconds charged for a decision; standing instances need none.",
             "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
             "scale_s": "With standing: seconds between two looks at the number of instances.",

@@ -22,11 +22,11 @@ TOLERANCE = 0.2  # of the capacity: smaller differences change nothing
 
 
 class FastGshareScaler:
-    """FaST-GShare's scaler; ``ranked``: how many configurations are tried for an instance."""
+    """FaST-GShare's scaler; ``late``: how many configurations are tried where none keeps the share."""
 
-    def __init__(self, system: ServerlessSystem, ranked: int, every_s: float, window_s: float) -> None:
+    def __init__(self, system: ServerlessSystem, late: int, every_s: float, window_s: float) -> None:
         self.every_s, self.window_s = every_s, window_s
-        self._system, self._ranked = system, ranked
+        self._system, self._late = system, late
         self._batch = [c.batch for c in system.space.configurations]
         self._profiles = [profile_s(system, app) for app in system.applications]
         shares = [static_shares(system, app) for app in system.applications]
@@ -55,15 +55,18 @@ class FastGshareScaler:
         return lacking if lacking > TOLERANCE * capacity else 0.0
 
     def ranked(self, application: int, stage: int, rate: float) -> tuple[int, ...]:
-        """The most efficient first while the rate fills one; else that which is least too large first."""
+        """The most efficient first while the rate fills one; else that which is least too large first.
+
+        All of them: what does not fit now is not tried again before the next look.
+        """
         order = self._orders[application][stage]
         if not order:
             function = self._system.applications[application].function[stage]
-            return too_late(self._system, function, self._ranked)
+            return too_late(self._system, function, self._late)
         does = {n: self._throughput(application, stage, n) for n in order}
         if rate < does[order[0]]:
-            order = tuple(sorted((n for n in order if does[n] > rate), key=lambda n: does[n]))
-        return order[: self._ranked]
+            return tuple(sorted(order, key=lambda n: (does[n] <= rate, abs(does[n] - rate))))
+        return order
 
     def stops(self, fleet: Fleet) -> tuple[int, ...]:
         """The least efficient ones that the rate does not need."""
