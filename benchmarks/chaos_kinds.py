@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.visitor import Visitor
 
 PLACED, PLANNED = "queries", "a100s_sliced_or_l4s"
-SERVERLESS, TRAINING, ELASTIC = "strict_light", "two_teams_one_cluster", "tuned_by_hand_or_by_pollux"
+SERVERLESS, TRAINING, ELASTIC = "strict_light", "two_teams_one_cluster", "who_scales_who_waits"
 SMALL = """\
 version: 1
 name: Attacked

@@ -21,7 +21,7 @@ from nona.ui.session.start import VARIABLE
 from nona.ui.worker.process import NICE_VARIABLE
 
 SAVED_S = ENDED_S = 5.0
-AT_WORK_S, BEGUN_S, DONE_S = 30.0, 3.0, 60.0
+AT_WORK_S, BEGUN_S, DONE_S = 30.0, 3.0, 180.0  # a plan takes over a minute on a busy machine
 TICKS, IMPORTED = 4, 50  # ticks of 10 ms that a worker has used: at work, and by its imports
 BAD = ("could not be opened", "was not restored", "Not kept, for want")
 

@@ -1,8 +1,10 @@
 """Seconds that 100,000 calls take in the serverless engine, for every policy, on one core.
 
-``python -m benchmarks.serverless_engine [CALLS [SCENARIO]]``. The scenario is the busiest of those that
-ship; calls of the warm-up and of the tail are simulated as well and counted here. Goal: at most 60 s a
-policy. What a policy prepares (tables, training) is told apart, for it does not grow with the calls.
+``python -m benchmarks.serverless_engine [CALLS [SCENARIO [ENGINE]]]``. Without a scenario, at the three
+settings that ship; the engine is ``compiled``, whose loading is told apart, or ``plain``. Calls of the
+warm-up and of the tail are simulated as well, and counted here. Goal: at most 5 s of the processor a policy
+for 100,000 measured calls, in proportion for others. What a policy prepares (tables, training) is told apart,
+for it does not grow with the calls.
 """
 
 from __future__ import annotations
@@ -11,49 +13,61 @@ import sys
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from benchmarks.machine import look, verdict
 from nona.scenario.file import load_scenario
+from nona.serverless.engine.options import COMPILED
 from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.records.checks import run_checks
 from nona.serverless.records.overload import judge
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 
-GOAL_S = 60.0
+GOAL_S = 5.0  # for so many calls:
+GOAL_CALLS = 100_000
+SETTINGS = ("strict_light", "moderate_normal", "relaxed_heavy")
+HEADS = "policy|prepare s|processor s|of the goal|wall s|calls|calls/s|batches|plans failed|state|checks"
 
 
-def main(calls: int = 100_000, scenario: str = "relaxed_heavy") -> None:
-    """Print a row for each policy."""
-    system = prepare_serverless(load_scenario(scenario_path(scenario)))
-    print(f"{scenario}, {calls:,} measured calls, one core\n")
-    print("| policy | prepare s | processor s | wall s | calls | batches | plans failed | state | checks |")
-    print("|---|---:|---:|---:|---:|---:|---:|---|---|")
-    looks, slowest = [look()], 0.0
-    for name in policy_names():
-        policy = get_policy(name)
+def main(calls: int = GOAL_CALLS, scenario: str = "", engine: str = COMPILED) -> None:
+    """Print a table for each setting, and whether the goal is met."""
+    looks, shares = [look()], []
+    for name in (scenario,) if scenario else SETTINGS:
+        system = prepare_serverless(load_scenario(scenario_path(name)))
         begin = time.process_time()
-        planner = policy.prepare(system, {})  # also compiles and warms what is kept
-        prepared_s = time.process_time() - begin
-        ready = replace(policy, prepare=lambda system, options, planner=planner: planner)
-        wall, begin = time.perf_counter(), time.process_time()
-        records = simulate_serverless(system, ready, {}, RunOptions(calls=calls))
-        busy_s, wall_s = time.process_time() - begin, time.perf_counter() - wall
-        slowest = max(slowest, busy_s)
-        failed = [c.name for c in run_checks(system, records) if not c.ok]
-        attempts = int(np.sum(records.sums.rechecks))
-        print(
-            f"| {name} | {prepared_s:.2f} | {busy_s:.1f} | {wall_s:.1f} | {len(records.calls.arrival_s):,} "
-            f"| {len(records.batches.jobs):,} | {attempts:,} | {judge(records)[0]} | {failed or 'hold'} |",
-            flush=True,
-        )
+        simulate_serverless(system, get_policy("fixed"), {}, RunOptions(calls=1, warmup=0, engine=engine))
+        loaded_s = time.process_time() - begin
+        print(f"{name}, {calls:,} measured calls, one core, engine {engine} (loaded in {loaded_s:.1f} s)\n")
+        print(f"| {HEADS.replace('|', ' | ')} |\n|---|{'---:|' * 8}---|---|")
+        shares += [_row(system, policy, calls, engine) for policy in policy_names()]
+        print()
     looks.append(look())
-    met = "met" if slowest <= GOAL_S else "NOT MET"
-    print(f"\ngoal: at most {GOAL_S:g} s a policy: slowest {slowest:.1f} s, {met}")
+    met = "met" if max(shares) <= 1 else f"NOT MET by {sum(share > 1 for share in shares)} of {len(shares)}"
+    print(f"goal: at most {GOAL_S:g} s a policy for {GOAL_CALLS:,} calls: slowest {max(shares):.0%}, {met}")
     print(verdict(looks))
 
 
+def _row(system: ServerlessSystem, name: str, calls: int, engine: str) -> float:
+    """Print one policy's row; its processor seconds as a share of the goal."""
+    policy = get_policy(name)
+    begin = time.process_time()
+    planner = policy.prepare(system, {})  # also compiles and warms what is kept
+    prepared_s = time.process_time() - begin
+    ready = replace(policy, prepare=lambda system, options: planner)
+    wall, begin = time.perf_counter(), time.process_time()
+    records = simulate_serverless(system, ready, {}, RunOptions(calls=calls, engine=engine))
+    busy_s, wall_s = time.process_time() - begin, time.perf_counter() - wall
+    share, simulated = busy_s / (GOAL_S * calls / GOAL_CALLS), len(records.calls.arrival_s)
+    failed = [c.name for c in run_checks(system, records) if not c.ok]
+    print(
+        f"| {name} | {prepared_s:.2f} | {busy_s:.2f} | {share:.0%} | {wall_s:.1f} | {simulated:,} "
+        f"| {simulated / busy_s:,.0f} | {len(records.batches.jobs):,} | {records.sums.rechecks:,} "
+        f"| {judge(records)[0]} | {failed or 'hold'} |",
+        flush=True,
+    )
+    return share
+
+
 if __name__ == "__main__":
-    main(*(kind(text) for kind, text in zip((int, str), sys.argv[1:], strict=False)))
+    main(*(kind(text) for kind, text in zip((int, str, str), sys.argv[1:], strict=False)))

@@ -5,6 +5,7 @@ It is made by :mod:`nona.study` from a scenario, and knows nothing of files or c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -73,6 +74,24 @@ class Stream:
     rate: float = 0.0
     mean: float = 0.0
     scv: float = 1.0
+
+
+def link_streams(
+    background: Stream, names: Sequence[str], capacity: Sequence[float], core: int
+) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+    """For each link the name of its random streams, and its background; ``background`` is the core's.
+
+    Every link has the same utilisation by background: the rate of messages grows with ``capacity``.
+
+    >>> link_streams(Stream(2.0, 1e6), ("core", "card"), (4e6, 2e6), 0)[1]
+    (('link', 'card'), Stream(rate=1.0, mean=1000000.0, scv=1.0))
+    """
+    return tuple(
+        (("link",), background)
+        if number == core
+        else (("link", name), replace(background, rate=background.rate * (of / capacity[core])))
+        for number, (name, of) in enumerate(zip(names, capacity, strict=True))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,15 +175,8 @@ class System:
 
         Every link has the same utilisation by background: the rate of messages grows with capacity.
         """
-        rate, core = self.background_network.rate, 0 if self.topology is None else self.topology.core
-        return tuple(
-            (("link",), self.background_network)
-            if number == core
-            else (("link", name), replace(self.background_network, rate=rate * (capacity / self.capacity)))
-            for number, (name, capacity) in enumerate(
-                zip(self.link_names, self.link_capacity.tolist(), strict=True)
-            )
-        )
+        core = 0 if self.topology is None else self.topology.core
+        return link_streams(self.background_network, self.link_names, self.link_capacity.tolist(), core)
 
     def isolated_s(self, size_bytes: float, source_server: int, destination_server: int) -> float:
         """Seconds of a message between two servers when nothing else is on its way.

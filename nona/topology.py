@@ -89,6 +89,15 @@ class Topology:
         whole = (int(self.out_link[source_server]), *middle, int(self.in_link[destination_server]))
         return tuple(link for link in whole if link != NONE)
 
+    def entry(self, destination_server: int) -> tuple[int, ...]:
+        """The links that a message from outside the cluster crosses: it comes over the core.
+
+        >>> make_topology(2, 100.0).entry(0), make_topology(2, 100.0, nic=10.0).entry(1)
+        ((0,), (0, 4))
+        """
+        links = self.core, int(self.down_link[destination_server]), int(self.in_link[destination_server])
+        return tuple(link for link in links if link != NONE)
+
 
 def make_topology(
     servers: int,

@@ -5,7 +5,7 @@ Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024 ("up to 7 vGPUs").
 
 from __future__ import annotations
 
-from nona.gpu_sharing.ledger import Ledger
+from nona.gpu_sharing.ledger import Ledger, few_vcpus
 from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.gpu_sharing.way import Way
@@ -53,7 +53,7 @@ class CounterPool(Ledger):
         return self._book(gpu, configuration.vcpus, vgpus, slots)
 
     def _why_no_gpu(self, vgpus: int) -> str:
-        return f"vGPUs short: {self._most} free on one GPU, {vgpus} needed"
+        return _few(self._most, vgpus)
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back."""
@@ -61,6 +61,21 @@ class CounterPool(Ledger):
         self._slots[lease.gpu] |= lease.slots
         self._free[lease.gpu] += lease.vgpus
         self._most = max(self._free)
+
+
+def shortage(free_vcpus: int, most_vgpus: int, configuration: Configuration) -> str:
+    """What an invoker lacks for a configuration, ``most_vgpus`` being free on one GPU; as ``why_not``.
+
+    >>> shortage(4, 2, Configuration(1, 1, 3)), shortage(4, 2, Configuration(1, 1, 1))
+    ('vGPUs short: 2 free on one GPU, 3 needed', '')
+    """
+    if configuration.vcpus > free_vcpus:
+        return few_vcpus(free_vcpus, configuration.vcpus)
+    return "" if configuration.vgpus <= most_vgpus else _few(most_vgpus, configuration.vgpus)
+
+
+def _few(most: int, vgpus: int) -> str:
+    return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
 
 
 def lowest_bits(mask: int, count: int) -> int:

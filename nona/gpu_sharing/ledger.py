@@ -43,7 +43,7 @@ class Ledger(ABC):
     def why_not(self, configuration: Configuration) -> str:
         """What is short, vCPUs first; nothing where it fits."""
         if configuration.vcpus > self.free_vcpus:
-            return f"vCPUs short: {self.free_vcpus} free, {configuration.vcpus} needed"
+            return few_vcpus(self.free_vcpus, configuration.vcpus)
         if self._gpu_for(configuration.vgpus) >= 0:
             return ""
         return self._why_no_gpu(configuration.vgpus)
@@ -106,3 +106,8 @@ class Ledger(ABC):
         del self._held[lease.number]
         self.free_vcpus += lease.vcpus
         self.free_vgpus += lease.vgpus
+
+
+def few_vcpus(free: int, needed: int) -> str:
+    """In words, that vCPUs are short."""
+    return f"vCPUs short: {free} free, {needed} needed"

@@ -42,7 +42,8 @@ class DeviceCapacity(Document):
     not 0; ``tried`` are all that were looked at, ascending. ``cost`` is that of all servers of the cluster
     then, in the unit of the prices; ``None`` without them. ``least_miss`` is the share of SLOs that is missed
     on any number of servers, as the longest chain alone takes longer. ``if_times_off`` is ``None`` where no
-    time is modelled.
+    time is modelled. Not ``finished``: the search ended, or goes on, with more numbers to try; ``servers`` is
+    then ``None``.
     """
 
     gpu: str
@@ -55,6 +56,7 @@ class DeviceCapacity(Document):
     tried: tuple[ServerCount, ...]
     least_miss: float = 0.0
     if_times_off: CountRange | None = None
+    finished: bool = True
 
 
 class CapacityReport(Document):
@@ -62,8 +64,8 @@ class CapacityReport(Document):
 
     ``best`` is the device, ``best_scheduler`` the scheduler of the cheapest answer, or without prices of the
     one with the fewest servers; ``group`` is the index in ``cluster.servers``, ``most`` the largest number
-    of servers that was allowed. ``ended_early_s``: seconds after which the search was cancelled, with answers
-    for the schedulers looked at until then.
+    of servers that was allowed. ``ended_early_s``: seconds after which the search was cancelled, with what
+    was known until then.
     """
 
     target_hit_rate: float

@@ -10,7 +10,8 @@ from nona.results.document import Document
 from nona.results.estimate import Estimate
 
 MOST_NAME, MOST_NOTE = 120, 4000  # characters
-_Word = Annotated[str, Field(max_length=200)]
+MOST_ABOUT = 200  # characters
+_Word = Annotated[str, Field(max_length=MOST_ABOUT)]
 _Words = Annotated[tuple[_Word, ...], Field(max_length=1000)]
 
 
@@ -18,7 +19,8 @@ class SavedFacts(Document):
     """What a result says of itself: what searches look at, and what a list shows.
 
     ``fingerprint`` is that of its scenario, ``version`` that of the program, ``made`` its date as text,
-    ``finding`` its answer in one sentence.
+    ``finding`` its answer in one sentence, ``about`` the servers and the rate of its scenario in a line
+    (empty in items that an earlier version saved).
     """
 
     fingerprint: _Word
@@ -28,6 +30,7 @@ class SavedFacts(Document):
     schedulers: _Words
     models: _Words
     finding: Annotated[str, Field(max_length=1000)]
+    about: _Word = ""
 
 
 class SavedItem(Document):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nona.report.plan.text import plan_finding
+from nona.report.plan.text import day_of, plan_finding
+from nona.report.scenario_line import scenario_line
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.plan import PlanModel, PlanOutcome
-from nona.results.saved import SavedAnswer, SavedFacts, Unit
+from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
+from nona.scenario.file import parse_scenario
 from nona.sources.bundle import pack_bundle
 from nona.sources.opening import Opened
 from nona.store.contents import Contents
@@ -21,7 +23,7 @@ _LONGEST = 1000  # characters of a finding
 def facts(plan: PlanOutcome) -> SavedFacts:
     """Scenario, schedulers, models and answer of a plan."""
     about, report = plan.about, plan.report
-    finding = plan_finding(report)
+    finding = plan_finding(report, day_of(about.made))
     return SavedFacts(
         fingerprint=about.hash,
         version=about.version,
@@ -30,6 +32,7 @@ def facts(plan: PlanOutcome) -> SavedFacts:
         schedulers=tuple(dict.fromkeys(o.scheduler for o in report.options)),
         models=plan.models,
         finding=finding if len(finding) <= _LONGEST else f"{finding[: _LONGEST - 1]}…",
+        about=scenario_line(parse_scenario(about.yaml))[:MOST_ABOUT],
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.report.means import mean_of
+from nona.report.scenario_line import scenario_line
 from nona.report.simulations.compared.baseline import changes, pairing
 from nona.report.simulations.compared.text import COLUMNS
 from nona.report.simulations.finding.headline import headline
 from nona.report.simulations.simulated import SimulatedRun
 from nona.results.estimate import UNKNOWN, Estimate
-from nona.results.saved import SavedAnswer, SavedFacts, Unit
+from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.results.simulation.compared import Change, Measure, ReplicationMeans
 from nona.simulation.statistics.intervals import mean_interval
 from nona.sources.bundle import pack_bundle
@@ -38,6 +39,7 @@ def facts(run: SimulatedRun) -> SavedFacts:
         schedulers=tuple(found),
         models=run.scenario.labels,
         finding=headline(found, run.differences, run.off).text,
+        about=scenario_line(run.scenario)[:MOST_ABOUT],
     )
 
 

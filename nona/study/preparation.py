@@ -34,7 +34,7 @@ from nona.simulation.workload.trace_window import row_arrivals
 from nona.simulation.workload.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, once_per_model, study_key
-from nona.study.network import topology_of
+from nona.study.network import network_background, topology_of
 from nona.system import Arrivals, QueryClass, Stream, System
 
 _NO_SOURCES = Sources()
@@ -180,9 +180,7 @@ def _system(
         background_compute=Stream(
             compute.utilization / compute.mean_service, compute.mean_service, compute.scv
         ),
-        background_network=Stream(
-            network.utilization * link.capacity / network.mean_size, network.mean_size, network.scv
-        ),
+        background_network=network_background(network, link.capacity),
         queries=tuple(
             QueryClass(
                 name=label,

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from nona.report.plan.budget import tightest
+from nona.report.plan.budget import floor_note, tightest
 from nona.report.plan.costs import bills
 from nona.report.plan.evidence import chain_rows, failure_rows
 from nona.report.plan.figures.costs import costs_figure
@@ -16,6 +16,7 @@ from nona.report.plan.figures.options import options_figure
 from nona.report.plan.figures.week import week_figure
 from nona.report.plan.rows import option_rows
 from nona.report.plan.text import month_text, plan_finding
+from nona.results.estimate import Estimate
 from nona.results.plan import PlanReport, PlanWeek
 from nona.scenario.file import scenario_from_mapping
 from nona.study.planning.plan import plan
@@ -94,6 +95,49 @@ def test_the_cliff_shows_every_factor_and_the_headroom(report: PlanReport) -> No
     assert list(costs.y) == [c.cost_per_million for c in known]
     (times,) = [t for t in cliff_figure(report, "p99").data if not t.name]
     assert [y / 1000 for y in times.y] == pytest.approx([c.models["one"].p99_s for c in known])
+
+
+def test_a_budget_drawn_above_its_value_says_so_where_the_pointer_is(report: PlanReport) -> None:
+    """A logarithmic axis has no place for 0: every marker that stands higher than its value tells both."""
+    never_late = (Estimate(mean=1.0, ci95=(0.99, 1.0)),)
+    options = [o.model_copy(update={"shares": never_late}) if o.shares else o for o in report.options[:-1]]
+    curve = [report.curve[0].model_copy(update={"shares": never_late}), *report.curve[1:]]
+    some = report.model_copy(update={"options": (*options, report.options[-1]), "curve": tuple(curve)})
+    option_dots = [
+        (y, tightest(some.targets, some.options[i].shares), hover)
+        for t in options_figure(some).data
+        if t.name
+        for y, (i, hover) in zip(t.y, t.customdata, strict=True)
+    ]
+    by_factor = {c.factor: tightest(some.targets, c.shares) for c in curve}
+    curve_dots = [
+        (y, by_factor[x], hover)
+        for t in cliff_figure(some).data
+        if t.name
+        for x, y, hover in zip(t.x, t.y, t.customdata, strict=True)
+    ]
+    for dots in (option_dots, curve_dots):
+        moved = [(y, found, hover) for y, found, hover in dots if found and y != found.used]
+        assert moved
+        for y, found, hover in moved:
+            assert f"error budget used: {found.used:.3g}, drawn at {y:g}" in hover
+        assert floor_note(found for _, found, _ in dots)
+    assert not floor_note(tightest(report.targets, o.shares) for o in report.options)
+
+
+def test_options_that_differ_late_in_their_names_have_bars_of_their_own(report: PlanReport) -> None:
+    """Names cut to a length were one bar of two options."""
+    mig = "3g.20gb, 2g.10gb, 2g.10gb"
+    keeping = [o for o in report.options if o.verdict == "keeps"][:2]
+    servers = tuple(s.model_copy(update={"mig": mig}) for s in keeping[0].servers)
+    alike = tuple(
+        o.model_copy(update={"servers": servers, "scheduler": name})
+        for o, name in zip(keeping, ("least-loaded", "least-loaded-d"), strict=True)
+    )
+    changed = report.model_copy(update={"options": alike})
+    shown = {y for t in costs_figure(changed).data for y in t.y}
+    assert {y.replace("<br>", " ") for y in shown} == {b.name for b in bills(changed)}
+    assert len(shown) == 2
 
 
 def test_bills_add_up_to_what_a_million_queries_cost(report: PlanReport) -> None:

@@ -16,9 +16,12 @@ from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec,
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
+from nona.serverless.model.memory import NodeMemory
+from nona.serverless.model.network import SharedNetwork
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
-from nona.system import Arrivals
+from nona.system import Arrivals, Stream
+from nona.topology import make_topology
 
 SHAPES = (
     (1, ()),
@@ -164,7 +167,34 @@ LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
 @st.composite
-def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem:
+def networks(draw: st.DrawFn, servers: int) -> SharedNetwork:
+    """One link, cards, or racks too; slow enough for inputs of megabytes to wait."""
+    capacity = draw(st.sampled_from((1.1e7, 5.3e7, 1e9)))
+    nic = draw(st.sampled_from((None, 0.7 * capacity, 0.3 * capacity)))
+    racks = nic is not None and draw(st.booleans())
+    topology = make_topology(servers, capacity, nic, 2 if racks else None, 0.8 * capacity if racks else None)
+    share = draw(st.sampled_from((0.0, 0.4)))
+    background = Stream(share * capacity / 7e5, 7e5, draw(st.sampled_from((0.0, 1.0))))
+    return SharedNetwork(topology, draw(st.sampled_from((0.0, 0.0031))), background)
+
+
+@st.composite
+def memories(draw: st.DrawFn, nodes: int, functions: int) -> NodeMemory:
+    """Nodes that hold a few containers; some hold none of the large functions."""
+    needs = tuple(draw(st.sampled_from((1, 2, 3))) for _ in range(functions))
+    first = draw(st.sampled_from((max(needs), 2 * max(needs) + 1, 9)))
+    others = tuple(draw(st.sampled_from((first, 1, 2 * first))) for _ in range(nodes - 1))
+    return NodeMemory((first, *others), needs, tuple(f"f{f}" for f in range(functions)))
+
+
+@st.composite
+def systems(
+    draw: st.DrawFn,
+    modes: tuple[str, ...] = MODES,
+    shared_links: bool = False,
+    paid_waits: bool = False,
+    scarce: bool = False,
+) -> ServerlessSystem:
     """A small platform; about half of them under more load than they bear."""
     functions = draw(st.integers(1, 3))
     mode = draw(st.sampled_from(modes))
@@ -179,7 +209,12 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
         gpus=draw(st.sampled_from((1, 1, 2))),
         layout=LAYOUT if WAYS[mode].fixed_layout else None,
     )
+    nodes = draw(st.integers(1, 3))
+    memory = draw(memories(nodes, functions)) if scarce else None
     return ServerlessSystem(
+        memory=memory,
+        network=draw(networks(nodes)) if shared_links else None,
+        idle_cost=draw(st.sampled_from((0.1, 1.0))) if paid_waits else 0.0,
         space=draw(spaces()),
         functions=tuple(
             function(
@@ -190,7 +225,7 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
             for f in range(functions)
         ),
         applications=apps,
-        invokers=(node,) * draw(st.integers(1, 3)),
+        invokers=(node,) * nodes,
         sharing=sharing,
         transfer=TransferSpec(),
         containers=draw(containers()),

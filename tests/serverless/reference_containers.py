@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,11 @@ class ReferenceContainers:
         self.rules, self.push = system.containers, push
         self.cold_s = [f.cold_start_s for f in system.functions]
         self.idle: dict[Place, list[tuple[float, int]]] = defaultdict(list)  # (idle since, which)
+        self.smallest = system.space.smallest
+        self.last: dict[int, int] = {}  # which: configuration of the batch before, if there was one
+        self.memory = system.memory
+        self.evictions = 0
+        self.waits: list[tuple[float, float, int]] = []  # from, until, configuration
         self.busy: dict[Place, int] = defaultdict(int)
         self.starting: dict[Place, int] = defaultdict(int)
         self.last_s: dict[Place, float] = {}
@@ -27,15 +33,49 @@ class ReferenceContainers:
         self.places = [(i, f) for i in range(len(system.invokers)) for f in range(len(system.functions))]
 
     def begin(self) -> None:
-        for place in self.places:
-            for _ in range(self.rules.warm):
-                self.becomes_idle(place, 0.0)
+        for _ in range(self.rules.warm):
+            for place in self.places:
+                if self.free_bytes(place[0]) >= self.needs(place[1]):
+                    self.becomes_idle(place, 0.0)
+
+    def needs(self, function: int) -> int:
+        return 0 if self.memory is None else self.memory.container_bytes[function]
+
+    def free_bytes(self, invoker: int, idle_go: bool = False) -> int:
+        """What containers leave of an invoker's memory, or would leave if all idle ones went."""
+        if self.memory is None:
+            return 0
+        there = [
+            place
+            for place in self.places
+            for _ in range(
+                self.busy[place] + self.starting[place] + (0 if idle_go else len(self.idle[place]))
+            )
+        ]
+        return self.memory.node_bytes[invoker] - sum(self.needs(f) for i, f in there if i == invoker)
+
+    def has_room(self, invoker: int, function: int) -> bool:
+        """Whether a batch would get a container there."""
+        return bool(self.idle[invoker, function]) or self.free_bytes(invoker, True) >= self.needs(function)
+
+    def room_for_all(self, invoker: int) -> bool:
+        return all(self.has_room(i, f) for i, f in self.places if i == invoker)
+
+    def make_room(self, invoker: int, function: int, now_s: float) -> None:
+        """Idle containers of the invoker go, whichever has waited longest, until there is room."""
+        while self.free_bytes(invoker) < self.needs(function):
+            idle = [(entry[0], p, entry) for p in self.places if p[0] == invoker for entry in self.idle[p]]
+            _, place, entry = min(idle)
+            self.idle[place].remove(entry)
+            self.waited(entry, now_s)
+            self.evictions += 1
 
     def idle_count(self, invoker: int, function: int) -> int:
         return len(self.idle[invoker, function])
 
-    def becomes_idle(self, place: Place, now_s: float) -> None:
+    def becomes_idle(self, place: Place, now_s: float, configuration: int | None = None) -> None:
         self.made += 1
+        self.last[self.made] = self.smallest if configuration is None else configuration
         self.idle[place].append((now_s, self.made))
         self.push(now_s + self.rules.keep_alive, CONTAINER, place, "expiry", place, self.made)
 
@@ -44,13 +84,24 @@ class ReferenceContainers:
         place = (invoker, function)
         self.note_call(place, now_s)
         cold = not self.idle[place]
-        if not cold:
-            self.idle[place].pop()
+        if cold:
+            self.make_room(invoker, function, now_s)
+        else:
+            self.waited(self.idle[place].pop(), now_s)
         self.busy[place] += 1
         there = len(self.idle[place]) + self.starting[place]
-        if self.rules.prewarm == "spare" and there < self.rules.spare:
+        room = self.free_bytes(invoker) >= self.needs(function)
+        if self.rules.prewarm == "spare" and there < self.rules.spare and room:
             self.start(place, now_s + self.cold_s[function])
         return cold
+
+    def waited(self, entry: tuple[float, int], until_s: float) -> None:
+        self.waits.append((entry[0], until_s, self.last[entry[1]]))
+
+    def all_waits(self) -> list[tuple[float, float, int]]:
+        """Those that are over, and those of containers that still wait, without end."""
+        left = [(since, math.inf, self.last[which]) for row in self.idle.values() for since, which in row]
+        return self.waits + left
 
     def note_call(self, place: Place, now_s: float) -> None:
         if place in self.last_s:
@@ -64,15 +115,16 @@ class ReferenceContainers:
         self.prewarmed += 1
         self.push(ready_s, CONTAINER, place, "ready", place, 0)
 
-    def give_back(self, invoker: int, function: int, now_s: float) -> None:
+    def give_back(self, invoker: int, function: int, now_s: float, configuration: int) -> None:
         self.busy[invoker, function] -= 1
-        self.becomes_idle((invoker, function), now_s)
+        self.becomes_idle((invoker, function), now_s, configuration)
 
     def on_event(self, now_s: float, what: Any, place: Place, which: int) -> None:
         if what == "ready":
             self.starting[place] -= 1
             self.becomes_idle(place, now_s)
         elif any(number == which for _, number in self.idle[place]):
+            self.waited(next(entry for entry in self.idle[place] if entry[1] == which), now_s)
             self.idle[place] = [entry for entry in self.idle[place] if entry[1] != which]
             self.on_expiry(place, now_s)
 
@@ -80,5 +132,5 @@ class ReferenceContainers:
         none_left = not (self.idle[place] or self.busy[place] or self.starting[place])
         if self.rules.prewarm == "ewma" and none_left and place in self.gap_s:
             next_s = self.last_s[place] + self.gap_s[place]
-            if next_s > now_s:
+            if next_s > now_s and self.free_bytes(place[0]) >= self.needs(place[1]):
                 self.start(place, max(next_s, now_s + self.cold_s[place[1]]))

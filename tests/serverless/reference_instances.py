@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reference_links import Message
 from reference_platform import Batch, Call, Queue, ReferencePlatform
 
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Fleet, Policy, Scales
 
-READY, SCALE = 6, 7
+READY, SCALE = 7, 8
 A_MOMENT_S = 1e-9
 
 
@@ -109,7 +110,9 @@ class StandingPlatform(ReferencePlatform):
         if instance.told_to_stop and self.free(instance):
             instance.ended_s = self.now
             self.pools[instance.invoker].release(instance.lease, self.now)
-            self.containers.give_back(instance.invoker, instance.queue.function, self.now)
+            self.containers.give_back(
+                instance.invoker, instance.queue.function, self.now, instance.configuration
+            )
             self.due |= {q.place for q in self.queues if q.rechecking}
 
     def becomes_free(self, instance: ReferenceInstance) -> None:
@@ -137,6 +140,7 @@ class StandingPlatform(ReferencePlatform):
 
     def room(self, queue: Queue, ranked: tuple[int, ...]) -> tuple[int, int] | None:
         """An instance belongs to no call: there is no invoker where its inputs are."""
+        self.asking = queue.function
         if self.planner.place is not None:
             answer = self.planner.place(Ask(queue.application, queue.stage, 1, 0.0), ranked, self)
             return None if answer is None else (ranked[answer[0]], answer[1])
@@ -201,7 +205,7 @@ class StandingPlatform(ReferencePlatform):
         own = space[instance.configuration]
         taken, queue.jobs = queue.jobs[: own.batch], queue.jobs[own.batch :]
         jobs = [call for _, _, call in taken]
-        transfer_s, local = self.transfer(queue, jobs, instance.invoker)
+        transfer_s, local_s, local, messages = self.transfer(queue, jobs, instance.invoker)
         values = {
             "queued_s": taken[0][0],
             "decided_s": self.now,
@@ -226,7 +230,7 @@ class StandingPlatform(ReferencePlatform):
         self.served_by.append(instance)
         for call in jobs:
             call.batch[queue.stage] = batch
-        timed = min(
+        batch.timed = min(
             (
                 n
                 for n, c in enumerate(space.configurations)
@@ -234,7 +238,11 @@ class StandingPlatform(ReferencePlatform):
             ),
             key=lambda n: space[n].batch,
         )
-        self.start(batch, self.now + transfer_s, float(jobs[0].noise[queue.stage]), timed)
+        batch.missing, batch.local_s, batch.asked_s = len(messages), local_s, self.now
+        for which, (source, size) in enumerate(messages):
+            self.send(Message(batch, which, self.links.path(source, instance.invoker), size), self.now)
+        if not messages:
+            self.start(batch, self.now + transfer_s, float(jobs[0].noise[queue.stage]))
 
     def give_back(self, batch: Batch) -> None:
         """Nothing yet: its jobs go on first."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from reference_containers import ReferenceContainers
+from reference_links import Message, ReferenceLinks
 
 from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.registry import WAYS, make_pool
@@ -25,7 +26,7 @@ from nona.serverless.policies.base import Ask, Plan, Policy
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_times
 from nona.simulation.workload.arrivals import arrival_chunks
 
-BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE = 0, 1, 2, 3, 4, 5
+BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE, JOINS_LINK = 0, 1, 2, 3, 4, 5, 6
 
 
 @dataclass(eq=False)
@@ -55,6 +56,11 @@ class Batch:
     values: dict[str, Any]
     ended_s: float = math.nan
     gpu_left: float = 0.0
+    timed: int | None = None  # the configuration whose time it takes, if not its own
+    asked_s: float = 0.0  # of its inputs: when they were asked for,
+    local_s: float = 0.0  # how long those take that are on the invoker already,
+    missing: int = 0  # how many messages are under way,
+    arrived_s: float = 0.0  # and when the last of the others was there
 
 
 @dataclass(eq=False)
@@ -129,9 +135,13 @@ class ReferencePlatform:
         self.source = reference_arrivals(system, replication)
         streams = RandomStreams(system.seed, replication)
         self.draws = [streams.generator("serverless", "noise", a.name) for a in system.applications]
+        self.links = None
+        if system.network is not None:
+            self.links = ReferenceLinks(system.network, system.seed, replication, self.send)
         self.window = (warmup, warmup + measured)
         self.most = warmup + measured + 1000 + measured // 5
         self.tokens = 0
+        self.asking = -1  # the function that an invoker is looked for
 
     # Time
 
@@ -160,6 +170,16 @@ class ReferencePlatform:
         first, last = self.window
         return len(self.calls) >= last and all(c.over for c in self.calls[first:last])
 
+    def waiting_usd(self) -> float:
+        """What containers cost that waited between the first and the last measured arrival."""
+        start_s, end_s = (self.calls[n].arrival_s for n in (self.window[0], self.window[1] - 1))
+        return sum(
+            max(0.0, min(until_s, end_s) - max(from_s, start_s))
+            * float(self.system.price_per_s[configuration])
+            * self.system.idle_cost
+            for from_s, until_s, configuration in self.containers.all_waits()
+        )
+
     def handle(self, event: tuple[Any, ...]) -> None:
         kind, more = event[1], event[-1]
         if kind == BATCH_END:
@@ -167,13 +187,18 @@ class ReferencePlatform:
         elif kind == ARRIVAL:
             self.on_arrival(more[0])
         elif kind == CONTAINER:
+            short = not self.containers.room_for_all(more[1][0])
             self.containers.on_event(self.now, *more)
+            if more[0] == "ready" and short:
+                self.due |= {q.place for q in self.queues if q.rechecking}
         elif kind == DECISION:
             self.on_decision(*more)
         elif kind == WAIT:
             queue, token = more
             if queue.waiting == token:
                 self.due.add(queue.place)
+        elif kind == JOINS_LINK:
+            self.on_link(more[0])
         else:
             self.on_gpu_phase(more[0])
 
@@ -307,6 +332,7 @@ class ReferencePlatform:
             for place, n in enumerate(ranked)
             if self.rules.partial or self.system.space[n].batch <= len(queue.jobs)
         ]
+        self.asking = queue.function
         if self.planner.place is not None:
             answer = self.planner.place(ask, [n for _, n in legal], self) if legal else None
             return None if answer is None else (legal[answer[0]][0], answer[1])
@@ -317,7 +343,7 @@ class ReferencePlatform:
         return None
 
     def first_that_fits(self, queue: Queue, n: int) -> int | None:
-        asked = [i for i in self.candidates(queue) if self.pools[i].fits(self.system.space[n])]
+        asked = [i for i in self.candidates(queue) if self.fits(i, n)]
         if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
             asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
         return asked[0] if asked else None
@@ -358,10 +384,12 @@ class ReferencePlatform:
         return [pool.free_vgpus for pool in self.pools]
 
     def fits(self, invoker: int, configuration: int) -> bool:
-        return self.pools[invoker].fits(self.system.space[configuration])
+        room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
+        return room and self.pools[invoker].fits(self.system.space[configuration])
 
     def ready(self, invoker: int, configuration: int) -> bool:
-        return self.pools[invoker].ready(self.system.space[configuration])
+        room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
+        return room and self.pools[invoker].ready(self.system.space[configuration])
 
     # Batches
 
@@ -374,7 +402,7 @@ class ReferencePlatform:
         lease = self.pools[invoker].take(configuration, self.now)
         assert lease is not None
         cold = self.containers.take(invoker, queue.function, self.now)
-        transfer_s, local = self.transfer(queue, jobs, invoker)
+        transfer_s, local_s, local, messages = self.transfer(queue, jobs, invoker)
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
         started = self.now + lease.setup_s + transfer_s + cold_s
         batch = Batch(len(self.batches), queue, jobs, number, invoker, lease, {})
@@ -400,11 +428,16 @@ class ReferencePlatform:
             call.batch[queue.stage] = batch
             if plan.carry is not None:
                 call.carry = plan.carry
-        self.start(batch, started, float(jobs[0].noise[queue.stage]), number)
+        batch.missing, batch.local_s = len(messages), local_s
+        batch.asked_s = self.now + lease.setup_s + cold_s
+        for which, (source, size) in enumerate(messages):
+            self.send(Message(batch, which, self.links.path(source, invoker), size), batch.asked_s)
+        if not messages:
+            self.start(batch, started, float(jobs[0].noise[queue.stage]))
         self.due.add(queue.place)
 
-    def start(self, batch: Batch, started: float, noise: float, timed: int) -> None:
-        """``timed``: the configuration whose time the batch takes."""
+    def start(self, batch: Batch, started: float, noise: float) -> None:
+        timed = batch.configuration if batch.timed is None else batch.timed
         function, pool = batch.queue.function, self.pools[batch.invoker]
         cpu_s = float(self.system.cpu_s[function, timed])
         gpu_s = float(gpu_seconds(self.system, pool)[function, timed])
@@ -420,11 +453,30 @@ class ReferencePlatform:
     def content(batch: Batch) -> tuple[int, ...]:
         return batch.queue.application, batch.queue.stage, batch.number
 
-    def transfer(self, queue: Queue, jobs: list[Call], invoker: int) -> tuple[float, int]:
+    def send(self, message: Message, time_s: float) -> None:
+        self.push(time_s, JOINS_LINK, (*self.content(message.batch), message.which), message)
+
+    def on_link(self, message: Message) -> None:
+        """The batch starts when its last message is delivered, and what was on its invoker is there."""
+        batch, delivered_s = message.batch, self.links.step(message, self.now)
+        if delivered_s is None:
+            return
+        batch.missing -= 1
+        batch.arrived_s = max(batch.arrived_s, delivered_s)
+        if not batch.missing:
+            started = max(batch.arrived_s, batch.asked_s + batch.local_s)
+            batch.values |= {"started_s": started, "transfer_s": started - batch.asked_s}
+            self.start(batch, started, float(batch.jobs[0].noise[batch.queue.stage]))
+
+    def transfer(
+        self, queue: Queue, jobs: list[Call], invoker: int
+    ) -> tuple[float, float, int, list[tuple[int, float]]]:
+        """Seconds if alone, and on the invoker; jobs of which all is here; (source, bytes) of messages."""
         size = self.system.applications[queue.application].input_bytes[queue.stage]
         before = self.predecessors(queue)
         near = far = 0.0
         local = 0
+        sources = [call.batch[p].invoker for call in jobs for p in before] or [-1] * len(jobs)
         for call in jobs:
             here = sum(call.batch[p].invoker == invoker for p in before)
             if before:
@@ -434,12 +486,16 @@ class ReferencePlatform:
             else:
                 far += size
         t = self.system.transfer
-        seconds = [0.0]
-        if near > 0:
-            seconds.append(t.local_latency + near / t.local_bandwidth)
-        if far > 0:
+        local_s = t.local_latency + near / t.local_bandwidth if near > 0 else 0.0
+        seconds = [local_s]
+        if far > 0 and self.links is None:
             seconds.append(t.remote_latency + far / t.remote_bandwidth)
-        return max(seconds), local
+        messages = []
+        if far > 0 and self.links is not None:
+            each = size / max(1, len(before))
+            messages = [(s, sources.count(s) * each) for s in sorted({*sources} - {invoker})]
+            seconds += [self.links.alone_s(size, s, invoker) for s, size in messages]
+        return max(seconds), local_s, local, messages
 
     def on_gpu_phase(self, batch: Batch) -> None:
         key = (batch.invoker, batch.lease.gpu)
@@ -484,5 +540,5 @@ class ReferencePlatform:
 
     def give_back(self, batch: Batch) -> None:
         self.pools[batch.invoker].release(batch.lease, self.now)
-        self.containers.give_back(batch.invoker, batch.queue.function, self.now)
+        self.containers.give_back(batch.invoker, batch.queue.function, self.now, batch.configuration)
         self.due |= {q.place for q in self.queues if q.rechecking}

@@ -15,9 +15,12 @@ from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
+from nona.serverless.records.checks import run_checks
+from nona.serverless.records.container_time import container_time
 from nona.serverless.records.run import ServerlessRecords
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
+SHIPPED = ("esg", "esg-wait", "infless", "fast-gshare", "orion")
 EXACT = ("cold", "missed", "forced", "local", "steps", "slots", "gpu")
 QUIET = settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -72,7 +75,52 @@ def test_engine_and_second_platform_agree(
     compare(*both(system, PLAIN, options, 60, replication))
 
 
-@pytest.mark.parametrize("name", ["esg", "esg-wait", "infless", "fast-gshare", "orion"])
+@given(system=systems(shared_links=True), options=plain_options(), replication=st.integers(0, 1))
+@QUIET
+def test_they_agree_when_transfers_share_links(
+    system: ServerlessSystem, options: dict[str, Any], replication: int
+) -> None:
+    records, reference = both(system, PLAIN, options, 60, replication)
+    compare(records, reference)
+    assert all(check.ok for check in run_checks(system, records))
+
+
+@given(system=systems(paid_waits=True), options=plain_options(), replication=st.integers(0, 1))
+@QUIET
+def test_they_agree_on_what_waiting_containers_cost(
+    system: ServerlessSystem, options: dict[str, Any], replication: int
+) -> None:
+    records, reference = both(system, PLAIN, options, 60, replication)
+    compare(records, reference)
+    assert all(check.ok for check in run_checks(system, records))
+    assert records.containers is not None
+    found = container_time(system, records, records.containers)
+    assert found.idle_usd == pytest.approx(reference.waiting_usd(), rel=1e-9, abs=1e-15)
+
+
+@given(system=systems(scarce=True), options=plain_options(), replication=st.integers(0, 1))
+@QUIET
+def test_they_agree_when_memory_is_scarce(
+    system: ServerlessSystem, options: dict[str, Any], replication: int
+) -> None:
+    records, reference = both(system, PLAIN, options, 60, replication)
+    compare(records, reference)
+    assert all(check.ok for check in run_checks(system, records))
+    assert records.containers is not None
+    assert records.containers.evicted.sum() == reference.containers.evictions
+
+
+@given(system=systems(shared_links=True, paid_waits=True, scarce=True), policy=st.sampled_from(SHIPPED))
+@settings(QUIET, max_examples=30)
+def test_they_agree_with_all_of_it_under_the_policies_that_ship(
+    system: ServerlessSystem, policy: str
+) -> None:
+    records, reference = both(system, get_policy(policy), {}, 60)
+    compare(records, reference)
+    assert all(check.ok for check in run_checks(system, records))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
 @given(system=systems())
 @settings(QUIET, max_examples=15)
 def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from nona.gpu_sharing.resources import Invoker
 from nona.report.serverless.layouts import layout_rows
+from nona.report.serverless.platform_use import standing_rows
 from nona.report.serverless.report import policy_outcome
-from nona.report.serverless.text import standing_rows
 from nona.report.text import share_text
 from nona.scenario.serverless import ContainersSpec, SharingSpec
 from nona.serverless.engine.run import RunOptions, simulate_serverless

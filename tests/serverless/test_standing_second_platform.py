@@ -19,6 +19,8 @@ from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Fleet, Policy, Service
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.checks import run_checks
+from nona.serverless.records.container_time import container_time
+from nona.serverless.records.run import ServerlessRecords
 
 CALLS = 60
 QUICK = {"standing": True, "scale_s": 0.3107, "window_s": 1.009}
@@ -66,7 +68,9 @@ def _prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> PlainStand
 PLAIN = Policy("plain", "Plain", "", "", "", _prepare, {}, MappingProxyType({}))
 
 
-def agree(system: ServerlessSystem, policy: Policy, options: dict[str, Any], replication: int = 0) -> None:
+def agree(
+    system: ServerlessSystem, policy: Policy, options: dict[str, Any], replication: int = 0
+) -> tuple[ServerlessRecords, StandingPlatform]:
     run = RunOptions(calls=CALLS, warmup=3, replication=replication)
     records = simulate_serverless(system, policy, options, run)
     reference = StandingPlatform(system, policy, options, 3, CALLS, replication).run()
@@ -88,6 +92,7 @@ def agree(system: ServerlessSystem, policy: Policy, options: dict[str, Any], rep
             assert column[n] == pytest.approx(value, abs=1e-9, nan_ok=True), n
     failed = [c for c in run_checks(system, records) if not c.ok]
     assert failed == []
+    return records, reference
 
 
 @given(system=systems(), wait_s=st.sampled_from((0.0, 0.0303)), places=st.booleans(), run=st.integers(0, 1))
@@ -111,6 +116,17 @@ def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSys
 @settings(QUIET, max_examples=5)
 def test_they_agree_with_every_way_of_sharing(mode: str, data: st.DataObject) -> None:
     agree(data.draw(systems(modes=(mode,))), PLAIN, {"wait_s": 0.0303})
+
+
+@given(system=systems(shared_links=True, paid_waits=True, scarce=True), places=st.booleans())
+@settings(QUIET, max_examples=25)
+def test_they_agree_with_shared_links_paid_waits_and_little_memory(
+    system: ServerlessSystem, places: bool
+) -> None:
+    records, reference = agree(system, PLAIN, {"wait_s": 0.0303, "places": places})
+    assert records.containers is not None
+    spent = container_time(system, records, records.containers)
+    assert spent.idle_usd == pytest.approx(reference.waiting_usd(), abs=1e-12)
 
 
 def test_the_cases_reach_what_they_are_for() -> None:

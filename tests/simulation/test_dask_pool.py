@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import sys
 import time
 import types
@@ -166,3 +167,19 @@ def test_a_client_that_failed_is_not_collected_while_another_starts(address, mon
         with simulations(address, 60)._connected() as client:
             assert client.status == "running"
             assert gc.isenabled()
+
+
+def test_the_client_of_dask_is_silent_while_it_is_used(address, caplog, monkeypatch):
+    log = logging.getLogger("distributed.client")
+    monkeypatch.setattr(log, "propagate", True)
+    heard = []
+
+    def listen(progress):
+        heard.append(progress)
+        log.error("Failed to reconnect")
+
+    run_replications(SYSTEM, prepared(("random",)), OPTIONS, 1, 1, listen, simulations(address, 60))
+    assert heard
+    assert "Failed to reconnect" not in caplog.text
+    log.error("Said afterwards")
+    assert "Said afterwards" in caplog.text

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.sampled.reported import by_response
 from nona.placement.spans.messages import Link
-from nona.report.capacity.report import capacity_finding
+from nona.report.capacity.figure import capacity_figure
+from nona.report.capacity.report import capacity_finding, capacity_rows
 from nona.report.placements.certificate_text import bound_text, formula_line, gap_text, measure_text
 from nona.report.placements.compared import against, hits_text, order_finding
 from nona.report.placements.figures.congestion import congestion_figure
@@ -24,14 +25,18 @@ from nona.report.times_off import off_text
 from nona.results.capacity import CapacityReport
 from nona.results.placement.configuration import PlacedConfiguration, PlacedSubgraph
 from nona.results.placement.search import SearchProgress
+from nona.scenario.file import load_scenario, scenario_to_mapping
+from nona.sources.samples import scenario_path
 from nona.study import glued_model, place, prepare
 from nona.study.sweeps.numbers import with_value
+from nona.ui.jobs.desk import Desk
 from nona.ui.pages.placement.configuration_list import FIRST, configuration_list
 from nona.ui.pages.placement.search_views import solved_text
 from nona.ui.pages.placement.tabs import TABS
 from nona.ui.pages.placement.working_views import value_text
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
+from nona.ui.tasks.planning.capacity import find_capacity
 from nona.ui.widgets.drawing.drawing import texts
 from nona.units import format_time
 
@@ -274,6 +279,42 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
     assert solved_text(fresh).startswith("Solved in")
     early = solved_text(fresh.model_copy(update={"ended_early_s": 3.0}))
     assert early == "Cancelled after 3 s"
+
+
+def test_a_cancelled_search_keeps_what_is_known_of_unfinished_schedulers() -> None:
+    """Told after every number of servers: what was tried, marked as not finished, and who was not begun."""
+    told: list[CapacityReport] = []
+
+    def emit(message: dict[str, Any]) -> None:
+        if "best" in message:
+            assert message["best"] == message["live"]
+            told.append(CapacityReport.from_json(message["best"]))
+
+    spec = {
+        "scenario": scenario_to_mapping(load_scenario(scenario_path("slides_example"))),
+        "uploads": "",
+        "hit": 0.97,
+        "group": 0,
+        "schedulers": ["local", "nona"],
+    }
+    whole = CapacityReport.from_json(find_capacity(spec, Desk(emit)))
+    first, last = told[0], told[-1]
+    assert [(d.scheduler, d.finished, len(d.tried)) for d in first.devices] == [
+        ("local", False, 1),
+        ("nona", False, 0),
+    ]
+    assert "local with a100-40gb is not finished: " in capacity_finding(first)
+    assert "nona with a100-40gb is not begun." in capacity_finding(first)
+    assert [d.finished for d in last.devices] == [True, False]
+    assert last.devices[0] == whole.devices[0]
+    assert set(last.devices[1].tried) <= set(whole.devices[1].tried)
+    need = whole.devices[1].servers
+    assert need is not None
+    (row,) = [r for r in capacity_rows(last) if r["scheduler"] == "nona"]
+    assert row["servers"] == f"not finished: {need} keep, {need - 1} do not"
+    assert all(d.finished for d in whole.devices)
+    names = [t.name for t in capacity_figure(last).data if t.name]
+    assert names == ["local", "nona, not finished"]
 
 
 def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:

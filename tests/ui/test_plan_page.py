@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from nona.ui.pages.plan.start import DEMOS
 from nona.ui.pages.plan.tabs import TABS
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.demo_cards import Demo
+from nona.ui.widgets.fields import plain
 
 PAGE = "8_plan"
 FAST, SLOW = "a100-40gb", "l4"
@@ -117,6 +119,17 @@ def test_the_page_says_what_the_search_found(planned: AppTest) -> None:
     assert set(table["verdict"]) <= {"keeps", "open", "misses"}
 
 
+def test_what_decides_fits_a_window_of_1280_pixels(planned: AppTest) -> None:
+    """The page's column is 848 pixels wide there, of which the boxes to tick take 33."""
+    (shown,) = [d for d in planned.dataframe if {"verdict", "servers"} <= set(d.value)]
+    configured = json.loads(shown.proto.columns)
+    assert sum(configured[name]["width"] for name in shown.value) <= 848 - 33
+    best = report_of(planned).best
+    assert best is not None
+    assert "why" not in shown.value  # too long for a cell: it stands below, in full
+    assert plain(best.reason) in said(planned)
+
+
 @pytest.mark.parametrize("name", TABS)
 def test_every_tab_shows_what_it_promises(planned: AppTest, name: str) -> None:
     at = tab(planned, "plan-tabs", name)
@@ -173,6 +186,14 @@ def test_a_changed_question_makes_the_answer_stale(planned: AppTest) -> None:
     state_of(planned).undo()
     planned.run()
     assert not any("has changed" in w.value for w in planned.warning)
+
+
+def test_fields_are_read_out_by_plain_names(open_page: Open) -> None:
+    """A browser reads a label out as it is written: signs that were escaped for Markdown would be heard."""
+    at = adopt(open_page(PAGE), prices={"currency": "$"})
+    labels = [w.label for kind in ("text_input", "number_input", "selectbox") for w in at.get(kind)]
+    assert {f"{FAST}, idle, W", f"{SLOW}, busy, W", "$/h"} <= set(labels)
+    assert not [label for label in labels if "\\" in label]
 
 
 def field(at: AppTest, label: str, number: int = 0) -> Any:
@@ -244,7 +265,12 @@ def test_a_saved_plan_is_there_after_other_work(
     planned.run()
     planned.button(key="save-plan").click().run()
     (item,) = Store(Database(tmp_path), COMMAND_LINE, master=True).listing().items
-    assert "Buy " in item.facts.finding
+    shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]
+    assert [plain(item.facts.finding)[: len(text)] for text in shown] == [
+        text.replace("\N{NO-BREAK SPACE}%", " %") for text in shown
+    ]  # the same words, the month by its name
+    assert "breaks in" in shown[0]
+    assert item.facts.about == "4 servers, a100-40gb; one, 150/s"
     found = outcome_of(planned)
     before = state_of(planned).scenario
     state_of(planned).edit(("plan", "hit"), "50%")

@@ -94,6 +94,10 @@ def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder: Path) -> Non
     go(at, PAGE)
     assert names(at) == ["Monday <b>peak</b>"]
     assert item.facts.finding in said(at)
+    scenario = at.session_state["nona_state"].scenario
+    servers, rate = sum(g.count for g in scenario.cluster.servers), sum(r.rate for r in scenario.workload)
+    assert f": {servers} servers, " in said(at)
+    assert f", {rate:.4g}/s ·" in said(at)
     at.text_input(key="saved-find").set_value("APRIL").run()
     assert names(at) == []
     at.text_input(key="saved-find").set_value("march SPREAD").run()

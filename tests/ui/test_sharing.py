@@ -199,6 +199,31 @@ def test_small_uploaded_workflows_travel_in_the_link(open_page: Open) -> None:
     assert state_of(fresh).problem() == ""
 
 
+def test_undo_and_redo_say_what_they_changed(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    state = state_of(at)
+    name, count = state.scenario.name, state.scenario.cluster.servers[0].count
+    state.edit(("cluster", "servers", 0, "count"), count + 1)
+    state.edit(("seed",), 77)
+    state.adopt(SMALL)
+    at.run()
+    told = []
+    for button in ("undo", "undo", "undo", "redo"):
+        at.sidebar.button(key=button).click().run()
+        told += [t.value.replace("\\", "") for t in at.toast]
+    assert told == [
+        f"Undone: “{SMALL.name}” → “{name}”",
+        "Undone: seed 77 → 0",
+        f"Undone: servers {count + 1} → {count}",
+        f"Redone: servers {count} → {count + 1}",
+    ]
+    state.edit(("cluster", "network", "capacity"), "many apples")  # a draft: the scenario stays what it is
+    state.edit(("seed",), 78)
+    at.run()
+    at.sidebar.button(key="undo").click().run()
+    assert [t.value.replace("\\", "") for t in at.toast] == ["Undone: seed 78 → 0"]
+
+
 def test_undo_and_redo_bring_back_edits_drafts_and_replaced_scenarios() -> None:
     state = AppState()
     first = state.scenario

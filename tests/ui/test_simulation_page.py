@@ -120,6 +120,18 @@ def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page: Open) 
     chooser.select_index(1).run()
     assert state.results["simulate"].data is first
     assert state.is_stale("simulate")
+    (told,) = [w for w in said(at.warning) if "is shown" in w]
+    assert told.startswith("Run 1 is shown. The scenario has changed since: seed 1 → 5.")
+    assert "Run 2 is of the scenario as it is now" in told  # there is nothing to run again
+    assert "simulates" not in told
+    state.edit(("seed",), 6)
+    at.run()
+    (told,) = [w for w in said(at.warning) if "is shown" in w]
+    assert told.startswith("Run 1 is shown. The scenario has changed since: seed 1 → 6.")
+    assert "*Run the simulation* simulates the scenario as it is now, as run 3; run 1 stays" in told
+    state.edit(("plan",), {"offers": [{"gpu": "l4"}]})
+    at.run()
+    assert [w for w in said(at.warning) if "is shown" in w] == [told]  # no run depends on a plan
     at.run()  # what was taken in once is not taken in again
     assert state.results["simulate"].data is first
     at.button(key="restore-run").click().run()

@@ -25,7 +25,7 @@ def capacity_figure(report: CapacityReport) -> go.Figure:
     known = [t for d in report.devices for t in d.tried if t.miss is not None]
     floor = min([BELOW * target, *(0.5 * t.miss for t in known if t.miss)])
     made = figure(340, legend=len(report.devices) > 1)
-    for device in report.devices:
+    for device in (d for d in report.devices if d.finished or d.tried):
         _line(made, report, device, floor)
     counts = [t.servers for t in known]
     most = _most_shown(report)
@@ -67,6 +67,7 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
     one = len({d.scheduler for d in report.devices}) == 1
     colour = colours(d.gpu for d in report.devices)[device.gpu] if one else look.colour
     several = len({d.gpu for d in report.devices}) > 1
+    name = f"{device.scheduler}, {device.gpu}" if several else device.scheduler
     made.add_scatter(
         x=[t.servers for t in known],
         y=[100 * max(t.miss or 0.0, floor) for t in known],
@@ -77,7 +78,7 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
             "width": 4,
             "thickness": 1.5,
         },
-        name=text(f"{device.scheduler}, {device.gpu}" if several else device.scheduler),
+        name=text(f"{name}{'' if device.finished else ', not finished'}"),
         mode="lines+markers",
         line={"color": colour, "width": 2, "dash": look.dash},
         marker={

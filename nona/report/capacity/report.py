@@ -57,6 +57,7 @@ def others_finding(report: CapacityReport) -> str:
         if d is not best:
             name = f"{d.scheduler} with {d.gpu}" if several else d.scheduler
             need = "is out of reach" if d.servers is None else f"needs {d.servers:,}"
+            need = need if d.finished else f"is {_so_far(d, report.target_hit_rate)}"
             told.append(f"{name} {need} ({METHODS[d.method]})" if mixed else f"{name} {need}")
     return f"{', '.join(told)}."
 
@@ -76,6 +77,8 @@ def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
 
 def _none(d: DeviceCapacity, report: CapacityReport) -> str:
     who, hit = f"with {d.scheduler} and {d.gpu}", _share(report.target_hit_rate)
+    if not d.finished:
+        return f"{d.scheduler} with {d.gpu} is {_so_far(d, report.target_hit_rate)}."
     if d.least_miss > 1 - report.target_hit_rate:
         return (
             f"No number of servers keeps {hit} of the SLOs {who}: for {_share(d.least_miss)} of the jobs the "
@@ -88,6 +91,17 @@ def _none(d: DeviceCapacity, report: CapacityReport) -> str:
         f"{_servers(last.servers)} {verb} not suffice to keep {hit} of the SLOs {who}{less}: "
         f"{_miss(last, 'are missed')}."
     )
+
+
+def _so_far(d: DeviceCapacity, hit: float) -> str:
+    """What a search that has not ended knows: the fewest that keep, and the most below that do not."""
+    if not d.tried:
+        return "not begun"
+    kept = [t.servers for t in d.tried if t.miss is not None and t.miss <= 1 - hit]
+    least = min(kept, default=None)
+    less = [t.servers for t in d.tried if least is None or t.servers < least]
+    told = [f"{least:,} keep" if least is not None else "", f"{max(less):,} do not" if less else ""]
+    return f"not finished: {', '.join(t for t in told if t)}"
 
 
 def _servers(count: int) -> str:
@@ -127,20 +141,21 @@ def range_text(off: CountRange) -> str:
 
 def capacity_rows(report: CapacityReport) -> list[dict[str, str]]:
     """A row for each device and scheduler; what holds for none of them has no column."""
-    rows = [_row(d) for d in report.devices]
+    rows = [_row(d, report.target_hit_rate) for d in report.devices]
     empty = {key for key in rows[0] if all(r[key] == "–" for r in rows)}
     if len({d.gpu for d in report.devices}) == 1:
         empty.add("device")
     return [{k: v for k, v in row.items() if k not in empty} for row in rows]
 
 
-def _row(d: DeviceCapacity) -> dict[str, str]:
+def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
     found, fewer = d.predicted, d.one_fewer
     predicted = d.method == "prediction"
+    need = "out of reach" if found is None else f"{found.servers:,}"
     return {
         "scheduler": d.scheduler,
         "device": d.gpu,
-        "servers": "out of reach" if found is None else f"{found.servers:,}",
+        "servers": need if d.finished else _so_far(d, hit),
         "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
         "SLOs missed": "–" if found is None else _known(found),
         "with one fewer": "–" if fewer is None else _known(fewer),

@@ -12,13 +12,14 @@ from nona.report.html.parts import bullets, chart, document, facts, paragraph, s
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Line, lines, stacked_bars
 from nona.report.html.svg_points import Point, Shape, points
-from nona.report.plan.budget import LEAST_USED, tightest
+from nona.report.plan.budget import LEAST_USED, floor_note, tightest
 from nona.report.plan.costs import bills
 from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
 from nona.report.plan.text import (
     answer_text,
     cliff_finding,
     curve_rows,
+    day_of,
     energy_text,
     finding_parts,
     money,
@@ -39,7 +40,7 @@ def plan_html(data: PlanOutcome) -> str:
     told, report = data.about, data.report
     size = f"{len(report.options):,} options, {report.seconds:.3g} s on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
-    large, rest = finding_parts(report)
+    large, rest = finding_parts(report, day_of(told.made))
     findings = [(large, "good" if report.answer else "bad"), *([(rest, "")] if rest else [])]
     return document(
         f"{told.name}: plan",
@@ -81,7 +82,8 @@ def _options(report: PlanReport) -> Markup:
         names = ", ".join(dict.fromkeys(o.scheduler for o in report.options if o.shares))
         axis, alt = f"{report.currency} per hour", "Cost and error budget of every simulated option"
         svg = points(found, axis, BUDGET, alt, list(SHAPES.items()), (1.0, "all that the targets allow"))
-        note = f"The shape is the verdict, the colour the scheduler ({names})."
+        floor = floor_note(tightest(report.targets, o.shares) for o in report.options)
+        note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
         picture = chart("Options by cost and by how much of the error budget they use", svg, note)
     numbered = [{"option": f"{i}", **row} for i, row in enumerate(shown)]
     return section("Options", picture, table(numbered, "Options in order of cost", ("why",)), paragraph(rest))

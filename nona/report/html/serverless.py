@@ -8,7 +8,8 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, paragraph, section, table
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Bar, bars, span
-from nona.report.serverless.text import application_rows, platform_rows, policy_rows, standing_rows
+from nona.report.serverless.platform_use import container_rows, memory_rows, standing_rows, transfer_rows
+from nona.report.serverless.text import application_rows, platform_rows, policy_rows
 from nona.report.serverless.titles import latency_title, pareto_title
 from nona.report.serverless.words import PER, dollars
 from nona.report.text import share_text
@@ -40,8 +41,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
             bullets(findings, "findings"),
             _results(report),
             section("Applications", table(application_rows(report.policies), "Every application and policy")),
-            section("The platform", table(platform_rows(report.policies), "How each policy used it")),
-            _instances(report),
+            section("The platform", *_platform(report)),
             _oracle(report),
             _checks(report),
             _defaults(),
@@ -71,10 +71,17 @@ def _results(report: ServerlessReport) -> Markup:
     )
 
 
-def _instances(report: ServerlessReport) -> Markup:
-    rows = standing_rows(report.policies)
-    caption = "What stood, and the parts of its cost with and without a batch"
-    return section("Standing instances", table(rows, caption)) if rows else Markup()
+def _platform(report: ServerlessReport) -> list[Markup]:
+    found = [table(platform_rows(report.policies), "How each policy used it")]
+    if rows := transfer_rows(report.policies):
+        found.append(table(rows, "Transfers over the network, which they share"))
+    if rows := container_rows(report.policies):
+        found.append(table(rows, "Containers: cost of executing and of waiting, shares of their time"))
+    if rows := memory_rows(report.policies):
+        found.append(table(rows, "Memory of nodes, held by containers"))
+    if rows := standing_rows(report.policies):
+        found.append(table(rows, "Standing instances, and the parts of their cost with and without a batch"))
+    return found
 
 
 def _oracle(report: ServerlessReport) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nona.report.means import mean_text
@@ -11,7 +11,7 @@ from nona.results.document import Interval
 from nona.results.estimate import Estimate
 from nona.results.plan import PlanTarget
 
-LEAST_USED = 0.005  # of the error budget; where options without a late job are drawn
+LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0, so that less is drawn here
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,30 @@ class Budget:
         seen = mean_text(self.share, lambda s: f"{100 * s:.4g} %")
         bound = time_text(self.target.within_s)
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
+
+    @property
+    def used_text(self) -> str:
+        """How much is used, for a chart: in which place a value stands that the axis cannot show.
+
+        >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="")
+        >>> tightest([asked], [Estimate(mean=1.0, ci95=None)]).used_text
+        'error budget used: 0, drawn at 0.005'
+        """
+        place = f", drawn at {LEAST_USED:g}" if self.used < LEAST_USED else ""
+        return f"error budget used: {self.used:.3g}{place}"
+
+
+def floor_note(budgets: Iterable[Budget | None]) -> str:
+    """What a chart on a logarithmic axis says of values below its least place; empty without any.
+
+    >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="")
+    >>> floor_note([tightest([asked], [Estimate(mean=1.0, ci95=None)]), None])
+    'Less than 0.005 of the error budget, as without any late job (0), is drawn at 0.005.'
+    """
+    if not any(b is not None and b.used < LEAST_USED for b in budgets):
+        return ""
+    least = f"{LEAST_USED:g}"
+    return f"Less than {least} of the error budget, as without any late job (0), is drawn at {least}."
 
 
 def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:

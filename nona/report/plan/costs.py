@@ -24,10 +24,14 @@ def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
     """The answer, the next options that keep, and pinned ones, the cheapest first."""
     keeping = [i for i, o in enumerate(report.options) if o.verdict == "keeps"]
     chosen = sorted({*keeping[: OTHERS + 1], *pinned})
-    return [
-        Bill(f"{servers_text(o.servers)}, {o.scheduler}", parts_of(report, o))
-        for o in (report.options[i] for i in chosen)
-    ]
+    several = len({o.link for o in report.options}) > 1
+    return [Bill(_name(o, several), parts_of(report, o)) for o in (report.options[i] for i in chosen)]
+
+
+def _name(option: PlanOption, links: bool) -> str:
+    """What is bought and what runs on it; with the link where there are several."""
+    link = f", {option.link * 8e-9:.4g} Gbit/s" if links else ""
+    return f"{servers_text(option.servers)}, {option.scheduler}{link}"
 
 
 def parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:

@@ -15,7 +15,6 @@ DECIDING = (
     "verdict",
     "error budget used",
     "p99 ms",
-    "why",
 )
 
 

@@ -48,6 +48,18 @@ def _outlasts(report: PlanReport, answer: PlanAnswer, today: date | None) -> Ite
         yield f"breaks in {month_text(answer.breaks_at, today)} at {growth}"
 
 
+def day_of(made: str) -> date | None:
+    """The day on which a plan was made, from which its months count; ``None`` where the text has none.
+
+    >>> day_of("2026-11-24 09:30 UTC"), day_of("once")
+    (datetime.date(2026, 11, 24), None)
+    """
+    try:
+        return date.fromisoformat(made[:10])
+    except ValueError:
+        return None
+
+
 def month_text(months: int, today: date | None) -> str:
     """A month that many months from now, by name where today's date is known.
 

@@ -43,6 +43,7 @@ def list_text(found: SavedList) -> str:
             "kind": item.kind,
             "name": _short(item.name),
             "scenario": _short(item.facts.scenario),
+            "servers and rate": _short(item.facts.about),
             "schedulers": _short(", ".join(item.facts.schedulers)),
         }
         for item in found.items
@@ -64,6 +65,7 @@ def item_text(item: SavedItem) -> str:
         "saved": date_text(item),
         "made": f"{facts.made}, version {facts.version}",
         "scenario": f"{facts.scenario}, fingerprint {facts.fingerprint}",
+        "about": facts.about,
         "models": ", ".join(facts.models),
         "schedulers": ", ".join(facts.schedulers),
         "finding": facts.finding,

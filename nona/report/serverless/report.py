@@ -8,14 +8,25 @@ from nona.report.means import bounds, mean_of, rate_of
 from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
+    ContainerOutcome,
+    MemoryOutcome,
     PolicyOutcome,
     StandingOutcome,
+    TransferOutcome,
     Utilization,
 )
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.results.serverless.values import Latency
 from nona.results.serverless.values import Spread as SpreadRow
-from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread, StandingSummary
+from nona.serverless.records.metrics import (
+    ApplicationSummary,
+    ContainerSummary,
+    MemorySummary,
+    ServerlessSummary,
+    Spread,
+)
+from nona.serverless.records.standing import StandingSummary
+from nona.serverless.records.transfers import TransferSummary
 
 Check = tuple[str, bool, str]
 """Name of a check, whether it held, in detail."""
@@ -70,6 +81,9 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         rechecks=s.rechecks.mean,
         prewarms=s.prewarms.mean,
         calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight, dropped=s.dropped),
+        transfers=None if s.transfers is None else _transfers(s.transfers),
+        containers=None if s.containers is None else _containers(s.containers),
+        memory=None if s.memory is None else _memory(s.memory),
         standing=None if s.standing is None else _standing(s.standing),
     )
 
@@ -80,6 +94,31 @@ def _standing(s: StandingSummary) -> StandingOutcome:
         starts=s.starts.mean,
         busy_share=s.busy.mean,
         idle_share=1 - s.busy.mean,
+    )
+
+
+def _memory(m: MemorySummary) -> MemoryOutcome:
+    return MemoryOutcome(mean=m.mean.mean, most=m.most, evictions=mean_of(m.evictions))
+
+
+def _containers(c: ContainerSummary) -> ContainerOutcome:
+    return ContainerOutcome(
+        executing_per_call_usd=mean_of(c.executing_per_call_usd),
+        idle_per_call_usd=mean_of(c.idle_per_call_usd),
+        busy=c.busy.mean,
+        idle=c.idle.mean,
+        starting=c.starting.mean,
+    )
+
+
+def _transfers(t: TransferSummary) -> TransferOutcome:
+    busiest = max(range(len(t.links)), key=lambda k: (t.utilization[k], -k))
+    return TransferOutcome(
+        mean_s=mean_of(t.mean_s),
+        wait_s=mean_of(t.wait_s),
+        core_utilization=t.utilization[0],
+        busiest_link=t.links[busiest],
+        busiest_utilization=t.utilization[busiest],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from nona.report.serverless.platform_use import container_rows, memory_rows, standing_rows, transfer_rows
 from nona.report.serverless.titles import pareto_title
 from nona.report.serverless.words import PER, cost_text, dollars, rate_text
 from nona.report.text import or_dash, share_text, table, time_text
@@ -68,21 +69,6 @@ def platform_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]
     ]
 
 
-def standing_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """The instances of each policy whose instances stand, and the parts of their cost."""
-    return [
-        {
-            "policy": name,
-            "instances": or_dash(s.instances, "{:.1f}".format),
-            "starts": or_dash(s.starts, "{:.1f}".format),
-            "busy": or_dash(s.busy_share, share_text),
-            "idle": or_dash(s.idle_share, share_text),
-        }
-        for name, p in policies.items()
-        if (s := p.standing) is not None
-    ]
-
-
 def application_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
     """Each application under each policy."""
     return [
@@ -115,7 +101,7 @@ def serverless_text(report: ServerlessReport) -> str:
         "",
         table(platform_rows(policies), MORE),
         "",
-        *_instances(policies),
+        *_use_lines(policies),
         table(by_application, tuple(by_application[0])),
         "",
         *_oracle_lines(report.oracle),
@@ -125,11 +111,13 @@ def serverless_text(report: ServerlessReport) -> str:
     return "\n".join(lines)
 
 
-def _instances(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-    rows = standing_rows(policies)
-    if rows:
-        yield table(rows, tuple(rows[0]))
-        yield ""
+def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+    """Tables of what only some scenarios model."""
+    tables = (transfer_rows, container_rows, memory_rows, standing_rows)
+    for rows in (of(policies) for of in tables):
+        if rows:
+            yield table(rows, tuple(rows[0]))
+            yield ""
 
 
 def schedulers_text(report: SchedulersReport) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from nona.results.document import Document, Figure, Interval
 from nona.results.estimate import Estimate
 from nona.results.serverless.values import Latency, Spread, Tail, TailLatency
@@ -49,11 +51,58 @@ class StandingOutcome(Document):
     idle_share: Figure
 
 
+OPTIONAL = (
+    "transfers",
+    "containers",
+    "memory",
+    "standing",
+)  # not in the JSON where they are not modelled
+
+
+class TransferOutcome(Document):
+    """Transfers over a network that they share: seconds, and how many of them it would not take alone.
+
+    ``utilization`` of the core, and of the busiest link, which is named; background included.
+    """
+
+    mean_s: Estimate
+    wait_s: Estimate
+    core_utilization: Figure
+    busiest_link: str
+    busiest_utilization: Figure
+
+
+class ContainerOutcome(Document):
+    """Containers, where these are recorded: US dollars a call, and shares of their time.
+
+    ``starting`` holds cold starts and starts ahead. The two costs add up to the policy's cost per call; that
+    of an application is of executing alone.
+    """
+
+    executing_per_call_usd: Estimate
+    idle_per_call_usd: Estimate
+    busy: Figure
+    idle: Figure
+    starting: Figure
+
+
+class MemoryOutcome(Document):
+    """Shares of the nodes' memory that containers hold: on average, and the most of any node at any time.
+
+    ``evictions``: containers that were removed to make room, per batch.
+    """
+
+    mean: Figure
+    most: Figure
+    evictions: Estimate
+
+
 class PolicyOutcome(Document):
     """One policy; fields as :class:`nona.serverless.records.metrics.ServerlessSummary` explains them.
 
-    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``standing`` where batches
-    have leases of their own.
+    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``transfers``
+    where each takes its time alone, ``containers`` where they neither pay for waiting nor
+    need memory, ``memory`` where that is no limit, ``standing`` where batches have leases of their own.
     """
 
     state: str
@@ -77,6 +126,14 @@ class PolicyOutcome(Document):
     prewarms: Figure
     calls: CallCounts
     standing: StandingOutcome | None = None
+    transfers: TransferOutcome | None = None
+    containers: ContainerOutcome | None = None
+    memory: MemoryOutcome | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        found: dict[str, object] = write(self)
+        return {key: value for key, value in found.items() if value is not None or key not in OPTIONAL}
 
 
 class SchedulerApplication(Document):

@@ -90,7 +90,7 @@ class Containers:
         kept.busy += 1
         if self._predicts:
             self._learn(kept, now_s)
-        if len(kept.idle) + len(kept.starting) < self._spare:
+        if len(kept.idle) + len(kept.starting) < self._spare and self._room(invoker, function):
             return cold, self._start(kept, now_s + self._cold_s[function])
         return cold, ()
 
@@ -114,9 +114,14 @@ class Containers:
         if kept.check_s <= now_s:
             kept.check_s = -1.0
         times = self._check(kept)
-        if gone and self._predicts and not (kept.idle or kept.starting or kept.busy):
+        lonely = gone and self._predicts and not (kept.idle or kept.starting or kept.busy)
+        if lonely and self._room(invoker, function):
             times += self._predicted(kept, now_s, self._cold_s[function])
         return times
+
+    def _room(self, invoker: int, function: int) -> bool:
+        """Whether there is room for one that starts ahead."""
+        return True
 
     def _check(self, kept: _Kept) -> Times:
         if kept.check_s >= 0 or not kept.idle:

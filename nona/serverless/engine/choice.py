@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.memory import MemoryContainers
 from nona.serverless.dispatch.order import Candidate, candidates, looks_for_slices, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
-from nona.serverless.policies.base import Ask, Place
+from nona.serverless.policies.base import Ask, ClusterView, Place
 from nona.serverless.records.run import Refusal
 
 Found = tuple[int, Lease, str]
+NO_MEMORY = "its containers that are in use leave no memory for one of this function"
 
 
 class Choice:
@@ -26,7 +28,9 @@ class Choice:
         self._ask_all = [not {"walk", "most-free"}.isdisjoint(rules) for rules in self._rules]
         self._routes = routes(tables.system)
         self._invokers, self._containers = invokers, containers
+        self._configurations = tables.configurations
         self._makes_slices = looks_for_slices(tables.system)
+        self._memory = containers if isinstance(containers, MemoryContainers) else None
 
     def find(
         self, queue: int, configuration: int, predecessor: int, now_s: float, refusals: list[Refusal] | None
@@ -44,15 +48,51 @@ class Choice:
             invokers.free_vcpus,
             invokers.free_vgpus,
         )
+        short = False
         for invoker, rule in self._ready_first(asked, configuration) if self._makes_slices else asked:
+            if self._memory is not None and not self._memory.has_room(invoker, function):
+                short = True
+                if refusals is not None:
+                    refusals.append(Refusal(configuration, invoker, rule, NO_MEMORY))
+                continue
             lease = invokers.take(invoker, configuration, now_s)
             if lease is not None:
                 return invoker, lease, rule
             if refusals is not None:
                 refusals.append(Refusal(configuration, invoker, rule, invokers.why(invoker, configuration)))
-        if self._ask_all[queue]:
+        if self._ask_all[queue] and not short:
             invokers.none_has_room(configuration)
         return None
+
+    def placed(
+        self, queue: int, place: Place, ask: Ask, ranked: tuple[int, ...], now_s: float
+    ) -> tuple[int, Found] | None:
+        """The configuration that a policy's own ``place`` puts somewhere, with what it was given there.
+
+        Raises
+        ------
+        SimulationError
+            When it chose an invoker without room.
+        """
+        view, invokers = self.view(queue), self._invokers
+        chosen = place(ask, ranked, view) if ranked else None
+        if chosen is None:
+            return None
+        configuration, invoker = ranked[chosen[0]], chosen[1]
+        room = view is invokers or view.fits(invoker, configuration)
+        lease = invokers.take(invoker, configuration, now_s) if room else None
+        if lease is None:
+            raise SimulationError(
+                f"Policy: it placed {self._configurations[configuration].text} on invoker {invoker}, which "
+                "has no room; its place must check the view's fits."
+            )
+        return configuration, (invoker, lease, "policy")
+
+    def view(self, queue: int) -> ClusterView:
+        """What a policy that places a batch of ``queue`` sees: where memory is limited, for its function."""
+        if self._memory is None:
+            return self._invokers
+        return _WithMemory(self._invokers, self._memory, self._function[queue])
 
     def _ready_first(self, asked: Iterable[Candidate], configuration: int) -> list[Candidate]:
         """In the same order, but those that need not make a slice for it come first."""
@@ -61,24 +101,15 @@ class Choice:
         return ready + [one for one in named if one not in ready]
 
 
-def placed(
-    tables: Tables, invokers: Invokers, place: Place, ask: Ask, ranked: tuple[int, ...], now_s: float
-) -> tuple[int, Found] | None:
-    """The configuration that a policy's own ``place`` puts somewhere, with what it was given there.
+class _WithMemory:
+    """The invokers as a batch of one function sees them."""
 
-    Raises
-    ------
-    SimulationError
-        When it chose an invoker without room.
-    """
-    chosen = place(ask, ranked, invokers) if ranked else None
-    if chosen is None:
-        return None
-    configuration, invoker = ranked[chosen[0]], chosen[1]
-    lease = invokers.take(invoker, configuration, now_s)
-    if lease is None:
-        raise SimulationError(
-            f"Policy: it placed {tables.configurations[configuration].text} on invoker {invoker}, which has "
-            "no room; its place must check the view's fits."
-        )
-    return configuration, (invoker, lease, "policy")
+    def __init__(self, invokers: Invokers, memory: MemoryContainers, function: int) -> None:
+        self._invokers, self._memory, self._function = invokers, memory, function
+        self.free_vcpus, self.free_vgpus = invokers.free_vcpus, invokers.free_vgpus
+
+    def fits(self, invoker: int, configuration: int) -> bool:
+        return self._memory.has_room(invoker, self._function) and self._invokers.fits(invoker, configuration)
+
+    def ready(self, invoker: int, configuration: int) -> bool:
+        return self._memory.has_room(invoker, self._function) and self._invokers.ready(invoker, configuration)

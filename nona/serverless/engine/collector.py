@@ -70,6 +70,10 @@ class Collector:
         self.invoker.append(batch.invoker)
         self.ended_s.append(math.nan)
 
+    def fetched(self, number: int, started_s: float, transfer_s: float) -> None:
+        """A batch whose transfer shares links has its inputs: its times are known now."""
+        self._batches[number] = self._batches[number]._replace(started_s=started_s, transfer_s=transfer_s)
+
     def batches(self) -> Batches:
         """All of them in arrays."""
         of = self._batches

@@ -10,7 +10,7 @@ import math
 from heapq import heappush
 
 from nona.errors import SimulationError
-from nona.serverless.engine.choice import Choice, Found, placed
+from nona.serverless.engine.choice import Choice, Found
 from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision, Running
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.parts import Parts
@@ -54,9 +54,13 @@ class Controller:
             self._wait[queue] = 0
             self._pending |= 1 << queue
 
-    def released(self, batch: Running, now_s: float) -> None:
-        """A batch has ended; its resources have become free."""
+    def released(self) -> None:
+        """Resources have become free."""
         self._pending |= self._recheck
+
+    def ended(self, batch: Running, now_s: float) -> None:
+        """A batch has ended."""
+        self.released()
 
     def happen(self, kind: int, queue: int, number: int, now_s: float) -> None:
         """A search has ended, or a wait has run out; it may have ended before."""
@@ -190,7 +194,7 @@ class Controller:
     ) -> tuple[int, Found] | None:
         """The first configuration that some invoker takes, with what it was given there."""
         if self._planner.place is not None:
-            return placed(self._tables, self._invokers, self._planner.place, ask, ranked, now_s)
+            return self._choice.placed(queue, self._planner.place, ask, ranked, now_s)
         predecessor = self._predecessor(queue) if ranked else -1
         for configuration in ranked:
             found = self._choice.find(queue, configuration, predecessor, now_s, refusals)

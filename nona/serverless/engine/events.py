@@ -1,8 +1,8 @@
 """What is under way: the events still to come, a decision on its way, a batch that runs.
 
 An event is (time, kind, application, stage, number, version). Times decide, then the kind, then content:
-nothing depends on the order in which events were made. ``version`` tells outdated events; it is never
-compared, for the fields before it differ.
+nothing depends on the order in which events were made. ``version`` tells outdated events, and is compared
+only of messages of one batch: the fields before it differ else.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ ARRIVAL = 2  # number: the call
 CONTAINERS = 3  # a container is ready or its time is over; application: invoker, stage: function
 DECISION = 4  # a search ends
 WAIT_OVER = 5  # a queue is to be looked at again; number: which wait
-READY = 6  # a standing instance can serve; number: the instance
-SCALE = 7  # the numbers of instances are looked at; number: which look
+HOP = 6  # a message joins its next link; number: the batch, version: which of its messages
+READY = 7  # a standing instance can serve; number: the instance
+SCALE = 8  # the numbers of instances are looked at; number: which look
 
 
 class Decision:
@@ -48,7 +49,7 @@ class Instance:
     ``by_jobs``: by the number of jobs less one, the configuration whose time a batch of so many takes;
     ``timeout_s``: how long a batch waits to be full; ``ready_s``: when its container runs and its slice is
     made; ``busy``: not ready yet, or with a batch; ``stopping``: it serves no more; ``ended_s``: when it
-    gave everything back, ``nan`` while it stands.
+    gave everything back, ``nan`` while it stands; ``container``: its number, where these are recorded.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class Instance:
         "by_jobs",
         "cold",
         "configuration",
+        "container",
         "ended_s",
         "forced",
         "function",
@@ -78,6 +80,7 @@ class Instance:
         self.timeout_s = self.started_s = self.ready_s = 0.0
         self.cold = self.forced = self.busy = self.stopping = False
         self.ended_s = math.nan
+        self.container = -1
 
 
 class Running:
@@ -106,7 +109,14 @@ class Running:
     )
 
     def __init__(
-        self, number: int, queue: int, function: int, calls: list[int], invoker: int, lease: Lease
+        self,
+        number: int,
+        queue: int,
+        function: int,
+        calls: list[int],
+        invoker: int,
+        lease: Lease,
+        instance: Instance | None = None,
     ) -> None:
         self.number = number
         self.queue = queue
@@ -114,6 +124,6 @@ class Running:
         self.calls = calls
         self.invoker = invoker
         self.lease = lease
-        self.instance: Instance | None = None
+        self.instance = instance
         self.left_s = self.speed = self.since_s = self.end_s = 0.0
         self.version = 0

@@ -8,13 +8,14 @@ from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.collector import Collector
 from nona.serverless.engine.events import Event
 from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.links import Links
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The system in lists, the calls, the AFW queues, the invokers, what is written down, coming events."""
+    """The system in lists, calls, AFW queues, invokers, what is written down, coming events, shared links."""
 
     tables: Tables
     book: CallBook
@@ -22,6 +23,7 @@ class Parts:
     invokers: Invokers
     collector: Collector
     heap: list[Event]
+    links: Links | None
 
     def slack_s(self, queue: int, now_s: float) -> float:
         """SLO less the age of the oldest call in a queue, which is not empty."""

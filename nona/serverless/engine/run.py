@@ -9,35 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.kinds import containers_of
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.controller import Controller
+from nona.serverless.engine.compiled.suits import is_compiled
 from nona.serverless.engine.events import (
     ARRIVAL,
     CONTAINERS,
     END,
     GPU_PHASE,
+    HOP,
     Event,
     Running,
 )
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
-from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.links import links_of
+from nona.serverless.engine.options import (
+    REPORTS,
+    TAIL_SLOS,
+    OnProgress,
+    RunOptions,
+    ServerlessProgress,
+)
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.standing.instances import Standing
+from nona.serverless.engine.standing.serving import controller_of, scaler_of
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Planner, Policy, Scales
+from nona.serverless.policies.base import Planner, Policy
 from nona.serverless.policies.common import under_options
 from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
 from nona.simulation.run import Cancelled
 
 __all__ = ["Cancelled", "OnProgress", "RunOptions", "ServerlessProgress", "simulate_serverless"]
 
-REPORTS = 200
 DEFAULT = RunOptions()
 
 
@@ -63,9 +71,12 @@ def simulate_serverless(
     """
     begin = time.perf_counter()
     planner = policy.prepare(system, options)
-    simulation = _Simulation(
-        under_options(policy.name, system, options), planner, policy.name, run, on_progress
-    )
+    system = under_options(policy.name, system, options)
+    if scaler_of(planner) is None and is_compiled(system, run):
+        from nona.serverless.engine.compiled.engine import CompiledRun  # Numba takes a while to import
+
+        return CompiledRun(system, planner, policy, run, on_progress).records(begin)
+    simulation = _Simulation(system, planner, policy.name, run, on_progress)
     stopped_s = simulation.loop()
     return simulation.records(stopped_s, time.perf_counter() - begin)
 
@@ -96,16 +107,12 @@ class _Simulation:
             invokers=self.invokers,
             collector=self.collector,
             heap=self.heap,
+            links=links_of(tables, run.replication, self.heap),
         )
-        containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
+        containers = containers_of(system)
         self.execution = Execution(parts, containers)
         choice = Choice(tables, self.invokers, containers)
-        scaler = planner.scaler if isinstance(planner, Scales) else None
-        self.controller: Controller | Standing = (
-            Controller(planner, parts, choice, self.execution)
-            if scaler is None
-            else Standing(planner, scaler, parts, choice, self.execution)
-        )
+        self.controller = controller_of(planner, parts, choice, self.execution)
         self.snapshots: list[Snapshot] = []
         self._report_every = max(1, (run.first + run.calls) // REPORTS)
         self._next_snapshot_s = run.snapshot_s
@@ -142,7 +149,10 @@ class _Simulation:
         elif kind == GPU_PHASE:
             self.execution.gpu_phase(number, now_s)
         elif kind == CONTAINERS:
-            self.execution.containers_due(application, stage, now_s)
+            if self.execution.containers_due(application, stage, now_s):
+                self.controller.released()
+        elif kind == HOP:
+            self.execution.hop(number, event[5], now_s)
         else:
             self.controller.happen(kind, self.tables.queue_at[application][stage], number, now_s)
 
@@ -181,7 +191,7 @@ class _Simulation:
                 if not waiting[place]:
                     self.queues[queue].push(call, now_s)
                     self.controller.joined(queue)
-        self.controller.released(batch, now_s)
+        self.controller.ended(batch, now_s)
 
     def _keep_snapshots(self, now_s: float) -> None:
         """Every snapshot that fell due since the last event shows what has been so since."""
@@ -228,6 +238,8 @@ class _Simulation:
             stories=tuple(of.stories),
             snapshots=tuple(self.snapshots),
             instances=self.controller.records() if isinstance(self.controller, Standing) else None,
+            transfers=self.execution.link_records(stopped_s),
+            containers=self.execution.lives(stopped_s),
         )
 
 

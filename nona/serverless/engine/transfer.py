@@ -8,6 +8,7 @@ invoker come over the local path, the others over the remote one, both at once::
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from nona.serverless.engine.tables import Tables
@@ -42,6 +43,22 @@ class Transfers:
                 local_jobs += 1
         share = size / len(before)
         return self._seconds(here * share, (len(calls) * len(before) - here) * share), local_jobs
+
+    def parts(self, queue: int, calls: Sequence[int], invoker: int) -> tuple[float, dict[int, float], int]:
+        """Seconds of the local path, bytes from each other invoker (−1: from outside), and local jobs."""
+        tables = self._tables
+        before, size = tables.before[queue], tables.input_bytes[queue]
+        if not before:
+            return 0.0, ({-1: len(calls) * size} if size > 0 else {}), 0
+        shares: Counter[int] = Counter()
+        local_jobs = 0
+        for call in calls:
+            sources = [self._invoker_of[self._batch[call * self._width + stage]] for stage in before]
+            shares.update(sources)
+            local_jobs += sources.count(invoker) == len(before)
+        share = size / len(before)
+        local_s = self._seconds(shares.pop(invoker, 0) * share, 0.0)
+        return local_s, ({i: n * share for i, n in shares.items()} if share > 0 else {}), local_jobs
 
     def _seconds(self, local_bytes: float, remote_bytes: float) -> float:
         local_s = self._local[0] + local_bytes / self._local[1] if local_bytes > 0 else 0.0

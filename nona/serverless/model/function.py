@@ -102,6 +102,7 @@ class TableTimes:
 class Function:
     """A function: its times, its cold start (s), the bytes of one job's input.
 
+    ``weight_bytes``: of its network, ``memory_bytes``: of a container in all; ``None`` where not known.
     ``source`` says where the figures are from; ``confirmed`` names those that a readable text states.
     """
 
@@ -111,6 +112,8 @@ class Function:
     input_bytes: float = 0.0
     source: str = ""
     confirmed: tuple[str, ...] = ()
+    weight_bytes: float | None = None
+    memory_bytes: float | None = None
 
     def seconds(self, space: ConfigurationSpace) -> tuple[Times, Times]:
         """(C,) seconds on the CPU, (C,) seconds on the GPU.

@@ -24,6 +24,8 @@ from nona.scenario.serverless import (
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace
 from nona.serverless.model.function import Function
+from nona.serverless.model.memory import NodeMemory
+from nona.serverless.model.network import SharedNetwork
 
 HOUR_S = 3600.0
 Floats = NDArray[np.float64]
@@ -34,6 +36,9 @@ class ServerlessSystem:
     """F functions, A applications, N invokers, C configurations.
 
     ``sharing``, ``prices``, ``transfer``, ``containers`` and ``dispatch`` are the scenario's own parts.
+    ``idle_cost``: the share of its price that an idle container pays.
+    ``memory``: of the invokers, ``None`` where it is no limit.
+    ``network``: what transfers share, ``None`` where each takes its time alone.
 
     Raises
     ------
@@ -55,6 +60,9 @@ class ServerlessSystem:
     interval: IntervalSpec | None = None
     seed: int = 0
     notes: tuple[str, ...] = ()
+    network: SharedNetwork | None = None
+    idle_cost: float = 0.0
+    memory: NodeMemory | None = None
 
     def __post_init__(self) -> None:
         if not self.applications or not self.invokers:
@@ -81,6 +89,13 @@ class ServerlessSystem:
     def gpu_s(self) -> Floats:
         """(F, C) Seconds on the GPU, alone on its part of it."""
         return self._seconds[1]
+
+    @property
+    def remote_path(self) -> tuple[float, float]:
+        """Latency (s) and bandwidth (bytes/s) of a transfer from elsewhere when nothing is in its way."""
+        if self.network is not None:
+            return self.network.latency_s, self.network.slowest
+        return self.transfer.remote_latency, self.transfer.remote_bandwidth
 
     @cached_property
     def time_s(self) -> Floats:

@@ -168,7 +168,9 @@ class Policy:
 
     ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
     ``defaults`` are the options with their values; ``prepare(system, options)`` refuses others.
-    ``look`` is how it looks on charts; without one it gets a spare look.
+    ``look`` is how it looks on charts; without one it gets a spare look. ``by_length``: whether its planners
+    answer alike where questions agree in the queue, in ``carried``, and in ``length`` up to the largest
+    batch; such answers may be remembered.
     """
 
     name: str
@@ -180,3 +182,4 @@ class Policy:
     defaults: Options
     option_help: Mapping[str, str]
     look: Look | None = None
+    by_length: bool = False

@@ -36,10 +36,8 @@ def transfer_s(system: ServerlessSystem, application: Application, stage: int) -
     given = application.input_bytes[stage]
     if given <= 0:
         return np.zeros(len(system.space))
-    way = system.transfer
-    return np.asarray(
-        way.remote_latency + system.space.batch * given / way.remote_bandwidth, dtype=np.float64
-    )
+    latency_s, bandwidth = system.remote_path
+    return np.asarray(latency_s + system.space.batch * given / bandwidth, dtype=np.float64)
 
 
 def profiled(system: ServerlessSystem) -> tuple[Floats, Floats]:

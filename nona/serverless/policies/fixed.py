@@ -84,4 +84,5 @@ POLICY = Policy(
         }
     ),
     look=Look("#8390a6", "dash", "hexagon"),
+    by_length=True,
 )

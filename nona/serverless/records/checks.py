@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 
 from nona.gpu_sharing.registry import WAYS
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.records.container_time import pieces_of
+from nona.serverless.records.containers import ContainerLives, gone_s, tiled
 from nona.serverless.records.held import held_vgpus
 from nona.serverless.records.intervals_held import most_at_once, overlap_s, sharing_pairs
 from nona.serverless.records.leases import leases
+from nona.serverless.records.memory_use import check_memory
 from nona.serverless.records.run import Instances, ServerlessRecords
+from nona.serverless.records.transfers import check_transfers
 from nona.simulation.records.run import Check
 
 Floats = NDArray[np.float64]
@@ -28,6 +32,7 @@ CLOCK_S = 1e-9  # below any modelled time, above rounding at a run's clock times
 def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Check, ...]:
     """All checks of one run."""
     joined_s = stage_joined_s(system, records)
+    shared, lives = records.transfers, records.containers
     return (
         _conservation(system, records),
         _capacity(system, records),
@@ -38,6 +43,9 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
         _in_turn(system, records, joined_s),
         _batches(system, records),
         *(() if records.instances is None else (_instances(records, records.instances),)),
+        *(() if shared is None else (check_transfers(shared, records.batches.transfer_s),)),
+        *(() if lives is None else (_containers(records, lives),)),
+        *(() if lives is None or system.memory is None else (check_memory(system.memory, records, lives),)),
     )
 
 
@@ -214,6 +222,16 @@ def _instances(records: ServerlessRecords, standing: Instances) -> Check:
 
 def _never(ended_s: Floats) -> Floats:
     return np.where(np.isnan(ended_s), np.inf, ended_s)
+
+
+def _containers(records: ServerlessRecords, lives: ContainerLives) -> Check:
+    """Starting ahead, serving batches and waiting fill each container's life from birth to end."""
+    pieces = pieces_of(records, lives)
+    wrong = tiled(lives, pieces, records.stopped_s)
+    life_s = float((gone_s(lives, records.stopped_s) - lives.born_s).sum())
+    parts_s = float(sum((p.until_s - p.from_s).sum() for p in pieces))
+    ok = wrong == 0 and _close(life_s, parts_s)
+    return Check("containers", ok, f"{len(lives.born_s)} containers lived {life_s:.6g} s, {wrong} with a gap")
 
 
 def checks_of(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[Check, ...]:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
-from nona.serverless.records.intervals_held import overlap_s
+from nona.serverless.records.container_time import ContainerTime, container_time
 from nona.serverless.records.leases import hourly_usd, leases, stood
+from nona.serverless.records.memory_use import MemoryUse, memory_use
 from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.standing import StandingMeasures, standing_measures
 from nona.simulation.statistics.intervals import percentile, without_nan
 
 Floats = NDArray[np.float64]
@@ -42,19 +44,6 @@ class CallMeasures:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingMeasures:
-    """Of the instances of a run, in its window.
-
-    ``instances``: how many stood on average; ``started``: how many were started; ``busy``: share of
-    their cost for the time in which they had a batch.
-    """
-
-    instances: float
-    started: int
-    busy: float
-
-
-@dataclass(frozen=True, slots=True)
 class RunMeasures:
     """Of one run; the fields are those of :class:`~nona.serverless.records.metrics.ServerlessSummary`."""
 
@@ -74,6 +63,19 @@ class RunMeasures:
     rechecks: float
     prewarms: float
     standing: StandingMeasures | None = None
+    containers: ContainerTime | None = None
+    memory: MemoryUse | None = None
+    evictions: float = 0.0
+
+    @property
+    def cost_per_call(self) -> float:
+        """US dollars, waiting containers included where they are paid for."""
+        return ratio(self.all.cost + self.idle_usd, self.all.calls)
+
+    @property
+    def idle_usd(self) -> float:
+        """US dollars of containers that waited in the window."""
+        return 0.0 if self.containers is None else self.containers.idle_usd
 
 
 def ratio(part: float, whole: float) -> float:
@@ -131,6 +133,9 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
     """Everything about one run."""
     calls, of, sums = records.calls, records.batches, records.sums
     cost, hit = call_cost(system, records), hits(system, records)
+    lives = records.containers
+    waiting = None if lives is None else container_time(system, records, lives)
+    memory = None if lives is None or not system.memory else memory_use(system.memory, records, lives)
     everything = _calls(records, cost, hit, calls.measured)
     inside = (of.dispatched_s >= sums.start_s) & (of.dispatched_s <= sums.end_s)
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
@@ -142,7 +147,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
             _calls(records, cost, hit, calls.measured & (calls.application == a))
             for a in range(len(system.applications))
         ),
-        cost_per_hit=ratio(everything.cost, everything.hits),
+        cost_per_hit=ratio(everything.cost + (waiting.idle_usd if waiting else 0.0), everything.hits),
         miss_rate=ratio(sums.misses, sums.planned),
         cold_start_rate=ratio(sums.cold_starts, batches),
         locality=ratio(of.local[inner].sum(), of.jobs[inner].sum()),
@@ -155,19 +160,10 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         forced=ratio(of.forced[inside].sum(), batches),
         rechecks=ratio(sums.rechecks, batches),
         prewarms=ratio(sums.prewarms, batches),
-        standing=_standing(system, records),
-    )
-
-
-def _standing(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
-    cost, of, sums = stood(system, records), records.instances, records.sums
-    if cost is None or of is None:
-        return None
-    held, length_s = leases(records), sums.end_s - sums.start_s
-    return StandingMeasures(
-        instances=ratio(overlap_s(held.from_s, held.to_s, sums.start_s, sums.end_s).sum(), length_s),
-        started=int(((of.started_s >= sums.start_s) & (of.started_s <= sums.end_s)).sum()),
-        busy=ratio(cost.busy.sum(), cost.cost.sum()),
+        containers=waiting,
+        memory=memory,
+        evictions=ratio(memory.evictions, batches) if memory else 0.0,
+        standing=standing_measures(system, records),
     )
 
 

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.measured import PERCENTILES, RunMeasures, StandingMeasures, measure
+from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure, ratio
 from nona.serverless.records.overload import judge
 from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.standing import StandingSummary, summarise_standing
+from nona.serverless.records.transfers import TransferSummary, summarise_transfers
 from nona.simulation.statistics.intervals import Interval, mean_interval
 
 STATES = ("stable", "backlogged", "overloaded")  # from good to bad
@@ -42,15 +44,23 @@ class ApplicationSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingSummary:
-    """``instances``: mean number that stood; ``starts``: of a run; ``busy``: share of their cost with work.
+class ContainerSummary:
+    """Of all containers: US dollars a call for executing and for waiting, shares of their time."""
 
-    What is not busy is idle: starting, or without a batch.
-    """
-
-    instances: Interval
-    starts: Interval
+    executing_per_call_usd: Interval
+    idle_per_call_usd: Interval
     busy: Interval
+    idle: Interval
+    starting: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySummary:
+    """Shares of the nodes' memory that containers hold, on average and at most; evictions per batch."""
+
+    mean: Interval
+    most: float
+    evictions: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +72,8 @@ class ServerlessSummary:
     state, reason
         The worst of the replications, see :mod:`nona.serverless.records.overload`.
     cost_per_call_usd, cost_per_hit_usd
-        What the measured calls cost / their number, and / those that kept the SLO.
+        What the measured calls cost / their number, and / those that kept the SLO; with what containers
+        that waited in the window cost, where they are paid for.
     configuration_miss_rate
         Of the batches with a plan made earlier, the share that could not use it; ``None`` if no batch
         had one.
@@ -87,6 +98,12 @@ class ServerlessSummary:
         Containers started ahead, per batch.
     arrived, completed, dropped, in_flight
         Measured calls of all replications.
+    transfers
+        Of those that share the network; ``None`` where each takes its time alone.
+    containers
+        Where the time of containers went; ``None`` where they neither pay for waiting nor need memory.
+    memory
+        Of nodes; ``None`` where it is no limit.
     standing
         Of the instances that stand; ``None`` for a policy whose batches have leases of their own.
     """
@@ -116,6 +133,9 @@ class ServerlessSummary:
     completed: int
     dropped: int
     in_flight: int
+    transfers: TransferSummary | None = None
+    containers: ContainerSummary | None = None
+    memory: MemorySummary | None = None
     standing: StandingSummary | None = None
 
 
@@ -131,7 +151,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         state=state,
         reason=reason,
         slo_hit_rate=mean(lambda r: r.all.hit_rate),
-        cost_per_call_usd=mean(lambda r: r.all.cost_per_call),
+        cost_per_call_usd=mean(lambda r: r.cost_per_call),
         cost_per_hit_usd=mean(lambda r: r.cost_per_hit),
         latency_s=_spread([r.all.latency_s for r in runs]),
         applications=tuple(_application(system, runs, a) for a in range(len(system.applications))),
@@ -151,18 +171,46 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         completed=sum(r.all.completed for r in runs),
         dropped=sum(r.all.dropped for r in runs),
         in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
-        standing=_standing([r.standing for r in runs if r.standing is not None]),
+        transfers=_transfers(records),
+        containers=_containers(runs),
+        memory=_memory(runs),
+        standing=summarise_standing([r.standing for r in runs if r.standing is not None]),
     )
 
 
-def _standing(runs: Sequence[StandingMeasures]) -> StandingSummary | None:
-    if not runs:
+def _containers(runs: Sequence[RunMeasures]) -> ContainerSummary | None:
+    found = [run.containers for run in runs if run.containers is not None]
+    if not found:
         return None
-    return StandingSummary(
-        instances=mean_interval([r.instances for r in runs]),
-        starts=mean_interval([float(r.started) for r in runs]),
-        busy=mean_interval([r.busy for r in runs]),
+    return ContainerSummary(
+        executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]),
+        idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]),
+        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in found]),
+        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in found]),
+        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in found]),
     )
+
+
+def _memory(runs: Sequence[RunMeasures]) -> MemorySummary | None:
+    found = [run.memory for run in runs if run.memory is not None]
+    if not found:
+        return None
+    return MemorySummary(
+        mean=mean_interval([m.mean for m in found]),
+        most=max(m.most for m in found),
+        evictions=mean_interval([run.evictions for run in runs]),
+    )
+
+
+def _transfers(records: Sequence[ServerlessRecords]) -> TransferSummary | None:
+    used = [r.transfers for r in records if r.transfers is not None]
+    if not used:
+        return None
+    inside = [
+        (r.batches.dispatched_s >= r.sums.start_s) & (r.batches.dispatched_s <= r.sums.end_s) for r in records
+    ]
+    until_s = np.array([r.stopped_s for r in records])
+    return summarise_transfers(used, [r.batches.transfer_s for r in records], inside, until_s)
 
 
 def _averaging(runs: Sequence[RunMeasures]) -> Callable[[Callable[[RunMeasures], float]], Interval]:

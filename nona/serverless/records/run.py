@@ -12,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.serverless.records.containers import ContainerLives
+from nona.serverless.records.transfers import LinkTransfers
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -95,6 +98,8 @@ class Instances:
         everything back, ``nan`` for one that stood to the end.
     cold, forced
         Whether it had to start a container; whether the smallest configuration was forced.
+    container
+        Its number in :class:`~nona.serverless.records.containers.ContainerLives`, −1 where these are not.
     of_batch
         (m,) For each batch the instance that it ran on.
     """
@@ -109,6 +114,7 @@ class Instances:
     ready_s: Floats
     ended_s: Floats
     cold: Bools
+    container: Ints
     forced: Bools
     of_batch: Ints
 
@@ -171,6 +177,8 @@ class ServerlessRecords:
     """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan.
 
     ``instances``: where the policy's batches run on instances that stand, else ``None``.
+    ``transfers``: of the network, where transfers share it; ``containers``: their lives, where those that
+    wait are paid for.
     """
 
     policy: str
@@ -183,3 +191,5 @@ class ServerlessRecords:
     stories: tuple[DispatchStory, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
     instances: Instances | None = None
+    transfers: LinkTransfers | None = None
+    containers: ContainerLives | None = None

@@ -53,10 +53,16 @@ def compile_all() -> None:
 
 def prepare_in_background() -> None:
     """Let a process of its own compile the engine, unless one is at it or it is ready."""
-    if is_ready() or not _claimed():
+    if not is_ready():
+        run_in_background("nona.simulation.compiled", _CLAIM)
+
+
+def run_in_background(module: str, claim: str) -> None:
+    """Let a process of its own run a module that compiles, unless one is at it (file ``claim``)."""
+    if not _claimed(claim):
         return
     process = subprocess.Popen(
-        [sys.executable, "-m", "nona.simulation.compiled"],
+        [sys.executable, "-m", module],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -64,13 +70,13 @@ def prepare_in_background() -> None:
         start_new_session=True,  # it goes on when we end
     )
     with contextlib.suppress(OSError):  # without the process's id the claim holds for its time
-        (cache_folder() / _CLAIM).write_text(str(process.pid), encoding="ascii")
+        (cache_folder() / claim).write_text(str(process.pid), encoding="ascii")
     threading.Thread(target=process.wait, daemon=True, name="compile").start()
 
 
-def _claimed() -> bool:
+def _claimed(name: str = _CLAIM) -> bool:
     """Whether this process may do the work: only one at a time."""
-    claim = cache_folder() / _CLAIM
+    claim = cache_folder() / name
     with contextlib.suppress(OSError):
         if time.time() - claim.stat().st_mtime > _STALE_S or _is_gone(claim.read_text(encoding="ascii")):
             claim.unlink()

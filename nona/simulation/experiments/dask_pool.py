@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import logging
 import pickle
 import threading
 import time
@@ -72,7 +73,7 @@ class DaskPool(Generic[P, R]):
             client = self._client()
         except (OSError, ValueError, TypeError) as error:  # a timeout is an OSError
             raise unanswered(self.address, _line(error)) from error
-        with client:
+        with _unlogged("distributed.client"), client:
             try:
                 client.wait_for_workers(1, timeout=self.timeout_s)
             except TimeoutError as error:
@@ -209,6 +210,18 @@ def simulation_report(fraction: float, records: Records | None) -> Progress:
     order = np.argsort(records.completion_s, kind="stable")
     order = order[np.isfinite(records.completion_s[order])]
     return Progress(fraction, records.query[order], records.arrival_s[order], records.completion_s[order])
+
+
+@contextmanager
+def _unlogged(name: str) -> Iterator[None]:
+    """Keep a library's logger silent about what is reported in one line here."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _import() -> Any:

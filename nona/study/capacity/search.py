@@ -10,7 +10,7 @@ server fewer say how sure that is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
@@ -67,6 +67,7 @@ def fewest_servers(
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
     tell: Callable[[str], None] = lambda text: None,
+    seen: Callable[[DeviceCapacity], None] = lambda so_far: None,
 ) -> DeviceCapacity:
     """The fewest servers of ``cluster.servers[group]`` with at most ``target_miss`` of the SLOs missed.
 
@@ -80,6 +81,8 @@ def fewest_servers(
         Also simulate the count that was predicted, and one fewer.
     tell
         Called with what is done next; ``check`` is called now and then in between.
+    seen
+        Called with what is known after each number of servers, not finished.
 
     Raises
     ------
@@ -91,6 +94,7 @@ def fewest_servers(
     asked = Asked(target_miss, group, most, scheduler)
     asked.check(scenario)
     search = _Search(_alone(scenario, scheduler), sources, asked, cache or StudyCache(), check, tell)
+    search.seen = lambda: seen(search.so_far())
     count = search.run(scenario.cluster.servers[group].count)
     found = None if count is None else search.tried[count]
     fewer = None if count is None or count == 1 else search.at(count - 1)
@@ -108,6 +112,21 @@ def fewest_servers(
         tried=tuple(search.tried[n] for n in sorted(search.tried)),
         least_miss=search.least_miss,
         if_times_off=None if count is None else search.ranged(count),
+    )
+
+
+def unfinished(gpu: str, scheduler: str, tried: Sequence[ServerCount] = ()) -> DeviceCapacity:
+    """What is known of a search that has not ended, or not begun."""
+    return DeviceCapacity(
+        gpu=gpu,
+        scheduler=scheduler,
+        method="prediction" if scheduler in PREDICTED else "simulation",
+        servers=None,
+        predicted=None,
+        one_fewer=None,
+        cost=None,
+        tried=tuple(tried),
+        finished=False,
     )
 
 
@@ -133,6 +152,7 @@ class _Search:
         self.scenario, self.sources, self.asked, self.end = scenario, sources, asked, end
         self.cache, self.check, self.tell = cache, check, tell
         self.tried = dict[int, ServerCount]()
+        self.seen: Callable[[], None] = lambda: None
         self.predicts = asked.scheduler in PREDICTED
         self.least_miss = Judge(self.study(scenario.cluster.servers[asked.group].count).system, "slo").bound()
 
@@ -174,7 +194,16 @@ class _Search:
             else:
                 count = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
             self.tried[servers] = count.model_copy(update={"servers": servers})
+            self.seen()
         return self.tried[servers]
+
+    def so_far(self) -> DeviceCapacity:
+        """The numbers tried so far; which of them is the fewest is not known yet."""
+        return unfinished(
+            self.scenario.cluster.servers[self.asked.group].gpu,
+            self.asked.scheduler,
+            [self.tried[n] for n in sorted(self.tried)],
+        )
 
     def simulated(self, tried: ServerCount) -> ServerCount:
         self.tell(f"{self.asked.scheduler}, {tried.servers:,} servers, simulated")

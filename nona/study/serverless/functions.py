@@ -155,6 +155,7 @@ def own_function(
     cpu = CpuLaw(spec.cpu.parallel, spec.cpu.serial)
     source, input_bytes = spec.source or "the scenario", spec.input
     confirmed: tuple[str, ...] = ()
+    weights: float | None = None
     times: LawTimes | TableTimes
     if spec.gpu is not None:
         law = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.constant, spec.gpu.exponent)
@@ -163,7 +164,7 @@ def own_function(
         measured = shipped_network(spec.network)
         times, confirmed = LawTimes(network_law(spec.network), cpu), measured.confirmed
         source = spec.source or f"{spec.network}: {measured.source}"
-        input_bytes = spec.input or measured.input_bytes
+        input_bytes, weights = spec.input or measured.input_bytes, measured.weight_bytes
     elif spec.profile is not None:
         what = f"Profile {spec.profile!r}"
         rows = rows_of(read_profile(read(spec.profile), what), name, what)
@@ -171,4 +172,4 @@ def own_function(
         source = spec.source or f"{spec.profile}: {len(rows)} measured times"
     else:
         times = TableTimes({Configuration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
-    return Function(name, times, spec.cold_start, input_bytes, source, confirmed)
+    return Function(name, times, spec.cold_start, input_bytes, source, confirmed, weights, spec.memory)

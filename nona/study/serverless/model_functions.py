@@ -109,13 +109,16 @@ def network_stages(
     """
     whole = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tables = _tables(graph, whole, device, space, options, measured)
-    cold_s = DEFAULT_COLD_START_S + resident_bytes(graph, options) / spec.transfer.remote_bandwidth
+    weights = resident_bytes(graph, options)
+    cold_s = DEFAULT_COLD_START_S + weights / spec.transfer.remote_bandwidth
     fetched = _input_bytes(graph, options)
     source = f"the cost layer on {device.name} ({options.stack}); cold start: 5 s and its weights"
     note = ""
     if spec.models == "tasks":
         functions = tuple(
-            Function(f"{graph.name}/{task.id}", TableTimes(table), cold_s, fetched, source)
+            Function(
+                f"{graph.name}/{task.id}", TableTimes(table), cold_s, fetched, source, weight_bytes=weights
+            )
             for task, table in zip(whole.tasks, tables, strict=True)
         )
         reason = why_not(whole, [t[space[space.smallest]] for t in tables], spec.transfer)
@@ -124,7 +127,8 @@ def network_stages(
         note = f"{graph.name} is one function: {reason}"
     total = {c: math.fsum(t[c] for t in tables) for c in tables[0]}
     one = ModelGraph(graph.name, (Operator(graph.name),), ())
-    return NetworkStages(one, (Function(graph.name, TableTimes(total), cold_s, fetched, source),), note)
+    whole_one = Function(graph.name, TableTimes(total), cold_s, fetched, source, weight_bytes=weights)
+    return NetworkStages(one, (whole_one,), note)
 
 
 def why_not(tasks: ContractedGraph, smallest_s: Sequence[float], transfer: TransferSpec) -> str:

@@ -22,8 +22,10 @@ from nona.serverless.model.function import Function
 from nona.serverless.model.system import ServerlessSystem
 from nona.sources.lookup import Sources
 from nona.study.cache import once_per_model
+from nona.study.network import shared_network
 from nona.study.preparation import arrivals_of, check_has_queries, given_graph
 from nona.study.serverless.functions import FunctionBook, on_one_vgpu
+from nona.study.serverless.memory import node_memory
 from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages, slice_of
 from nona.system import Arrivals
 
@@ -76,6 +78,9 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         profile_percentile=spec.profile_percentile,
         interval=spec.interval,
         seed=scenario.seed,
+        network=shared_network(scenario),
+        idle_cost=spec.idle_cost,
+        memory=node_memory(scenario, made),
         notes=_notes(scenario, [note for _, _, note in read if note is not None]),
     )
 

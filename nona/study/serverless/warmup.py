@@ -74,8 +74,12 @@ def _scale_s(name: str, options: Options) -> float:
 def may_start_cold(system: ServerlessSystem) -> bool:
     """Whether a node may run more batches at once than it has containers of a function at the start.
 
-    Every batch holds at least the vCPUs and vGPUs of the smallest configuration.
+    Every batch holds at least the vCPUs and vGPUs of the smallest configuration. Where memory does not hold
+    all containers of the start, some function has fewer.
     """
+    memory, warm = system.memory, system.containers.warm
+    if memory is not None and warm * sum(memory.container_bytes) > min(memory.node_bytes):
+        return True
     space, sharing = system.space, system.sharing
     times = sharing.oversubscription if WAYS.find(sharing.mode).oversubscribes else 1.0
     at_once = [

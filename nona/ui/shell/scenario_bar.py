@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
+
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.report.simulations.compared.scenario_diff import change_text
 from nona.scenario.file import dump_scenario, scenario_hash
+from nona.scenario.schema import Scenario
 from nona.sources.bundle import pack_bundle
 from nona.ui.loaded.loading import apart, portable
 from nona.ui.session.problems import Problems
@@ -17,6 +21,7 @@ from nona.ui.shell.problem_views import missing
 from nona.ui.shell.share_views import share_popover
 from nona.ui.widgets.fields import line, plain
 
+LONGEST = 120  # letters of what Undo says
 FITTING = 26  # letters of a name that its field shows
 
 
@@ -52,7 +57,8 @@ def _steps(state: AppState) -> None:
             "Undo",
             icon=":material/undo:",
             disabled=not back,
-            on_click=state.undo,
+            on_click=_step,
+            args=(state, "Undone"),
             help=plain(f"Undo: {back}") if back else "Nothing to undo.",
             width="stretch",
             key="undo",
@@ -61,11 +67,30 @@ def _steps(state: AppState) -> None:
             "Redo",
             icon=":material/redo:",
             disabled=not forth,
-            on_click=state.redo,
+            on_click=_step,
+            args=(state, "Redone"),
             help=plain(f"Redo: {forth}") if forth else "Nothing to redo.",
             width="stretch",
             key="redo",
         )
+
+
+def _step(state: AppState, done: str) -> None:
+    """Undo or redo, and say what that has changed."""
+    before, undoing = state.scenario, done == "Undone"
+    place = state.history.undone if undoing else state.history.redone
+    if undoing:
+        state.undo()
+    else:
+        state.redo()
+    state.tell(shorten(f"{done}: {_said(before, state.scenario, place)}", LONGEST, placeholder=" …"))
+
+
+def _said(before: Scenario, after: Scenario, place: str) -> str:
+    """What differs; of a scenario that was opened as a whole which one is back, of an entry its place."""
+    if before.name != after.name:
+        return f"“{before.name}” → “{after.name}”"
+    return change_text(before, after) or place
 
 
 def _downloads(state: AppState) -> None:

@@ -64,9 +64,9 @@ def side_bar(state: AppState) -> None:
     st.html(STYLE)
     st.logo(icon_path(), size="large")
     with st.sidebar:
-        scenario_bar(state)
         running = [kind for kind in KINDS if _unfinished(state, kind)]
-        st.fragment(_jobs, run_every=1.0 if running else None)(state, running)
+        st.fragment(_jobs, run_every=1.0 if running else None)(state, running)  # seen without scrolling
+        scenario_bar(state)
     link_notice(state)
     kept_notice(state)
     problem_notice(state)

@@ -9,12 +9,13 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.plan.text import money
+from nona.report.scenario_line import cluster_text, workload_text
 from nona.report.serverless.titles import keeps_most
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.simulated import SimulatedRun
-from nona.report.text import counted, percent_text
+from nona.report.text import percent_text
 from nona.report.training.elastic.finding import by_mean
-from nona.report.training.words import by_mean_jct, hours_text, jobs_text
+from nona.report.training.words import by_mean_jct, hours_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.training.elastic_history import ElasticHistory
 from nona.results.training.outcome import TrainingOutcome
@@ -80,30 +81,6 @@ def _workload(scenario: Scenario) -> Fact:
     return Fact(workload_text(scenario), "pages/5_workload.py", about)
 
 
-def cluster_text(scenario: Scenario) -> str:
-    """How many servers there are, and their GPUs; of several groups the first, and how many others."""
-    first, *others = scenario.cluster.servers
-    servers = counted(sum(group.count for group in scenario.cluster.servers), "server")
-    each = f"{first.gpus} × " if first.gpus > 1 else ""
-    kinds = f" and {counted(len(others), 'other kind')}" if others else ""
-    return f"{servers}, {each}{first.gpu}{kinds}"
-
-
-def workload_text(scenario: Scenario) -> str:
-    """The models and the rate of all queries together; of a scenario without queries its training jobs.
-
-    >>> from nona.scenario.file import parse_scenario
-    >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, training: {generate: {jobs: 9}}}"
-    >>> workload_text(parse_scenario(text))
-    '9 training jobs'
-    """
-    if not scenario.workload:
-        return "no queries" if scenario.training is None else jobs_text(scenario.training)
-    names, rate = scenario.labels, sum(row.rate for row in scenario.workload)
-    shown = f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
-    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {shown}/s"
-
-
 def _deciders(scenario: Scenario) -> Fact:
     """The first scheduler, or policy of a serverless scenario, and how many are compared with it."""
     part, training = scenario.serverless, scenario.training
@@ -135,7 +112,7 @@ def _mean_jct(state: AppState) -> Fact | None:
         return None
     stale = state.is_stale(kind)
     text = f"{best}: mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
-    of = "an earlier scenario: run again for the present one" if stale else "this scenario"
+    of = "the scenario as it was before the last changes" if stale else "this scenario"
     return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
 
 
@@ -166,5 +143,5 @@ def _share(state: AppState, kind: str, page: str, best: str, rate: float | None)
         return None
     stale = state.is_stale(kind)
     text = f"{best}: {percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
-    of = "an earlier scenario: run again for the present one" if stale else "this scenario"
+    of = "the scenario as it was before the last changes" if stale else "this scenario"
     return Fact(text, page, f"SLO hits of {best} in the last run, which is of {of}.")

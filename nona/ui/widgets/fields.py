@@ -10,6 +10,9 @@ import streamlit as st
 
 from nona.ui.session.state import AppState, Path
 
+_IN_A_LINE = re.compile(
+    r"[\\`*\[\]<~]|(?<![^\W_])_|_(?![^\W_])|:(?=[a-zA-Z])|^[#+>-]|(?<=^\d)[.)]"
+)  # signs that mean something to Markdown where they stand; those inside words and numbers do not
 _ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|[\w.+-](?=@)", re.IGNORECASE)
 
 
@@ -56,6 +59,21 @@ def plain(text: str) -> str:
     """
     text = _ADDRESS.sub("\\g<0>\u2060", text)
     return "".join("\\" + c if c in "\\`*_{}[]()<>#+-!|$~:" else " " if c in "\r\n" else c for c in text)
+
+
+def label_text(text: str) -> str:
+    """A name for the label of a field, which browsers also read out as it is written.
+
+    Only signs that Markdown would take are escaped, so that ordinary names stay what they are.
+
+    >>> label_text("a100-40gb, idle, W"), label_text("kv_cache (16.5)"), label_text("$/h")
+    ('a100-40gb, idle, W', 'kv_cache (16.5)', '$/h')
+    >>> label_text("*a* [b](c) :red[d] $e$ _f_")
+    '\\\\*a\\\\* \\\\[b\\\\](c) \\\\:red\\\\[d\\\\] \\\\$e\\\\$ \\\\_f\\\\_'
+    """
+    text = " ".join(_ADDRESS.sub("\\g<0>\u2060", text).splitlines())
+    text = _IN_A_LINE.sub(r"\\\g<0>", text)
+    return text.replace("$", r"\$") if text.count("$") > 1 else text  # one alone begins no formula
 
 
 def quantity(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -10,6 +11,8 @@ from nona.report.figures.style import PALETTE, figure, text
 from nona.report.plan.costs import Bill, bills
 from nona.report.plan.text import money
 from nona.results.plan import PlanReport
+
+LINE = 32  # letters of a line of an option's name
 
 
 def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
@@ -25,11 +28,20 @@ def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
     return made
 
 
+def _label(name: str) -> str:
+    """The whole name in short lines: names cut to a length would make one bar of two options.
+
+    >>> _label("1 × a100-40gb (7 × 1g.5gb) + 3 × l4, least-loaded")
+    '1 × a100-40gb (7 × 1g.5gb) + 3 ×<br>l4, least-loaded'
+    """
+    return "<br>".join(text(line, LINE) for line in textwrap.wrap(name, LINE, break_on_hyphens=False))
+
+
 def _part(made: go.Figure, report: PlanReport, found: Sequence[Bill], part: str, colour: str) -> None:
     amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in found]
     made.add_bar(
         x=amounts,
-        y=[text(bill.name, 46) for bill in found],
+        y=[_label(bill.name) for bill in found],
         orientation="h",
         name=text(part, 40),
         marker={"color": colour},

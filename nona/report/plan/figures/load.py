@@ -107,7 +107,7 @@ def _dots(made: go.Figure, dots: Sequence[Dot]) -> None:
 
 
 def _hover(report: PlanReport, load: PlanLoad, budget: Budget) -> str:
-    lines = [f"{load.factor:.4g} × the traffic: {load.verdict}", budget.text]
+    lines = [f"{load.factor:.4g} × the traffic: {load.verdict}", budget.text, budget.used_text]
     months = breaks_after(load.factor, report.growth)
     if months is not None and load.factor > 1:
         lines.append(f"reached in month {months} at {100 * report.growth:.4g} % a month")

@@ -83,7 +83,7 @@ def _hover(report: PlanReport, option: PlanOption) -> str:
     lines = [
         f"{servers_text(option.servers)}, {option.scheduler}",
         f"{money(option.cost_per_hour, report.currency)} per hour: {option.verdict}",
-        *([found.text] if found else []),
+        *([found.text, found.used_text] if found else []),
     ]
     return "<br>".join(text(line, 90) for line in lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from nona.report.inputs.slices import layout_name
@@ -39,8 +39,11 @@ def scenario_changes(old: Scenario, new: Scenario) -> list[str]:
     return list(_differences(_plain(old), _plain(new), ""))
 
 
-def change_text(old: Scenario, new: Scenario) -> str:
-    """The first few differences in one line; empty if there are none."""
+def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> str:
+    """The first few differences in one line; empty if there are none. ``parts``: only in these keys."""
+    if parts:
+        same = {key: getattr(old, key) for key in type(old).model_fields if key not in parts}
+        new = new.model_copy(update=same)
     found = scenario_changes(old, new)
     more = len(found) - MOST
     rest = f", and {more} more change{'s' * (more > 1)}" if more > 0 else ""

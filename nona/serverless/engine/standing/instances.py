@@ -11,7 +11,7 @@ import math
 from heapq import heappush
 
 from nona.errors import SimulationError
-from nona.serverless.engine.choice import Choice, Found, placed
+from nona.serverless.engine.choice import Choice, Found
 from nona.serverless.engine.events import READY, SCALE, WAIT_OVER, Decision, Instance, Running
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.parts import Parts
@@ -56,7 +56,11 @@ class Standing:
         self._rates.joined(queue, self._queues[queue].joined_s[-1])
         self._pending |= 1 << queue
 
-    def released(self, batch: Running, now_s: float) -> None:
+    def released(self) -> None:
+        """Resources have become free."""
+        self._pending |= self._recheck
+
+    def ended(self, batch: Running, now_s: float) -> None:
         """A batch has ended: its instance is idle, or stops."""
         if batch.instance is not None:
             self._idle(batch.instance, now_s)
@@ -84,7 +88,7 @@ class Standing:
         if not instance.busy:
             self._fleet[instance.queue].remove(instance)
             self._execution.stop(instance, now_s)
-            self._pending |= self._recheck
+            self.released()
 
     def _live(self, queue: int) -> list[Instance]:
         return [i for i in self._fleet[queue] if not i.stopping]
@@ -129,11 +133,11 @@ class Standing:
         return instance
 
     def _find(self, queue: int, ranked: tuple[int, ...], now_s: float) -> tuple[int, Found] | None:
-        parts, tables, place = self._parts, self._tables, self._planner.place
+        tables, place = self._tables, self._planner.place
         if place is not None:
             slo_s = tables.slo_s[tables.application[queue]]
             ask = Ask(tables.application[queue], tables.stage[queue], 1, slo_s)
-            return placed(tables, parts.invokers, place, ask, ranked, now_s)
+            return self._choice.placed(queue, place, ask, ranked, now_s)
         for configuration in ranked:
             found = self._choice.find(queue, configuration, -1, now_s, None)
             if found is not None:

@@ -47,6 +47,7 @@ def instance_records(tables: Tables, every: Sequence[Instance], of_batch: Sequen
         ready_s=np.array([i.ready_s for i in every], dtype=np.float64),
         ended_s=np.array([i.ended_s for i in every], dtype=np.float64),
         cold=np.array([i.cold for i in every], dtype=np.bool_),
+        container=np.array([i.container for i in every], dtype=np.int64),
         forced=np.array([i.forced for i in every], dtype=np.bool_),
         of_batch=np.array(of_batch, dtype=np.int64),
     )

@@ -85,4 +85,5 @@ POLICY = Policy(
         }
     ),
     look=Look("#e0559a", "longdash", "triangle-up"),
+    by_length=True,
 )

@@ -139,13 +139,17 @@ class EsgPlanner:
 
     def rounded_s(self, ask: Ask, batch: int) -> float:
         """The slack, rounded down, and no further apart than answers can differ."""
-        step = self.options.slack_resolution
         slack_s = max(0.0, ask.slack_s)
         if self._carried is None:
-            slack_s = min(slack_s, self._enough_s(ask, batch))
-        return step * floor(slack_s / step + 1e-6) if step > 0 else slack_s  # one on the grid stays there
+            slack_s = min(slack_s, self.enough_s(ask, batch))
+        return self.on_grid_s(slack_s)
 
-    def _enough_s(self, ask: Ask, batch: int) -> float:
+    def on_grid_s(self, slack_s: float) -> float:
+        """Seconds rounded down to the resolution; what is on the grid stays there."""
+        step = self.options.slack_resolution
+        return step * floor(slack_s / step + 1e-6) if step > 0 else slack_s
+
+    def enough_s(self, ask: Ask, batch: int) -> float:
         """With more slack than this nothing changes."""
         key = (ask.application, ask.stage, batch)
         if key not in self._enough:

@@ -24,6 +24,7 @@ from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Plan, Policy
 from nona.serverless.policies.esg.policy import MEMO, EsgOptions, EsgPlanner, checked
 from nona.serverless.policies.esg.policy import POLICY as ESG
+from nona.serverless.policies.esg.search import GroupSearch
 from nona.serverless.policies.options import known_options, number
 
 NAME = "esg-wait"
@@ -49,13 +50,21 @@ class _Path(NamedTuple):
     looked: int
 
 
+class _Paths(NamedTuple):
+    """Paths of one stage and batch, by slack; none differs beyond ``enough_s``."""
+
+    group: GroupSearch
+    enough_s: float
+    known: dict[float, _Path]
+
+
 class EsgWaitPlanner(EsgPlanner):
     """ESG with waits for one system."""
 
     def __init__(self, system: ServerlessSystem, options: EsgOptions, wait: WaitOptions) -> None:
         super().__init__(system, options)
         self._wait = wait
-        self._paths: dict[tuple[int, int, int, float], _Path] = {}
+        self._paths: dict[tuple[int, int, int], _Paths] = {}
 
     def plan(self, ask: Ask) -> Plan:
         """Wait for the batch that is cheapest per job, or ESG's answer."""
@@ -66,9 +75,10 @@ class EsgWaitPlanner(EsgPlanner):
         path = self._path(ask, self.batch_limit(ask.length), ask.slack_s)
         if not path.feasible:
             return now
-        least, chosen, looked = path.cost_usd * (1 - self._wait.gain), 0, now.steps
+        wait = self._wait
+        least, chosen, looked = path.cost_usd * (1 - wait.gain), 0, now.steps
         for batch in larger:
-            slack_s = ask.slack_s - self._wait_s(ask, batch) - self._wait.reserve_s
+            slack_s = ask.slack_s - wait.patience * (batch - ask.length) / ask.rate - wait.reserve_s
             if slack_s <= 0:
                 break  # larger ones take longer to fill
             fuller = self._path(ask, batch, slack_s)
@@ -84,15 +94,18 @@ class EsgWaitPlanner(EsgPlanner):
 
     def _path(self, ask: Ask, batch: int, slack_s: float) -> _Path:
         """The cheapest path for a batch with so much slack."""
-        slack_s = self.rounded_s(ask._replace(slack_s=slack_s), batch)
-        key = (ask.application, ask.stage, batch, slack_s)
-        path = self._paths.get(key)
-        if path is None:
-            if len(self._paths) >= MEMO:
-                self._paths.clear()
+        key = (ask.application, ask.stage, batch)
+        paths = self._paths.get(key)
+        if paths is None:
             group = self.group(ask.application, self.stages(ask), batch)
-            found = group.search(self.limit_s(ask, slack_s), 1, self.options.search)
-            path = self._paths[key] = _Path(found.feasible, found.cost_usd[0], found.looked)
+            paths = self._paths[key] = _Paths(group, self.enough_s(ask, batch), {})
+        slack_s = self.on_grid_s(min(max(0.0, slack_s), paths.enough_s))
+        path = paths.known.get(slack_s)
+        if path is None:
+            if len(paths.known) >= MEMO:
+                paths.known.clear()
+            found = paths.group.search(self.limit_s(ask, slack_s), 1, self.options.search)
+            path = paths.known[slack_s] = _Path(found.feasible, found.cost_usd[0], found.looked)
         return path
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from nona.gpu_sharing.resources import Invoker
 from nona.look import Look
 from nona.options import Options
 from nona.serverless.dispatch.order import looks_for_slices
@@ -27,10 +28,12 @@ from nona.serverless.policies.gshare.rectangles import FreeRectangles
 from nona.serverless.policies.gshare.scaler import FastGshareScaler
 from nona.serverless.policies.options import known_options, number, switch, whole
 from nona.serverless.policies.slo_split import static_shares
+from nona.serverless.sharing.pools import kinds_of_pool
 
 DEFAULTS: Options = MappingProxyType(
     {"ranked": 5, "search_s": 0.0, "standing": False, "scale_s": 10.0, "window_s": 10.0}
 )
+NO_ROOM = 1 << 60  # later than any invoker
 WHOLE_TIME = 100  # per cent: a lease has its slices all the time
 SHORTEST_S = 1e-3  # between two looks at the instances
 
@@ -45,8 +48,9 @@ class FastGsharePlanner:
         self._most = int(system.space.batch.max())
         self._known: dict[tuple[int, int, int], Plan] = {}
         self._vgpus = [int(g) for g in system.space.vgpus]
-        self._sizes = [(node.gpus * node.vgpus, node.vgpus) for node in system.invokers]
-        self._filled: dict[tuple[int, int, int], int | None] = {}
+        pools = zip(dict.fromkeys(system.invokers), kinds_of_pool(system), strict=True)
+        self._most_free = {node: pool.vgpus for node, pool in pools}
+        self._late: dict[int, list[list[int]]] = {}
         self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
         self.scaler: Scaler | None = None
@@ -73,34 +77,53 @@ class FastGsharePlanner:
 
         With ``ready_first``, invokers that need not make a slice for it come before the others.
         """
+        passes = (view.ready, view.fits) if self._slices else (view.fits,)
         free = view.free_vgpus
         for place, chosen in enumerate(ranked):
-            wanted = self._vgpus[chosen]
-            fitting = []
-            for invoker, (whole_vgpus, per_gpu) in enumerate(self._sizes):
-                area = self._area(min(free[invoker], per_gpu), per_gpu, wanted)
-                if area is not None:
-                    fitting.append((free[invoker] == whole_vgpus, area, free[invoker], invoker))
-            asked = [invoker for _, _, _, invoker in sorted(fitting)]
-            for room in (view.ready, view.fits) if self._slices else (view.fits,):
+            worth = [known[n] for known, n in zip(self._worth(self._vgpus[chosen]), free, strict=True)]
+            best = min(worth)
+            if best == NO_ROOM:
+                continue
+            invoker = worth.index(best)
+            if passes[0](invoker, chosen):
+                return place, invoker
+            asked = [i for w, i in sorted((w, i) for i, w in enumerate(worth)) if w != NO_ROOM]
+            for room in passes:
                 for invoker in asked:
                     if room(invoker, chosen):
                         return place, invoker
         return None
+
+    def _worth(self, wanted: int) -> list[list[int]]:
+        """By invoker and its free vGPUs, how late it comes for a batch of ``wanted`` vGPUs.
+
+        In the order of (all are free, area of the rectangle, how many are free), as one whole number.
+        """
+        known = self._late.get(wanted)
+        if known is None:
+            known = self._late[wanted] = [self._order(node, wanted) for node in self._system.invokers]
+        return known
+
+    def _order(self, node: Invoker, wanted: int) -> list[int]:
+        most = self._most_free[node] + 1
+        found = []
+        for free in range(most):
+            area = self._area(min(free, node.vgpus), node.vgpus, wanted)
+            unused = free == node.gpus * node.vgpus
+            late = (unused * (WHOLE_TIME * node.vgpus + 1) + (area or 0)) * most + free
+            found.append(NO_ROOM if area is None else late)
+        return found
 
     def _area(self, free: int, vgpus: int, wanted: int) -> int | None:
         """Area of the free rectangle that takes a batch of ``wanted`` vGPUs, ``free`` of a GPU being free.
 
         Leases hold their slices all the time and may be moved together, so what is in use is one strip.
         """
-        key = (free, vgpus, wanted)
-        if key not in self._filled:
-            gpu = FreeRectangles(WHOLE_TIME, vgpus)
-            if free < vgpus:
-                gpu.place(WHOLE_TIME, vgpus - free)
-            room = gpu.best(WHOLE_TIME, wanted)
-            self._filled[key] = None if room is None else room.area
-        return self._filled[key]
+        gpu = FreeRectangles(WHOLE_TIME, vgpus)
+        if free < vgpus:
+            gpu.place(WHOLE_TIME, vgpus - free)
+        room = gpu.best(WHOLE_TIME, wanted)
+        return None if room is None else room.area
 
 
 def prepare(system: ServerlessSystem, options: Options) -> FastGsharePlanner:
@@ -145,4 +168,5 @@ POLICY = Policy(
         }
     ),
     look=Look("#0f9b8e", "solid", "square"),
+    by_length=True,
 )

@@ -13,8 +13,6 @@ Source: Yang et al., INFless, ASPLOS 2022, as read in its published code (estima
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +27,7 @@ from nona.serverless.policies.carried import RANKED
 from nona.serverless.policies.choices import profile_s, too_late
 from nona.serverless.policies.infless.candidates import Group, candidates, listed
 from nona.serverless.policies.infless.scaler import InflessScaler
+from nona.serverless.policies.infless.settings import DEFAULTS, HELP, InflessOptions
 from nona.serverless.policies.options import known_options, number, switch
 from nona.serverless.policies.slo_split import static_shares
 
@@ -36,40 +35,25 @@ SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batc
 SMALLEST_WEIGHT = 1e-6
 SOONEST_S = 1e-9  # a shorter wait has run out
 SHORTEST_S = 1e-3  # between two looks at the instances
-DEFAULTS: Options = MappingProxyType(
-    {
-        "wait": True,
-        "batch_vcpus": True,
-        "gpu_share": 0.5,
-        "vcpu_weight": 64.0,
-        "gpu_weight": 14_200.0,
-        "search_s": 0.0,
-        "standing": False,
-        "scale_s": 1.0,
-        "window_s": 10.0,
-    }
-)
 
 
-@dataclass(frozen=True, slots=True)
-class InflessOptions:
-    """The options of INFless; see :data:`POLICY` for what they do."""
-
-    wait: bool
-    batch_vcpus: bool
-    gpu_share: float
-    vcpu_weight: float
-    gpu_weight: float
-    search_s: float
+Wishes = tuple[tuple[float, int], ...]  # (−CRE, column of the row)
+NO_WISH = (1.0, -1)  # nothing has room
 
 
 class _Row(NamedTuple):
-    """Ranked configurations of one batch size: their places among the ranked, sizes, jobs a second."""
+    """Ranked configurations of one batch size: their places among the ranked, sizes, jobs a second.
+
+    ``wishes``: by an invoker's kind and free amounts, what has room there by counts, the best first;
+    ``heads``: the −CRE of the best.
+    """
 
     places: tuple[int, ...]
     vcpus: NDArray[np.int64]
     vgpus: NDArray[np.int64]
     throughput: NDArray[np.float64]
+    wishes: dict[tuple[int, int, int], Wishes]
+    heads: dict[tuple[int, int, int], float]
 
 
 class InflessPlanner:
@@ -92,9 +76,11 @@ class InflessPlanner:
         self._most = int(system.space.batch.max())
         self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
         self._vcpu_weight = chosen.vcpu_weight
-        self._vgpu_weight = np.array([[chosen.gpu_weight / node.vgpus] for node in system.invokers])
-        vcpus = np.array([[node.vcpus] for node in system.invokers])
-        vgpus = np.array([[node.gpus * node.vgpus] for node in system.invokers])
+        kinds = list(dict.fromkeys(system.invokers))
+        self._kind = [kinds.index(node) for node in system.invokers]
+        self._vgpu_weight = np.array([chosen.gpu_weight / node.vgpus for node in kinds])
+        vcpus = np.array([node.vcpus for node in kinds])
+        vgpus = np.array([node.gpus * node.vgpus for node in kinds])
         self._capacity = self._vcpu_weight * vcpus + self._vgpu_weight * vgpus
         self._rows: dict[tuple[int, int, tuple[int, ...]], tuple[_Row, ...]] = {}
 
@@ -133,22 +119,54 @@ class InflessPlanner:
         rows = self._rows.get(key)
         if rows is None:
             rows = self._rows[key] = self._by_batch(*key)
-        free_v = np.array(view.free_vcpus)[:, None]
-        free_g = np.array(view.free_vgpus)[:, None]
+        room = list(zip(self._kind, view.free_vcpus, view.free_vgpus, strict=True))
         for row in rows:
-            spare_v, spare_g = free_v - row.vcpus, free_g - row.vgpus
-            room = (spare_v >= 0) & (spare_g >= 0)
-            if not room.any():
-                continue
-            left = (self._vcpu_weight * spare_v + self._vgpu_weight * spare_g) / self._capacity
-            cre = np.where(room, row.throughput / np.maximum(left, SMALLEST_LEFT), -1.0).ravel()
-            best = np.argsort(-cre, kind="stable")[: np.count_nonzero(room)].tolist()
-            for has_room in (view.ready, view.fits) if self._slices else (view.fits,):
-                for at in best:
-                    invoker, column = divmod(at, len(row.places))
-                    if has_room(invoker, ranked[row.places[column]]):
-                        return row.places[column], invoker
+            try:
+                heads = [row.heads[free] for free in room]
+            except KeyError:
+                heads = [self._wishes(row, free)[0][0] for free in room]
+            found = self._first_with_room(row, heads, room, ranked, view)
+            if found is not None:
+                return found
         return None
+
+    def _first_with_room(
+        self,
+        row: _Row,
+        heads: list[float],
+        room: Sequence[tuple[int, int, int]],
+        ranked: Sequence[int],
+        view: ClusterView,
+    ) -> tuple[int, int] | None:
+        """The best wish of all invokers that has room; of equal ones the first invoker's, then in order.
+
+        ``heads``: the best of each invoker, whose kind and free amounts are in ``room``.
+        """
+        best = min(heads)
+        if best == NO_WISH[0]:
+            return None  # counts alone say that none has room
+        passes = (view.ready, view.fits) if self._slices else (view.fits,)
+        invoker = heads.index(best)
+        place = row.places[row.wishes[room[invoker]][0][1]]
+        if passes[0](invoker, ranked[place]):
+            return place, invoker
+        every = sorted((w, i, column) for i, free in enumerate(room) for w, column in row.wishes[free])
+        for has_room in passes:
+            for wish, invoker, column in every:
+                if wish != NO_WISH[0] and has_room(invoker, ranked[row.places[column]]):
+                    return row.places[column], invoker
+        return None
+
+    def _wishes(self, row: _Row, free: tuple[int, int, int]) -> Wishes:
+        """What the counts of an invoker, (kind, free vCPUs, free vGPUs), leave room for, the best first."""
+        kind, free_v, free_g = free
+        spare_v, spare_g = free_v - row.vcpus, free_g - row.vgpus
+        left = (self._vcpu_weight * spare_v + self._vgpu_weight[kind] * spare_g) / self._capacity[kind]
+        cre = row.throughput / np.maximum(left, SMALLEST_LEFT)
+        fitting = np.flatnonzero((spare_v >= 0) & (spare_g >= 0)).tolist()
+        found = tuple(sorted((-float(cre[column]), column) for column in fitting)) or (NO_WISH,)
+        row.wishes[free], row.heads[free] = found, found[0][0]
+        return found
 
     def _by_batch(self, application: int, stage: int, ranked: tuple[int, ...]) -> tuple[_Row, ...]:
         """Ranked configurations in arrays, those of the largest batch first."""
@@ -157,7 +175,9 @@ class InflessPlanner:
         for batch in sorted({space[n].batch for n in ranked}, reverse=True):
             places = tuple(k for k, n in enumerate(ranked) if space[n].batch == batch)
             numbers = [ranked[k] for k in places]
-            rows.append(_Row(places, space.vcpus[numbers], space.vgpus[numbers], batch / time_s[numbers]))
+            rows.append(
+                _Row(places, space.vcpus[numbers], space.vgpus[numbers], batch / time_s[numbers], {}, {})
+            )
         return tuple(rows)
 
 
@@ -199,18 +219,6 @@ POLICY = Policy(
     ),
     prepare=prepare,
     defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "wait": "Whether a batch may wait until it is full or its time-out ends.",
-            "batch_vcpus": "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code.",
-            "gpu_share": "Largest part of a GPU for a batch; the code's lists end at a half.",
-            "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
-            "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
-            "search_s": "Seconds charged for a decision; standing instances need none.",
-            "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
-            "scale_s": "With standing: seconds between two looks at the number of instances.",
-            "window_s": "With standing: seconds over which the rate of a queue is measured.",
-        }
-    ),
+    option_help=HELP,
     look=Look("#cf7a10", "solid", "diamond"),
 )

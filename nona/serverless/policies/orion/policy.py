@@ -89,4 +89,5 @@ POLICY = Policy(
         }
     ),
     look=Look("#2b8fd6", "solid", "triangle-down"),
+    by_length=True,
 )

@@ -38,6 +38,7 @@ SWEPT = (
 )
 # What a serverless run does not depend on: a curve over it would be flat.
 _WITHOUT_EFFECT = ("background.", "cluster.network.", "training.", "plan.", "objective.", "schedulers")
+_OF_THE_NETWORK = ("background.network.", "cluster.network.")  # where transfers share it
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,15 @@ def over_number(scenario: Scenario, key: str) -> Number:
     ScenarioError
         When there is no such number, or it has no effect on a serverless run.
     """
-    if any(key.startswith(part) or key == part.rstrip(".") for part in _WITHOUT_EFFECT):
+    spec = scenario.serverless
+    shared = spec is not None and spec.transfer.remote == "network" and key.startswith(_OF_THE_NETWORK)
+    if not shared and any(key.startswith(part) or key == part.rstrip(".") for part in _WITHOUT_EFFECT):
         raise ScenarioError(
             [
                 f"{key}: a serverless run does not depend on it; choose load, or a number of "
                 "cluster.servers, workload or serverless."
             ]
         )
-    spec = scenario.serverless
     if spec is not None and spec.slo_factor is not None and key.endswith(".slo"):
         raise ScenarioError(
             [f"{key}: serverless.slo_factor sets the SLO in its place; choose serverless.slo_factor."]

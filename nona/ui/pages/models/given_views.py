@@ -12,7 +12,7 @@ from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.scenario.cost import GivenSpec
 from nona.ui.loaded.loading import device_names, load_graph
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import label_text, plain
 
 PATH = ("cost", "given")
 SEVERAL = "several devices"
@@ -90,7 +90,7 @@ def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
         _edit(state, spec.device, others | ({device: text} if text else {}))
 
     st.text_input(
-        f"Time on {plain(device)} over that on {plain(held)}",
+        f"Time on {label_text(device)} over that on {label_text(held)}",
         "" if known is None else f"{known:g}",
         placeholder="modelled",
         key=key,

@@ -13,7 +13,7 @@ from nona.ui.loaded.loading import Loaded, load_graph, load_model, model_names
 from nona.ui.pages.models.samples import DEVICE, entries, note_figures, waiting
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import label_text, plain
 from nona.ui.widgets.picklist.picklist import Picked, pick_list, picked
 
 OPEN, LIST, FILE, ERROR = "model-open", "model-list", "model-file", "upload-error"
@@ -162,7 +162,7 @@ def _ask(state: AppState, question: MissingDimensions) -> None:
     kept = state.symbols.get(state.model, {})
     with st.form("symbols"):
         for name in question.names:
-            st.number_input(plain(name), 1, 10_000_000, kept.get(name, 1), 1, key=f"symbol:{name}")
+            st.number_input(label_text(name), 1, 10_000_000, kept.get(name, 1), 1, key=f"symbol:{name}")
         st.form_submit_button("Use these sizes", on_click=_bind, args=(state, state.model, question.names))
 
 

@@ -150,15 +150,21 @@ def _schedulers(state: AppState) -> tuple[str, ...]:
 
 
 def _so_far(live: Mapping[str, Any]) -> None:
-    """The answers while other schedulers are still looked at."""
+    """What is known while the search goes on, of each scheduler."""
     report = CapacityReport.from_json(live)
     st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
+    st.dataframe(
+        pd.DataFrame(capacity_rows(report)),
+        hide_index=True,
+        key="capacity-live",
+        alt="What is known so far of the fewest servers for each scheduler",
+    )
 
 
 def _answer(report: CapacityReport) -> None:
     if report.ended_early_s is not None:
         st.warning(
-            f"Cancelled after {duration(report.ended_early_s)}: the schedulers below were finished.",
+            f"Cancelled after {duration(report.ended_early_s)}: this is what was known by then.",
             icon=":material/stop_circle:",
         )
     finding, others = capacity_finding(report), others_finding(report)

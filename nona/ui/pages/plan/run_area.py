@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import streamlit as st
 
+from nona.report.plan.budget import floor_note, tightest
 from nona.report.plan.figures.options import MEASURES, Measure, options_figure
-from nona.report.plan.text import answer_text, finding_parts, money
+from nona.report.plan.text import answer_text, day_of, finding_parts, money
 from nona.results.plan import PlanOutcome, PlanReport
 from nona.ui.jobs.job import Job
 from nona.ui.pages.plan.option_views import live_options
@@ -68,7 +67,7 @@ def _answer(found: PlanOutcome) -> None:
         )
     answer = report.answer
     value = "" if answer is None else money(answer.cost_per_hour, report.currency)
-    large, small = finding_parts(report, datetime.now(UTC).date())
+    large, small = finding_parts(report, day_of(found.about.made))
     with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
         st.subheader(_said(large), anchor=False)
         st.caption(_said(small))
@@ -97,6 +96,10 @@ def _choice(report: PlanReport, key: str) -> None:
     measure: Measure = shown if shown in MEASURES else MEASURES[0]
     alt = f"Cost per hour of every simulated option against its {measure}. {finding_parts(report)[0]}"
     picture(options_figure(report, measure, pinned_in(report)), key=key, alt=alt)
+    if measure == "Error budget" and (
+        note := floor_note(tightest(report.targets, o.shares) for o in report.options)
+    ):
+        st.caption(note)
 
 
 def _said(sentence: str) -> str:

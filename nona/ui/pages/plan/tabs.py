@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 import streamlit as st
 
+from nona.report.plan.budget import floor_note, tightest
 from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows, work_rows
 from nona.report.plan.figures.costs import costs_figure
 from nona.report.plan.figures.load import LOAD_MEASURES, LoadMeasure, cliff_figure
@@ -19,6 +20,14 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 Tab = Callable[[PlanReport], None]
+EVIDENCE = {
+    "servers that grow": st.column_config.TextColumn(width=236),
+    "beside": st.column_config.TextColumn(width=256, help="Servers whose number stays."),
+    "scheduler": st.column_config.TextColumn(width=98),
+    "ruled out up to": st.column_config.NumberColumn("ruled out ≤", width=86, help="By bounds."),
+    "misses or open up to": st.column_config.NumberColumn("not kept ≤", width=84, help="Misses or open."),
+    "keeps from": st.column_config.NumberColumn("keeps ≥", width=70),
+}
 
 
 def plan_tabs(report: PlanReport) -> None:
@@ -46,6 +55,10 @@ def _traffic(report: PlanReport) -> None:
     )
     measure: LoadMeasure = shown if shown in LOAD_MEASURES else LOAD_MEASURES[0]
     chart(cliff_figure(report, measure), finding, "plan-cliff", f"{measure} over the traffic, with verdicts.")
+    if measure == "Error budget" and (
+        note := floor_note(tightest(report.targets, c.shares) for c in report.curve)
+    ):
+        st.caption(note)
     with st.expander("The numbers of this chart", icon=":material/table:"):
         table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
 
@@ -90,7 +103,13 @@ def _evidence(report: PlanReport) -> None:
     st.markdown(plain(evidence_text(report)))
     if report.evidence:
         alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
-        table(pd.DataFrame(chain_rows(report)), "plan-evidence", alt, placeholder="–")
+        table(
+            pd.DataFrame(chain_rows(report)),
+            "plan-evidence",
+            alt,
+            column_config=EVIDENCE,
+            placeholder="–",
+        )
     if report.work:
         st.caption(
             "One query keeps an executor busy for this long. Times that a file gives for one GPU are carried "

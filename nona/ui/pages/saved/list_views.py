@@ -35,7 +35,8 @@ def item_card(state: AppState, item: SavedItem, tick: str) -> None:
             st.markdown(f"**{plain(item.name)}**")
         kind = SAVED_KINDS[item.kind].noun if item.kind in SAVED_KINDS else item.kind
         parts = [
-            f"{kind[:1].upper()}{kind[1:]} of “{facts.scenario}”",
+            f"{kind[:1].upper()}{kind[1:]} of “{facts.scenario}”"
+            + (f": {facts.about}" if facts.about else ""),
             ", ".join(facts.schedulers),
             date_text(item),
             f"fingerprint {facts.fingerprint}",

@@ -9,6 +9,7 @@ import streamlit as st
 
 from nona.report.serverless.figures.policies import pareto_figure
 from nona.report.serverless.nearest import oracle_title
+from nona.report.serverless.platform_use import container_rows, memory_rows, transfer_rows
 from nona.report.serverless.words import (
     PER,
     call_cost,
@@ -51,12 +52,29 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     rows = pd.DataFrame(policy_rows(report))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
     table(rows, "serverless-policies", alt, deciding=DECIDING)
+    _use(report)
     if report.oracle is not None:
         least = dollars(report.oracle.cost_per_call_usd)
         st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
     if report.checks:
         _checks(report)
     serverless_downloads(state, data)
+
+
+def _use(report: ServerlessReport) -> None:
+    """Tables of what only some scenarios model."""
+    if rows := transfer_rows(report.policies):
+        st.markdown("**Transfers over the network**")
+        alt = "Every policy: mean transfer, its wait, utilisation of the core and of the busiest link"
+        table(pd.DataFrame(rows), "serverless-transfers", alt)
+    if rows := container_rows(report.policies):
+        st.markdown("**Containers: executing and idle**")
+        alt = "Every policy: cost of executing and of idle containers, shares of the containers' time"
+        table(pd.DataFrame(rows), "serverless-containers", alt)
+    if rows := memory_rows(report.policies):
+        st.markdown("**Memory of nodes**")
+        alt = "Every policy: share of the nodes' memory that containers hold, evictions per batch"
+        table(pd.DataFrame(rows), "serverless-memory", alt)
 
 
 def _overloads(report: ServerlessReport) -> None:

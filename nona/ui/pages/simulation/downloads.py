@@ -36,7 +36,7 @@ class Download:
     make: Callable[[], bytes]
 
 
-def run_downloads(run: Kept) -> None:
+def run_downloads(state: AppState, run: Kept) -> None:
     """The block of downloads of a run."""
     data = run.data
     job, name = jobs().get(run.job_id), file_stem(data.about.name)
@@ -48,7 +48,8 @@ def run_downloads(run: Kept) -> None:
         if folder is not None:
             download_row("Every measured job", _jobs(folder, name))
         else:
-            st.caption("Its job tables and its trace are no longer kept; run it again to get them.")
+            first = "restore its scenario and " if state.is_stale("simulate") else ""
+            st.caption(f"Its job tables and its trace are no longer kept; {first}run again to get them.")
 
 
 def all_there(folder: Path, files: Sequence[str]) -> bool:

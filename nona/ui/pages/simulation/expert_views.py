@@ -20,7 +20,7 @@ from nona.ui.pages.simulation.expert_edits import (
     table_of,
 )
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import label_text, plain
 
 SHOWN_TASKS = 40
 
@@ -55,7 +55,7 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
         set_mode(state, label, st.session_state[key])
 
     st.selectbox(
-        plain(label),
+        label_text(label),
         options,
         options.index(mode),
         key=key,
@@ -79,7 +79,7 @@ def _parts(state: AppState, row: int, label: str) -> None:
     why = parts_problem(state, row, text)
     if draft and not why:  # the model or the rule changed since, and now allows them
         set_parts(state, row, text)
-    st.text_area(f"Parts of {plain(label)}", text, key=key, on_change=commit)
+    st.text_area(f"Parts of {label_text(label)}", text, key=key, on_change=commit)
     if why:
         st.error(plain(why), icon=":material/error:")
     try:

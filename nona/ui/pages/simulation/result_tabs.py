@@ -127,7 +127,7 @@ def _scheduler(names: list[str]) -> str:
 def _checks(state: AppState, data: SimulatedRun) -> None:
     run = state.runs.of(data)
     if run is not None:
-        run_downloads(run)
+        run_downloads(state, run)
     checks_panel(data.report)
 
 

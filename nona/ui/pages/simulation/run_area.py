@@ -10,9 +10,10 @@ from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
 from nona.results.simulation.live import LiveRun
 from nona.ui.jobs.job import Job
 from nona.ui.pages.cluster.load_views import live_cluster
+from nona.ui.pages.simulation.runs_views import RUN, run_note
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, stale_note
+from nona.ui.shell.job_panel import current_job, ended_note, job_buttons
 from nona.ui.shell.progress import beat, moved_on, progress_text
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
@@ -25,7 +26,7 @@ POLL_S = 0.12
 def run_buttons(state: AppState) -> bool:
     """The buttons; whether a simulation waits or runs."""
     with st.container(width="content"):
-        return job_buttons(state, KIND, "Run the simulation")
+        return job_buttons(state, KIND, RUN)
 
 
 def run_area(state: AppState, run: Kept | None, running: bool) -> None:
@@ -35,8 +36,8 @@ def run_area(state: AppState, run: Kept | None, running: bool) -> None:
     another one by itself, so that no part of the page can show a different run.
     """
     with st.container():
-        if not running:
-            stale_note(state, KIND)
+        if not running and run is not None:
+            run_note(state, run)
     every_s = beat(current_job(state, KIND), POLL_S)
     st.fragment(_area, run_every=every_s)(state, run, every_s)
     with st.container():

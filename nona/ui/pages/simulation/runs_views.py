@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.report.simulations.compared.scenario_diff import change_text
 from nona.store.simulations import run_item
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.saved.saving import ToSave, save_popover
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Result
+from nona.ui.widgets.fields import plain
 
 KIND = "simulate"
+RUN = "Run the simulation"
 
 
 def shown_run(state: AppState) -> Kept | None:
@@ -30,6 +34,27 @@ def show_run(state: AppState, number: int | None, instead_of: int) -> None:
         return
     if run is not None:
         state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
+
+
+def run_note(state: AppState, shown: Kept) -> None:
+    """Which run is shown where it is not one of the present scenario, what has changed, and what to do."""
+    if not state.is_stale(KIND):
+        return
+    mark, present = state.fingerprint(KIND), state.scenario
+    what = change_text(shown.data.scenario, present, KINDS.find(KIND).parts)
+    if shown.data.about.name == present.name:
+        then = f"The scenario has changed since: {what}." if what else "The scenario has changed since."
+    else:
+        then = f"It is of “{shown.data.about.name}”; the scenario is “{present.name}” now."
+    same = next((k for k in reversed(state.runs.kept) if k.fingerprint == mark), None)
+    if same is not None:
+        now = f"Run {same.number} is of the scenario as it is now: choose it under *Run shown*."
+    else:
+        now = (
+            f"*{RUN}* simulates the scenario as it is now, as run {state.runs.made + 1}; run {shown.number} "
+            "stays under *Run shown*."
+        )
+    st.warning(f"Run {shown.number} is shown. {plain(then)} {now}", icon=":material/history:")
 
 
 def restore_scenario(state: AppState, number: int) -> None:

@@ -25,7 +25,7 @@ from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs, whose
 from nona.ui.shell.progress import progress_text
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import label_text, plain
 from nona.units import format_bandwidth, format_time
 
 POLL_S = 0.2
@@ -111,7 +111,7 @@ def _servers(state: AppState, number: Number) -> None:
     most = most_servers(state.scenario)
     tied = _tied(state, number, min(int(value(state, number)), most), float)
     hint = "How many servers this group has; all of them alike."
-    st.slider(plain(number.label), 1, most, step=1, help=hint, **tied)
+    st.slider(label_text(number.label), 1, most, step=1, help=hint, **tied)
 
 
 def _capacity(state: AppState, number: Number) -> None:

@@ -9,7 +9,7 @@ from nona.planning.prices import listed_prices
 from nona.ui.pages.plan.form.edits import PART, WATTS, set_watts
 from nona.ui.pages.plan.form.offers import price_field
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import late, line, number, plain, quantity
+from nona.ui.widgets.fields import label_text, late, line, number, quantity
 from nona.ui.widgets.tables import table
 
 PRICES = (PART, "prices")
@@ -62,7 +62,7 @@ def _watts(state: AppState, gpu: str) -> None:
         for name, key in keys.items():
             otherwise = known[name]
             st.number_input(
-                plain(f"{gpu}, {name}, W"),
+                label_text(f"{gpu}, {name}, W"),
                 0.0,
                 1e6,
                 given.get(name),

@@ -12,7 +12,7 @@ from nona.ui.loaded.loading import device_names
 from nona.ui.pages.plan.form.edits import OFFERS, PART, add_offer, set_gpu
 from nona.ui.pages.workload.edits import add_entry, board_of, remove_entry
 from nona.ui.session.state import AppState, Path
-from nona.ui.widgets.fields import choice, count, late, plain, quantity
+from nona.ui.widgets.fields import choice, count, label_text, late, plain, quantity
 
 LINKS: Path = (PART, "links")
 WHOLE, EVERY = "whole", "every layout"
@@ -45,7 +45,7 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
             _gpu(state, index, names)
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
-            price_field(state, plain(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
+            price_field(state, label_text(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
             count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
             _most(state, path)
             with grid.cell():

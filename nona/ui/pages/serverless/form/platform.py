@@ -9,7 +9,7 @@ from nona.scenario.serverless import ServerlessSpec
 from nona.ui.pages.serverless.form.provenance import provenance_panel
 from nona.ui.pages.serverless.form.size_lists import size_list
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, number, quantity
+from nona.ui.widgets.fields import choice, count, number, quantity, share
 
 PART = "serverless"
 WALK_HELP = (
@@ -24,6 +24,7 @@ def platform_controls(state: AppState) -> None:
     with st.expander("Platform: nodes, prices, containers, dispatch", icon=":material/dns:"):
         _nodes(state)
         _containers(state)
+        _memory(state)
         _dispatch(state)
         _configurations(state)
     provenance_panel(state)
@@ -50,8 +51,34 @@ def _nodes(state: AppState) -> None:
             hint = "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed."
             number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
         with st.container():
+            kinds = {"take their time alone": "alone", "share the cluster's network": "network"}
+            hint = (
+                "Alone: latency + bytes / bandwidth, whatever else is on its way. Shared: first come, first "
+                "served over the core, and over cards and racks where the cluster has them, with the "
+                "background on the network."
+            )
+            choice(state, "Transfers", (PART, "transfer", "remote"), kinds, hint)
+        _transfers(state)
+
+
+def _transfers(state: AppState) -> None:
+    """What the chosen way of transfers needs to know."""
+    spec = state.scenario.serverless or ServerlessSpec()
+    if spec.transfer.remote == "alone":
+        with st.container():
             hint = "Bandwidth to fetch a stage's input from another node. Assumed: 10 Gbit/s."
             quantity(state, "Remote fetch", (PART, "transfer", "remote_bandwidth"), hint)
+        return
+    with st.container():
+        hint = "Of the core, which all transfers between nodes and from outside cross."
+        quantity(state, "Network capacity", ("cluster", "network", "capacity"), hint)
+    with st.container():
+        hint = "Share of every link that other traffic takes."
+        share(state, "Background on the network", ("background", "network", "utilization"), hint)
+    with st.container():
+        hint = "Of each node's card, in each direction by itself; empty: only the core is a limit."
+        path = ("cluster", "network", "nic")
+        quantity(state, "Card of a node", path, hint, optional=True, empty="no limit")
 
 
 def _containers(state: AppState) -> None:
@@ -72,6 +99,12 @@ def _containers(state: AppState) -> None:
         with st.container():
             hint = "How long an idle container is kept. 10 minutes: recollected from ESG."
             quantity(state, "Keep alive", (*path, "keep_alive"), hint)
+        with st.container():
+            hint = (
+                "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
+                "smallest configuration before its first). 0 %: only batches are paid for. Assumed."
+            )
+            share(state, "Idle containers pay", (PART, "idle_cost"), hint)
         if spec.containers.prewarm == "spare":
             with st.container():
                 count(
@@ -86,6 +119,30 @@ def _containers(state: AppState) -> None:
             with st.container():
                 hint = "Weight of the latest gap in the average: a higher weight follows changes faster."
                 number(state, "EWMA weight", (*path, "ewma_weight"), 0.01, 1.0, 0.05, hint)
+
+
+def _memory(state: AppState) -> None:
+    spec = state.scenario.serverless or ServerlessSpec()
+    path = (PART, "memory")
+    st.markdown("**Memory of nodes**")
+    with st.grid(3, min_column_width=180):
+        with st.container():
+            kinds = {"holds all containers": "none", "is that of its GPUs": "gpus", "is given": "node"}
+            hint = (
+                "Containers hold memory while they exist. For one that does not fit, idle ones of the node "
+                "go, the least recently used first; where that is not enough, the batch waits."
+            )
+            choice(state, "Memory of a node", (*path, "limit"), kinds, hint)
+        if spec.memory.limit == "node":
+            with st.container():
+                quantity(state, "Memory per node", (*path, "node"), "Bytes that containers share on a node.")
+        if spec.memory.limit != "none":
+            with st.container():
+                hint = "Of a container of a function of which neither memory nor weights are known. Assumed."
+                quantity(state, "Container", (*path, "container"), hint)
+            with st.container():
+                hint = "Beside the weights of a network: context, libraries. Assumed."
+                quantity(state, "Beside weights", (*path, "overhead"), hint)
 
 
 def _dispatch(state: AppState) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from nona.ui.pages.cluster.group_edits import REGION_GROUPS, Groups, groups_of
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import late, plain, quantity, toggle
+from nona.ui.widgets.fields import label_text, late, plain, quantity, toggle
 
 REGIONS = ("training", "regions")
 
@@ -54,7 +54,7 @@ def _region(state: AppState, number: int) -> None:
             state.edit(REGION_GROUPS, moved(groups, number, str(st.session_state[key] or "").strip()))
 
     st.text_input(
-        f"Region of group {number}: {group.count * group.gpus} {plain(group.gpu)}",
+        f"Region of group {number}: {group.count * group.gpus} {label_text(group.gpu)}",
         now,
         key=key,
         on_change=commit,
