@@ -35,6 +35,7 @@ from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
     PolicyOutcome,
+    StandingOutcome,
     Utilization,
 )
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting, SharingReport
@@ -176,6 +177,20 @@ def test_the_text_of_a_simulation_tells_every_policy() -> None:
     assert "oracle: $0.05 per 1,000 calls" in told
     assert "checks: all passed" in told
     assert "mps" in sharing_text(SharingReport(sharing={"mig-counter": given, "mps": given}))
+
+
+def test_text_and_page_tell_of_instances_where_some_stand() -> None:
+    stands = policy(0.5, 2e-4).model_copy(
+        update={"standing": StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4)}
+    )
+    mixed, plain = report(leased=policy(0.9, 1e-4), stands=stands), report(leased=policy(0.9, 1e-4))
+    assert "instances  starts  busy  idle" in serverless_text(mixed)
+    assert "instances" not in serverless_text(plain)
+    leased, row = policy_rows(mixed)
+    assert (row["instances"], row["idle"], leased["idle"]) == ("7.25", "40.0 %", "–")
+    assert "idle" not in policy_rows(plain)[0]
+    again = ServerlessReport.model_validate_json(mixed.model_dump_json())
+    assert again.policies["stands"].standing == stands.standing
 
 
 def test_study_figures_draw_the_stored_numbers() -> None:

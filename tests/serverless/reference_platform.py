@@ -56,6 +56,7 @@ class Batch:
     values: dict[str, Any]
     ended_s: float = math.nan
     gpu_left: float = 0.0
+    timed: int | None = None  # the configuration whose time it takes, if not its own
     asked_s: float = 0.0  # of its inputs: when they were asked for,
     local_s: float = 0.0  # how long those take that are on the invoker already,
     missing: int = 0  # how many messages are under way,
@@ -336,12 +337,16 @@ class ReferencePlatform:
             answer = self.planner.place(ask, [n for _, n in legal], self) if legal else None
             return None if answer is None else (legal[answer[0]][0], answer[1])
         for place, n in legal:
-            asked = [i for i in self.candidates(queue) if self.fits(i, n)]
-            if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
-                asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
-            if asked:
-                return place, asked[0]
+            invoker = self.first_that_fits(queue, n)
+            if invoker is not None:
+                return place, invoker
         return None
+
+    def first_that_fits(self, queue: Queue, n: int) -> int | None:
+        asked = [i for i in self.candidates(queue) if self.fits(i, n)]
+        if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
+            asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
+        return asked[0] if asked else None
 
     def candidates(self, queue: Queue) -> Iterator[int]:
         entry = not self.predecessors(queue)
@@ -352,9 +357,7 @@ class ReferencePlatform:
             if rule == "home":
                 yield home[0]
             elif rule == "predecessor" and not entry:
-                oldest = queue.jobs[0][2]
-                last = max(self.predecessors(queue), key=lambda p: (oldest.batch[p].ended_s, p))
-                yield oldest.batch[last].invoker
+                yield from self.where_inputs_are(queue)
             elif rule == "warm":
                 yield from (i for i in range(n) if self.containers.idle_count(i, queue.function))
             elif rule == "walk":
@@ -363,6 +366,11 @@ class ReferencePlatform:
                 yield from sorted(
                     range(n), key=lambda i: (-self.pools[i].free_vgpus, -self.pools[i].free_vcpus, i)
                 )
+
+    def where_inputs_are(self, queue: Queue) -> tuple[int, ...]:
+        oldest = queue.jobs[0][2]
+        last = max(self.predecessors(queue), key=lambda p: (oldest.batch[p].ended_s, p))
+        return (oldest.batch[last].invoker,)
 
     def predecessors(self, queue: Queue) -> tuple[int, ...]:
         return tuple(self.system.applications[queue.application].dag.predecessors[queue.stage])
@@ -429,15 +437,12 @@ class ReferencePlatform:
         self.due.add(queue.place)
 
     def start(self, batch: Batch, started: float, noise: float) -> None:
+        timed = batch.configuration if batch.timed is None else batch.timed
         function, pool = batch.queue.function, self.pools[batch.invoker]
-        cpu_s = float(self.system.cpu_s[function, batch.configuration])
-        gpu_s = float(gpu_seconds(self.system, pool)[function, batch.configuration])
-        if (
-            batch.lease.vgpus > self.system.space[batch.configuration].vgpus
-        ):  # a fixed slice, larger than asked
-            gpu_s = larger_slice_s(self.system, function, batch.configuration, batch.lease.vgpus)
-        if (held := batch.lease.vgpus) > self.system.space[batch.configuration].vgpus:  # a fixed slice
-            gpu_s = larger_slice_s(self.system, function, batch.configuration, held)
+        cpu_s = float(self.system.cpu_s[function, timed])
+        gpu_s = float(gpu_seconds(self.system, pool)[function, timed])
+        if (held := batch.lease.vgpus) > self.system.space[timed].vgpus:  # a fixed slice
+            gpu_s = larger_slice_s(self.system, function, timed, held)
         if pool.couples:
             batch.gpu_left = gpu_s * noise
             self.push(started + cpu_s * noise, GPU_PHASE, self.content(batch), batch)
@@ -523,8 +528,7 @@ class ReferencePlatform:
             self.on_gpu[key].remove(batch)
             self.predict(key)
         batch.ended_s = self.now
-        self.pools[batch.invoker].release(batch.lease, self.now)
-        self.containers.give_back(batch.invoker, batch.queue.function, self.now, batch.configuration)
+        self.give_back(batch)
         app = self.system.applications[batch.queue.application]
         for call in batch.jobs:
             ended = {s for s, b in call.batch.items() if not math.isnan(b.ended_s)}
@@ -533,4 +537,8 @@ class ReferencePlatform:
             for stage in app.dag.successors[batch.queue.stage] if math.isnan(call.dropped_s) else ():
                 if set(app.dag.predecessors[stage]) <= ended:
                     self.join(call, stage)
+
+    def give_back(self, batch: Batch) -> None:
+        self.pools[batch.invoker].release(batch.lease, self.now)
+        self.containers.give_back(batch.invoker, batch.queue.function, self.now, batch.configuration)
         self.due |= {q.place for q in self.queues if q.rechecking}

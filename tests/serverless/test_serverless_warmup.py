@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.measured import hits
+from nona.serverless.records.measured import hits, slo_ratios
 from nona.simulation.sizes import auto_warmup
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
-from nona.study.serverless.warmup import may_start_cold, mser_calls, warmup_calls
+from nona.study.serverless.warmup import calls_per_s, may_start_cold, mser_calls, warmup_calls
 from nona.study.sweeps.numbers import with_value
 
 CALLS = 1000
@@ -58,3 +61,22 @@ def test_a_stated_warm_up_is_taken_and_pilots_are_asked_where_wanted() -> None:
     found = simulate_serverless_scenario(piloted, policies=("fixed",), calls=60, replications=1, oracle=False)
     usual = warmup_calls(piloted, system, 60)
     assert found.setting.warmup == mser_calls(system, [(get_policy("fixed"), {})], usual + 60)
+
+
+@pytest.mark.parametrize("name", ["infless", "fast-gshare"])
+def test_after_the_warm_up_instances_are_as_they_stay(name: str) -> None:
+    """Four later stretches of calls are equally late, and the first calls are later."""
+    scenario, options = with_containers(7), {"standing": True}
+    system = prepare_serverless(scenario)
+    warmup = warmup_calls(scenario, system, CALLS, [(name, options), ("esg", {})])
+    looks_s = {"infless": 1.0, "fast-gshare": 10.0}[name]
+    assert warmup == max(auto_warmup(CALLS), math.ceil(30 * looks_s * calls_per_s(system)))
+    assert warmup_calls(scenario, system, CALLS, [(name, {})]) == auto_warmup(CALLS)
+    run = simulate_serverless(
+        system, get_policy(name), options, RunOptions(calls=warmup + 4 * CALLS, warmup=0)
+    )
+    late = slo_ratios(system, run)
+    begin = late[: auto_warmup(CALLS) // 2].mean()
+    later = late[warmup:].reshape(4, CALLS).mean(axis=1)
+    assert begin > later.max()
+    assert later.max() < 1.3 * later.min()

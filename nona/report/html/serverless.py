@@ -8,7 +8,7 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, paragraph, section, table
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Bar, bars, span
-from nona.report.serverless.platform_use import container_rows, memory_rows, transfer_rows
+from nona.report.serverless.platform_use import container_rows, memory_rows, standing_rows, transfer_rows
 from nona.report.serverless.text import application_rows, platform_rows, policy_rows
 from nona.report.serverless.titles import latency_title, pareto_title
 from nona.report.serverless.words import PER, dollars
@@ -79,6 +79,8 @@ def _platform(report: ServerlessReport) -> list[Markup]:
         found.append(table(rows, "Containers: cost of executing and of waiting, shares of their time"))
     if rows := memory_rows(report.policies):
         found.append(table(rows, "Memory of nodes, held by containers"))
+    if rows := standing_rows(report.policies):
+        found.append(table(rows, "Standing instances, and the parts of their cost with and without a batch"))
     return found
 
 

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from nona.hardware.geometry import board
+from nona.report.serverless.idle import idle_rows
 from nona.results.serverless.dispatch import LayoutBatch
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.held import slot_runs
@@ -32,7 +33,7 @@ class Placed:
 def layout_rows(
     records: ServerlessRecords, system: ServerlessSystem, most: int = MOST_ROWS
 ) -> tuple[LayoutBatch, ...]:
-    """The first batches that run in the measured window, at most ``most``.
+    """The first batches that run in the measured window, at most ``most``, idle instances among them.
 
     What was dispatched in the warm-up begins before 0; a batch in flight ends with the run.
     """
@@ -59,7 +60,8 @@ def layout_rows(
                 cold=bool(b.cold[k]),
             )
         )
-    return tuple(rows)
+    rows += idle_rows(records, system)
+    return tuple(sorted(rows, key=lambda r: r.from_s)[:most])
 
 
 def clipped(rows: Sequence[Placed], until_s: float) -> list[Placed]:

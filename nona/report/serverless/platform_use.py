@@ -58,3 +58,18 @@ def memory_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
         for of in [p.memory]
         if of is not None
     ]
+
+
+def standing_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    """The instances of each policy whose instances stand, and the parts of their cost."""
+    return [
+        {
+            "policy": name,
+            "instances": or_dash(s.instances, "{:.1f}".format),
+            "starts": or_dash(s.starts, "{:.1f}".format),
+            "busy": or_dash(s.busy_share, share_text),
+            "idle": or_dash(s.idle_share, share_text),
+        }
+        for name, p in policies.items()
+        if (s := p.standing) is not None
+    ]

@@ -11,6 +11,7 @@ from nona.results.serverless.outcome import (
     ContainerOutcome,
     MemoryOutcome,
     PolicyOutcome,
+    StandingOutcome,
     TransferOutcome,
     Utilization,
 )
@@ -24,6 +25,7 @@ from nona.serverless.records.metrics import (
     ServerlessSummary,
     Spread,
 )
+from nona.serverless.records.standing import StandingSummary
 from nona.serverless.records.transfers import TransferSummary
 
 Check = tuple[str, bool, str]
@@ -82,6 +84,16 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         transfers=None if s.transfers is None else _transfers(s.transfers),
         containers=None if s.containers is None else _containers(s.containers),
         memory=None if s.memory is None else _memory(s.memory),
+        standing=None if s.standing is None else _standing(s.standing),
+    )
+
+
+def _standing(s: StandingSummary) -> StandingOutcome:
+    return StandingOutcome(
+        instances=s.instances.mean,
+        starts=s.starts.mean,
+        busy_share=s.busy.mean,
+        idle_share=1 - s.busy.mean,
     )
 
 

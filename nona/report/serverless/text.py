@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nona.report.serverless.platform_use import container_rows, memory_rows, transfer_rows
+from nona.report.serverless.platform_use import container_rows, memory_rows, standing_rows, transfer_rows
 from nona.report.serverless.titles import pareto_title
 from nona.report.serverless.words import PER, cost_text, dollars, rate_text
 from nona.report.text import or_dash, share_text, table, time_text
@@ -113,7 +113,8 @@ def serverless_text(report: ServerlessReport) -> str:
 
 def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
     """Tables of what only some scenarios model."""
-    for rows in (transfer_rows(policies), container_rows(policies), memory_rows(policies)):
+    tables = (transfer_rows, container_rows, memory_rows, standing_rows)
+    for rows in (of(policies) for of in tables):
         if rows:
             yield table(rows, tuple(rows[0]))
             yield ""

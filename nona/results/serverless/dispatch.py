@@ -12,8 +12,9 @@ from nona.results.serverless.report import ServerlessReport
 class LayoutBatch(Document):
     """A batch on a GPU, times in seconds from the start of the measured window.
 
-    It computes from ``computes_s`` on. ``slots`` are the bits of the vGPUs or memory slices held, 0 where
-    nothing has a place (MPS, turns).
+    It computes from ``computes_s`` on; a row of no ``jobs`` is an instance that stands idle.
+
+    ``slots`` are the bits of the vGPUs or memory slices held, 0 where nothing has a place (MPS, turns).
     """
 
     invoker: int

@@ -38,10 +38,24 @@ class ApplicationOutcome(Document):
     cost_per_call_usd: Figure
 
 
+class StandingOutcome(Document):
+    """The instances that stand, of one run on average.
+
+    ``instances``: how many stood; ``starts``: how many were started in the window; ``busy_share`` and
+    ``idle_share``: the parts of their cost for the time with a batch, and for the rest.
+    """
+
+    instances: Figure
+    starts: Figure
+    busy_share: Figure
+    idle_share: Figure
+
+
 OPTIONAL = (
     "transfers",
     "containers",
     "memory",
+    "standing",
 )  # not in the JSON where they are not modelled
 
 
@@ -88,7 +102,7 @@ class PolicyOutcome(Document):
 
     ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``transfers``
     where each takes its time alone, ``containers`` where they neither pay for waiting nor
-    need memory, ``memory`` where that is no limit.
+    need memory, ``memory`` where that is no limit, ``standing`` where batches have leases of their own.
     """
 
     state: str
@@ -111,6 +125,7 @@ class PolicyOutcome(Document):
     rechecks: Figure
     prewarms: Figure
     calls: CallCounts
+    standing: StandingOutcome | None = None
     transfers: TransferOutcome | None = None
     containers: ContainerOutcome | None = None
     memory: MemoryOutcome | None = None

@@ -84,10 +84,20 @@ class TrackedContainers(Containers):
             self._starting(invoker, function, now_s, ready_s)
         return cold, times
 
-    def serves(self, configuration: int) -> None:
-        """The next batch, in order of dispatch, has the container that was taken last."""
-        self._of_batch.append(self._taken)
+    def serves(self, configuration: int, container: int | None = None) -> None:
+        """The next batch, in order of dispatch, has ``container``; else the one that was taken last."""
+        container = self._taken if container is None else container
+        self._of_batch.append(container)
+        self._configuration[container] = configuration
+
+    def stands(self, configuration: int) -> int:
+        """An instance has the container that was taken last, whose number is returned."""
         self._configuration[self._taken] = configuration
+        return self._taken
+
+    def stands_no_more(self, container: int) -> None:
+        """The container that is given back next is this one."""
+        self._returned = container
 
     def ends(self, batch: int) -> None:
         """The container that is given back next is that of ``batch``."""

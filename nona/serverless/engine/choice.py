@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.dispatch.memory import MemoryContainers
 from nona.serverless.dispatch.order import Candidate, candidates, looks_for_slices, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
-from nona.serverless.policies.base import ClusterView
+from nona.serverless.policies.base import Ask, ClusterView, Place
 from nona.serverless.records.run import Refusal
 
 Found = tuple[int, Lease, str]
@@ -27,6 +28,7 @@ class Choice:
         self._ask_all = [not {"walk", "most-free"}.isdisjoint(rules) for rules in self._rules]
         self._routes = routes(tables.system)
         self._invokers, self._containers = invokers, containers
+        self._configurations = tables.configurations
         self._makes_slices = looks_for_slices(tables.system)
         self._memory = containers if isinstance(containers, MemoryContainers) else None
 
@@ -61,6 +63,30 @@ class Choice:
         if self._ask_all[queue] and not short:
             invokers.none_has_room(configuration)
         return None
+
+    def placed(
+        self, queue: int, place: Place, ask: Ask, ranked: tuple[int, ...], now_s: float
+    ) -> tuple[int, Found] | None:
+        """The configuration that a policy's own ``place`` puts somewhere, with what it was given there.
+
+        Raises
+        ------
+        SimulationError
+            When it chose an invoker without room.
+        """
+        view, invokers = self.view(queue), self._invokers
+        chosen = place(ask, ranked, view) if ranked else None
+        if chosen is None:
+            return None
+        configuration, invoker = ranked[chosen[0]], chosen[1]
+        room = view is invokers or view.fits(invoker, configuration)
+        lease = invokers.take(invoker, configuration, now_s) if room else None
+        if lease is None:
+            raise SimulationError(
+                f"Policy: it placed {self._configurations[configuration].text} on invoker {invoker}, which "
+                "has no room; its place must check the view's fits."
+            )
+        return configuration, (invoker, lease, "policy")
 
     def view(self, queue: int) -> ClusterView:
         """What a policy that places a batch of ``queue`` sees: where memory is limited, for its function."""

@@ -11,7 +11,7 @@ from heapq import heappush
 
 from nona.errors import SimulationError
 from nona.serverless.engine.choice import Choice, Found
-from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision
+from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision, Running
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.parts import Parts
 from nona.serverless.policies.base import Ask, Plan, Planner
@@ -31,6 +31,7 @@ class Controller:
         tables = parts.tables
         n, spec = tables.queues, tables.system.dispatch
         self._planner, self._choice, self._execution = planner, choice, execution
+        self._parts = parts
         self._tables, self._book, self._queues = tables, parts.book, parts.queues
         self._invokers, self._collector, self._heap = parts.invokers, parts.collector, parts.heap
         self._limit, self._partial = spec.rechecks, spec.partial
@@ -57,9 +58,15 @@ class Controller:
         """Resources have become free."""
         self._pending |= self._recheck
 
-    def wait_over(self, queue: int, number: int) -> None:
-        """A wait has run out; it may have ended before."""
-        if self._wait[queue] == number:
+    def ended(self, batch: Running, now_s: float) -> None:
+        """A batch has ended."""
+        self.released()
+
+    def happen(self, kind: int, queue: int, number: int, now_s: float) -> None:
+        """A search has ended, or a wait has run out; it may have ended before."""
+        if kind == DECISION:
+            self._decided(queue, now_s)
+        elif self._wait[queue] == number:
             self._wait[queue] = 0
             self._pending |= 1 << queue
 
@@ -81,11 +88,7 @@ class Controller:
     def _least_slack(self, now_s: float) -> int:
         pending = [q for q in range(self._tables.queues) if self._pending >> q & 1]
         filled = [q for q in pending if self._queues[q].calls]
-        return min(filled, key=lambda q: (self._slack_s(q, now_s), q)) if filled else pending[0]
-
-    def _slack_s(self, queue: int, now_s: float) -> float:
-        oldest_s = self._book.arrival_s[self._queues[queue].oldest]
-        return self._tables.slo_s[self._tables.application[queue]] - (now_s - oldest_s)
+        return min(filled, key=lambda q: (self._parts.slack_s(q, now_s), q)) if filled else pending[0]
 
     def _ask(self, queue: int, now_s: float) -> Ask:
         waiting, tables = self._queues[queue], self._tables
@@ -93,28 +96,15 @@ class Controller:
             tables.application[queue],
             tables.stage[queue],
             len(waiting.calls),
-            self._slack_s(queue, now_s),
+            self._parts.slack_s(queue, now_s),
             now_s - waiting.joined_s[0],
             self._book.carried[waiting.calls[0]],
             waiting.rate(now_s),
         )
 
     def _drop_late(self, queue: int, now_s: float) -> None:
-        """Calls of a queue that cannot be in time any more leave all queues of their application."""
-        tables, book = self._tables, self._book
-        least_s, application = tables.least_left_s[queue], tables.application[queue]
-        if self._slack_s(queue, now_s) >= least_s:
-            return
-        slo_s = tables.slo_s[application]
-        late = {c for c in self._queues[queue].calls if slo_s - (now_s - book.arrival_s[c]) < least_s}
-        for call in late:
-            book.drop(call, now_s)
-        for other in tables.queue_at[application]:
-            waiting = self._queues[other]
-            if waiting.calls:
-                waiting.remove(late, now_s)
-                if not waiting.calls:
-                    self._failed[other], self._missed[other], self._wait[other] = 0, False, 0
+        for other in self._parts.drop_late(queue, now_s):
+            self._failed[other], self._missed[other], self._wait[other] = 0, False, 0
 
     def _examine(self, queue: int, now_s: float) -> None:
         if self._tables.drops:
@@ -149,7 +139,7 @@ class Controller:
             over_s = max(now_s + plan.wait_s, math.nextafter(now_s, math.inf))  # time must pass
             heappush(self._heap, (over_s, WAIT_OVER, *place, self._waits[queue], 0))
 
-    def decided(self, queue: int, now_s: float) -> None:
+    def _decided(self, queue: int, now_s: float) -> None:
         """A search has ended."""
         under_way = self._searching[queue]
         if under_way is None:
@@ -204,30 +194,13 @@ class Controller:
     ) -> tuple[int, Found] | None:
         """The first configuration that some invoker takes, with what it was given there."""
         if self._planner.place is not None:
-            return self._placed(queue, ask, ranked, now_s)
+            return self._choice.placed(queue, self._planner.place, ask, ranked, now_s)
         predecessor = self._predecessor(queue) if ranked else -1
         for configuration in ranked:
             found = self._choice.find(queue, configuration, predecessor, now_s, refusals)
             if found is not None:
                 return configuration, found
         return None
-
-    def _placed(
-        self, queue: int, ask: Ask, ranked: tuple[int, ...], now_s: float
-    ) -> tuple[int, Found] | None:
-        view = self._choice.view(queue)
-        chosen = self._planner.place(ask, ranked, view) if self._planner.place and ranked else None
-        if chosen is None:
-            return None
-        configuration, invoker = ranked[chosen[0]], chosen[1]
-        room = view is self._invokers or view.fits(invoker, configuration)
-        lease = self._invokers.take(invoker, configuration, now_s) if room else None
-        if lease is None:
-            raise SimulationError(
-                f"Policy: it placed {self._tables.configurations[configuration].text} on invoker "
-                f"{invoker}, which has no room; its place must check the view's fits."
-            )
-        return configuration, (invoker, lease, "policy")
 
     def _predecessor(self, queue: int) -> int:
         """The invoker of the oldest job's predecessor whose batch ended last, −1 for an entry stage."""

@@ -7,6 +7,8 @@ only of messages of one batch: the fields before it differ else.
 
 from __future__ import annotations
 
+import math
+
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.policies.base import Plan
 
@@ -19,6 +21,8 @@ CONTAINERS = 3  # a container is ready or its time is over; application: invoker
 DECISION = 4  # a search ends
 WAIT_OVER = 5  # a queue is to be looked at again; number: which wait
 HOP = 6  # a message joins its next link; number: the batch, version: which of its messages
+READY = 7  # a standing instance can serve; number: the instance
+SCALE = 8  # the numbers of instances are looked at; number: which look
 
 
 class Decision:
@@ -39,10 +43,51 @@ class Decision:
         self.decided_s, self.forced = now_s, forced
 
 
+class Instance:
+    """A lease that stands for an AFW queue, with its container.
+
+    ``by_jobs``: by the number of jobs less one, the configuration whose time a batch of so many takes;
+    ``timeout_s``: how long a batch waits to be full; ``ready_s``: when its container runs and its slice is
+    made; ``busy``: not ready yet, or with a batch; ``stopping``: it serves no more; ``ended_s``: when it
+    gave everything back, ``nan`` while it stands; ``container``: its number, where these are recorded.
+    """
+
+    __slots__ = (
+        "busy",
+        "by_jobs",
+        "cold",
+        "configuration",
+        "container",
+        "ended_s",
+        "forced",
+        "function",
+        "invoker",
+        "lease",
+        "number",
+        "queue",
+        "ready_s",
+        "started_s",
+        "stopping",
+        "timeout_s",
+    )
+
+    def __init__(
+        self, number: int, queue: int, function: int, configuration: int, invoker: int, lease: Lease
+    ) -> None:
+        self.number, self.queue, self.function = number, queue, function
+        self.configuration, self.invoker, self.lease = configuration, invoker, lease
+        self.by_jobs: tuple[int, ...] = ()
+        self.timeout_s = self.started_s = self.ready_s = 0.0
+        self.cold = self.forced = self.busy = self.stopping = False
+        self.ended_s = math.nan
+        self.container = -1
+
+
 class Running:
     """A batch between its dispatch and its end.
 
     It holds what its end needs to know; the last five matter only where batches slow each other down.
+    ``instance``: the standing one that it runs on, ``None`` where its lease is its own.
 
     ``left_s``: seconds of its own GPU work; ``speed``: of them per second, since ``since_s``; ``end_s``:
     when it ends if nothing changes; ``version``: how often that was said.
@@ -52,6 +97,7 @@ class Running:
         "calls",
         "end_s",
         "function",
+        "instance",
         "invoker",
         "lease",
         "left_s",
@@ -63,7 +109,14 @@ class Running:
     )
 
     def __init__(
-        self, number: int, queue: int, function: int, calls: list[int], invoker: int, lease: Lease
+        self,
+        number: int,
+        queue: int,
+        function: int,
+        calls: list[int],
+        invoker: int,
+        lease: Lease,
+        instance: Instance | None = None,
     ) -> None:
         self.number = number
         self.queue = queue
@@ -71,5 +124,6 @@ class Running:
         self.calls = calls
         self.invoker = invoker
         self.lease = lease
+        self.instance = instance
         self.left_s = self.speed = self.since_s = self.end_s = 0.0
         self.version = 0

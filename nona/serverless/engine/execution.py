@@ -12,7 +12,7 @@ from nona.serverless.dispatch.containers import Containers
 from nona.serverless.dispatch.memory import MemoryContainers
 from nona.serverless.dispatch.tracked import TrackedContainers
 from nona.serverless.engine.collector import Dispatched
-from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
+from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Instance, Running
 from nona.serverless.engine.links import Fetch
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
@@ -50,27 +50,32 @@ class Execution:
             self._call_again((time_s,), invoker, function)
 
     def start(
-        self, queue: int, decision: Decision, configuration: int, invoker: int, lease: Lease, now_s: float
+        self,
+        queue: int,
+        decision: Decision,
+        configuration: int,
+        invoker: int,
+        lease: Lease,
+        now_s: float,
+        instance: Instance | None = None,
     ) -> int:
-        """Send the oldest jobs of a queue to an invoker that has granted a lease; the batch's number."""
+        """Send the oldest jobs of a queue to an invoker that has granted a lease; the batch's number.
+
+        On an ``instance`` there is neither a cold start nor a set-up, and ``lease`` is the instance's.
+        """
         tables, collector = self._tables, self._collector
         waiting = self._queues[queue]
         jobs = min(tables.batch[configuration], len(waiting))
         calls, queued_s = waiting.take(jobs, now_s)
-        function, number = tables.function[queue], len(collector)
-        cold = self._container(invoker, function, now_s)
+        function, stage, number = tables.function[queue], tables.stage[queue], len(collector)
+        cold = instance is None and self._container(invoker, function, now_s)
+        setup_s = lease.setup_s if instance is None else 0.0
         if self._tracked is not None:
-            self._tracked.serves(configuration)
-        remote: dict[int, float] = {}
-        if self._links is None:
-            transfer_s, local = self._transfers.fetch(queue, calls, invoker)
-        else:
-            local_s, remote, local = self._transfers.parts(queue, calls, invoker)
-            transfer_s = self._links.alone_s(number, remote, invoker, local_s)
-        started_s = now_s + lease.setup_s + transfer_s
+            self._tracked.serves(configuration, None if instance is None else instance.container)
+        transfer_s, local_s, local, remote = self._inputs(queue, calls, invoker, number)
+        started_s = now_s + setup_s + transfer_s
         if cold:
             started_s += tables.cold_start_s[function]
-        stage = tables.stage[queue]
         collector.add(
             Dispatched(  # by position, in the order of its fields: names would take twice as long
                 tables.application[queue],
@@ -90,7 +95,7 @@ class Execution:
                 local,
                 decision.search_s,
                 decision.steps,
-                lease.setup_s,
+                setup_s,
                 transfer_s,
             )
         )
@@ -99,15 +104,25 @@ class Execution:
             book.batch[call * book.width + stage] = number
             if carry is not None:
                 book.carried[call] = carry
-        batch = Running(number, queue, function, calls, invoker, lease)
-        self.running[number] = batch
+        self.running[number] = batch = Running(number, queue, function, calls, invoker, lease, instance)
+        timed = configuration if instance is None else instance.by_jobs[jobs - 1]
         noise = book.noise[calls[0] * book.width + stage]
-        if self._links is not None and remote:
-            asked_s = now_s + lease.setup_s + (tables.cold_start_s[function] if cold else 0.0)
-            self._links.ask(Fetch(batch, configuration, noise, asked_s, local_s), remote)
-        else:
-            self._compute(batch, configuration, started_s, noise)
+        if self._links is None or not remote:
+            self._compute(batch, timed, started_s, noise)
+            return number
+        asked_s = now_s + setup_s + (tables.cold_start_s[function] if cold else 0.0)
+        self._links.ask(Fetch(batch, timed, noise, asked_s, local_s), remote)
         return number
+
+    def _inputs(
+        self, queue: int, calls: list[int], invoker: int, number: int
+    ) -> tuple[float, float, int, dict[int, float]]:
+        """Seconds of a transfer, and of what is there; jobs with all of it; what shared links bring."""
+        if self._links is None:
+            transfer_s, local = self._transfers.fetch(queue, calls, invoker)
+            return transfer_s, 0.0, local, {}
+        local_s, remote, local = self._transfers.parts(queue, calls, invoker)
+        return self._links.alone_s(number, remote, invoker, local_s), local_s, local, remote
 
     def hop(self, number: int, which: int, now_s: float) -> None:
         """A message joins a link; the batch that it was the last for has a start now."""
@@ -153,7 +168,7 @@ class Execution:
             heappush(self._heap, (b.end_s, END, *place, b.number, b.version))
 
     def end(self, number: int, version: int, now_s: float) -> Running | None:
-        """A batch ends and gives everything back; ``None`` where its end has moved since."""
+        """A batch ends and gives back what is its own; ``None`` where its end has moved since."""
         batch = self.running.get(number)
         if batch is None or batch.version != version:
             return None
@@ -161,12 +176,32 @@ class Execution:
         self._collector.ended_s[number] = now_s
         if self._invokers.couples[batch.invoker]:
             self._moved(self._shared.leave(batch, now_s))
-        self._invokers.release(batch.invoker, batch.lease, now_s)
-        if self._tracked is not None:
-            self._tracked.ends(number)
-        times = self._containers.give_back(batch.invoker, batch.function, now_s)
-        self._call_again(times, batch.invoker, batch.function)
+        if batch.instance is None:
+            if self._tracked is not None:
+                self._tracked.ends(number)
+            self._give_back(batch.invoker, batch.function, batch.lease, now_s)
         return batch
+
+    def begin(self, instance: Instance) -> None:
+        """An instance starts to stand: its container, and when it can serve."""
+        invoker, function = instance.invoker, instance.function
+        instance.cold = self._container(invoker, function, instance.started_s)
+        if self._tracked is not None:
+            instance.container = self._tracked.stands(instance.configuration)
+        instance.ready_s = instance.started_s + instance.lease.setup_s
+        if instance.cold:
+            instance.ready_s += self._tables.cold_start_s[function]
+
+    def stop(self, instance: Instance, now_s: float) -> None:
+        """An instance gives everything back."""
+        instance.ended_s = now_s
+        if self._tracked is not None:
+            self._tracked.stands_no_more(instance.container)
+        self._give_back(instance.invoker, instance.function, instance.lease, now_s)
+
+    def _give_back(self, invoker: int, function: int, lease: Lease, now_s: float) -> None:
+        self._invokers.release(invoker, lease, now_s)
+        self._call_again(self._containers.give_back(invoker, function, now_s), invoker, function)
 
     def _container(self, invoker: int, function: int, now_s: float) -> bool:
         """A batch takes a container; whether it has to start one."""

@@ -14,11 +14,9 @@ from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
 from nona.serverless.engine.collector import Collector
 from nona.serverless.engine.compiled.suits import is_compiled
-from nona.serverless.engine.controller import Controller
 from nona.serverless.engine.events import (
     ARRIVAL,
     CONTAINERS,
-    DECISION,
     END,
     GPU_PHASE,
     HOP,
@@ -37,6 +35,8 @@ from nona.serverless.engine.options import (
 )
 from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
+from nona.serverless.engine.standing.instances import Standing
+from nona.serverless.engine.standing.serving import controller_of, scaler_of
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Planner, Policy
@@ -72,7 +72,7 @@ def simulate_serverless(
     begin = time.perf_counter()
     planner = policy.prepare(system, options)
     system = under_options(policy.name, system, options)
-    if is_compiled(system, run):
+    if scaler_of(planner) is None and is_compiled(system, run):
         from nona.serverless.engine.compiled.engine import CompiledRun  # Numba takes a while to import
 
         return CompiledRun(system, planner, policy, run, on_progress).records(begin)
@@ -112,7 +112,7 @@ class _Simulation:
         containers = containers_of(system)
         self.execution = Execution(parts, containers)
         choice = Choice(tables, self.invokers, containers)
-        self.controller = Controller(planner, parts, choice, self.execution)
+        self.controller = controller_of(planner, parts, choice, self.execution)
         self.snapshots: list[Snapshot] = []
         self._report_every = max(1, (run.first + run.calls) // REPORTS)
         self._next_snapshot_s = run.snapshot_s
@@ -146,8 +146,6 @@ class _Simulation:
                 self._ended(batch, now_s)
         elif kind == ARRIVAL:
             self._arrive(number, application, now_s)
-        elif kind == DECISION:
-            self.controller.decided(self.tables.queue_at[application][stage], now_s)
         elif kind == GPU_PHASE:
             self.execution.gpu_phase(number, now_s)
         elif kind == CONTAINERS:
@@ -156,7 +154,7 @@ class _Simulation:
         elif kind == HOP:
             self.execution.hop(number, event[5], now_s)
         else:
-            self.controller.wait_over(self.tables.queue_at[application][stage], number)
+            self.controller.happen(kind, self.tables.queue_at[application][stage], number, now_s)
 
     def _arrival(self, call: int) -> Event:
         book = self.book
@@ -193,7 +191,7 @@ class _Simulation:
                 if not waiting[place]:
                     self.queues[queue].push(call, now_s)
                     self.controller.joined(queue)
-        self.controller.released()
+        self.controller.ended(batch, now_s)
 
     def _keep_snapshots(self, now_s: float) -> None:
         """Every snapshot that fell due since the last event shows what has been so since."""
@@ -239,6 +237,7 @@ class _Simulation:
             seconds=seconds,
             stories=tuple(of.stories),
             snapshots=tuple(self.snapshots),
+            instances=self.controller.records() if isinstance(self.controller, Standing) else None,
             transfers=self.execution.link_records(stopped_s),
             containers=self.execution.lives(stopped_s),
         )

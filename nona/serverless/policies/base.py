@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from nona.look import Look
 from nona.options import Options
@@ -103,6 +103,60 @@ class Planner(Protocol):
 
     def plan(self, ask: Ask) -> Plan:
         """Configurations for the queue, best first."""
+
+
+class Service(NamedTuple):
+    """What one standing instance does for its queue.
+
+    ``least`` and ``most``: the jobs per second between which it is used well; ``timeout_s``: how long the
+    first job of a batch waits until the batch is full.
+    """
+
+    least: float
+    most: float
+    timeout_s: float
+
+
+class Fleet(NamedTuple):
+    """The instances that stand for an AFW queue, as a scaler sees them.
+
+    ``rate``: jobs per second that have come lately; ``standing``: the configurations, by number, of the
+    instances that are not being stopped, in the order in which they were started.
+    """
+
+    application: int
+    stage: int
+    rate: float
+    standing: tuple[int, ...]
+
+
+class Scaler(Protocol):
+    """How many instances stand for each AFW queue. It keeps nothing between questions.
+
+    ``every_s``: seconds between its looks at all queues; ``window_s``: over which rates are measured.
+    """
+
+    every_s: float
+    window_s: float
+
+    def service(self, application: int, stage: int, configuration: int) -> Service:
+        """What an instance of the configuration does for the queue."""
+
+    def excess(self, fleet: Fleet) -> float:
+        """Jobs per second for which instances are to be started; not above 0: start none."""
+
+    def ranked(self, application: int, stage: int, rate: float) -> tuple[int, ...]:
+        """Configurations for the next instance when ``rate`` jobs per second are to be served, best first."""
+
+    def stops(self, fleet: Fleet) -> tuple[int, ...]:
+        """Places in ``fleet.standing`` of the instances to stop, in the order of stopping."""
+
+
+@runtime_checkable
+class Scales(Protocol):
+    """A planner whose batches run on instances that stand; with a ``scaler`` of ``None`` they do not."""
+
+    scaler: Scaler | None
 
 
 Prepare = Callable[[ServerlessSystem, Options], Planner]

@@ -17,8 +17,9 @@ from nona.serverless.records.container_time import pieces_of
 from nona.serverless.records.containers import ContainerLives, gone_s, tiled
 from nona.serverless.records.held import held_vgpus
 from nona.serverless.records.intervals_held import most_at_once, overlap_s, sharing_pairs
+from nona.serverless.records.leases import leases
 from nona.serverless.records.memory_use import check_memory
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.run import Instances, ServerlessRecords
 from nona.serverless.records.transfers import check_transfers
 from nona.simulation.records.run import Check
 
@@ -41,6 +42,7 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
         _causality(system, records, joined_s),
         _in_turn(system, records, joined_s),
         _batches(system, records),
+        *(() if records.instances is None else (_instances(records, records.instances),)),
         *(() if shared is None else (check_transfers(shared, records.batches.transfer_s),)),
         *(() if lives is None else (_containers(records, lives),)),
         *(() if lives is None or system.memory is None else (check_memory(system.memory, records, lives),)),
@@ -93,17 +95,17 @@ def _conservation(system: ServerlessSystem, records: ServerlessRecords) -> Check
 
 
 def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """At no time do batches hold more than an invoker, or a GPU, has to give."""
-    of, until_s = records.batches, ended_s(records)
+    """At no time do leases hold more than an invoker, or a GPU, has to give."""
+    of = leases(records)
     nodes, space = system.invokers, system.space
     more = WAYS.find(system.sharing.mode).oversubscribes
     over = system.sharing.oversubscription if more else 1.0
-    vcpus = most_at_once(of.invoker, of.dispatched_s, until_s, space.vcpus[of.configuration], len(nodes))
+    vcpus = most_at_once(of.invoker, of.from_s, of.to_s, space.vcpus[of.configuration], len(nodes))
     most_gpus = max(node.gpus for node in nodes)
     place = of.invoker * most_gpus + of.gpu
-    vgpus = most_at_once(
-        place, of.dispatched_s, until_s, held_vgpus(system, of), len(nodes) * most_gpus
-    ).reshape(len(nodes), most_gpus)
+    vgpus = most_at_once(place, of.from_s, of.to_s, held_vgpus(system, of), len(nodes) * most_gpus).reshape(
+        len(nodes), most_gpus
+    )
     there = np.array([node.vcpus for node in nodes])
     on_gpu = np.array([int(over * node.vgpus + TOLERANCE) for node in nodes])
     worst_vcpus, worst_vgpus = int((vcpus - there).max()), int((vgpus - on_gpu[:, None]).max())
@@ -115,17 +117,17 @@ def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
 
 
 def _slots(records: ServerlessRecords) -> Check:
-    """No slot of a GPU is held by two batches at once."""
-    of = records.batches
+    """No slot of a GPU is held by two leases at once."""
+    of = leases(records)
     place = of.invoker * (int(of.gpu.max(initial=0)) + 1) + of.gpu
-    shared = sharing_pairs(place, of.slots, of.dispatched_s, ended_s(records))
+    shared = sharing_pairs(place, of.slots, of.from_s, of.to_s)
     return Check("slots", shared == 0, f"{shared} pairs of batches on one slot at one time")
 
 
 def _money(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """Σ over batches of (time in the window · price) is ∫ of what is held · price; so are both amounts."""
-    of, sums, prices = records.batches, records.sums, system.prices
-    inside_s = overlap_s(of.dispatched_s, ended_s(records), sums.start_s, sums.end_s)
+    """Σ over leases of (time in the window · price) is ∫ of what is held · price; so are both amounts."""
+    of, sums, prices = leases(records), records.sums, system.prices
+    inside_s = overlap_s(of.from_s, of.to_s, sums.start_s, sums.end_s)
     vcpu_s = float(inside_s @ system.space.vcpus[of.configuration])
     vgpu_s = float(inside_s @ held_vgpus(system, of))
     by_batch = (vcpu_s * prices.vcpu_hour + vgpu_s * prices.vgpu_hour) / HOUR_S
@@ -198,10 +200,28 @@ def _batches(system: ServerlessSystem, records: ServerlessRecords) -> Check:
         | (of.local < 0)
         | (of.local > of.jobs)
     )
-    if not system.dispatch.partial:
+    if not system.dispatch.partial and records.instances is None:  # instances serve what is there
         wrong |= of.jobs != system.space.batch[of.configuration]
     count = int(wrong.sum())
     return Check("batches", count == 0, f"{len(of.jobs)} batches, {count} of an illegal size")
+
+
+def _instances(records: ServerlessRecords, standing: Instances) -> Check:
+    """An instance's batches are of its queue and on its resources, one after the other, while it is ready."""
+    of, on = records.batches, standing.of_batch
+    wrong = (of.dispatched_s < standing.ready_s[on]) | (ended_s(records) > _never(standing.ended_s)[on])
+    for name in ("application", "stage", "invoker", "gpu", "configuration", "slots"):
+        wrong |= getattr(of, name) != getattr(standing, name)[on]
+    order = np.lexsort((of.dispatched_s, on))
+    same = on[order][1:] == on[order][:-1]
+    overlaps = same & (of.dispatched_s[order][1:] < ended_s(records)[order][:-1])
+    count = int(wrong.sum()) + int(overlaps.sum())
+    text = f"{len(standing.started_s)} instances, {count} batches that one could not serve"
+    return Check("instances", count == 0, text)
+
+
+def _never(ended_s: Floats) -> Floats:
+    return np.where(np.isnan(ended_s), np.inf, ended_s)
 
 
 def _containers(records: ServerlessRecords, lives: ContainerLives) -> Check:

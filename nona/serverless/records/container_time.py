@@ -22,7 +22,8 @@ from nona.serverless.records.run import ServerlessRecords
 class ContainerTime:
     """In the window of one run: seconds of all containers by what they did, and US dollars of waiting.
 
-    ``starting_s``: cold starts of batches and starts ahead; ``busy_s``: batches without their cold starts.
+    ``starting_s``: cold starts of batches and starts ahead; ``busy_s``: batches without their cold starts;
+    where instances stand it is they that are meant, with a batch or without.
     """
 
     busy_s: float
@@ -39,13 +40,13 @@ class ContainerTime:
 def pieces_of(
     records: ServerlessRecords, lives: ContainerLives
 ) -> tuple[ContainerPieces, ContainerPieces, ContainerPieces]:
-    """Starts ahead of a batch, batches, and waits."""
-    of, stopped_s = records.batches, records.stopped_s
-    return (
-        starting_pieces(lives, of.dispatched_s, stopped_s),
-        busy_pieces(lives, of.dispatched_s, of.ended_s, stopped_s),
-        idle_pieces(lives, stopped_s),
-    )
+    """Starts ahead of a batch, batches (or instances that stood), and waits."""
+    of, standing, stopped_s = records.batches, records.instances, records.stopped_s
+    if standing is None:
+        busy = busy_pieces(lives.of_batch, of.dispatched_s, of.ended_s, stopped_s)
+    else:
+        busy = busy_pieces(standing.container, standing.started_s, standing.ended_s, stopped_s)
+    return starting_pieces(lives, busy, stopped_s), busy, idle_pieces(lives, stopped_s)
 
 
 def container_time(
@@ -59,9 +60,13 @@ def container_time(
     start_s, end_s = records.sums.start_s, records.sums.end_s
     ahead, busy, idle = pieces_of(records, lives)
     ahead_s, busy_s, idle_s = (overlap_s(p.from_s, p.until_s, start_s, end_s) for p in (ahead, busy, idle))
-    of = records.batches
-    cold_s = np.array([f.cold_start_s for f in system.functions])[lives.function[lives.of_batch]] * of.cold
-    begin_s = of.dispatched_s + of.setup_s
+    of, standing = records.batches, records.instances
+    whole_s = np.array([f.cold_start_s for f in system.functions])[lives.function[busy.container]]
+    if standing is None:
+        cold_s, begin_s = whole_s * of.cold, of.dispatched_s + of.setup_s
+    else:
+        cold_s = whole_s * standing.cold
+        begin_s = standing.ready_s - cold_s
     until_s = np.minimum(begin_s + cold_s, busy.until_s)
     starts_s = float(overlap_s(begin_s, until_s, start_s, end_s).sum())
     return ContainerTime(

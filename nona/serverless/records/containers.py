@@ -25,7 +25,8 @@ class ContainerLives:
     evicted
         (n,) Whether it was removed to make room for another.
     of_batch
-        (m,) The container of each batch, which has it from dispatch to end.
+        (m,) The container of each batch, which has it from dispatch to end. An instance that stands has it
+        all the time.
     idle, idle_from_s, idle_until_s
         (k,) The container, and when it began and ceased to wait for a batch: ``nan`` if it waited at the end.
     idle_configuration
@@ -61,18 +62,16 @@ def idle_pieces(lives: ContainerLives, stopped_s: float) -> ContainerPieces:
     return ContainerPieces(lives.idle, lives.idle_from_s, _until(lives.idle_until_s, stopped_s))
 
 
-def busy_pieces(
-    lives: ContainerLives, dispatched_s: Floats, ended_s: Floats, stopped_s: float
-) -> ContainerPieces:
-    """All batches."""
-    return ContainerPieces(lives.of_batch, dispatched_s, _until(ended_s, stopped_s))
+def busy_pieces(container: Ints, from_s: Floats, ended_s: Floats, stopped_s: float) -> ContainerPieces:
+    """What has containers: all batches, or all instances that stood."""
+    return ContainerPieces(container, from_s, _until(ended_s, stopped_s))
 
 
-def starting_pieces(lives: ContainerLives, dispatched_s: Floats, stopped_s: float) -> ContainerPieces:
-    """From birth to the first batch or wait; those of no length are left out."""
+def starting_pieces(lives: ContainerLives, busy: ContainerPieces, stopped_s: float) -> ContainerPieces:
+    """From birth to the first of ``busy``, or the first wait; those of no length are left out."""
     first_s = np.full(len(lives.born_s), stopped_s)
     np.minimum.at(first_s, lives.idle, lives.idle_from_s)
-    np.minimum.at(first_s, lives.of_batch, dispatched_s)
+    np.minimum.at(first_s, busy.container, busy.from_s)
     which = np.flatnonzero(first_s > lives.born_s)
     return ContainerPieces(which, lives.born_s[which], first_s[which])
 

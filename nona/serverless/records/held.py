@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.gpu_sharing.registry import WAYS
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.run import Batches
 
 MOST_SLOTS = 63
 
 
-def held_vgpus(system: ServerlessSystem, batches: Batches) -> NDArray[np.int64]:
+class Held(Protocol):
+    """Leases: (m,) numbers of invokers and configurations, and bits of slots."""
+
+    @property
+    def invoker(self) -> NDArray[np.int64]:
+        """Where."""
+
+    @property
+    def configuration(self) -> NDArray[np.int64]:
+        """What was asked for."""
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """What of the GPU is held."""
+
+
+def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
     """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
     held = system.space.vgpus[batches.configuration]
     if not WAYS.find(system.sharing.mode).fixed_layout:

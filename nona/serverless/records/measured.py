@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.records.container_time import ContainerTime, container_time
-from nona.serverless.records.held import held_vgpus
+from nona.serverless.records.leases import hourly_usd, leases, stood
 from nona.serverless.records.memory_use import MemoryUse, memory_use
 from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.standing import StandingMeasures, standing_measures
 from nona.simulation.statistics.intervals import percentile, without_nan
 
 Floats = NDArray[np.float64]
@@ -61,6 +62,7 @@ class RunMeasures:
     forced: float
     rechecks: float
     prewarms: float
+    standing: StandingMeasures | None = None
     containers: ContainerTime | None = None
     memory: MemoryUse | None = None
     evictions: float = 0.0
@@ -84,20 +86,30 @@ def ratio(part: float, whole: float) -> float:
 def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     """(m,) US dollars of each batch: price of its vCPUs and of the vGPUs that it held · (ended − dispatched).
 
-    A batch in flight has cost what it held until the run stopped.
+    A batch in flight has cost what it held until the run stopped. What runs on an instance that stands costs
+    nothing by itself.
     """
-    of = records.batches
-    ended_s = np.where(np.isnan(of.ended_s), records.stopped_s, of.ended_s)
-    prices, vcpus = system.prices, system.space.vcpus[of.configuration]
-    hourly = vcpus * prices.vcpu_hour + held_vgpus(system, of) * prices.vgpu_hour
-    cost: Floats = hourly / HOUR_S * (ended_s - of.dispatched_s)
+    if records.instances is not None:
+        return np.zeros(len(records.batches.jobs))
+    held = leases(records)
+    cost: Floats = hourly_usd(system, held) / HOUR_S * (held.to_s - held.from_s)
     return cost
 
 
 def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
-    """(n,) US dollars of each call: over its stages, the batch's cost / the jobs in it."""
+    """(n,) US dollars of each call: over its stages, the batch's cost / the jobs in it.
+
+    Where instances stand: what those of the application cost in the window, in equal parts for its
+    measured calls; nothing for other calls.
+    """
+    calls, standing = records.calls, stood(system, records)
+    if standing is not None and records.instances is not None:
+        number = len(system.applications)
+        total = np.bincount(records.instances.application, weights=standing.cost, minlength=number)
+        measured = np.bincount(calls.application[calls.measured], minlength=number)
+        return np.where(calls.measured, (total / np.maximum(measured, 1))[calls.application], 0.0)
     share = batch_cost(system, records) / np.maximum(records.batches.jobs, 1)
-    served = np.append(share, 0.0)[records.calls.batch]  # −1, no batch, is the 0 at the end
+    served = np.append(share, 0.0)[calls.batch]  # −1, no batch, is the 0 at the end
     return np.asarray(served.sum(axis=1), dtype=np.float64)
 
 
@@ -151,6 +163,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         containers=waiting,
         memory=memory,
         evictions=ratio(memory.evictions, batches) if memory else 0.0,
+        standing=standing_measures(system, records),
     )
 
 

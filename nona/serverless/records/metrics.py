@@ -16,6 +16,7 @@ from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure, ratio
 from nona.serverless.records.overload import judge
 from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records.standing import StandingSummary, summarise_standing
 from nona.serverless.records.transfers import TransferSummary, summarise_transfers
 from nona.simulation.statistics.intervals import Interval, mean_interval
 
@@ -103,6 +104,8 @@ class ServerlessSummary:
         Where the time of containers went; ``None`` where they neither pay for waiting nor need memory.
     memory
         Of nodes; ``None`` where it is no limit.
+    standing
+        Of the instances that stand; ``None`` for a policy whose batches have leases of their own.
     """
 
     policy: str
@@ -133,6 +136,7 @@ class ServerlessSummary:
     transfers: TransferSummary | None = None
     containers: ContainerSummary | None = None
     memory: MemorySummary | None = None
+    standing: StandingSummary | None = None
 
 
 def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
@@ -170,6 +174,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         transfers=_transfers(records),
         containers=_containers(runs),
         memory=_memory(runs),
+        standing=summarise_standing([r.standing for r in runs if r.standing is not None]),
     )
 
 

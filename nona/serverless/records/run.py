@@ -85,6 +85,40 @@ class Batches:
     transfer_s: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """(k,) One entry per instance that stood for an AFW queue, in the order in which they were started.
+
+    Attributes
+    ----------
+    application, stage, invoker, gpu, configuration, slots
+        As of :class:`Batches`. An instance holds its resources, and costs, from ``started_s`` to ``ended_s``.
+    started_s, ready_s, ended_s
+        When it got its resources; when it could serve (after MIG set-up and cold start); when it gave
+        everything back, ``nan`` for one that stood to the end.
+    cold, forced
+        Whether it had to start a container; whether the smallest configuration was forced.
+    container
+        Its number in :class:`~nona.serverless.records.containers.ContainerLives`, −1 where these are not.
+    of_batch
+        (m,) For each batch the instance that it ran on.
+    """
+
+    application: Ints
+    stage: Ints
+    invoker: Ints
+    gpu: Ints
+    configuration: Ints
+    slots: Ints
+    started_s: Floats
+    ready_s: Floats
+    ended_s: Floats
+    cold: Bools
+    container: Ints
+    forced: Bools
+    of_batch: Ints
+
+
 class Refusal(NamedTuple):
     """An invoker that was asked and refused: for which configuration, by which rule, and why."""
 
@@ -142,6 +176,7 @@ class WindowSums:
 class ServerlessRecords:
     """One policy in one replication. ``planned`` in ``sums`` counts the batches that had a carried plan.
 
+    ``instances``: where the policy's batches run on instances that stand, else ``None``.
     ``transfers``: of the network, where transfers share it; ``containers``: their lives, where those that
     wait are paid for.
     """
@@ -155,5 +190,6 @@ class ServerlessRecords:
     seconds: float
     stories: tuple[DispatchStory, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
+    instances: Instances | None = None
     transfers: LinkTransfers | None = None
     containers: ContainerLives | None = None

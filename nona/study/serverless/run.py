@@ -164,7 +164,7 @@ def _warmup(
     workers: int,
 ) -> int:
     """Calls before the window: the scenario's number, what pilots show, or enough for cold starts to end."""
-    usual = warmup_calls(scenario, system, calls)
+    usual = warmup_calls(scenario, system, calls, [(p.name, options) for p, options in policies])
     if scenario.simulation.warmup != "mser":
         return usual
     return mser_calls(system, policies, usual + calls, workers)

@@ -1,7 +1,8 @@
 """The batches of a serverless run in Chrome's trace-event format, which Perfetto opens.
 
 A process for each node of each policy, threads as many as batches run on it at once. A slice is a batch
-from dispatch to end; within it lies its set-up (MIG, cold start, inputs), where it took time. Arrows lead
+from dispatch to end; within it lies its set-up (MIG, cold start, inputs), where it took time. Instances
+that stand are not drawn, only their batches. Arrows lead
 from the batch of a stage to those of the next stages of the same call.
 """
 

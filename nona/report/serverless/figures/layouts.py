@@ -21,7 +21,8 @@ def layouts_figure(
 ) -> go.Figure:
     """``rows`` as :func:`nona.report.serverless.layouts.placed` gives them, on an axis of ``cells``.
 
-    Hatched at its left: slice set-up, cold start and transfer; hatched grey: stranded slices.
+    Hatched at its left: slice set-up, cold start and transfer, or an idle instance; hatched grey: stranded
+    slices.
     """
     made = figure(100 + LANE * cells)
     for number, name in enumerate(applications):
@@ -74,7 +75,7 @@ def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> 
             insidetextfont={"color": "#ffffff"},
             customdata=[_told(r) for r, _, _ in part],
             hovertemplate=(
-                "%{customdata[0]}: %{customdata[2]} jobs on %{customdata[1]}<br>%{base:.4g} s, done at "
+                "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:.4g} s, done at "
                 f"%{{customdata[3]:.4g}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
             ),
         )
@@ -82,7 +83,8 @@ def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> 
 
 def _told(row: Placed) -> list[str | int | float]:
     b = row.batch
-    return [text(b.stage), text(b.configuration), b.jobs, row.to_s, "cold start" if b.cold else "warm"]
+    jobs = f"{b.jobs} jobs" if b.jobs else "no job"
+    return [text(b.stage), text(b.configuration), jobs, row.to_s, "cold start" if b.cold else "warm"]
 
 
 def _stranded(made: go.Figure, spans: Sequence[tuple[float, float, int]]) -> None:

@@ -16,37 +16,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nona.gpu_sharing.resources import Invoker
 from nona.look import Look
 from nona.options import Options
 from nona.serverless.dispatch.order import looks_for_slices
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
-from nona.serverless.policies.choices import profile_s, profiled, too_late, usable
+from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy, Scaler
+from nona.serverless.policies.choices import profile_s, too_late
+from nona.serverless.policies.gshare.ranking import ranking
 from nona.serverless.policies.gshare.rectangles import FreeRectangles
-from nona.serverless.policies.options import known_options, number, whole
+from nona.serverless.policies.gshare.scaler import FastGshareScaler
+from nona.serverless.policies.options import known_options, number, switch, whole
 from nona.serverless.policies.slo_split import static_shares
 from nona.serverless.sharing.pools import kinds_of_pool
 
-DEFAULTS: Options = MappingProxyType({"ranked": 5, "search_s": 0.0})
+DEFAULTS: Options = MappingProxyType(
+    {"ranked": 5, "search_s": 0.0, "standing": False, "scale_s": 10.0, "window_s": 10.0}
+)
 NO_ROOM = 1 << 60  # later than any invoker
 WHOLE_TIME = 100  # per cent: a lease has its slices all the time
-
-
-def ranking(
-    system: ServerlessSystem, function: int, time_s: NDArray[np.float64], slo_s: float
-) -> tuple[int, ...]:
-    """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
-
-    Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a
-    job, so without prices everything ties and the fastest wins. ``time_s``: (C,) seconds, as profiled.
-    """
-    cost = profiled(system)[1][function]
-    kept = [n for n in usable(system, function) if time_s[n] <= slo_s]
-    return tuple(sorted(kept, key=lambda n: (cost[n], time_s[n], n)))
+SHORTEST_S = 1e-3  # between two looks at the instances
 
 
 class FastGsharePlanner:
@@ -64,6 +53,7 @@ class FastGsharePlanner:
         self._late: dict[int, list[list[int]]] = {}
         self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
+        self.scaler: Scaler | None = None
 
     def plan(self, ask: Ask) -> Plan:
         """The most efficient configurations that keep the stage's share and that the queue fills."""
@@ -140,7 +130,11 @@ def prepare(system: ServerlessSystem, options: Options) -> FastGsharePlanner:
     """Split the SLOs of all applications."""
     given = known_options("fast-gshare", options, DEFAULTS)
     ranked = whole("fast-gshare", given, "ranked")
-    return FastGsharePlanner(system, ranked, number("fast-gshare", given, "search_s"))
+    planner = FastGsharePlanner(system, ranked, number("fast-gshare", given, "search_s"))
+    every_s, window_s = (number("fast-gshare", given, key, SHORTEST_S) for key in ("scale_s", "window_s"))
+    if switch("fast-gshare", given, "standing", "true or false"):
+        planner.scaler = FastGshareScaler(system, ranked, every_s, window_s)
+    return planner
 
 
 POLICY = Policy(
@@ -154,17 +148,23 @@ POLICY = Policy(
         "Throughput is taken per dollar, as batches hold vCPUs too. Its GPUs are shared by time quota and "
         "SM share; here a batch holds k of the vGPUs all the time, so rectangles become strips, and "
         "best-area fit becomes the fullest GPU that has room. It scales instances by load, without "
-        "batches in a queue: here each batch is one choice. It names one configuration; the next best "
-        "ones are our fall-backs. Where nothing keeps the share, the scenario's rule for late jobs holds. "
-        "The published autoscaler looks profiles up in a stub, which is not copied. The scheduler's own "
-        "time is taken as 0; no figure was found."
+        "batches in a queue: here each batch is one choice, or with `standing` instances stand as in the "
+        "source: its rule, 20 %, 10 s between looks and the windows of 10 s are read in the code; that "
+        "jobs go at once, up to the batch, to the largest idle instance, that what has the least "
+        "throughput per dollar is stopped first, and that a stop waits for the end of a batch are ours. It "
+        "names one configuration; the next best ones are our fall-backs. Where nothing keeps the share, the "
+        "scenario's rule for late jobs holds. The published autoscaler looks profiles up in a stub, which is "
+        "not copied. The scheduler's own time is taken as 0; no figure was found."
     ),
     prepare=prepare,
     defaults=DEFAULTS,
     option_help=MappingProxyType(
         {
-            "ranked": "How many configurations, best first, are tried when there is no room.",
-            "search_s": "Seconds charged for a decision.",
+            "ranked": "How many configurations, best first, are tried for a batch when there is no room.",
+            "search_s": "Seconds charged for a decision; standing instances need none.",
+            "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
+            "scale_s": "With standing: seconds between two looks at the number of instances.",
+            "window_s": "With standing: seconds over which the rate of a queue is measured.",
         }
     ),
     look=Look("#0f9b8e", "solid", "square"),

@@ -13,8 +13,6 @@ Source: Yang et al., INFless, ASPLOS 2022, as read in its published code (estima
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,38 +22,19 @@ from nona.look import Look
 from nona.options import Options
 from nona.serverless.dispatch.order import looks_for_slices
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
+from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy, Scaler
 from nona.serverless.policies.carried import RANKED
 from nona.serverless.policies.choices import profile_s, too_late
 from nona.serverless.policies.infless.candidates import Group, candidates, listed
+from nona.serverless.policies.infless.scaler import InflessScaler
+from nona.serverless.policies.infless.settings import DEFAULTS, HELP, InflessOptions
 from nona.serverless.policies.options import known_options, number, switch
 from nona.serverless.policies.slo_split import static_shares
 
 SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
 SMALLEST_WEIGHT = 1e-6
 SOONEST_S = 1e-9  # a shorter wait has run out
-DEFAULTS: Options = MappingProxyType(
-    {
-        "wait": True,
-        "batch_vcpus": True,
-        "gpu_share": 0.5,
-        "vcpu_weight": 64.0,
-        "gpu_weight": 14_200.0,
-        "search_s": 0.0,
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class InflessOptions:
-    """The options of INFless; see :data:`POLICY` for what they do."""
-
-    wait: bool
-    batch_vcpus: bool
-    gpu_share: float
-    vcpu_weight: float
-    gpu_weight: float
-    search_s: float
+SHORTEST_S = 1e-3  # between two looks at the instances
 
 
 Wishes = tuple[tuple[float, int], ...]  # (−CRE, column of the row)
@@ -85,6 +64,7 @@ class InflessPlanner:
         allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
         self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
+        self.scaler: Scaler | None = None
         self._groups: list[list[tuple[Group, ...]]] = []
         self._thresholds: list[list[NDArray[np.float64]]] = []
         self._profiles = [profile_s(system, app) for app in system.applications]
@@ -212,7 +192,12 @@ def prepare(system: ServerlessSystem, options: Options) -> InflessPlanner:
         gpu_share=number("infless", given, "gpu_share", 0, 1),
         search_s=number("infless", given, "search_s"),
     )
-    return InflessPlanner(system, chosen)
+    planner = InflessPlanner(system, chosen)
+    every_s, window_s = (number("infless", given, key, SHORTEST_S) for key in ("scale_s", "window_s"))
+    if switch("infless", given, "standing", "true or false"):
+        allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
+        planner.scaler = InflessScaler(system, allowed, chosen.wait, every_s, window_s)
+    return planner
 
 
 POLICY = Policy(
@@ -222,7 +207,10 @@ POLICY = Policy(
     source="Yang et al., INFless, ASPLOS 2022; TankLabTJU/INFless",
     adaptation=(
         "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is "
-        "one instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, "
+        "one instance's; the load is that of the AFW queue. With `standing` instances stand as in the "
+        "source: a look every second, the band and its 0.8 are read in the code; which ones are stopped, the "
+        "window of the rate, one queue for all instances of a stage instead of shares of its load, and "
+        "that a stop waits for the end of a batch are ours. Rates are not rounded to whole jobs a second, "
         "as functions may take longer than one, and a single job needs no minimum rate. At the time-out "
         "the largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late "
         "jobs holds. The code's errors (the best CRE kept between rounds, rows overwritten when they "
@@ -231,15 +219,6 @@ POLICY = Policy(
     ),
     prepare=prepare,
     defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "wait": "Whether a batch may wait until it is full or its time-out ends.",
-            "batch_vcpus": "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code.",
-            "gpu_share": "Largest part of a GPU for a batch; the code's lists end at a half.",
-            "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
-            "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
-            "search_s": "Seconds charged for a decision.",
-        }
-    ),
+    option_help=HELP,
     look=Look("#cf7a10", "solid", "diamond"),
 )

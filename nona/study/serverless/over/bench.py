@@ -85,6 +85,8 @@ class Bench:
             scenario = self._settings.number.set(self._scenario, value)
             system = prepare_serverless(scenario, self._sources)
             calls = self._settings.calls
-            run = RunOptions(calls=calls, warmup=warmup_calls(scenario, system, calls))
+            run = RunOptions(
+                calls=calls, warmup=warmup_calls(scenario, system, calls, [*self._options.items()])
+            )
             self._at[value] = (scenario, run)
         return self._at[value]

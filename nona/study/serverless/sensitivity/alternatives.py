@@ -135,6 +135,8 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     _option("esg", "later_batches", "at most the queue at hand", "any", "any"),
     _option("esg", "replan", "before every stage", "once, before the first", False),
     _option("esg", "step_s", "measured", "a microsecond a path", 1e-6),
+    _option("infless", "standing", "a lease per batch", "instances that stand", True),
+    _option("fast-gshare", "standing", "a lease per batch", "instances that stand", True),
     _option("orion", "cutoff_s", "100 ms", "10 ms", 0.01),
     _option("orion", "step_s", "1 ms", "0.1 ms", 1e-4),
     _option("orion", "priority", "latency", "cost", "cost"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nona.options import Options
 from nona.results.serverless.study import AlternativeCells, Cell, Sensitivity
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions
@@ -40,9 +41,10 @@ def sensitivity(
         slo_s[name] = [app.slo_s for app in prepare_serverless(scenario).applications]
         for number, row in enumerate([None, *rows]):
             changed = scenario if row is None else row.applied(scenario)
-            run = _short(changed, size.calls)
-            for policy in _who(row, size.policies):
-                options = row.options if row is not None and row.policy == policy else {}
+            options = {} if row is None else row.options
+            who = _who(row, size.policies)
+            run = _short(changed, size.calls, [(policy, options) for policy in who])
+            for policy in who:
                 tasks.append(Task(changed, policy, options, run, size.replications))
                 places.append((name, number, policy))
     done = dict(zip(places, run_tasks(tasks, pool, tell), strict=True))
@@ -67,9 +69,10 @@ def sensitivity(
     )
 
 
-def _short(scenario: Scenario, calls: int) -> RunOptions:
-    """A run whose warm-up covers the cold starts that the scenario may begin with."""
-    return RunOptions(calls=calls, warmup=warmup_calls(scenario, prepare_serverless(scenario), calls))
+def _short(scenario: Scenario, calls: int, policies: Sequence[tuple[str, Options]]) -> RunOptions:
+    """A run whose warm-up covers the cold starts, and the instances, that it may begin without."""
+    system = prepare_serverless(scenario)
+    return RunOptions(calls=calls, warmup=warmup_calls(scenario, system, calls, policies))
 
 
 def _who(row: Alternative | None, policies: Sequence[str]) -> Sequence[str]:

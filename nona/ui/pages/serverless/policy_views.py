@@ -112,7 +112,18 @@ def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def policy_rows(report: ServerlessReport) -> list[dict[str, Cell]]:
     """A row for each policy, in the order of the scenario."""
-    return [_row(name, p) for name, p in report.policies.items()]
+    stand = any(p.standing is not None for p in report.policies.values())
+    return [_row(name, p) | (_standing(p) if stand else {}) for name, p in report.policies.items()]
+
+
+def _standing(p: PolicyOutcome) -> dict[str, Cell]:
+    s = p.standing
+    if s is None:
+        return {"instances": "–", "idle": "–"}
+    return {
+        "instances": "–" if s.instances is None else f"{s.instances:.3g}",
+        "idle": _share(s.idle_share),
+    }
 
 
 def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:

@@ -1,0 +1,256 @@
+"""The second simulator where batches run on instances that stand, written from the description."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reference_links import Message
+from reference_platform import Batch, Call, Queue, ReferencePlatform
+
+from nona.gpu_sharing.pool import Lease
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Fleet, Policy, Scales
+
+READY, SCALE = 7, 8
+A_MOMENT_S = 1e-9
+
+
+@dataclass(eq=False)
+class ReferenceInstance:
+    number: int
+    queue: Queue
+    configuration: int
+    invoker: int
+    lease: Lease
+    started_s: float
+    ready_s: float
+    cold: bool
+    forced: bool
+    batch: Batch | None = None
+    told_to_stop: bool = False
+    ended_s: float = math.nan
+
+
+class StandingPlatform(ReferencePlatform):
+    """One run; ``instances`` holds all that were started, ``served_by`` the one of each batch."""
+
+    def __init__(
+        self,
+        system: ServerlessSystem,
+        policy: Policy,
+        options: Mapping[str, Any],
+        warmup: int,
+        measured: int,
+        replication: int = 0,
+    ) -> None:
+        super().__init__(system, policy, options, warmup, measured, replication)
+        assert isinstance(self.planner, Scales)
+        assert self.planner.scaler is not None
+        self.scaler = self.planner.scaler
+        self.instances: list[ReferenceInstance] = []
+        self.served_by: list[ReferenceInstance] = []
+        self.came: list[tuple[float, int]] = []
+        self.push(self.scaler.every_s, SCALE, (0, 0, 1), 1)
+
+    def handle(self, event: tuple[Any, ...]) -> None:
+        kind, more = event[1], event[-1]
+        if kind == READY:
+            self.becomes_free(more[0])
+        elif kind == SCALE:
+            self.on_look(more[0])
+        else:
+            super().handle(event)
+
+    def join(self, call: Call, stage: int) -> None:
+        super().join(call, stage)
+        place = self.at[call.application, stage].place
+        self.came.append((self.now, place))
+        self.due.add(place)
+
+    def recent_rate(self, queue: Queue) -> float:
+        """Jobs that came within the window, per second of it; it cannot reach back beyond the start."""
+        window = self.scaler.window_s
+        count = sum(1 for time_s, place in self.came if place == queue.place and time_s > self.now - window)
+        return count / min(window, max(self.now, min(self.scaler.every_s, window)))
+
+    def standing(self, queue: Queue) -> list[ReferenceInstance]:
+        return [
+            i for i in self.instances if i.queue is queue and math.isnan(i.ended_s) and not i.told_to_stop
+        ]
+
+    def free(self, instance: ReferenceInstance) -> bool:
+        return instance.batch is None and instance.ready_s <= self.now
+
+    def on_look(self, number: int) -> None:
+        for k in range(len(self.queues)):
+            self.adapt(self.queues[(number + k) % len(self.queues)])
+        self.push((number + 1) * self.scaler.every_s, SCALE, (0, 0, number + 1), number + 1)
+
+    def adapt(self, queue: Queue) -> None:
+        there, where = self.standing(queue), (queue.application, queue.stage)
+        fleet = Fleet(*where, self.recent_rate(queue), tuple(i.configuration for i in there))
+        lacking = self.scaler.excess(fleet)
+        if lacking > 0:
+            while lacking > 0:
+                made = self.begin(queue, self.scaler.ranked(*where, lacking), False)
+                if made is None:
+                    break
+                lacking -= self.scaler.service(*where, made.configuration).most
+            return
+        for place in self.scaler.stops(fleet):
+            if len(self.standing(queue)) == 1 and queue.jobs:
+                break  # somebody must serve them
+            there[place].told_to_stop = True
+            self.end_if_free(there[place])
+
+    def end_if_free(self, instance: ReferenceInstance) -> None:
+        if instance.told_to_stop and self.free(instance):
+            instance.ended_s = self.now
+            self.pools[instance.invoker].release(instance.lease, self.now)
+            self.containers.give_back(
+                instance.invoker, instance.queue.function, self.now, instance.configuration
+            )
+            self.due |= {q.place for q in self.queues if q.rechecking}
+
+    def becomes_free(self, instance: ReferenceInstance) -> None:
+        self.end_if_free(instance)
+        self.due.add(instance.queue.place)
+
+    def begin(self, queue: Queue, ranked: tuple[int, ...], forced: bool) -> ReferenceInstance | None:
+        found = self.room(queue, ranked)
+        if found is None:
+            return None
+        configuration, invoker = found
+        lease = self.pools[invoker].take(self.system.space[configuration], self.now)
+        assert lease is not None
+        cold = self.containers.take(invoker, queue.function, self.now)
+        cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
+        ready = self.now + lease.setup_s + cold_s
+        instance = ReferenceInstance(
+            len(self.instances), queue, configuration, invoker, lease, self.now, ready, cold, forced
+        )
+        self.instances.append(instance)
+        self.due.add(queue.place)
+        if ready > self.now:
+            self.push(ready, READY, (queue.application, queue.stage, instance.number), instance)
+        return instance
+
+    def room(self, queue: Queue, ranked: tuple[int, ...]) -> tuple[int, int] | None:
+        """An instance belongs to no call: there is no invoker where its inputs are."""
+        self.asking = queue.function
+        if self.planner.place is not None:
+            answer = self.planner.place(Ask(queue.application, queue.stage, 1, 0.0), ranked, self)
+            return None if answer is None else (ranked[answer[0]], answer[1])
+        for n in ranked:
+            found = self.first_that_fits(queue, n)
+            if found is not None:
+                return n, found
+        return None
+
+    def where_inputs_are(self, queue: Queue) -> tuple[int, ...]:
+        return ()
+
+    def examine_due(self) -> None:
+        while self.due:
+            place = min(self.due)
+            self.due.remove(place)
+            self.serve(self.queues[place])
+
+    def serve(self, queue: Queue) -> None:
+        queue.rechecking, queue.waiting = False, 0
+        if self.rules.late == "drop" and queue.jobs:
+            self.drop_hopeless(queue)
+        if queue.jobs and not self.standing(queue):
+            self.first_instance(queue)
+        while queue.jobs:
+            patience = {i: self.patience(i) for i in self.standing(queue) if self.free(i)}
+            able = [i for i, left in patience.items() if self.full(i) or left <= A_MOMENT_S]
+            if not able:
+                if patience:
+                    self.look_again(queue, min(patience.values()))
+                return
+            largest = max(self.system.space[i.configuration].batch for i in able)
+            self.run_on(next(i for i in able if self.system.space[i.configuration].batch == largest))
+
+    def first_instance(self, queue: Queue) -> None:
+        forced = queue.failures >= self.rules.rechecks
+        ranked = self.scaler.ranked(queue.application, queue.stage, self.recent_rate(queue))
+        if self.begin(queue, (self.system.space.smallest,) if forced else ranked, forced):
+            queue.failures = 0
+        else:
+            queue.failures += 1
+            queue.rechecking = True
+            self.rechecks += 1
+
+    def full(self, instance: ReferenceInstance) -> bool:
+        return len(instance.queue.jobs) >= self.system.space[instance.configuration].batch
+
+    def patience(self, instance: ReferenceInstance) -> float:
+        """Seconds for which the oldest job would still wait for a full batch."""
+        queue = instance.queue
+        service = self.scaler.service(queue.application, queue.stage, instance.configuration)
+        return service.timeout_s - (self.now - queue.jobs[0][0])
+
+    def look_again(self, queue: Queue, after_s: float) -> None:
+        self.tokens += 1
+        queue.waiting = self.tokens
+        at_s = max(self.now + after_s, math.nextafter(self.now, math.inf))
+        self.push(at_s, 4, (queue.application, queue.stage), queue, queue.waiting)
+
+    def run_on(self, instance: ReferenceInstance) -> None:
+        queue, space = instance.queue, self.system.space
+        own = space[instance.configuration]
+        taken, queue.jobs = queue.jobs[: own.batch], queue.jobs[own.batch :]
+        jobs = [call for _, _, call in taken]
+        transfer_s, local_s, local, messages = self.transfer(queue, jobs, instance.invoker)
+        values = {
+            "queued_s": taken[0][0],
+            "decided_s": self.now,
+            "dispatched_s": self.now,
+            "started_s": self.now + transfer_s,
+            "cold": False,
+            "missed": False,
+            "forced": instance.forced,
+            "local": local,
+            "search_s": 0.0,
+            "steps": 0,
+            "setup_s": 0.0,
+            "transfer_s": transfer_s,
+            "slots": instance.lease.slots,
+            "gpu": instance.lease.gpu,
+        }
+        batch = Batch(
+            len(self.batches), queue, jobs, instance.configuration, instance.invoker, instance.lease, values
+        )
+        instance.batch = batch
+        self.batches.append(batch)
+        self.served_by.append(instance)
+        for call in jobs:
+            call.batch[queue.stage] = batch
+        batch.timed = min(
+            (
+                n
+                for n, c in enumerate(space.configurations)
+                if (c.vcpus, c.vgpus) == (own.vcpus, own.vgpus) and c.batch >= len(jobs)
+            ),
+            key=lambda n: space[n].batch,
+        )
+        batch.missing, batch.local_s, batch.asked_s = len(messages), local_s, self.now
+        for which, (source, size) in enumerate(messages):
+            self.send(Message(batch, which, self.links.path(source, instance.invoker), size), self.now)
+        if not messages:
+            self.start(batch, self.now + transfer_s, float(jobs[0].noise[queue.stage]))
+
+    def give_back(self, batch: Batch) -> None:
+        """Nothing yet: its jobs go on first."""
+
+    def on_batch_end(self, batch: Batch, token: int | None) -> None:
+        before = batch.ended_s
+        super().on_batch_end(batch, token)
+        if math.isnan(before) and not math.isnan(batch.ended_s):
+            instance = self.served_by[batch.number]
+            instance.batch = None
+            self.becomes_free(instance)

@@ -1,0 +1,303 @@
+"""Instances that stand: theory for one, money, capacity, and the rules by which they start and stop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_cases import WARM, function, measured_latency, one_application, trace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.gpu_sharing.resources import Invoker
+from nona.report.serverless.layouts import layout_rows
+from nona.report.serverless.platform_use import standing_rows
+from nona.report.serverless.report import policy_outcome
+from nona.report.text import share_text
+from nona.scenario.serverless import ContainersSpec, SharingSpec
+from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.policies.base import Fleet, Scaler, Scales, Service
+from nona.serverless.policies.choices import profile_s
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.policies.slo_split import static_shares
+from nona.serverless.records.checks import run_checks
+from nona.serverless.records.leases import leases
+from nona.serverless.records.metrics import summarise
+from nona.serverless.records.run import Instances, ServerlessRecords
+from nona.simulation.statistics.intervals import mean_interval
+from tests.serverless.policy_cases import SPACE, table_system, workflow_system
+
+NAMES = ("infless", "fast-gshare")
+
+
+def scaler(name: str, system: ServerlessSystem, **options: Any) -> Scaler:
+    planner = get_policy(name).prepare(system, {"standing": True, **options})
+    assert isinstance(planner, Scales)
+    assert planner.scaler is not None
+    return planner.scaler
+
+
+def stood(
+    system: ServerlessSystem, name: str, calls: int, warmup: int = 0, replication: int = 0, **options: Any
+) -> tuple[ServerlessRecords, Instances]:
+    run = RunOptions(calls=calls, warmup=warmup, replication=replication)
+    records = simulate_serverless(system, get_policy(name), {"standing": True, **options}, run)
+    assert [c for c in run_checks(system, records) if not c.ok] == []
+    assert records.instances is not None
+    return records, records.instances
+
+
+def one_at_a_time(rate: float, noise: float = 0.0) -> ServerlessSystem:
+    """Jobs of 1 s on average in batches of one, and an SLO that leaves time."""
+    return one_application([function("a", 0.75, 0.25)], rate=rate, noise=noise, invokers=(Invoker(),) * 3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_under_little_load_one_instance_stands_and_waits_are_those_of_pollaczek_and_khinchine(
+    name: str, noise: float
+) -> None:
+    """M/G/1 (M/D/1 without noise): E[T] = E[S] + λ E[S²] / (2 (1 − ρ)). Source: Kleinrock I, 1975, 5.6.
+
+    The rate is measured over so long that it never reaches the instance's, nor falls to nothing.
+    """
+    rate, system = 0.35, one_at_a_time(0.35, noise)
+    found = []
+    for replication in range(6):
+        records, of = stood(system, name, 2500, 300, replication, window_s=600.0, scale_s=5.0)
+        stands = (of.started_s <= records.sums.end_s) & ~(of.ended_s < records.sums.start_s)
+        assert np.count_nonzero(stands) == 1
+        found.append(measured_latency(records))
+    expected = 1 + rate * (1 + noise**2) / (2 * (1 - rate))
+    assert mean_interval(found, 0.99).covers(expected)
+
+
+@given(
+    name=st.sampled_from(NAMES),
+    rate=st.sampled_from([0.5, 4.0, 15.0]),
+    mode=st.sampled_from(["mig-counter", "mig-geometry", "mps", "time-slicing"]),
+    warm=st.integers(0, 2),
+    late=st.sampled_from(["keep", "drop"]),
+)
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_what_calls_cost_is_what_instances_held(
+    name: str, rate: float, mode: str, warm: int, late: str
+) -> None:
+    """Σ over instances of standing time · price, written out, is the cost of all calls; capacity is kept."""
+    system = workflow_system(
+        [0.1, 0.3],
+        [(0, 1)],
+        slo_s=1.2,
+        noise=0.2,
+        sharing=SharingSpec(mode=mode),
+        containers=ContainersSpec(warm=warm, prewarm="none", keep_alive=5.0),
+    )
+    system = _at(system, rate, late)
+    records, of = stood(system, name, 80, 20, scale_s=0.7, window_s=2.0)
+    sums, expected, busy = records.sums, 0.0, 0.0
+    for n in range(len(of.started_s)):
+        until = records.stopped_s if math.isnan(of.ended_s[n]) else of.ended_s[n]
+        c = system.space[int(of.configuration[n])]
+        price = (c.vcpus * system.prices.vcpu_hour + c.vgpus * system.prices.vgpu_hour) / HOUR_S
+        expected += price * max(0.0, min(until, sums.end_s) - max(of.started_s[n], sums.start_s))
+        for k in np.flatnonzero(of.of_batch == n):
+            end_s = records.batches.ended_s[k]
+            end_s = records.stopped_s if math.isnan(end_s) else end_s
+            begin_s = max(records.batches.dispatched_s[k], sums.start_s)
+            busy += price * max(0.0, min(end_s, sums.end_s) - begin_s)
+    summary = summarise(system, [records])
+    assert summary.cost_per_call_usd.mean * 80 == pytest.approx(expected)
+    assert summary.standing is not None
+    assert summary.standing.busy.mean == pytest.approx(busy / expected)
+    assert 0 < summary.standing.busy.mean <= 1
+
+
+def _at(system: ServerlessSystem, rate: float, late: str) -> ServerlessSystem:
+    apps = tuple(replace(app, rate=rate) for app in system.applications)
+    return replace(
+        system, applications=apps, dispatch=system.dispatch.model_copy(update={"late": late}), seed=int(rate)
+    )
+
+
+def test_an_instance_starts_cold_once_and_serves_one_batch_after_the_other() -> None:
+    """Three calls at 0: one container starts for 5 s, then 1 s each, without a cold start in between."""
+    system = one_application(
+        [function("a", 1.0)],
+        arrivals=trace(0.0, 0.0, 0.0),
+        containers=ContainersSpec(warm=0, prewarm="none", keep_alive=100.0),
+    )
+    records, of = stood(system, "fast-gshare", 3, scale_s=50.0)
+    assert (of.started_s.tolist(), of.ready_s.tolist()) == ([0.0], [5.0])
+    assert records.calls.completion_s[:3].tolist() == pytest.approx([6.0, 7.0, 8.0])
+    assert (records.sums.cold_starts, records.batches.cold.any()) == (1, False)
+
+
+def test_a_busy_instance_is_stopped_at_the_end_of_its_batch_and_its_container_stays_warm() -> None:
+    """At 4 nothing has come for 2 s: the call of 0 runs to its end at 5; the next one is not cold."""
+    system = one_application([function("a", 5.0)], arrivals=trace(1.0, 30.0, 31.0), containers=WARM)
+    records, of = stood(system, "fast-gshare", 2, scale_s=4.0, window_s=2.0)
+    assert of.started_s[:2].tolist() == pytest.approx([0.0, 29.0])
+    assert of.ended_s[0] == pytest.approx(5.0)
+    assert not of.cold.any()
+    assert records.calls.completion_s[:2].tolist() == pytest.approx([5.0, 34.0])
+
+
+def test_a_batch_waits_until_it_is_full_or_its_time_is_over() -> None:
+    """Two jobs take 0.4 s of 1 s, one 0.3 s: at 4 a second an instance of two, and waits of up to 0.6 s."""
+    system = table_system([0.3, 0.4], slo_s=1.0, space=grid([1, 2], [1], [1]))
+    of = scaler("infless", system)
+    pair = of.ranked(0, 0, 4.0)[0]
+    assert system.space[pair].batch == 2
+    assert of.service(0, 0, pair) == pytest.approx(Service(2 / 0.6, 5.0, 0.6))
+    assert of.service(0, 0, 0) == pytest.approx(Service(0.0, 1 / 0.3, 0.0))
+    assert scaler("infless", system, wait=False).service(0, 0, pair).timeout_s == 0
+
+
+def test_the_band_of_the_documented_row() -> None:
+    """b = 8, 115 of 300 ms: 69.57 and 43.24 a second. Two: 139.13 and 86.49, well used from 128.60 on."""
+    system = table_system([0.200, 0.115], slo_s=0.300, space=grid([1, 8], [1], [1]))
+    of = scaler("infless", system)
+    found = of.service(0, 0, 1)
+    assert (math.floor(found.most), math.floor(found.least)) == (69, 43)
+    assert found.timeout_s == pytest.approx(0.185)
+
+    def stops(rate: float, count: int) -> tuple[int, ...]:
+        return of.stops(Fleet(0, 0, rate, (1,) * count))
+
+    assert of.excess(Fleet(0, 0, 70.0, (1,))) == pytest.approx(0.4348, abs=1e-4)
+    assert of.excess(Fleet(0, 0, 69.5, (1,))) < 0
+    assert stops(64.4, 1) == ()  # 0.8 · (69.57 − 43.24) + 43.24 = 64.30
+    assert stops(64.2, 1) == ()  # below the band, but none would be left
+    assert stops(128.7, 2) == ()
+    assert stops(128.5, 2) == ()  # below the band, but one is not enough
+    assert stops(69.6, 2) == ()
+    assert stops(69.5, 2) == (1,)  # one is enough: the newest goes
+    assert stops(60.0, 3) == (2, 1)
+    assert stops(0.0, 2) == (1, 0)
+
+
+rates = st.floats(0, 60)
+fleets = st.lists(st.integers(0, len(SPACE) - 1), max_size=6).map(tuple)
+SYSTEM = workflow_system([0.3, 0.1], [(0, 1)], slo_s=0.9)
+
+
+@given(rates, fleets)
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_what_infless_leaves_is_in_the_band_or_cannot_be_less(rate: float, standing: tuple[int, ...]) -> None:
+    """By trying every subset: where some subset is in the band, or below it only by need."""
+    of = scaler("infless", SYSTEM)
+    services = [of.service(0, 0, c) for c in standing]
+    fleet = Fleet(0, 0, rate, standing)
+    if of.excess(fleet) > 0:
+        assert sum(s.most for s in services) < rate
+        return
+    rest = [s for k, s in enumerate(services) if k not in of.stops(fleet)]
+    most, least = sum(s.most for s in rest), sum(s.least for s in rest)
+    assert most >= rate - 1e-9
+    if 0.8 * (most - least) + least > rate:
+        assert all(most - s.most < rate for s in rest)
+
+
+@given(rates, fleets, st.sampled_from((0, 1)))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_fast_gshare_starts_and_stops_by_its_rule(rate: float, standing: tuple[int, ...], stage: int) -> None:
+    """T(p) = b/t; efficiency T over price; all written out anew."""
+    of = scaler("fast-gshare", SYSTEM)
+    time_s = profile_s(SYSTEM, SYSTEM.applications[0])[stage]
+    does = [c.batch / time_s[n] for n, c in enumerate(SPACE.configurations)]
+    share_s = static_shares(SYSTEM, SYSTEM.applications[0])[stage]
+    kept = [n for n in range(len(SPACE)) if time_s[n] <= share_s]
+    per_usd = [does[n] / SYSTEM.price_per_s[n] for n in range(len(SPACE))]
+    capacity, fleet = sum(does[n] for n in standing), Fleet(0, stage, rate, standing)
+    assert (of.excess(fleet) > 0) == (rate - capacity > 0.2 * capacity)
+    best = max(per_usd[n] for n in kept)
+    first = of.ranked(0, stage, rate)[0]
+    effective = max((n for n in kept if per_usd[n] == pytest.approx(best)), key=lambda n: does[n])
+    if rate >= does[effective] * (1 + 1e-9):
+        assert per_usd[first] == pytest.approx(best)
+    elif rate < does[effective] * (1 - 1e-9):
+        assert does[first] == min(does[n] for n in kept if does[n] > rate)
+    gone = of.stops(fleet)
+    assert not gone or capacity - rate > 0.2 * capacity
+    rest = [k for k in range(len(standing)) if k not in gone]
+    assert sum(does[standing[k]] for k in rest) >= min(rate, capacity) - 1e-9
+    of_kept = [per_usd[standing[k]] for k in gone if standing[k] in kept]
+    assert of_kept == pytest.approx(sorted(of_kept))
+    if capacity - rate > 0.2 * capacity and rest and all(n in kept for n in standing):
+        worst = min(per_usd[standing[k]] for k in rest)
+        least = [k for k in rest if per_usd[standing[k]] == pytest.approx(worst)]
+        assert any(sum(does[standing[j]] for j in rest if j != k) < rate + 1e-9 for k in least)
+
+
+def test_a_queue_without_room_gets_an_instance_as_soon_as_one_is_stopped() -> None:
+    """One vGPU in all: the second stage's first instance starts when the first stage's has nothing to do."""
+    system = one_application(
+        [function("a", 1.0), function("b", 1.0)],
+        [(0, 1)],
+        arrivals=trace(0.0, 20.0),
+        invokers=(Invoker(vcpus=1, vgpus=1),),
+    )
+    records, of = stood(system, "infless", 1, window_s=2.0)
+    assert of.stage.tolist()[:2] == [0, 1]
+    assert of.ended_s[0] == of.started_s[1] == 2.0
+    assert records.calls.completion_s[0] == pytest.approx(3.0)
+
+
+def test_the_checks_find_what_instances_cannot_have_done() -> None:
+    """A batch elsewhere, two at once, one after the end, and more than an invoker has."""
+    system = one_at_a_time(1.5)
+    records, of = stood(system, "fast-gshare", 60, 10, scale_s=5.0)
+
+    def failed(**changed: Any) -> set[str]:
+        found = replace(records, instances=replace(of, **changed))
+        return {c.name for c in run_checks(system, found) if not c.ok}
+
+    assert failed() == set()
+    assert "instances" in failed(invoker=of.invoker + 1)
+    assert "instances" in failed(of_batch=np.zeros_like(of.of_batch))
+    assert "instances" in failed(ended_s=of.started_s + 1.0)
+    assert "money" in failed(ended_s=of.started_s + 1.0)
+    copies = np.arange(len(of.started_s)).repeat(20)
+    many = {
+        f.name: getattr(of, f.name)[copies] for f in fields(of) if f.name not in ("of_batch", "configuration")
+    }
+    assert {"capacity", "slots"} <= failed(**many, configuration=of.configuration[copies])
+
+
+def test_drawn_rows_of_an_instance_fill_its_time_and_do_not_overlap() -> None:
+    system = one_at_a_time(1.5)
+    records, of = stood(system, "infless", 60, 10)
+    rows, until_s = layout_rows(records, system, most=10**9), leases(records).to_s
+    start_s, most = records.sums.start_s, 0.0
+    for n in np.flatnonzero(until_s > start_s):
+        place = (int(of.invoker[n]), int(of.slots[n]))
+        own = [r for r in rows if (r.invoker, r.slots) == place]
+        own = [r for r in own if of.started_s[n] - start_s <= r.from_s < until_s[n] - start_s]
+        assert all(a.to_s <= b.from_s + 1e-9 for a, b in pairwise(own))
+        inside = sum(r.to_s - max(r.from_s, 0.0) for r in own)
+        assert inside == pytest.approx(until_s[n] - max(of.started_s[n], start_s))
+        most = max(most, inside)
+    assert most > 10
+    assert {r.jobs for r in rows} == {0, 1}
+
+
+def test_reports_name_instances_and_the_idle_part_only_where_instances_stand() -> None:
+    system = one_at_a_time(1.5)
+    plain = [simulate_serverless(system, get_policy("infless"), {}, RunOptions(calls=60, warmup=10))]
+    both = {"infless": plain, "fast-gshare": [stood(system, "fast-gshare", 60, 10)[0]]}
+    found = {name: policy_outcome(summarise(system, runs)) for name, runs in both.items()}
+    assert found["infless"].standing is None
+    of = found["fast-gshare"].standing
+    assert of is not None
+    assert of.busy_share is not None
+    assert of.idle_share == pytest.approx(1 - of.busy_share)
+    (row,) = standing_rows(found)
+    assert row["policy"] == "fast-gshare"
+    assert row["idle"] == share_text(of.idle_share)
+    assert standing_rows({"infless": found["infless"]}) == []
