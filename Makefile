@@ -19,6 +19,7 @@ $(PACKAGES): pyproject.toml constraints.txt
 $(STAMP): $(PACKAGES)
 	$(BIN)/python -m nona.simulation.compiled
 	$(BIN)/python -m nona.serverless.policies.esg
+	$(BIN)/python -m nona.serverless.engine.compiled
 	@touch $(STAMP)
 
 app: install

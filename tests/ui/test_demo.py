@@ -9,6 +9,7 @@ import pytest
 from app_driver import APP, Open, end_jobs, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
+from nona.report.simulations.finding.headline import headline
 from nona.scenario.file import load_scenario
 from nona.ui.jobs.job import Job
 from nona.ui.pages.demo.stories import MOST_STEPS, STORIES
@@ -20,6 +21,7 @@ from nona.ui.session.shipped import shipped
 from nona.ui.session.state import AppState
 from nona.ui.shell import shell
 from nona.ui.shell.strip import facts
+from nona.ui.widgets.fields import plain
 
 STEPS = [(s, step) for s in STORIES for step in s.steps]
 
@@ -104,8 +106,11 @@ def test_what_was_simulated_is_shown_again_and_compared(open_page: Open) -> None
     at.button(key="show-1").click().run()
     for _ in range(2):
         press(at, "next")
+    assert not [m for m in at.markdown if "Found:" in m.value], "no outcome before there is one"
     finish(at, "simulate")
     first = state_of(at).results["simulate"]
+    told = headline(first.data.report.schedulers, first.data.differences, first.data.off).text
+    assert f"**Found:** {plain(told)}" in [m.value for m in at.markdown]
     assert go(at, "7_simulation").metric
     finish(press(at, "next"), "simulate")
     assert state_of(at).results["simulate"].fingerprint != first.fingerprint

@@ -263,6 +263,11 @@ def test_a_saved_plan_is_there_after_other_work(
 ) -> None:
     monkeypatch.setenv("NONA_STORE", str(tmp_path))
     planned.run()
+    job = state_of(planned).results["plan"].job_id
+    name = planned.text_input(
+        key=f"save-name-plan-{job}"
+    )  # drawn when it is unfolded, maybe some runs later:
+    assert name.proto.default == name.value == "two offers"  # a browser then takes the default
     planned.button(key="save-plan").click().run()
     (item,) = Store(Database(tmp_path), COMMAND_LINE, master=True).listing().items
     shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]

@@ -33,8 +33,9 @@ def capacity_finding(report: CapacityReport) -> str:
         return " ".join(_none(d, report) for d in report.devices)
     found, fewer = best.predicted, best.one_fewer
     how = "by prediction" if best.method == "prediction" else "by simulation"
+    keep = _verb(found.servers, "keeps", "keep")
     text = (
-        f"With {best.scheduler}, {_servers(found.servers)} with {best.gpu} keep {hit} of the SLOs {how}"
+        f"With {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs {how}"
         f"{_range(best.if_times_off)}: {_miss(found, 'are missed')}"
     )
     if fewer is not None:
@@ -58,7 +59,11 @@ def others_finding(report: CapacityReport) -> str:
             name = f"{d.scheduler} with {d.gpu}" if several else d.scheduler
             need = "is out of reach" if d.servers is None else f"needs {d.servers:,}"
             need = need if d.finished else f"is {_so_far(d, report.target_hit_rate)}"
-            told.append(f"{name} {need} ({METHODS[d.method]})" if mixed else f"{name} {need}")
+            told.append(
+                f"{name} {need} ({METHODS[d.method]})"
+                if mixed and (d.finished or d.tried)
+                else f"{name} {need}"
+            )
     return f"{', '.join(told)}."
 
 
@@ -86,7 +91,7 @@ def _none(d: DeviceCapacity, report: CapacityReport) -> str:
         )
     last = d.tried[-1]
     less = "" if last.servers >= report.most else ", and more would not help"
-    verb = "does" if last.servers == 1 else "do"
+    verb = _verb(last.servers, "does", "do")
     return (
         f"{_servers(last.servers)} {verb} not suffice to keep {hit} of the SLOs {who}{less}: "
         f"{_miss(last, 'are missed')}."
@@ -100,8 +105,13 @@ def _so_far(d: DeviceCapacity, hit: float) -> str:
     kept = [t.servers for t in d.tried if t.miss is not None and t.miss <= 1 - hit]
     least = min(kept, default=None)
     less = [t.servers for t in d.tried if least is None or t.servers < least]
-    told = [f"{least:,} keep" if least is not None else "", f"{max(less):,} do not" if less else ""]
-    return f"not finished: {', '.join(t for t in told if t)}"
+    told = [] if least is None else [f"{_servers(least)} {_verb(least, 'keeps', 'keep')}"]
+    told += [f"{max(less):,} {_verb(max(less), 'does', 'do')} not"] if less else []
+    return f"not finished: {', '.join(told)}"
+
+
+def _verb(count: int, one: str, several: str) -> str:
+    return one if count == 1 else several
 
 
 def _servers(count: int) -> str:

@@ -7,7 +7,8 @@
   takes a batch; ``execution`` starts and ends batches (``running``), with ``phases`` where they slow each
   other down;
 * ``invokers`` keeps what is free, ``transfer`` what fetching takes, ``collector`` writes everything down;
-* ``parts`` holds these together.
+* ``parts`` holds these together;
+* ``compiled`` does all that in machine code, with equal records, where the system allows it.
 
 Inside the loop there are plain lists, whole numbers and floats: NumPy's scalars would be slower.
 """

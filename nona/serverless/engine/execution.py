@@ -117,7 +117,7 @@ class Execution:
     def _inputs(
         self, queue: int, calls: list[int], invoker: int, number: int
     ) -> tuple[float, float, int, dict[int, float]]:
-        """Seconds of a transfer alone, and of what is there; jobs with all of it; what shared links bring."""
+        """Seconds of a transfer, and of what is there; jobs with all of it; what shared links bring."""
         if self._links is None:
             transfer_s, local = self._transfers.fetch(queue, calls, invoker)
             return transfer_s, 0.0, local, {}

@@ -176,14 +176,10 @@ def _searches(chosen: StudySettings, tell: Tell) -> dict[str, MeasuredSearches]:
     return found
 
 
-def _full(chosen: StudySettings) -> RunOptions:
-    return RunOptions(calls=chosen.calls)
-
-
 def _settings(chosen: StudySettings, pool: TaskPool, tell: Tell) -> dict[str, StudySetting]:
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
     tasks = [
-        Task(scenario, policy, {}, _full(chosen), chosen.replications)
+        Task(scenario, policy, {}, RunOptions(calls=chosen.calls), chosen.replications)
         for scenario in scenarios.values()
         for policy in POLICIES
     ]
@@ -197,7 +193,7 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
     return StudySetting(
         scenario=scenario.name,
         policies={p: policy_outcome(d.summary) for p, d in done.items()},
-        oracle=told_oracle(system, _full(chosen), chosen.replications),
+        oracle=told_oracle(system, RunOptions(calls=chosen.calls), chosen.replications),
         cells={p: cell(d, slo_s) for p, d in done.items()},
     )
 
@@ -206,7 +202,8 @@ def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
     name = chosen.settings[0]
     scenario = setting(name, chosen.seed)
     tasks = [
-        Task(scenario, "orion", {"cutoff_s": c}, _full(chosen), chosen.replications) for c in chosen.cutoffs_s
+        Task(scenario, "orion", {"cutoff_s": c}, RunOptions(calls=chosen.calls), chosen.replications)
+        for c in chosen.cutoffs_s
     ]
     done = run_tasks(tasks, pool, tell)
     points = tuple(cutoff_point(c, d) for c, d in zip(chosen.cutoffs_s, done, strict=True))
@@ -217,7 +214,7 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
     scenario = setting(SHARED, chosen.seed)
     policies = POLICIES[:3]
     tasks = [
-        Task(with_sharing(scenario, mode), policy, {}, _full(chosen), chosen.few)
+        Task(with_sharing(scenario, mode), policy, {}, RunOptions(calls=chosen.calls), chosen.few)
         for mode in ways_for()
         for policy in policies
     ]

@@ -162,7 +162,11 @@ def _queues(tables: Tables) -> tuple[Records, dict[str, Any]]:
     made["slo_s"] = [tables.slo_s[a] for a in tables.application]
     rules = [[layout.RULES.index(r) for r in (spec.first if e else spec.later)] for e in tables.entry]
     made["asks_all"] = [layout.WALK in own or layout.MOST_FREE in own for own in rules]
-    parts = {"rule": rules, "before": tables.before, "after": tables.after}
+    parts: dict[str, Iterable[Iterable[int]]] = {
+        "rule": rules,
+        "before": tables.before,
+        "after": tables.after,
+    }
     joined = {}
     for name, lists in parts.items():
         joined[name], starts = _joined(lists)
@@ -196,7 +200,8 @@ def _waiting(tables: Tables) -> NDArray[np.int64]:
 
 def _clock(tables: Tables, run: RunOptions, arrival_s: NDArray[np.float64]) -> Records:
     system = tables.system
-    made, c = _records(layout.CLOCK, 1), {}
+    made = _records(layout.CLOCK, 1)
+    c: dict[str, float] = {}
     dispatch, kept, way = system.dispatch, system.containers, system.transfer
     first, end = run.first, run.first + run.calls
     c |= {"queues": tables.queues, "invokers": len(system.invokers), "width": tables.widest}

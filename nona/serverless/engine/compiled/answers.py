@@ -35,7 +35,7 @@ class View:
     def fits(self, invoker: int, configuration: int) -> bool:
         """Whether the vCPUs are free, and one GPU has the vGPUs."""
         tables = self._tables
-        return (
+        return bool(
             self._vcpus.item(invoker) >= tables.vcpus[configuration]
             and self._most.item(invoker) >= tables.vgpus[configuration]
         )

@@ -36,7 +36,7 @@ def by_rule(s: State, rule: int, function: int, configuration: int, predecessor:
     if rule == WALK:
         for k in range(invokers):
             if has_room(s, s.routes[function, k], configuration):
-                return s.routes[function, k]
+                return int(s.routes[function, k])
         return -1
     return most_free(s, configuration)
 
@@ -44,7 +44,7 @@ def by_rule(s: State, rule: int, function: int, configuration: int, predecessor:
 def has_room(s: State, invoker: int, configuration: int) -> bool:
     """Whether the vCPUs are free, and one GPU has the vGPUs."""
     own, wanted = s.invokers[invoker], s.configurations[configuration]
-    return own.free_vcpus >= wanted.vcpus and own.most >= wanted.vgpus
+    return bool(own.free_vcpus >= wanted.vcpus and own.most >= wanted.vgpus)
 
 
 def most_free(s: State, configuration: int) -> int:

@@ -26,7 +26,7 @@ def take_container(s: State, invoker: int, function: int) -> bool:
     if kept.idle + kept.starting < c.spare:
         start(s, invoker, function, c.now_s + s.cold_start_s[function])
         c.prewarms += inside
-    return cold
+    return bool(cold)
 
 
 def give_back_container(s: State, invoker: int, function: int) -> None:

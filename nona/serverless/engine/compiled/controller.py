@@ -76,7 +76,7 @@ def in_turn(s: State) -> int:
         queue = (c.served + k) % c.queues
         if s.queues[queue].pending:
             break
-    return queue
+    return int(queue)
 
 
 def least_slack(s: State) -> int:
@@ -122,7 +122,7 @@ def decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked)
         at = (queue * (c.memo_length + 1) + length) * c.memo_plans + carried + 1
         known = True
         if s.memo[at] >= 0:
-            return s.memo[at]
+            return int(s.memo[at])
     waited_s = c.now_s - s.joined_s[q.head]
     row = answer(queue, q.length, carried, int(forced), slack_s(s, queue), waited_s, rate(s, queue))
     if known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class CompiledRun:
             For a planner that places where there is no room, or ranks what has no time.
         """
         guarded, kinds = Guarded(), signatures()
-        asked = (self._answers.answer, self._answers.search, self._tell)
+        asked: tuple[Callable[..., int], ...] = (self._answers.answer, self._answers.search, self._tell)
         functions = [callback(guarded(own), kind) for own, kind in zip(asked, kinds, strict=True)]
         advance, most = loop_for(self.state), margin(self.state, self._tables)
         while (code := advance(self.state, most, *functions)) == layout.ROOM:
@@ -103,8 +104,16 @@ class CompiledRun:
             batches=_batches(s),
             sums=WindowSums(
                 queue_area=np.ascontiguousarray(s.queues["area"]),
-                **{name: float(c[name]) for name in ("start_s", "end_s", *_AREAS)},
-                **{name: int(c[name]) for name in _COUNTS},
+                start_s=float(c["start_s"]),
+                end_s=float(c["end_s"]),
+                vcpu_area=float(c["vcpu_area"]),
+                vgpu_area=float(c["vgpu_area"]),
+                stranded_area=float(c["stranded_area"]),
+                cold_starts=int(c["cold_starts"]),
+                prewarms=int(c["prewarms"]),
+                rechecks=int(c["rechecks"]),
+                misses=int(c["misses"]),
+                planned=int(c["planned"]),
             ),
             stopped_s=float(c["now_s"]),
             seconds=time.perf_counter() - begin,
@@ -113,8 +122,6 @@ class CompiledRun:
         )
 
 
-_AREAS = ("vcpu_area", "vgpu_area", "stranded_area")
-_COUNTS = ("cold_starts", "prewarms", "rechecks", "misses", "planned")
 _BOOLS = ("cold", "missed", "forced")
 
 

@@ -41,7 +41,7 @@ def drop_first(s: State) -> None:
 
 def is_before(s: State, i: int, time_s: float, key: int) -> bool:
     """Whether the i-th entry comes before an event."""
-    return s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key)
+    return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
 
 
 def key_of(kind: int, application: int, stage: int, number: int) -> int:

@@ -50,19 +50,21 @@ def load_loop(state_type: Any) -> Callable[..., int]:
 
 def loop_for(state: State) -> Callable[..., int]:
     """The loop, for a state: all states are of one type."""
-    from numba import typeof
+    import numba
 
-    return load_loop(typeof(state))
+    type_of: Callable[[object], Any] = numba.typeof
+    return load_loop(type_of(state))
 
 
 def callback(function: Callable[..., int], signature: Any) -> Any:
     """A Python function as one that machine code can call; it must be kept as long as that may happen."""
     from numba.core import types
 
-    kinds = {types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
-    made = ctypes.CFUNCTYPE(*(kinds[kind] for kind in (signature.return_type, *signature.args)))(function)
+    kinds: dict[Any, Any] = {types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
+    answer, *given = (kinds[kind] for kind in (signature.return_type, *signature.args))
+    made = ctypes.CFUNCTYPE(answer, *given)(function)
 
-    class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
+    class Callback(types.WrapperAddressProtocol):
         """What Numba takes for a function."""
 
         def __wrapper_address__(self) -> int:

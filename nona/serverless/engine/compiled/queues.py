@@ -84,7 +84,7 @@ def account_queue(s: State, queue: int) -> None:
 def slack_s(s: State, queue: int) -> float:
     """The SLO less the age of the oldest call."""
     c, q = s.clock[0], s.queues[queue]
-    return q.slo_s - (c.now_s - s.arrival_s[q.least_head // c.width])
+    return float(q.slo_s - (c.now_s - s.arrival_s[q.least_head // c.width]))
 
 
 def rate(s: State, queue: int) -> float:
@@ -94,4 +94,4 @@ def rate(s: State, queue: int) -> float:
     since_s = s.recent_s[queue * (RECENT_MASK + 1) + first]
     if q.recent < 2 or now_s <= since_s:
         return 0.0
-    return (q.recent - 1) / (now_s - since_s)
+    return float((q.recent - 1) / (now_s - since_s))

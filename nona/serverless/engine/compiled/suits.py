@@ -1,4 +1,4 @@
-"""Which systems the compiled loop can simulate."""
+"""Which systems the compiled loop can simulate, and which runs it does."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ _KNOWN = {
 }
 
 
+def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
+    """Whether the compiled engine answers."""
+    if run.engine == PLAIN or not suits(system):
+        return False
+    return run.engine == COMPILED or is_ready()
+
+
 def suits(system: ServerlessSystem) -> bool:
     """Whether the loop can simulate a system.
 
@@ -38,13 +45,6 @@ def suits(system: ServerlessSystem) -> bool:
         and max(len(system.functions), *(a.stages for a in system.applications)) < layout.MOST_STAGES
         and all(node.vgpus <= layout.MOST_SLOTS for node in system.invokers)
     )
-
-
-def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
-    """Whether the compiled engine answers."""
-    if run.engine == PLAIN or not suits(system):
-        return False
-    return run.engine == COMPILED or is_ready()
 
 
 def _is_known(part: SharingSpec | TransferSpec | ContainersSpec | DispatchSpec) -> bool:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from nona.compiled import compiled
 from nona.serverless.policies.esg.paths import Heap, Path, Paths
 from nona.serverless.policies.esg.ranking import begins_alike, comes_before, drop_first, note, push
-from nona.serverless.policies.esg.tables import Tables
+from nona.serverless.policies.esg.tables import Floats, Ints, Tables
 
 DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
 
@@ -78,6 +78,29 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
         counts = _open(f, limits, heap, known, (i, rank + 1, before), counts)
         opened += counts.size
     return found, counts.looked, opened
+
+
+@compiled
+def least_costs(
+    f: Tables,
+    limits_s: Floats,
+    blades: bool,
+    heap: Heap,
+    lists: tuple[Paths, Paths],
+    costs: Floats,
+    many: Ints,
+) -> int:
+    """For each of the limits the cost of the best path, −1 without any, and how many were looked at.
+
+    Returns for how many of them; fewer than all when the heap is too small. ``lists`` are ``known`` and
+    ``best``.
+    """
+    for at in range(len(limits_s)):
+        found, looked, _ = best_first(f, Limits(limits_s[at], blades), heap, lists[0], lists[1])
+        if found < 0:
+            return at
+        costs[at], many[at] = (lists[1].sums[0, 0] if found > 0 else -1.0), looked
+    return len(limits_s)
 
 
 @compiled

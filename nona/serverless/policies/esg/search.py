@@ -16,6 +16,7 @@ how many paths they look at:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,6 +176,24 @@ class GroupSearch:
             int(opened),
             True,
         )
+
+    def least_costs(self, limits_s: Sequence[float], variant: str = DEFAULT) -> list[tuple[float, int]]:
+        """For each limit (US dollars a job of the cheapest path in time, −1 if none is; paths looked at).
+
+        What ``search`` finds with ``k`` of 1, many times in one call.
+        """
+        if variant in ("stages", "exhaustive"):
+            every = [self.search(limit_s, 1, variant) for limit_s in limits_s]
+            return [(found.cost_usd[0] if found.feasible else -1.0, found.looked) for found in every]
+        from nona.serverless.policies.esg.best_first import least_costs  # numba takes a while to import
+
+        tables, scratch = self.searched(variant, 1), self._scratch
+        limits, blades = np.array(limits_s, dtype=np.float64) + tables.grace_s, variant != "best-first"
+        costs, looked = np.zeros(len(limits)), np.zeros(len(limits), dtype=np.int64)
+        lists = scratch.list("known", 1), scratch.list("best", 1)
+        while least_costs(tables, limits, blades, scratch.heap(), lists, costs, looked) < len(limits):
+            scratch.grow()
+        return list(zip(costs.tolist(), looked.tolist(), strict=True))
 
     def _run(self, tables: Tables, limit_s: float, variant: str, best: Paths) -> tuple[int, int, int]:
         from nona.serverless.policies.esg import best_first, every, stages  # numba takes a while to import

@@ -14,7 +14,8 @@ is decided again, with what is left of the slack. As d shrinks and, while nobody
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from nona.serverless.policies.esg.search import GroupSearch
 from nona.serverless.policies.options import known_options, number
 
 NAME = "esg-wait"
+AT_ONCE = 32  # slacks that are searched with in one call
 SHORTEST_S = 1e-3  # a shorter wait would be over before the search for it
 OWN: Options = MappingProxyType({"patience": 1.5, "gain": 0.01, "reserve_s": 0.0})
 DEFAULTS: Options = MappingProxyType({**{k: v for k, v in ESG.defaults.items() if k != "replan"}, **OWN})
@@ -64,49 +66,67 @@ class EsgWaitPlanner(EsgPlanner):
     def __init__(self, system: ServerlessSystem, options: EsgOptions, wait: WaitOptions) -> None:
         super().__init__(system, options)
         self._wait = wait
-        self._paths: dict[tuple[int, int, int], _Paths] = {}
+        self._paths: dict[tuple[int, int], dict[int, _Paths]] = {}
 
     def plan(self, ask: Ask) -> Plan:
         """Wait for the batch that is cheapest per job, or ESG's answer."""
         now = super().plan(ask)
-        larger = [b for b in self._sizes if b > ask.length]
-        if not larger or ask.rate <= 0:
+        if ask.rate <= 0 or ask.length >= self._sizes[-1]:
             return now
-        path = self._path(ask, self.batch_limit(ask.length), ask.slack_s)
+        of, wait = self._paths_of(ask), self._wait
+        path = self._path(ask, of[self.batch_limit(ask.length)], ask.slack_s)
         if not path.feasible:
             return now
-        wait = self._wait
         least, chosen, looked = path.cost_usd * (1 - wait.gain), 0, now.steps
-        for batch in larger:
+        for batch in self._sizes[bisect_right(self._sizes, ask.length) :]:
             slack_s = ask.slack_s - wait.patience * (batch - ask.length) / ask.rate - wait.reserve_s
             if slack_s <= 0:
                 break  # larger ones take longer to fill
-            fuller = self._path(ask, batch, slack_s)
+            fuller = self._path(ask, of[batch], slack_s)
             looked += fuller.looked
             if fuller.feasible and fuller.cost_usd < least:
                 least, chosen = fuller.cost_usd, batch
         if chosen and (wait_s := self._wait_s(ask, chosen)) >= SHORTEST_S:
             return Plan((), wait_s=wait_s, wait_for=chosen)
-        return replace(now, steps=looked, search_s=self.options.base_s + looked * self.options.step_s)
+        search_s = self.options.base_s + looked * self.options.step_s
+        return Plan(now.ranked, search_s, looked, now.carry, now.missed)
 
     def _wait_s(self, ask: Ask, batch: int) -> float:
         return self._wait.patience * (batch - ask.length) / ask.rate
 
-    def _path(self, ask: Ask, batch: int, slack_s: float) -> _Path:
-        """The cheapest path for a batch with so much slack."""
-        key = (ask.application, ask.stage, batch)
-        paths = self._paths.get(key)
-        if paths is None:
-            group = self.group(ask.application, self.stages(ask), batch)
-            paths = self._paths[key] = _Paths(group, self.enough_s(ask, batch), {})
+    def _paths_of(self, ask: Ask) -> dict[int, _Paths]:
+        """The paths of the asked stage, by batch."""
+        key = (ask.application, ask.stage)
+        found = self._paths.get(key)
+        if found is None:
+            stages = self.stages(ask)
+            found = self._paths[key] = {
+                b: _Paths(self.group(ask.application, stages, b), self.enough_s(ask, b), {})
+                for b in self._sizes
+            }
+        return found
+
+    def _path(self, ask: Ask, paths: _Paths, slack_s: float) -> _Path:
+        """The cheapest path with so much slack."""
         slack_s = self.on_grid_s(min(max(0.0, slack_s), paths.enough_s))
         path = paths.known.get(slack_s)
         if path is None:
-            if len(paths.known) >= MEMO:
-                paths.known.clear()
-            found = paths.group.search(self.limit_s(ask, slack_s), 1, self.options.search)
-            path = paths.known[slack_s] = _Path(found.feasible, found.cost_usd[0], found.looked)
+            self._look_around(ask, paths, slack_s)
+            path = paths.known[slack_s]
         return path
+
+    def _look_around(self, ask: Ask, paths: _Paths, slack_s: float) -> None:
+        """Search with this slack, and with those near to it on the grid: one call for all is quicker."""
+        if len(paths.known) >= MEMO:
+            paths.known.clear()
+        step, slacks = self.options.slack_resolution, [slack_s]
+        if step > 0:
+            level = round(slack_s / step)
+            first = level - level % AT_ONCE
+            slacks = [step * n for n in range(first, first + AT_ONCE)]
+        found = paths.group.least_costs([self.limit_s(ask, s) for s in slacks], self.options.search)
+        for near_s, (cost_usd, looked) in zip(slacks, found, strict=True):
+            paths.known[near_s] = _Path(cost_usd >= 0, cost_usd, looked)
 
 
 def prepare(system: ServerlessSystem, options: Options) -> EsgWaitPlanner:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from nona.ui.pages.demo.outcome import outcome_text
 from nona.ui.pages.demo.stories import STORIES
 from nona.ui.pages.demo.tour import Tour, begin, can, press
 from nona.ui.session.state import AppState
@@ -15,7 +16,9 @@ STYLE = Path(__file__).parent / "demo.css"
 
 
 def demo_bar(state: AppState, tour: Tour | None) -> None:
-    """Question, step and text; buttons for what the keys do as well. Outside a demo it is empty.
+    """Question, step and text, what was found once it is known, and buttons for what the keys do as well.
+
+    Outside a demo it is empty.
 
     It has a place in every run, so that what comes below keeps its own when the demo begins.
     """
@@ -37,6 +40,9 @@ def _bar(state: AppState, tour: Tour) -> None:
                 _buttons(state, tour)
         with st.container(key="demo-text"):
             st.markdown(plain(tour.shown.text))
+            found = outcome_text(state, tour.shown)
+            if found:
+                st.markdown(f"**Found:** {plain(found)}")
 
 
 def _buttons(state: AppState, tour: Tour) -> None:

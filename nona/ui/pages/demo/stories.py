@@ -27,25 +27,25 @@ STORIES = (
             Step(
                 OVERVIEW,
                 "One query of four tasks is placed three ways. Move the slider: other traffic takes more of "
-                "the link, and at some load splitting stops paying.",
+                "the link: look for the load at which splitting stops paying.",
             ),
             Step(
                 PLACEMENT,
                 "The solver gives every way of splitting this query a probability. Here the link is free: "
-                "see which tasks leave the first server.",
+                "which tasks leave the first server?",
                 run="place",
             ),
             Step(
                 PLACEMENT,
-                "Now other traffic takes most of the link. The placement was solved again: compare what "
-                "still leaves the first server.",
+                "Now other traffic takes most of the link, and the placement is solved again. What still "
+                "leaves the first server?",
                 BUSY,
                 run="place",
             ),
             Step(
                 SIMULATION,
-                "A simulation of the same cluster: every scheduler gets the same arrivals, and the "
-                "prediction stands beside the simulated mean.",
+                "A simulation of the same cluster, with the same arrivals for every scheduler. Compare the "
+                "prediction with the simulated mean.",
                 BUSY,
                 (RUN, ("result-tabs", "Compare")),
                 run="simulate",
@@ -106,8 +106,8 @@ STORIES = (
             ),
             Step(
                 SIMULATION,
-                "The same with more servers. The step before is the baseline: old and new stand side by "
-                "side, with the paired difference and its interval.",
+                "The same with more servers. The step before is the baseline: does the interval of the "
+                "difference exclude zero?",
                 MORE,
                 (RUN, ("result-tabs", "Compare")),
                 "simulate",
@@ -121,8 +121,8 @@ STORIES = (
         (
             Step(
                 PLAN,
-                "GPUs on offer, whole or sliced, at their prices. The plan finds the cheapest servers and "
-                "scheduler that keep every target: each marker is a cluster that was simulated.",
+                "GPUs on offer, whole or sliced, at their prices. The plan looks for the cheapest servers "
+                "and scheduler that keep every target: each marker is a cluster that was simulated.",
                 choices=(("plan-tabs", "More traffic"),),
                 run="plan",
             ),
@@ -134,7 +134,7 @@ STORIES = (
             ),
             Step(
                 PLAN,
-                "What is left when a server fails: no headroom was bought for that.",
+                "When a server fails, does what is left still keep the targets? The plan did not ask that.",
                 choices=(("plan-tabs", "Failures"),),
                 run="plan",
             ),
@@ -200,7 +200,7 @@ STORIES = (
             ),
             Step(
                 SERVERLESS,
-                "What the slides on ESG claim, and which of it this simulation reproduces.",
+                "What the slides on ESG claim, and whether this simulation reproduces it.",
                 QUICK,
                 (("serverless-tabs", "The slides"),),
                 "serverless",

@@ -15,7 +15,8 @@ class Step:
     page
         The file of the page on which it takes place.
     text
-        What to see there, in one or two sentences; numbers come from the page.
+        What to look for there, in one or two sentences. It is read before the result is there and states no
+        outcome: that comes from the result (:func:`nona.ui.pages.demo.outcome.outcome_text`).
     changes
         Changes of the story's scenario (path → value).
     choices

@@ -151,11 +151,11 @@ def _pin(state: AppState, tour: Tour) -> None:
 
 def _show(state: AppState, tour: Tour, kind: str) -> None:
     """Put the result of that kind on the page, or start the job that makes it."""
-    options, mark = {}, state.fingerprint(kind)
+    options = {}
     if kind == "sweep":
         change(state, **SWEPT)
-        settings = settings_of(state)
-        options, mark = {"sweep": request_of(settings).to_json()}, sweep_fingerprint(state.scenario, settings)
+        options = {"sweep": request_of(settings_of(state)).to_json()}
+    mark = mark_of(state, kind)
     job = jobs().get(state.jobs.get(kind))
     known = tour.seen.get((kind, mark))
     if known is not None:
@@ -164,6 +164,13 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
         if job is not None and job.unfinished:
             job.cancel()
         start(state, kind, options, mark)
+
+
+def mark_of(state: AppState, kind: str) -> str:
+    """The fingerprint of what a result of that kind is asked for at the present step."""
+    if kind == "sweep":
+        return sweep_fingerprint(state.scenario, settings_of(state))
+    return state.fingerprint(kind)
 
 
 def _leave(state: AppState, tour: Tour) -> None:

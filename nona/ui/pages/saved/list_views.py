@@ -95,11 +95,9 @@ def _operations(state: AppState, item: SavedItem) -> None:
 def _edit(state: AppState, item: SavedItem) -> None:
     name, note = f"saved-name-{item.id}", f"saved-note-{item.id}"
     with st.popover("Edit", icon=":material/edit:", help="Name and note."):
-        st.session_state.setdefault(name, item.name)
-        st.session_state.setdefault(note, item.note)
-        st.text_input("Name", key=name, max_chars=MOST_NAME, help="What it is listed as.")
+        st.text_input("Name", item.name, key=name, max_chars=MOST_NAME, help="What it is listed as.")
         hint = "Anything to remember; searches look into it."
-        st.text_area("Note", key=note, max_chars=MOST_NOTE, height=80, help=hint)
+        st.text_area("Note", item.note, key=note, max_chars=MOST_NOTE, height=80, help=hint)
         st.button(
             "Save changes",
             icon=":material/check:",

@@ -45,10 +45,14 @@ def save_popover(state: AppState, made: ToSave) -> None:
     """A button that unfolds name, note and Save."""
     name, note = f"save-name-{made.key}", f"save-note-{made.key}"
     done = state.choices.of(Saved).names.get(made.key)
-    hint = "Keeps the scenario with its models, and the result, until you delete it; see the page Saved."
-    with st.popover(f"Save this {made.noun}", icon=":material/bookmark_add:", help=hint):
-        st.session_state.setdefault(name, made.name[:MOST_NAME])
-        st.text_input("Name", key=name, max_chars=MOST_NAME, help="What the page Saved lists it as.")
+    with st.popover(f"Save this {made.noun}", icon=":material/bookmark_add:"):
+        # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
+        st.caption(
+            "Keeps the scenario with its models, and the result, until you delete it; see the page Saved."
+        )
+        # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
+        hint = "What the page Saved lists it as."
+        st.text_input("Name", made.name[:MOST_NAME], key=name, max_chars=MOST_NAME, help=hint)
         hint = "Anything to remember; searches look into it."
         st.text_area("Note", key=note, max_chars=MOST_NOTE, height=80, help=hint)
         st.button(

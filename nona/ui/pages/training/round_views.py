@@ -27,18 +27,14 @@ ALL = "all types"
 
 def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
     """GPUs by job in a window of time; a click on a stay, or a number, chooses a round to explain."""
-    left, middle, right = st.columns(3)
-    with left:
+    with st.grid(4, min_column_width=150):
         policy = choose_one("Policy", list(data.traces), "training-shown-gantt", "The policy to show.")
-    trace = data.traces[policy]
-    if not trace.rounds:
-        st.caption("No round was kept for this policy.")
-        return
-    with middle:
+        trace = data.traces[policy]
+        if not trace.rounds:
+            st.caption("No round was kept for this policy.")
+            return
         gpu = choose_one("GPUs", _ranges(data), "training-shown-gpus", "Which GPUs to show, by type.")
-    end_s = trace.rounds[-1].end_s
-    with right:
-        kind, first = _kind(gpu), _first(gpu)
+        kind, first, end_s = _kind(gpu), _first(gpu), trace.rounds[-1].end_s
         start_s, span_s = _window([s for s in trace.stays if kind in ("", s.gpu)], end_s)
     shown = window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
     chosen = _chosen(trace)

@@ -139,7 +139,7 @@ def _memory(state: AppState) -> None:
         if spec.memory.limit != "none":
             with st.container():
                 hint = "Of a container of a function of which neither memory nor weights are known. Assumed."
-                quantity(state, "Container", (*path, "container"), hint)
+                quantity(state, "Container, need unknown", (*path, "container"), hint)
             with st.container():
                 hint = "Beside the weights of a network: context, libraries. Assumed."
                 quantity(state, "Beside weights", (*path, "overhead"), hint)
