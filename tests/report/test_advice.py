@@ -73,6 +73,10 @@ def test_without_a_clear_difference_nobody_wins() -> None:
     advice = scheduler_advice(found, {"nona": {"local": same}})
     assert advice is not None
     assert advice.otherwise == "local takes exactly as long on the same jobs: both did the same here."
+    found["expert"] = found["local"]
+    advice = scheduler_advice(found, {"nona": {"local": same, "expert": same}})
+    assert advice is not None
+    assert advice.otherwise.startswith("local and expert take exactly as long on the same jobs: all did")
 
 
 def test_overloaded_schedulers_and_a_single_one() -> None:

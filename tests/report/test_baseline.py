@@ -142,6 +142,9 @@ def test_a_change_that_gains_nothing_is_said_to() -> None:
     assert baseline_headline("Servers 12 → 16", changes(old, new, True), {}).endswith(
         ". b gains by it; a, the fastest, does not."
     )
+    worse = {"a": means([0.005, 0.006]), "b": means([0.030, 0.032]), "c": means([0.030, 0.020])}
+    told = baseline_headline("Servers 12 → 16", changes(old, worse, True), {})
+    assert told.endswith(". b takes clearly longer than before."), "not only the fastest is spoken of"
     back = baseline_headline("Servers 16 → 12", changes(new, old, True), {})
     assert "gain" not in back, "the fastest gains, as its own figures say"
 

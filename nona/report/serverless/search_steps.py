@@ -65,7 +65,8 @@ def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[s
     path = " → ".join(short(space, n) for n in step.path)
     least = (
         f"Step {k:,} of {of:,}: {path} has the least cost among the open paths. Every completion takes "
-        f"at least {1e3 * step.t_low_s:.1f} ms and costs at least ${PER * step.rsc_low_usd:.4f}."
+        f"at least {1e3 * step.t_low_s:.1f} ms and costs at least ${PER * step.rsc_low_usd:.4f} "
+        f"per {PER:,} calls."
     )
     lines = [least]
     if step.best:
@@ -75,7 +76,7 @@ def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[s
     lines.append("The same function, the next more expensive configuration: " + row_text(step.beside, space))
     if isfinite(step.bound_usd):
         moved = "falls to" if step.bound_fell else "stays at"
-        lines.append(f"The cost blade {moved} ${PER * step.bound_usd:.4f}.")
+        lines.append(f"The cost blade {moved} ${PER * step.bound_usd:.4f} per {PER:,} calls.")
     return lines
 
 

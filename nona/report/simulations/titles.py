@@ -179,11 +179,15 @@ def executors_title(executors: Sequence[float]) -> str:
 
     >>> executors_title([0.5, 0.25])
     'Executors are busy between 25 % and 50 % of the time'
+    >>> executors_title([0.011, 0.0105])
+    'Every executor is busy for 1 % of the time'
     """
     if not executors:
         return "No executor was measured"
-    low, high = 100 * min(executors), 100 * max(executors)
-    return f"Executors are busy between {low:.0f} % and {high:.0f} % of the time"
+    low, high = (f"{100 * of(executors):.0f} %" for of in (min, max))
+    if low == high:
+        return f"Every executor is busy for {low} of the time"
+    return f"Executors are busy between {low} and {high} of the time"
 
 
 def over_time_title(schedulers: Schedulers) -> str:

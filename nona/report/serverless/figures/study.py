@@ -37,6 +37,8 @@ def settings_figure(data: ServerlessStudy) -> go.Figure:
             },
             text=[f"{t:.2f}×" for t in times],
             textposition="inside",
+            insidetextanchor="start",  # at the foot, where no interval lies over them
+            textangle=-90,
             hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept, cost %{text} esg's<extra></extra>",
         )
     made.update_layout(barmode="group")

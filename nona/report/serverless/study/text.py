@@ -52,8 +52,8 @@ def title(data: ServerlessStudy) -> str:
     cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
     of = len(cells)
     return (
-        f"esg keeps most SLOs, or does not differ clearly from the policy that does, in {len(keeps)} of {of} "
-        f"settings, and is cheapest in {len(cheap)}"
+        "Of the published policies esg keeps most SLOs, or does not differ clearly from the one that does, "
+        f"in {len(keeps)} of {of} settings, and is cheapest in {len(cheap)}"
     )
 
 

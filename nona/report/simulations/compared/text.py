@@ -42,13 +42,18 @@ def baseline_headline(
 
 
 def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
-    """Who gains where the fastest scheduler does not, or that nobody does; empty without intervals."""
+    """Who gains where the fastest scheduler does not, who loses, or that nobody does either.
+
+    Empty without intervals.
+    """
     if any(row.jct_s.change.ci95 is None for row in changes.values()):
         return ""
     gain = [n for n, row in changes.items() if _better(row)]
     if gain and fastest not in gain:
         gains = "gains" if len(gain) == 1 else "gain"
         return f" {listed(gain)} {gains} by it; {fastest}, the fastest, does not."
+    if lose := [n for n, row in changes.items() if n != fastest and _slower(row)]:
+        return f" {listed(lose)} {'takes' if len(lose) == 1 else 'take'} clearly longer than before."
     if gain or any(row.jct_s.clear or row.slo_hit_rate.clear for row in changes.values()):
         return ""
     return " No scheduler's mean JCT or SLO hits differ clearly: this run shows neither gain nor loss."
@@ -59,6 +64,11 @@ def _better(row: Changes) -> bool:
     jct, hits = row.jct_s, row.slo_hit_rate
     quicker = jct.clear and jct.change.mean is not None and jct.change.mean < 0
     return quicker or (hits.clear and hits.change.mean is not None and hits.change.mean > 0)
+
+
+def _slower(row: Changes) -> bool:
+    mean = row.jct_s.change.mean
+    return row.jct_s.clear and mean is not None and mean > 0
 
 
 def effect_text(found: Schedulers, earlier: Schedulers) -> str:
@@ -87,13 +97,22 @@ def _jct(name: str, row: Change) -> str:
     change, old = row.change, row.old.mean
     if change.mean is None:
         return f"{name} now has a mean JCT of {mean_text(row.new, format_time)}, and had none before"
-    share = f" ({share_text(change.mean / old, sign='+')})" if old else ""
+    share = f" ({_change_text(change.mean / old)})" if old else ""
     if change.ci95 is None:
         return f"the mean JCT of {name} changes by {format_time(change.mean)}{share}, without an interval"
     if not row.clear:
         return f"the mean JCT of {name} does not change clearly ({mean_text(change, format_time)})"
     word = "falls" if change.mean < 0 else "rises"
     return f"the mean JCT of {name} {word} by {mean_text(_size(change), format_time)}{share}"
+
+
+def _change_text(share: float) -> str:
+    """A relative change, with a decimal where it is below one per cent.
+
+    >>> _change_text(0.25), _change_text(-0.002)
+    ('+25 %', '-0.2 %')
+    """
+    return share_text(share, int(abs(share) < 0.01), "+")
 
 
 def _size(change: Estimate) -> Estimate:
@@ -116,7 +135,8 @@ def _loads(row: Changes) -> str:
     for word, of in (("executors", row.compute), ("link", row.network)):
         old, new = of.old.mean, of.new.mean
         if old is not None and new is not None:
-            told.append(f"{word} {share_text(old)} → {share_text(new)} busy")
+            digits = int(max(old, new) < 0.1)
+            told.append(f"{word} {share_text(old, digits)} → {share_text(new, digits)} busy")
     return f"; {', '.join(told)}" if told else ""
 
 

@@ -7,7 +7,7 @@ the condition that the other parts stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.report.simulations.finding.findings import level_with, shortest
@@ -70,7 +70,7 @@ def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | No
         return _alone(best, found)
     level = level_with(best, differences)
     if level:
-        return Advice(_level(best, level, found), _to_tell(best, level[0], differences))
+        return Advice(_level(best, level, found), _to_tell(best, level, differences))
     other = reference_for(found, best) or stable[0]
     return Advice(_why(best, other, found), _what_it_takes(best, stable, found))
 
@@ -156,12 +156,15 @@ def _level(best: str, level: list[str], found: Schedulers) -> str:
     )
 
 
-def _to_tell(best: str, other: str, differences: Differences) -> str:
+def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
     """How many replications would separate two schedulers, if they differ by what was measured."""
+    alike = [n for n in level if (d := differences[best][n].jct_s).mean == 0 and d.half_width == 0]
+    if alike:
+        takes, who = ("takes", "both") if len(alike) == 1 else ("take", "all")
+        return f"{listed(alike)} {takes} exactly as long on the same jobs: {who} did the same here."
+    other = level[0]
     row: Difference = differences[best][other]
     mean, half = row.jct_s.mean, row.jct_s.half_width
-    if mean == 0 and half == 0:
-        return f"{other} takes exactly as long on the same jobs: both did the same here."
     if not mean or half is None or row.replications < 2:
         return "Run two replications or more to see whether they differ."
     needed = values_needed(half / abs(mean), row.replications)

@@ -163,5 +163,5 @@ POLICY = Policy(
             "reserve_s": "Seconds of the SLO that are kept back when a wait is judged.",
         }
     ),
-    look=Look("#6366f1", "dashdot", "star"),
+    look=Look("#6a7f1f", "dashdot", "star"),
 )

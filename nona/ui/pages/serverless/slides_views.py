@@ -62,6 +62,7 @@ def _study(data: ServerlessStudy) -> None:
     st.info(plain(OURS), icon=":material/info:")
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
     picture(settings_figure(data), "study-settings", f"{alt}. {title(data)}")
+    st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
     with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
         st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
     st.markdown("**Against the slides, claim by claim**")

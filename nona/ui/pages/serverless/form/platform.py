@@ -102,7 +102,8 @@ def _containers(state: AppState) -> None:
         with st.container():
             hint = (
                 "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
-                "smallest configuration before its first). 0 %: only batches are paid for. Assumed."
+                "smallest configuration before its first). It holds none of them, so that many warm "
+                "containers may cost more than the nodes. 0 %: only batches are paid for. Assumed."
             )
             share(state, "Idle containers pay", (PART, "idle_cost"), hint)
         if spec.containers.prewarm == "spare":

@@ -292,7 +292,7 @@ class SearchView {
       current = now ? steps[now - 1] : null,
       id = current ? current.path.join(",") : "";
     this.range.value = now;
-    this.out.textContent = `${now} of ${steps.length}`;
+    this.out.textContent = `${now} of ${this.data.all}`;
     this.back.disabled = now === 0;
     this.forth.disabled = now >= steps.length;
     const trail = new Set();
