@@ -33,7 +33,8 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     ]
     if rates:
         most = max(rates, key=lambda n: rates[n])
-        keeps = "SLOs that {} keeps" if alone else "{} keeps most SLOs"
+        equal = len(rates) > 1 and min(rates.values()) == rates[most]
+        keeps = "SLOs that {} keeps" if alone else "All keep as many SLOs" if equal else "{} keeps most SLOs"
         titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])
