@@ -15,7 +15,7 @@ from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.finding.headline import headline, live_headline
 from nona.report.simulations.finding.remedies import TARGET, advice, remedies
 from nona.report.simulations.live.series import LiveSeries, bin_edge_s
-from nona.report.simulations.live.text import live_alts, live_titles, quantile_s
+from nona.report.simulations.live.text import live_alts, live_titles, measured, quantile_s
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.sureness import idle_bound_s, sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import provenance_lines, sureness_table
@@ -193,6 +193,11 @@ def test_live_words() -> None:
     assert live_titles({}, False)[2] == "SLO hits"
     assert live_headline(LiveRun(series=series)).text == "So far a is shortest: 10 ms; b is at 20 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
+    ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
+    assert live_titles(measured(series, ended), False)[3] == "a uses the link most: 78 % busy", (
+        "as tables say"
+    )
+    assert measured(series, ended)["b"] == series["b"]
     level = {name: line(0.01, 100, hit_rate=1.0) for name in ("a", "b")}
     assert live_titles(level, True)[2] == "All keep as many SLOs so far: 100.0 %"
     alone = {"a": series["a"]}  # nobody to be compared with

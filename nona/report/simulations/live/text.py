@@ -5,6 +5,7 @@ from __future__ import annotations
 from nona.report.simulations.live.series import bin_edge_s
 from nona.report.text import share_text
 from nona.results.simulation.live import LiveLine, LiveLines
+from nona.results.simulation.report import Schedulers
 from nona.units import format_time
 
 
@@ -27,7 +28,7 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     titles = [
         f"{f'Mean of {best}' if alone else f'{best} has the lowest mean'}{so_far}: "
         f"{format_time(series[best].mean_s)}",
-        f"95 % of {short}'s jobs are completed within {format_time(tail[short])}",
+        f"95 % of {short}'s jobs are completed within about {format_time(tail[short])}",
         plain[2],
         plain[3],
     ]
@@ -41,6 +42,19 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
         uses = "Link under {}" if alone else "{} uses the link most"
         titles[3] = f"{uses.format(link)}{so_far}: {share_text(busy[link][1])} busy"
     return titles
+
+
+def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:
+    """The lines of a run that has ended, their use of executors and links that of the measured window.
+
+    So that charts and tables show one number: while a run goes on, its use counts from its start.
+    """
+    shown = dict(series)
+    for name, line in series.items():
+        used = found[name].utilization if name in found else None
+        if line.busy and used is not None and used.compute is not None and used.network is not None:
+            shown[name] = line.model_copy(update={"busy": (used.compute, used.network)})
+    return shown
 
 
 def quantile_s(line: LiveLine, share: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.report.simulations.finding.headline import Headline, headline, live_headline
-from nona.report.simulations.live.text import live_titles
+from nona.report.simulations.live.text import live_titles, measured
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
 from nona.results.simulation.live import LiveRun
 from nona.ui.jobs.job import Job
@@ -77,11 +77,12 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
 def _draw_run(run: Kept) -> None:
     data = run.data
     found = data.report.schedulers
-    busy = live_titles(data.live.series, False)[-1]  # of the whole run, as the chart draws it
+    live = data.live.model_copy(update={"series": measured(data.live.series, found)})
+    busy = live_titles(live.series, False)[-1]
     titles = [jct_title(found, data.differences), ecdf_title(found, "all"), hits_title(found), busy]
     _draw(
         headline(found, data.differences, data.off),
-        chart_data(data.live, False, titles=titles, note=f"{run.mark}."),
+        chart_data(live, False, titles=titles, note=f"{run.mark}."),
         run,
     )
 
