@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.report.figures.compare import dots_figure
-from nona.report.simulations.figures.gantt import gantt_figure, gantt_title
+from nona.report.simulations.figures.gantt import MOST_JOBS, are_rare, gantt_figure, gantt_title
 from nona.report.simulations.figures.hits_over_time import hits_over_time_figure, hits_over_time_title
 from nona.report.simulations.figures.parts import parts_figure
 from nona.report.simulations.figures.simulation import (
@@ -111,10 +111,8 @@ def _first_jobs(state: AppState, data: SimulatedRun) -> None:
     rows = data.gantt[_scheduler(list(data.gantt))]
     alt = "Tasks on executors and hatched messages on the link, one colour per job"
     chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
-    st.caption(
-        "Hatched: messages. Drag to move; the tool bar zooms. Where jobs are rare the first six are drawn, "
-        "each from its own start."
-    )
+    rare = f" Jobs are rare: the first {MOST_JOBS} are drawn, each from its own start."
+    st.caption(f"Hatched: messages. Drag to move; the tool bar zooms.{rare if are_rare(rows) else ''}")
 
 
 def _scheduler(names: list[str]) -> str:
