@@ -6,6 +6,7 @@ import html
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -53,7 +54,7 @@ def simulated() -> Iterator[AppState]:
 
 
 def test_every_file_of_a_run_says_the_same(simulated: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = taken(monkeypatch, downloads.run_downloads, simulated.runs.kept[-1])
+    files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
     assert set(files) == {
         "HTML report",
         "Report (JSON)",
@@ -90,7 +91,7 @@ def test_a_run_whose_folder_is_gone_still_gives_its_reports(
     simulated: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(downloads, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
-    files = taken(monkeypatch, downloads.run_downloads, simulated.runs.kept[-1])
+    files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
     assert set(files) == {
         "HTML report",
         "Report (JSON)",

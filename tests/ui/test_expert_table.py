@@ -32,7 +32,7 @@ def expert_page(open_page: Open, name: str = "slides_example") -> Any:
 
 
 def row(at: Any) -> Any:
-    label = state_of(at).scenario.labels[0].replace("_", "\\_")
+    label = state_of(at).scenario.labels[0]
     return next(s for s in at.selectbox if s.label == label)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +28,12 @@ def requested() -> list[Any]:
     return []
 
 
+def apart(story: Coroutine[Any, Any, Any]) -> None:
+    """Run a story in a thread: a browser's tests, in the same process, may leave a loop in this one."""
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(asyncio.run, story).result()
+
+
 async def ask(requested: list[Any], requests: ScriptRequests | None) -> SimpleNamespace:
     """A session whose runner has these requests, asked for a run."""
     runner = None if requests is None else SimpleNamespace(_requests=requests)
@@ -45,13 +53,13 @@ def test_a_request_waits_for_the_messages_of_a_run_that_has_ended(requested):
         while not requested:
             await asyncio.sleep(LOOK_AGAIN_S)
 
-    asyncio.run(asyncio.wait_for(story(), 60))
+    apart(asyncio.wait_for(story(), 60))
     assert requested == ["click"]
 
 
 @pytest.mark.parametrize("requests", [None, ScriptRequests()], ids=["no run", "a run that still writes"])
 def test_other_requests_go_on_at_once(requested, requests):
-    asyncio.run(ask(requested, requests))
+    apart(ask(requested, requests))
     assert requested == ["click"]
 
 

@@ -81,7 +81,8 @@ def _changed_keys(old: Any, new: Any) -> list[str]:
 
 
 def _names(entries: Any) -> list[str]:
-    return [e["name"] if isinstance(e, Mapping) else str(e) for e in entries or []]
+    """The names of schedulers, which a file writes as a name, or as ``{name: options}``."""
+    return [str(next(iter(e))) if isinstance(e, Mapping) else str(e) for e in entries or []]
 
 
 def _members(word: str, before: Sequence[str], after: Sequence[str], old: Any, new: Any) -> Iterator[str]:
