@@ -16,7 +16,7 @@ from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.records.container_time import pieces_of
 from nona.serverless.records.containers import ContainerLives, gone_s, tiled
 from nona.serverless.records.held import held_vgpus
-from nona.serverless.records.intervals_held import most_at_once, overlap_s, sharing_pairs
+from nona.serverless.records.intervals_held import ended_or_stopped, most_at_once, overlap_s, sharing_pairs
 from nona.serverless.records.leases import leases
 from nona.serverless.records.memory_use import check_memory
 from nona.serverless.records.run import Instances, ServerlessRecords
@@ -51,8 +51,7 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
 
 def ended_s(records: ServerlessRecords) -> Floats:
     """(m,) When each batch ended; for one in flight, when the run stopped."""
-    of = records.batches.ended_s
-    return np.where(np.isnan(of), records.stopped_s, of)
+    return ended_or_stopped(records.batches.ended_s, records.stopped_s)
 
 
 def stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
@@ -145,7 +144,7 @@ def _close(a: float, b: float) -> bool:
 def _little(system: ServerlessSystem, records: ServerlessRecords, joined_s: Floats) -> Check:
     """For every AFW queue: ∫ jobs in it over the window, against the time that each job was in it."""
     calls, sums = records.calls, records.sums
-    unserved_s = np.where(np.isnan(calls.dropped_s), records.stopped_s, calls.dropped_s)[:, None]
+    unserved_s = ended_or_stopped(calls.dropped_s, records.stopped_s)[:, None]
     left_s = np.where(
         calls.batch < 0, unserved_s, np.append(records.batches.dispatched_s, np.nan)[calls.batch]
     )

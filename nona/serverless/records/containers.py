@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.serverless.records.intervals_held import ended_or_stopped
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NEVER = math.nan
@@ -59,12 +61,12 @@ class ContainerPieces:
 
 def idle_pieces(lives: ContainerLives, stopped_s: float) -> ContainerPieces:
     """All waits."""
-    return ContainerPieces(lives.idle, lives.idle_from_s, _until(lives.idle_until_s, stopped_s))
+    return ContainerPieces(lives.idle, lives.idle_from_s, ended_or_stopped(lives.idle_until_s, stopped_s))
 
 
 def busy_pieces(container: Ints, from_s: Floats, ended_s: Floats, stopped_s: float) -> ContainerPieces:
     """What has containers: all batches, or all instances that stood."""
-    return ContainerPieces(container, from_s, _until(ended_s, stopped_s))
+    return ContainerPieces(container, from_s, ended_or_stopped(ended_s, stopped_s))
 
 
 def starting_pieces(lives: ContainerLives, busy: ContainerPieces, stopped_s: float) -> ContainerPieces:
@@ -78,7 +80,7 @@ def starting_pieces(lives: ContainerLives, busy: ContainerPieces, stopped_s: flo
 
 def gone_s(lives: ContainerLives, stopped_s: float) -> Floats:
     """(n,) When each container was removed, or the run stopped."""
-    return _until(lives.gone_s, stopped_s)
+    return ended_or_stopped(lives.gone_s, stopped_s)
 
 
 def tiled(lives: ContainerLives, pieces: tuple[ContainerPieces, ...], stopped_s: float) -> int:
@@ -94,7 +96,3 @@ def tiled(lives: ContainerLives, pieces: tuple[ContainerPieces, ...], stopped_s:
     without = np.setdiff1d(np.arange(len(lives.born_s)), container)
     instants = lives.born_s[without] == gone_s(lives, stopped_s)[without]
     return len(np.unique(container[wrong])) + int((~instants).sum())
-
-
-def _until(of: Floats, stopped_s: float) -> Floats:
-    return np.where(np.isnan(of), stopped_s, of)

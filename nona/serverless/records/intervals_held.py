@@ -9,6 +9,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+def ended_or_stopped(ended_s: Floats, stopped_s: float) -> Floats:
+    """When each ended; what had not ended (``nan``) lasted until the run stopped.
+
+    >>> ended_or_stopped(np.array([1.0, np.nan]), 9.0).tolist()
+    [1.0, 9.0]
+    """
+    return np.where(np.isnan(ended_s), stopped_s, ended_s)
+
+
 def overlap_s(from_s: Floats, to_s: Floats, start_s: float, end_s: float) -> Floats:
     """Length of [from, to] ∩ [start, end], elementwise; ``nan`` where an end is.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.records.held import held_vgpus
-from nona.serverless.records.intervals_held import overlap_s
+from nona.serverless.records.intervals_held import ended_or_stopped, overlap_s
 from nona.serverless.records.run import ServerlessRecords
 
 Floats = NDArray[np.float64]
@@ -32,15 +32,11 @@ def leases(records: ServerlessRecords) -> Leases:
     """Every lease of a run once. Batches either all run on instances or have leases of their own."""
     of, standing = records.batches, records.instances
     if standing is not None:
-        to_s = _until(standing.ended_s, records.stopped_s)
+        to_s = ended_or_stopped(standing.ended_s, records.stopped_s)
         held = standing.invoker, standing.gpu, standing.configuration, standing.slots
         return Leases(*held, standing.started_s, to_s)
-    to_s = _until(of.ended_s, records.stopped_s)
+    to_s = ended_or_stopped(of.ended_s, records.stopped_s)
     return Leases(of.invoker, of.gpu, of.configuration, of.slots, of.dispatched_s, to_s)
-
-
-def _until(ended_s: Floats, stopped_s: float) -> Floats:
-    return np.where(np.isnan(ended_s), stopped_s, ended_s)
 
 
 def hourly_usd(system: ServerlessSystem, held: Leases) -> Floats:
@@ -73,6 +69,6 @@ def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
     held = leases(records)
     per_s = hourly_usd(system, held) / HOUR_S
     window = sums.start_s, sums.end_s
-    served_s = overlap_s(of.dispatched_s, _until(of.ended_s, records.stopped_s), *window)
+    served_s = overlap_s(of.dispatched_s, ended_or_stopped(of.ended_s, records.stopped_s), *window)
     busy_s = np.bincount(standing.of_batch, weights=served_s, minlength=len(per_s))
     return Stood(cost=per_s * overlap_s(held.from_s, held.to_s, *window), busy=per_s * busy_s)
