@@ -386,6 +386,10 @@ def test_a_bad_profile_is_one_line(text: str, why: str, tmp_path: Path) -> None:
         ({"offers": [f"{A}=1", f"{A}=2"]}, "on offer twice"),
         ({"offers": ["abacus=1"]}, "abacus"),
         ({"schedulers": ["guess"]}, "guess"),
+        ({"schedulers": ["nona", {"jsq-d": {"d": 2}}, {"jsq-d": {"d": 3}}]}, "jsq-d is there twice"),
+        ({"links": ["25 Gbit/s", "25000 Mbit/s=1"]}, "plan.links: 25 Gbit/s is there twice"),
+        ({"prices": {"gpus": {"abacus": 1}}}, "abacus"),
+        ({"prices": {"watts": {"abacus": {"idle": 1, "busy": 2}}}}, "abacus"),
     ],
 )
 def test_questions_that_cannot_be_asked_are_one_line(part: dict[str, Any], why: str) -> None:
