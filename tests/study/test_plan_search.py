@@ -305,7 +305,7 @@ def test_who_interrupts_the_command_sees_what_is_known(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Planner, "look", look)
-    assert main(["plan", str(path), "--json"]) == 0
+    assert main(["plan", str(path), "--json"]) == 130
     told = capsys.readouterr()
     assert "warning: interrupted" in told.err
     found = json.loads(told.out)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+from click.exceptions import Exit
 
-from nona.cli.output import emit, warn_of_hardware
+from nona.cli.output import INTERRUPTED, emit, warn_of_hardware, warn_of_interrupt
 from nona.cli.planning.options import PlanOptions
 from nona.cli.progress import ProgressLine
 from nona.cli.saved.items import save_item
@@ -57,8 +58,9 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     except KeyboardInterrupt:
         if not last:
             raise
-        report = last[0]
-        print("\nwarning: interrupted; what follows is what was known by then", file=sys.stderr)
+        warn_of_interrupt()
+        _write(arguments, last[0], Opened(scenario, sources), prepared)
+        raise Exit(INTERRUPTED) from None
     except SimulationError as error:  # as when a cluster is lost
         line.end()
         if last:
