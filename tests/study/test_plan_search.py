@@ -23,7 +23,9 @@ from nona.sources.lookup import Sources
 from nona.study.planning.bounds import Bounds
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
-from nona.study.planning.question import cluster_price, question_of
+from nona.study.planning.question import MILLE, cluster_price, question_of
+from nona.study.planning.runs import Trial
+from nona.study.planning.written import Written, report_of
 
 A, B = "a100-40gb", "l4"
 
@@ -311,6 +313,30 @@ def test_who_interrupts_the_command_sees_what_is_known(
     found = json.loads(told.out)
     assert (found["answer"], found["complete"]) == (None, False)
     assert all(o["replications"] == 0 for o in found["options"])
+
+
+def test_where_nothing_keeps_few_counts_are_looked_at() -> None:
+    """The target is what jobs keep that never wait, so that no count decides it in few runs."""
+    floor = 1 - math.exp(-3)
+    part = {**PART, "hit": floor, "most": 200, "replications": 4}
+    found = plan(scenario(450.0, 30.0, part, jobs=500))
+    looked = [o for o in found.options if o.replications]
+    assert found.answer is None
+    assert found.complete
+    assert max(o.servers[0].count for o in looked) == 200
+    assert len(looked) <= 2 * math.log2(200)
+
+
+def test_rows_of_a_report_are_written_again_only_when_more_is_known() -> None:
+    planner = Planner(question_of(scenario(450.0, 30.0, PART, jobs=500), Sources()))
+    written, small, large = Written(planner), Trial(Option((6,)), MILLE), Trial(Option((9,)), MILLE)
+    planner.look([small, large])
+    before = {o.servers[0].count: o for o in written.report().options}
+    planner.look([large])
+    after = {o.servers[0].count: o for o in written.report().options}
+    assert after[6] is before[6]
+    assert (before[9].replications, after[9].replications) == (4, 8)
+    assert tuple(after.values()) == report_of(planner).options
 
 
 def test_who_cancels_keeps_what_is_known() -> None:
