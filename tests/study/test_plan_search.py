@@ -146,6 +146,19 @@ def test_the_headroom_is_that_of_theory(report: PlanReport) -> None:
     assert (lost.lost, lost.verdict) == (f"one server of {A}", "misses")
 
 
+def test_the_headroom_of_an_answer_that_took_many_runs_is_that_of_theory_too() -> None:
+    """Two servers keep by little: at any factor as many runs are needed as at the traffic as it is."""
+    asked = {**PART, "hit": 0.985, "offers": [f"{B}=1"]}
+    found = plan(scenario(40.0, 100.0, asked, {A: 20.0, B: 20.0}, jobs=1000))
+    edge = next(f / 1000 for f in range(1000, 9000) if mmc_within(0.04 * f, 0.02, 2, 0.1) < 0.985)
+    assert found.best is not None
+    assert found.answer is not None
+    assert found.answer.headroom is not None
+    assert found.best.servers[0].count == 2
+    assert found.best.replications > 16
+    assert edge / 1.12 <= found.answer.headroom <= edge * 1.02
+
+
 def test_the_words_say_what_to_buy(report: PlanReport) -> None:
     assert report.best is not None
     text = plan_finding(report)
