@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from nona.cli.main import main
 from nona.errors import NonaError, ScenarioError
 from nona.experiments.workers import ProcessPool
 from nona.planning.offers import Option
-from nona.report.plan.text import plan_finding, plan_text
+from nona.report.plan.text import month_text, plan_finding, plan_text
 from nona.results.plan import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
@@ -444,7 +445,10 @@ def test_without_an_slo_there_is_nothing_to_keep() -> None:
         question_of(scenario_from_mapping(free), Sources())
 
 
-def test_the_command_prints_the_contract(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_contract(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nona.cli.planning.plan.now_text", lambda: "2026-11-24 09:30 UTC")
     path = tmp_path / "s.yaml"
     path.write_text(dump_scenario(scenario(120.0, 60.0, {**PART, "hit": 0.8}, jobs=1000)))
     arguments = ["--offer", f"{A}=1.5", "--scheduler", "opportunistic", "--growth", "8%/month"]
@@ -460,7 +464,10 @@ def test_the_command_prints_the_contract(tmp_path: Any, capsys: pytest.CaptureFi
     assert best.keys() >= {"scheduler", "cost_per_hour", "headroom", "replications", "looks"}
     assert told["answer"]["cost_per_hour"] == best["cost_per_hour"] == 1.5 * best["servers"][0]["count"]
     assert main(["plan", str(path), *arguments]) == 0
-    assert capsys.readouterr().out.startswith("Buy ")
+    text = capsys.readouterr().out
+    assert text.startswith("Buy ")
+    months = told["answer"]["breaks_at"]
+    assert f"breaks in {month_text(months, date(2026, 11, 24))} at 8 % a month" in text
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
 from nona.report.html.plan import plan_html
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import plan_text
+from nona.report.plan.text import day_of, plan_text
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.plan import PlanReport
 from nona.scenario.file import scenario_from_mapping
@@ -73,7 +73,8 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
 
 def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
-    emit(arguments, report, plan_text)
+    made = now_text()
+    emit(arguments, report, lambda found: plan_text(found, day_of(made)))
     if arguments.csv or arguments.parquet:
         frame = pd.DataFrame(option_rows(report))
         if arguments.csv:
@@ -82,7 +83,7 @@ def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared:
             write_bytes(arguments.parquet, parquet_bytes(frame))
     if not (arguments.html or arguments.save):
         return
-    outcome = plan_outcome(prepared, report, now_text())
+    outcome = plan_outcome(prepared, report, made)
     if arguments.html:
         write_text(arguments.html, plan_html(outcome))
     if arguments.save:

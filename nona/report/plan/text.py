@@ -8,7 +8,7 @@ from datetime import date
 
 from nona.planning.offers import gpu_text
 from nona.report.means import mean_text
-from nona.report.plan.budget import tightest
+from nona.report.plan.budget import percent, target_rows, tightest
 from nona.report.text import or_dash, table, time_text
 from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers, PlanWeek
 
@@ -157,7 +157,7 @@ def why_text(option: PlanOption) -> str:
 def _in_time(report: PlanReport, option: PlanOption) -> str:
     """The share that the verdict is about, with the verdict's limits."""
     found = tightest(report.targets, option.shares)
-    return "–" if found is None else mean_text(found.share, lambda share: f"{100 * share:.5g} %")
+    return "–" if found is None else mean_text(found.share, percent)
 
 
 def _slowest(option: PlanOption) -> str:
@@ -222,9 +222,9 @@ def energy_text(option: PlanOption) -> str:
     return f"Energy of the GPUs: {option.energy_kwh_per_million:.3g} kWh per million queries{also}."
 
 
-def plan_text(report: PlanReport) -> str:
-    """What ``nona plan`` prints."""
-    told = [plan_finding(report)]
+def plan_text(report: PlanReport, today: date | None = None) -> str:
+    """What ``nona plan`` prints; ``today`` as of :func:`plan_finding`."""
+    told = [plan_finding(report, today)]
     if report.answer is not None:
         told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
     if report.best is not None and (energy := energy_text(report.best)):
@@ -242,8 +242,8 @@ def plan_text(report: PlanReport) -> str:
         dearer = len(rows) - ruled - len(shown)
         told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} dearer; --json has all.")
     if report.curve:
-        curve = curve_rows(report)
-        told += ["", table(curve, list(curve[0]))]
+        for rows in (curve_rows(report), target_rows(report)):
+            told += ["", table(rows, list(rows[0]))]
     if report.prices:
         told += ["", "Prices as of their date; check them before you buy:", *report.prices]
     return "\n".join(told)
