@@ -15,7 +15,7 @@ from nona.report.plan.figures.marks import SYMBOLS
 from nona.report.plan.figures.options import options_figure
 from nona.report.plan.figures.week import week_figure
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import month_text, plan_finding
+from nona.report.plan.text import month_text, plan_finding, plan_rows
 from nona.results.estimate import Estimate
 from nona.results.plan import PlanLoad, PlanReport, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
@@ -173,6 +173,22 @@ def test_rows_have_every_option_and_one_answer(report: PlanReport) -> None:
     ]
     assert len(chain_rows(report)) == len(report.evidence)
     assert [row["verdict"] for row in failure_rows(report)] == [f.verdict for f in report.failures]
+
+
+def test_where_links_differ_answer_options_and_evidence_name_theirs(report: PlanReport) -> None:
+    assert "on a link of" not in plan_finding(report)
+    assert all("link" not in row for row in (*plan_rows(report), *chain_rows(report)))
+    place = report.answer.option if report.answer else -1
+    options = tuple(
+        o.model_copy(update={"link": 1.25e9 if i == place else 12.5e9}) for i, o in enumerate(report.options)
+    )
+    chains = tuple(c.model_copy(update={"link": 12.5e9 * i}) for i, c in enumerate(report.evidence, start=1))
+    several = report.model_copy(update={"options": options, "evidence": chains})
+    assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
+    assert [row["link"] for row in plan_rows(several)] == [
+        "10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options))
+    ]
+    assert chain_rows(several)[0]["link"] == "100 Gbit/s"
 
 
 def test_each_target_says_up_to_which_traffic_it_holds(report: PlanReport) -> None:

@@ -14,7 +14,8 @@ from nona.cli.main import main
 from nona.errors import NonaError, ScenarioError
 from nona.experiments.workers import ProcessPool
 from nona.planning.offers import Option
-from nona.report.plan.text import month_text, plan_finding, plan_text
+from nona.report.plan.printed import plan_text
+from nona.report.plan.text import month_text, plan_finding
 from nona.results.plan import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario

@@ -17,8 +17,9 @@ from nona.errors import NonaError, SimulationError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
 from nona.report.html.plan import plan_html
+from nona.report.plan.printed import plan_text
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import day_of, plan_text
+from nona.report.plan.text import day_of
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.plan import PlanReport
 from nona.scenario.file import scenario_from_mapping
