@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
+from nona.units import format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Target:
 
     def text(self, name: str) -> str:
         """The target in words; ``name`` is the model's."""
-        bound = f"{1000 * self.bound_s:.4g} ms"
+        bound = format_time(self.bound_s, 4)
         if self.percentile is not None:
             return f"p{self.percentile:g} of {name} at most {bound}"
         return f"{100 * self.share:.6g} % of {name} within {bound}"

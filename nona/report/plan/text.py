@@ -124,10 +124,15 @@ def servers_text(servers: Sequence[PlanServers]) -> str:
 def money(amount: float | None, currency: str) -> str:
     """An amount with its currency, which is a label only.
 
-    >>> money(14.2, "USD"), money(None, "EUR")
-    ('14.2 USD', '–')
+    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
+    ('14.2 USD', '–', '222,222 USD')
     """
-    return or_dash(amount, lambda value: f"{value:,.4g} {currency}")
+    return or_dash(amount, lambda value: f"{amount_text(value)} {currency}")
+
+
+def amount_text(amount: float) -> str:
+    """An amount to four digits, or to whole ones where it is large."""
+    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.4g}"
 
 
 def plan_rows(report: PlanReport) -> list[dict[str, str]]:
@@ -140,7 +145,7 @@ def plan_rows(report: PlanReport) -> list[dict[str, str]]:
             "servers": servers_text(o.servers),
             "scheduler": o.scheduler,
             **({"link": format_bandwidth(o.link)} if several else {}),
-            "cost per hour": f"{o.cost_per_hour:,.4g}",
+            "cost per hour": amount_text(o.cost_per_hour),
             "verdict": o.verdict,
             "by": o.by,
             "in time, tightest target": _in_time(report, o),

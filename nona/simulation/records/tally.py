@@ -12,6 +12,7 @@ from nona.simulation.records.sketch import QuantileSketch
 
 # What a job completion time consists of, in the order of every array of parts.
 PARTS = ("compute", "transfer", "link_wait", "server_wait")
+ROUNDING = 1e-7  # relative: what a completion time may be off, as a difference of two late instants
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,17 @@ class Tally:
         )
 
 
+def in_time(times_s: NDArray[np.float64], bound_s: float | NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which times are at most the bound, where none is late by rounding alone.
+
+    >>> took_s = np.array([3.12, 3.121]) - 3.1
+    >>> (took_s <= 0.02).tolist(), in_time(took_s, 0.02).tolist()
+    ([False, False], [True, False])
+    """
+    found: NDArray[np.bool_] = times_s <= bound_s * (1 + ROUNDING)
+    return found
+
+
 def tally_of(
     query: NDArray[np.int64],
     jct_s: NDArray[np.float64],
@@ -114,7 +126,7 @@ def tally_of(
     return Tally(
         arrived=count(query),
         completed=count(of),
-        hits=count(of[jct <= limit[of]]),
+        hits=count(of[in_time(jct, limit[of])]),
         total_s=total(jct),
         squares_s2=total(jct * jct),
         parts_s=np.stack([total(parts[:, k]) for k in range(len(PARTS))], axis=1),

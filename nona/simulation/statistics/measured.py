@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.simulation.records.run import Records
-from nona.simulation.records.tally import PARTS, Tally
+from nona.simulation.records.tally import PARTS, Tally, in_time
 from nona.simulation.statistics.batch_means import overlapping_batch_means, run_mean
 from nona.simulation.statistics.intervals import Interval, mean_interval, percentile
 from nona.simulation.statistics.percentiles import (
@@ -105,7 +105,7 @@ class Measured:
         limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query]
         times = run.completion_time_s
         late = np.where(np.isnan(times), np.inf, times)
-        hits = np.where(np.isnan(limits), np.nan, (late <= limits).astype(float))
+        hits = np.where(np.isnan(limits), np.nan, in_time(late, limits).astype(float))
         return hits if self.query is None else hits[run.query == self.query]
 
     def _sums(self, tally: Tally) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from nona.report.means import rate_of
 from nona.results.capacity import ServerCount
 from nona.results.verdict import Verdict
 from nona.simulation.records.run import Records
+from nona.simulation.records.tally import ROUNDING
 from nona.simulation.statistics.intervals import Interval
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study
@@ -99,7 +100,7 @@ def _steady(answer: Answer, scheduler: str) -> Interval | None:
 
 def mix_ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[NDArray[np.float64]]:
     """Of every run, the times of the jobs that have an SLO over it; ``nan`` for unfinished ones."""
-    limit = np.array([math.nan if s is None else s for s in slo_s])
+    limit = np.array([math.nan if s is None else s * (1 + ROUNDING) for s in slo_s])
     found = []
     for run in runs:
         asked = ~np.isnan(limit[run.query])

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from nona.planning.offers import Option
 from nona.results.plan import By
+from nona.simulation.records.tally import ROUNDING
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import prepare
 from nona.system import System
-from nona.units import format_size
+from nona.units import format_size, format_time
 
 Floats = NDArray[np.float64]
-_LATE = 1e-9  # relative: rounding does not make a job late
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ class Bounds:
             chain_s = float(
                 query.tasks.dag.critical_path(query.tasks.compute_s[used].min(axis=0).tolist())[0]
             )
-            if query.service_scv == 0 and chain_s > target.bound_s * (1 + _LATE):
+            if query.service_scv == 0 and chain_s > target.bound_s * (1 + ROUNDING):
                 return Excluded(
                     "idle",
-                    f"{names[target.model]} takes at least {1000 * chain_s:.4g} ms of the "
-                    f"{1000 * target.bound_s:.4g} ms even without queueing",
+                    f"{names[target.model]} takes at least {format_time(chain_s, 4)} of the "
+                    f"{format_time(target.bound_s, 4)} even without queueing",
                 )
         return None
 

@@ -17,7 +17,8 @@ from nona.study.planning.written import cost_per_million, queries_per_s, servers
 CLOSE = 1.02  # the headroom is known to 2 %
 MOST_LOAD = 64  # times the traffic
 AROUND = 1.1  # the first two factors lie so far around the predicted edge
-MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took
+MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took,
+LIMIT = 128  # but no more than these
 
 __all__ = ["failures", "headroom", "judged", "loads_of"]
 
@@ -95,7 +96,7 @@ def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
 def _most_runs(planner: Planner) -> int:
     """Replications of a trial: one nearer to its targets than the answer is not decided by fewer than it."""
     own = 0 if planner.best is None else len(planner.of(planner.best).seen)
-    return min(max(MOST_RUNS, 2 * own), planner.question.spec.replications)
+    return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
 
 
 def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:

@@ -21,6 +21,7 @@ from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.records.run import Records
 from nona.simulation.records.sketch import QuantileSketch
+from nona.simulation.records.tally import in_time
 from nona.simulation.run import RunOptions, simulate_run
 from nona.study.cache import Recent, StudyCache
 from nona.study.placing.rehearsal import rehearsed
@@ -183,7 +184,7 @@ def seen_of(question: Question, study: Study, records: Records) -> Seen:
     hits = []
     for target in question.targets:
         of = times[records.query == target.model]
-        hits.append(int(np.count_nonzero(of <= target.bound_s) * records.every))
+        hits.append(int(np.count_nonzero(in_time(of, target.bound_s)) * records.every))
     background = system.background_network
     return Seen(
         arrived=tuple(tally.arrived.tolist()),

@@ -1,0 +1,62 @@
+"""A job that takes exactly as long as its bound is in time, whatever the instant at which it arrives."""
+
+from __future__ import annotations
+
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.simulation.theory.single import erlang_c
+from nona.sources.lookup import Sources
+from nona.study.capacity.search import fewest_servers
+from nona.study.planning.plan import plan
+from nona.study.preparation import prepare
+from nona.study.simulating.run import simulate
+
+RATE, SERVICE_S, HIT = 40.0, 0.02, 0.9
+
+
+def scenario(slo_ms: float, servers: int = 1) -> Scenario:
+    """M/D/c: a job that need not wait takes 20 ms."""
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": servers, "gpu": "l4"}]},
+            "workload": [{"model": "one", "rate": RATE, "slo": f"{slo_ms} ms"}],
+            "models": {
+                "one": {
+                    "directed": True,
+                    "nodes": [{"id": "a", "compute_ms": {"l4": 1000 * SERVICE_S}}],
+                    "edges": [],
+                }
+            },
+            "simulation": {"jobs": 1000, "replications": 4},
+            "schedulers": ["opportunistic"],
+            "plan": {"hit": HIT, "schedulers": ["opportunistic"], "offers": ["l4=1"], "most": 16},
+        }
+    )
+
+
+def seldom_wait(servers: int) -> bool:
+    """Whether so few jobs wait in M/M/c, and fewer in M/D/c, that the target holds by far."""
+    return erlang_c(servers, RATE * SERVICE_S) < (1 - HIT) / 2
+
+
+ENOUGH = next(c for c in range(1, 16) if seldom_wait(c))
+
+
+def test_a_plan_counts_jobs_that_take_just_their_slo() -> None:
+    found = plan(scenario(1000 * SERVICE_S))
+    assert found.best is not None
+    assert found.best.servers[0].count <= ENOUGH
+    hit = found.best.models["one"].hit_rate.mean
+    assert hit is not None
+    assert hit > HIT
+    assert plan(scenario(999 * SERVICE_S)).answer is None
+
+
+def test_a_simulation_and_capacity_count_them_too() -> None:
+    (summary,) = simulate(prepare(scenario(1000 * SERVICE_S, ENOUGH))).summaries.values()
+    assert summary.hit_rate is not None
+    assert summary.hit_rate.mean > HIT
+    counted = fewest_servers(scenario(1000 * SERVICE_S), Sources(), 1 - HIT, scheduler="opportunistic")
+    assert counted.servers is not None
+    assert counted.servers <= ENOUGH
