@@ -105,7 +105,7 @@ def test_options_of_a_link_need_one_and_change_that_of_a_scenario(
 @pytest.mark.parametrize(
     ("row", "more", "said"),
     [
-        ("a,1e9,ncf,1,32768", (), "job 'a' comes after 1e+09 s, but a run has at most 200000 ticks of 60 s"),
+        ("a,1e9,ncf,1,32768", (), "job 'a' comes after 1e+09 s, but a run has 200000 ticks of 60 s at most"),
         ("a,0,cifar10,6,2048", ("--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
     ],
 )

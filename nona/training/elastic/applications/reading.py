@@ -192,9 +192,7 @@ def _application(
     table = np.array([by_size[size][: of.epochs] for size in sizes])
     if not (np.diff(table[:, :, :2], axis=1, prepend=0.0) > 0).all():
         raise ScenarioError(
-            [
-                f"{what}: application {name!r}: progress and iteration must grow by epoch, from 0; correct them."
-            ]
+            [f"{what}: application {name!r}: progress and iteration must grow from 0 on; correct them."]
         )
     if not (table[:, :, 2:4].sum(axis=2) > 0).all():
         raise ScenarioError(
