@@ -18,6 +18,7 @@ from click.shell_completion import shell_complete
 from nona import __version__
 from nona.cli.commands import learning, lists, models, planning, saved, scenarios, studies, training
 from nona.cli.commands.group import SETTINGS, Commands
+from nona.cli.output import INTERRUPTED
 from nona.cli.terminal import GONE, is_output_error, leave_output, show_any_text
 from nona.errors import NonaError, ScenarioError
 
@@ -95,7 +96,7 @@ def _run(argv: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         print("nona: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 0
 
 

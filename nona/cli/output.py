@@ -14,6 +14,7 @@ from nona.study import Study
 from nona.study.outcome import cautions_of, model_facts
 
 D = TypeVar("D", bound=Document)
+INTERRUPTED = 130  # exit status of a command that was interrupted, also where it printed what it knew
 
 
 def warn_of_hardware(prepared: Study) -> None:
@@ -26,6 +27,11 @@ def warn_of_schedulers(prepared: Study) -> None:
     """What to read beside the results of the scenario's schedulers, on standard error."""
     for caution in cautions_of(prepared):
         print(f"warning: {caution}", file=sys.stderr)
+
+
+def warn_of_interrupt() -> None:
+    """Say on standard error, after a line of progress, that what is printed next is not the whole answer."""
+    print("\nwarning: interrupted; what follows is what was known by then", file=sys.stderr)
 
 
 def emit(arguments: ListOptions, report: D, text: Callable[[D], str]) -> None:

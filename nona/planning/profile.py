@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from nona.errors import ScenarioError
 from nona.foreign.rows import CsvFile
 
+COLUMNS = ("factor", "rate")
 DAY, WEEK = 24, 168
 MOST_FACTOR = 1000.0
 
@@ -69,11 +71,13 @@ class Profile:
 def is_table(data: bytes) -> bool:
     """Whether a CSV file has a column of factors or rates; else it is a trace.
 
-    >>> is_table(b"hour,factor\\n0,1\\n"), is_table(b"0.5\\n0.7\\n")
+    >>> is_table(b'\\n"hour","factor"\\n0,1\\n'), is_table(b"0.5\\n0.7\\n")
     (True, False)
     """
-    head = data[:4096].decode("utf-8-sig", "replace").splitlines()[:1]
-    return bool(head) and not {"factor", "rate"}.isdisjoint(c.strip().lower() for c in head[0].split(","))
+    lines = data[:4096].decode("utf-8-sig", "replace").splitlines()
+    head = next((line for line in lines if line.strip()), "")
+    # Also where columns are separated otherwise: what is wrong is then said of a table, not of a trace.
+    return not set(COLUMNS).isdisjoint(c.strip(' "').lower() for c in re.split("[,;\\t]", head))
 
 
 def read_profile(data: bytes, name: str, rate: float) -> Profile:
@@ -92,15 +96,17 @@ def read_profile(data: bytes, name: str, rate: float) -> Profile:
     """
     what = f"Profile {name!r}"
     rows = CsvFile(data, what, lambda text: ScenarioError([text]), WEEK + 1).rows()
-    head = [cell.strip().lower() for cell in next(rows, (0, list[str]()))[1]]
-    column = next((c for c in ("factor", "rate") if c in head), None)
+    head = [cell.strip(' "').lower() for cell in next(rows, (0, list[str]()))[1]]
+    column = next((c for c in COLUMNS if c in head), None)
     if column is None:
-        raise ScenarioError([f"{what}: it has no column 'factor' or 'rate'; add one."])
+        raise ScenarioError(
+            [f"{what}: it has no column 'factor' or 'rate'; add one, and separate columns by commas."]
+        )
     place, hours = head.index(column), head.index("hour") if "hour" in head else None
     found: dict[int, float] = {}
     for line, cells in rows:
         value = _number(cells, place, f"{what}, line {line}")
-        hour = len(found) if hours is None else round(_number(cells, hours, f"{what}, line {line}"))
+        hour = len(found) if hours is None else _hour(cells, hours, f"{what}, line {line}")
         if hour in found:
             raise ScenarioError([f"{what}, line {line}: hour {hour} is there twice; keep one row of it."])
         found[hour] = value if column == "factor" else value / rate
@@ -115,6 +121,15 @@ def _number(cells: Sequence[str], place: int, where: str) -> float:
         return float(text)
     except ValueError:
         raise ScenarioError([f"{where}: {text!r} is not a number; correct it."]) from None
+
+
+def _hour(cells: Sequence[str], place: int, where: str) -> int:
+    hour = _number(cells, place, where)
+    if hour not in range(WEEK):
+        raise ScenarioError(
+            [f"{where}: hour {hour:g} must be a whole number from 0 to {WEEK - 1}; correct it."]
+        )
+    return int(hour)
 
 
 def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> Profile:

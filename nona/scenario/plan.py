@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.errors import ScenarioError
@@ -47,10 +47,9 @@ def offer_entry(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    what, _, price = value.partition("=")
-    gpu, _, mig = what.partition(":")
-    found = {"gpu": gpu.strip(), "mig": mig.strip(), "price": price.strip()}
-    return {key: text for key, text in found.items() if text}
+    what, priced, price = value.partition("=")
+    gpu, sliced, mig = what.partition(":")
+    return {"gpu": gpu.strip()} | _after(sliced, "mig", mig) | _after(priced, "price", price)
 
 
 def link_entry(value: object) -> object:
@@ -63,9 +62,13 @@ def link_entry(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    capacity, _, price = value.partition("=")
-    found = {"capacity": capacity.strip(), "price": price.strip()}
-    return {key: text for key, text in found.items() if text}
+    capacity, priced, price = value.partition("=")
+    return {"capacity": capacity.strip()} | _after(priced, "price", price)
+
+
+def _after(sign: str, key: str, text: str) -> dict[str, str]:
+    """What follows a sign; where the sign stands with nothing after it, that is refused, not left out."""
+    return {key: text.strip()} if sign else {}
 
 
 class OfferSpec(Part):
@@ -84,7 +87,10 @@ class OfferSpec(Part):
 
 
 class TargetSpec(Part):
-    """What is asked for one model: a share of hits of its SLO, percentiles below bounds; all must hold."""
+    """What is asked for one model: a share of hits of its SLO, percentiles below bounds; all must hold.
+
+    Without any of them nothing is asked of the model.
+    """
 
     hit: Part01 | None = None
     p50: PositiveSeconds | None = None
@@ -104,6 +110,16 @@ class WattsSpec(Part):
 
     idle: Annotated[float, Field(ge=0, le=1e6)]
     busy: Annotated[float, Field(ge=0, le=1e6)]
+
+    @model_validator(mode="after")
+    def _busy_draws_no_less(self) -> Self:
+        if self.busy < self.idle:
+            raise PydanticCustomError(
+                "plan",
+                "a GPU that draws {idle} W idle and {busy} W busy: busy must be at least idle; exchange them",
+                {"idle": f"{self.idle:g}", "busy": f"{self.busy:g}"},
+            )
+        return self
 
 
 class PricesSpec(Part):

@@ -107,6 +107,10 @@ def test_the_part_of_a_scenario_is_read_and_written_back() -> None:
     [
         ({"hit": 2}, "plan.hit"),
         ({"offers": ["t4=x"]}, "plan.offers"),
+        ({"offers": ["t4="]}, "plan.offers.*Price ''"),
+        ({"offers": ["a30:=1"]}, "plan.offers.*mig"),
+        ({"links": ["25 Gbit/s="]}, "plan.links.*Price ''"),
+        ({"prices": {"watts": {"t4": {"idle": 70, "busy": 10}}}}, "busy must be at least idle"),
         ({"growth": "fast"}, "plan: Growth 'fast'|plan.growth: Growth 'fast'"),
         ({"budget": 3}, "plan.budget"),
         ({"schedulers": []}, "plan.schedulers"),

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from nona.report.plan.budget import floor_note, tightest
+from nona.report.plan.budget import floor_note, target_rows, tightest
 from nona.report.plan.costs import bills
 from nona.report.plan.evidence import chain_rows, failure_rows
 from nona.report.plan.figures.costs import costs_figure
@@ -16,10 +16,10 @@ from nona.report.plan.figures.marks import SYMBOLS
 from nona.report.plan.figures.options import options_figure
 from nona.report.plan.figures.week import week_figure
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import plan_finding
+from nona.report.plan.text import plan_finding, plan_rows
 from nona.report.plan.words import month_text
 from nona.results.estimate import Estimate
-from nona.results.plan import PlanReport, PlanWeek
+from nona.results.plan import PlanLoad, PlanReport, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
 from nona.study.planning.plan import plan
 
@@ -177,6 +177,45 @@ def test_rows_have_every_option_and_one_answer(report: PlanReport) -> None:
     ]
     assert len(chain_rows(report)) == len(report.evidence)
     assert [row["verdict"] for row in failure_rows(report)] == [f.verdict for f in report.failures]
+
+
+def test_where_links_differ_answer_options_and_evidence_name_theirs(report: PlanReport) -> None:
+    assert "on a link of" not in plan_finding(report)
+    assert all("link" not in row for row in (*plan_rows(report), *chain_rows(report)))
+    place = report.answer.option if report.answer else -1
+    options = tuple(
+        o.model_copy(update={"link": 1.25e9 if i == place else 12.5e9}) for i, o in enumerate(report.options)
+    )
+    chains = tuple(c.model_copy(update={"link": 12.5e9 * i}) for i, c in enumerate(report.evidence, start=1))
+    several = report.model_copy(update={"options": options, "evidence": chains})
+    assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
+    assert [row["link"] for row in plan_rows(several)] == [
+        "10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options))
+    ]
+    assert chain_rows(several)[0]["link"] == "100 Gbit/s"
+
+
+def test_each_target_says_up_to_which_traffic_it_holds(report: PlanReport) -> None:
+    targets = [
+        PlanTarget(model=m, share=s, within_s=0.1, text=m) for m, s in (("a", 0.9), ("b", 0.99), ("c", 0.5))
+    ]
+
+    def load(factor: float, *lows: float) -> PlanLoad:
+        shares = tuple(Estimate(mean=low + 0.005, ci95=(low, low + 0.01)) for low in lows)
+        return PlanLoad(factor=factor, verdict="open", models={}, cost_per_million=1.0, shares=shares)
+
+    curve = (
+        load(1.0, 0.95, 0.985, 0.9),
+        load(1.5, 0.91, 0.97, 0.9),
+        load(2.0, 0.85, 0.9, 0.8),
+        load(2.5, 0.91, 0.9, 0.7),
+    )
+    found = target_rows(report.model_copy(update={"targets": tuple(targets), "curve": curve}))
+    assert [tuple(row.values()) for row in found] == [
+        ("a", "1.5×", "2×"),  # what holds beyond a factor that misses is luck
+        ("b", "–", "1.5×"),
+        ("c", "2.5×", "–"),
+    ]
 
 
 def test_a_week_is_drawn_hour_by_hour() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from nona.cli.main import main
 from nona.errors import NonaError, ScenarioError
 from nona.experiments.workers import ProcessPool
 from nona.planning.offers import Option
-from nona.report.plan.text import plan_finding, plan_text
+from nona.report.plan.printed import plan_text
+from nona.report.plan.text import plan_finding
+from nona.report.plan.words import month_text
 from nona.results.plan import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
@@ -24,7 +27,9 @@ from nona.sources.lookup import Sources
 from nona.study.planning.bounds import Bounds
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
-from nona.study.planning.question import cluster_price, question_of
+from nona.study.planning.question import MILLE, cluster_price, question_of
+from nona.study.planning.runs import Trial
+from nona.study.planning.written import Written, report_of
 
 A, B = "a100-40gb", "l4"
 
@@ -143,6 +148,19 @@ def test_the_headroom_is_that_of_theory(report: PlanReport) -> None:
     assert max(kept) == headroom
     (lost,) = report.failures
     assert (lost.lost, lost.verdict) == (f"one server of {A}", "misses")
+
+
+def test_the_headroom_of_an_answer_that_took_many_runs_is_that_of_theory_too() -> None:
+    """Two servers keep by little: at any factor as many runs are needed as at the traffic as it is."""
+    asked = {**PART, "hit": 0.985, "offers": [f"{B}=1"]}
+    found = plan(scenario(40.0, 100.0, asked, {A: 20.0, B: 20.0}, jobs=1000))
+    edge = next(f / 1000 for f in range(1000, 9000) if mmc_within(0.04 * f, 0.02, 2, 0.1) < 0.985)
+    assert found.best is not None
+    assert found.answer is not None
+    assert found.answer.headroom is not None
+    assert found.best.servers[0].count == 2
+    assert found.best.replications > 16
+    assert edge / 1.12 <= found.answer.headroom <= edge * 1.02
 
 
 def test_the_words_say_what_to_buy(report: PlanReport) -> None:
@@ -306,12 +324,36 @@ def test_who_interrupts_the_command_sees_what_is_known(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Planner, "look", look)
-    assert main(["plan", str(path), "--json"]) == 0
+    assert main(["plan", str(path), "--json"]) == 130
     told = capsys.readouterr()
     assert "warning: interrupted" in told.err
     found = json.loads(told.out)
     assert (found["answer"], found["complete"]) == (None, False)
     assert all(o["replications"] == 0 for o in found["options"])
+
+
+def test_where_nothing_keeps_few_counts_are_looked_at() -> None:
+    """The target is what jobs keep that never wait, so that no count decides it in few runs."""
+    floor = 1 - math.exp(-3)
+    part = {**PART, "hit": floor, "most": 200, "replications": 4}
+    found = plan(scenario(450.0, 30.0, part, jobs=500))
+    looked = [o for o in found.options if o.replications]
+    assert found.answer is None
+    assert found.complete
+    assert max(o.servers[0].count for o in looked) == 200
+    assert len(looked) <= 2 * math.log2(200)
+
+
+def test_rows_of_a_report_are_written_again_only_when_more_is_known() -> None:
+    planner = Planner(question_of(scenario(450.0, 30.0, PART, jobs=500), Sources()))
+    written, small, large = Written(planner), Trial(Option((6,)), MILLE), Trial(Option((9,)), MILLE)
+    planner.look([small, large])
+    before = {o.servers[0].count: o for o in written.report().options}
+    planner.look([large])
+    after = {o.servers[0].count: o for o in written.report().options}
+    assert after[6] is before[6]
+    assert (before[9].replications, after[9].replications) == (4, 8)
+    assert tuple(after.values()) == report_of(planner).options
 
 
 def test_who_cancels_keeps_what_is_known() -> None:
@@ -387,6 +429,10 @@ def test_a_bad_profile_is_one_line(text: str, why: str, tmp_path: Path) -> None:
         ({"offers": [f"{A}=1", f"{A}=2"]}, "on offer twice"),
         ({"offers": ["abacus=1"]}, "abacus"),
         ({"schedulers": ["guess"]}, "guess"),
+        ({"schedulers": ["nona", {"jsq-d": {"d": 2}}, {"jsq-d": {"d": 3}}]}, "jsq-d is there twice"),
+        ({"links": ["25 Gbit/s", "25000 Mbit/s=1"]}, "plan.links: 25 Gbit/s is there twice"),
+        ({"prices": {"gpus": {"abacus": 1}}}, "abacus"),
+        ({"prices": {"watts": {"abacus": {"idle": 1, "busy": 2}}}}, "abacus"),
     ],
 )
 def test_questions_that_cannot_be_asked_are_one_line(part: dict[str, Any], why: str) -> None:
@@ -402,7 +448,10 @@ def test_without_an_slo_there_is_nothing_to_keep() -> None:
         question_of(scenario_from_mapping(free), Sources())
 
 
-def test_the_command_prints_the_contract(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_contract(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nona.cli.planning.plan.now_text", lambda: "2026-11-24 09:30 UTC")
     path = tmp_path / "s.yaml"
     path.write_text(dump_scenario(scenario(120.0, 60.0, {**PART, "hit": 0.8}, jobs=1000)))
     arguments = ["--offer", f"{A}=1.5", "--scheduler", "opportunistic", "--growth", "8%/month"]
@@ -418,7 +467,10 @@ def test_the_command_prints_the_contract(tmp_path: Any, capsys: pytest.CaptureFi
     assert best.keys() >= {"scheduler", "cost_per_hour", "headroom", "replications", "looks"}
     assert told["answer"]["cost_per_hour"] == best["cost_per_hour"] == 1.5 * best["servers"][0]["count"]
     assert main(["plan", str(path), *arguments]) == 0
-    assert capsys.readouterr().out.startswith("Buy ")
+    text = capsys.readouterr().out
+    assert text.startswith("Buy ")
+    months = told["answer"]["breaks_at"]
+    assert f"breaks in {month_text(months, date(2026, 11, 24))} at 8 % a month" in text
 
 
 @pytest.mark.parametrize(

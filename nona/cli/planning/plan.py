@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+from click.exceptions import Exit
 
-from nona.cli.output import emit, warn_of_hardware
+from nona.cli.output import INTERRUPTED, emit, warn_of_hardware, warn_of_interrupt
 from nona.cli.planning.options import PlanOptions
 from nona.cli.progress import ProgressLine
 from nona.cli.saved.items import save_item
@@ -16,8 +17,9 @@ from nona.errors import NonaError, SimulationError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
 from nona.report.html.plan import plan_html
+from nona.report.plan.printed import plan_text
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import plan_text
+from nona.report.plan.words import day_of
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.plan import PlanReport
 from nona.scenario.file import scenario_from_mapping
@@ -57,8 +59,9 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     except KeyboardInterrupt:
         if not last:
             raise
-        report = last[0]
-        print("\nwarning: interrupted; what follows is what was known by then", file=sys.stderr)
+        warn_of_interrupt()
+        _write(arguments, last[0], Opened(scenario, sources), prepared)
+        raise Exit(INTERRUPTED) from None
     except SimulationError as error:  # as when a cluster is lost
         line.end()
         if last:
@@ -71,7 +74,8 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
 
 def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
-    emit(arguments, report, plan_text)
+    made = now_text()
+    emit(arguments, report, lambda found: plan_text(found, day_of(made)))
     if arguments.csv or arguments.parquet:
         frame = pd.DataFrame(option_rows(report))
         if arguments.csv:
@@ -80,7 +84,7 @@ def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared:
             write_bytes(arguments.parquet, parquet_bytes(frame))
     if not (arguments.html or arguments.save):
         return
-    outcome = plan_outcome(prepared, report, now_text())
+    outcome = plan_outcome(prepared, report, made)
     if arguments.html:
         write_text(arguments.html, plan_html(outcome))
     if arguments.save:

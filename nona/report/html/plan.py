@@ -12,7 +12,7 @@ from nona.report.html.parts import bullets, chart, document, facts, paragraph, s
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Line, lines, stacked_bars
 from nona.report.html.svg_points import Point, Shape, points
-from nona.report.plan.budget import LEAST_USED, floor_note, tightest
+from nona.report.plan.budget import LEAST_USED, floor_note, target_rows, tightest
 from nona.report.plan.costs import bills
 from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
 from nona.report.plan.text import (
@@ -119,7 +119,12 @@ def _traffic(report: PlanReport) -> Markup:
     finding = cliff_finding(report)
     svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
     picture = chart(finding, svg, "1 is all that the targets allow; above 3 the curve is cut.")
-    return section("More traffic", picture, table(curve_rows(report), "The answer under more traffic"))
+    return section(
+        "More traffic",
+        picture,
+        table(curve_rows(report), "The answer under more traffic"),
+        table(target_rows(report), "How much traffic each target bears"),
+    )
 
 
 def _costs(report: PlanReport) -> Markup:

@@ -1,7 +1,8 @@
-"""The error budget: how many of the late jobs that a target allows are used."""
+"""The error budget: how many of the late jobs that a target allows are used, today and with more traffic."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,9 +10,18 @@ from nona.report.means import mean_text
 from nona.report.text import time_text
 from nona.results.document import Interval
 from nona.results.estimate import Estimate
-from nona.results.plan import PlanTarget
+from nona.results.plan import PlanReport, PlanTarget
 
 LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0, so that less is drawn here
+
+
+def percent(share: float, digits: int = 5) -> str:
+    """A share in per cent; one that is next to nothing is 0.
+
+    >>> percent(0.991423), percent(1e-103)
+    ('99.142 %', '0 %')
+    """
+    return f"{round(100 * share, 9):.{digits}g} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,7 @@ class Budget:
         >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.993, 0.997))]).text
         '99.5 % ± 0.2 % of bert within 60 ms (target 99 %)'
         """
-        seen = mean_text(self.share, lambda s: f"{100 * s:.4g} %")
+        seen = mean_text(self.share, lambda s: percent(s, 4))
         bound = time_text(self.target.within_s)
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
@@ -58,6 +68,26 @@ def floor_note(budgets: Iterable[Budget | None]) -> str:
         return ""
     least = f"{LEAST_USED:g}"
     return f"Less than {least} of the error budget, as without any late job (0), is drawn at {least}."
+
+
+def target_rows(report: PlanReport) -> list[dict[str, str]]:
+    """For each target how far the answer was seen to hold it under more traffic, and from where to miss it.
+
+    By the interval of its share at 95 %, factor by factor of those that were tried.
+    """
+    return [_target_row(report, k, target) for k, target in enumerate(report.targets)]
+
+
+def _target_row(report: PlanReport, k: int, target: PlanTarget) -> dict[str, str]:
+    ends = [(c.factor, c.shares[k].ci95) for c in report.curve if k < len(c.shares)]
+    missed = [f for f, ci95 in ends if ci95 is not None and ci95[1] < target.share]
+    first = min(missed, default=math.inf)
+    held = [f for f, ci95 in ends if ci95 is not None and ci95[0] >= target.share and f < first]
+    return {
+        "target": target.text,
+        "seen to hold up to": f"{max(held):.3g}×" if held else "–",
+        "seen to miss from": f"{first:.3g}×" if missed else "–",
+    }
 
 
 def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:

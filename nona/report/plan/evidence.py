@@ -5,7 +5,7 @@ from __future__ import annotations
 from nona.planning.offers import gpu_text
 from nona.report.plan.words import servers_text
 from nona.results.plan import PlanReport
-from nona.units import format_time
+from nona.units import format_bandwidth, format_time
 
 
 def evidence_text(report: PlanReport) -> str:
@@ -24,11 +24,13 @@ def evidence_text(report: PlanReport) -> str:
 
 def chain_rows(report: PlanReport) -> list[dict[str, str | int | None]]:
     """For each kind of cluster, the counts of the servers that grow: ruled out, missed, kept."""
+    several = len({c.link for c in report.evidence}) > 1
     return [
         {
             "servers that grow": gpu_text(c.gpu, c.mig),
             "beside": servers_text(c.others) or "–",
             "scheduler": c.scheduler,
+            **({"link": format_bandwidth(c.link)} if several else {}),
             "ruled out up to": c.lowest - 1,
             "misses or open up to": c.missed,
             "keeps from": c.kept,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nona.report.plan.budget import tightest
-from nona.report.plan.text import why_text
+from nona.report.plan.text import several_links, why_text
 from nona.report.plan.words import servers_text
 from nona.results.plan import PlanModel, PlanOption, PlanReport
 
@@ -22,8 +22,7 @@ DECIDING = (
 def option_rows(report: PlanReport) -> list[dict[str, Cell]]:
     """A row for each option, the cheapest first; numbers in the units that the column says."""
     answer = -1 if report.answer is None else report.answer.option
-    several = len({o.link for o in report.options}) > 1
-    return [_row(report, o, i == answer, several) for i, o in enumerate(report.options)]
+    return [_row(report, o, i == answer, several_links(report)) for i, o in enumerate(report.options)]
 
 
 def _row(report: PlanReport, option: PlanOption, is_answer: bool, links: bool) -> dict[str, Cell]:

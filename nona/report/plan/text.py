@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from nona.report.means import mean_text
-from nona.report.plan.budget import tightest
+from nona.report.plan.budget import percent, tightest
 from nona.report.plan.words import headroom_text, money, month_text, servers_text
-from nona.report.text import or_dash, table, time_text
+from nona.report.text import or_dash, time_text
 from nona.results.estimate import Estimate
 from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanWeek
-
-MOST_ROWS = 40
-BOUNDS = ("load", "idle", "memory")
+from nona.units import format_bandwidth
 
 
 def plan_finding(report: PlanReport, today: date | None = None) -> str:
@@ -31,7 +29,8 @@ def finding_parts(report: PlanReport, today: date | None = None) -> tuple[str, s
     price = f"{money(answer.cost_per_hour, report.currency)} per hour"
     facts = [fact for fact in (_seen(report, best), *_outlasts(report, answer, today)) if fact]
     seen = f": {', '.join(facts)}" if facts else ""
-    large = f"{begin} {servers_text(best.servers)} under {best.scheduler} at {price}{seen}."
+    link = f" on a link of {format_bandwidth(best.link)}" if several_links(report) else ""
+    large = f"{begin} {servers_text(best.servers)} under {best.scheduler}{link} at {price}{seen}."
     return large, _cheaper(report)
 
 
@@ -90,14 +89,21 @@ def _predicted(report: PlanReport) -> str:
     return f"Nothing is simulated yet; the cheapest that is predicted to keep all targets is {what}."
 
 
+def several_links(report: PlanReport) -> bool:
+    """Whether options differ in their links, so that it must be said which one is meant."""
+    return len({o.link for o in report.options}) > 1
+
+
 def plan_rows(report: PlanReport) -> list[dict[str, str]]:
     """A row for each option, the cheapest first."""
     answer = -1 if report.answer is None else report.answer.option
+    several = several_links(report)
     return [
         {
             "": "→" if i == answer else "",
             "servers": servers_text(o.servers),
             "scheduler": o.scheduler,
+            **({"link": format_bandwidth(o.link)} if several else {}),
             "cost per hour": f"{o.cost_per_hour:,.4g}",
             "verdict": o.verdict,
             "by": o.by,
@@ -121,7 +127,7 @@ def why_text(option: PlanOption) -> str:
 def _in_time(report: PlanReport, option: PlanOption) -> str:
     """The share that the verdict is about, with the verdict's limits."""
     found = tightest(report.targets, option.shares)
-    return "–" if found is None else mean_text(found.share, lambda share: f"{100 * share:.5g} %")
+    return "–" if found is None else mean_text(found.share, percent)
 
 
 def _slowest(option: PlanOption) -> str:
@@ -194,30 +200,3 @@ def energy_text(option: PlanOption) -> str:
     carbon = option.co2_kg_per_million
     also = "" if carbon is None else f", {carbon:.3g} kg of CO₂"
     return f"Energy of the GPUs: {option.energy_kwh_per_million:.3g} kWh per million queries{also}."
-
-
-def plan_text(report: PlanReport) -> str:
-    """What ``nona plan`` prints."""
-    told = [plan_finding(report)]
-    if report.answer is not None:
-        told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
-    if report.best is not None and (energy := energy_text(report.best)):
-        told.append(energy)
-    told.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
-    told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
-    if report.week is not None:
-        told.append(week_text(report.week, report.currency))
-    rows = plan_rows(report)
-    looked = [row for row in rows if row["by"] not in BOUNDS]
-    shown = (looked or rows)[:MOST_ROWS]
-    told += ["", table(shown, list(shown[0]))] if shown else []
-    if len(rows) > len(shown):
-        ruled = len(rows) - len(looked) if looked else 0
-        dearer = len(rows) - ruled - len(shown)
-        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} dearer; --json has all.")
-    if report.curve:
-        curve = curve_rows(report)
-        told += ["", table(curve, list(curve[0]))]
-    if report.prices:
-        told += ["", "Prices as of their date; check them before you buy:", *report.prices]
-    return "\n".join(told)

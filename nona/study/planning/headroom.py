@@ -17,7 +17,7 @@ from nona.study.planning.written import cost_per_million, queries_per_s, servers
 CLOSE = 1.02  # the headroom is known to 2 %
 MOST_LOAD = 64  # times the traffic
 AROUND = 1.1  # the first two factors lie so far around the predicted edge
-MOST_RUNS = 16  # replications of a factor; one that is then open counts as not kept
+MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took
 
 __all__ = ["failures", "headroom", "judged", "loads_of"]
 
@@ -84,12 +84,18 @@ def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
         found = planner.bounds.excluded(trial.option, trial.load)
         if trial not in planner.known and found is not None:
             planner.known[trial] = ruled_out(found)
-    most = min(MOST_RUNS, planner.question.spec.replications)
+    most = _most_runs(planner)
     while True:
         left = [t for t in trials if not planner.decided(planner.known.get(t, Known()), most)]
         if not left:
             return [planner.known[t] for t in trials]
         planner.look(left)
+
+
+def _most_runs(planner: Planner) -> int:
+    """Replications of a trial: one nearer to its targets than the answer is not decided by fewer than it."""
+    own = 0 if planner.best is None else len(planner.of(planner.best).seen)
+    return min(max(MOST_RUNS, 2 * own), planner.question.spec.replications)
 
 
 def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:

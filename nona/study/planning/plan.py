@@ -13,7 +13,7 @@ from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.progress import PlanProgress, PlanStage
 from nona.study.planning.question import question_of
 from nona.study.planning.week import week_of
-from nona.study.planning.written import Further, report_of
+from nona.study.planning.written import Further, Written
 
 _NO_SOURCES = Sources()
 OnTable = Callable[[PlanReport, PlanProgress], None]
@@ -50,9 +50,10 @@ def plan(
         with ProcessPool(workers) as processes:
             return plan(scenario, sources, pool=processes, check=check, on_table=on_table)
     planner = Planner(question, pool, check)
+    written = Written(planner)
 
     def report(stage: PlanStage, last: str = "") -> None:
-        on_table(report_of(planner), PlanProgress(stage, last, len(planner.settled), planner.chains_known))
+        on_table(written.report(), PlanProgress(stage, last, len(planner.settled), planner.chains_known))
 
     def begin(stage: PlanStage) -> None:
         planner.on_known = lambda last: report(stage, last)
@@ -61,7 +62,7 @@ def plan(
     begin("search")
     planner.search()
     if planner.best is None:
-        return report_of(planner)
+        return written.report()
     begin("headroom")
     factor = headroom(planner, planner.best)
     begin("failures")
@@ -70,4 +71,4 @@ def plan(
     if question.profile is not None:
         begin("week")
         week = week_of(planner, planner.best, question.profile)
-    return report_of(planner, Further(factor, loads_of(planner, planner.best), lost, week))
+    return written.report(Further(factor, loads_of(planner, planner.best), lost, week))

@@ -135,8 +135,8 @@ class Planner:
 
     def _confirmed(self, chain: Chain, search: Search) -> Search:
         """A search, and then the counts below what it found until one misses: open ones prove nothing."""
-        found = yield from search
-        for count in range((chain.most + 1 if found is None else found) - 1, chain.low, -1):
+        found = yield from search  # where not even the most servers keep, fewer are taken not to keep either
+        for count in range((found or 1) - 1, chain.low, -1):
             if self.of(chain.option(count)).verdict == "open":
                 yield count
             if self.of(chain.option(count)).verdict == "misses":

@@ -97,8 +97,7 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
         For an unknown device, layout or scheduler.
     """
     spec = scenario.plan or PlanSpec()
-    for scheduler in spec.schedulers:
-        get_scheduler(scheduler.name)
+    _check_names(scenario, spec)
     links = tuple(Link(link.capacity, link.price) for link in spec.links)
     profile = _profile(scenario, spec, sources)
     at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
@@ -112,6 +111,22 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
         links=links or (Link(scenario.cluster.network.capacity, 0.0),),
         profile=profile,
     )
+
+
+def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
+    """Schedulers and priced devices are known; nothing that could not be told apart is asked for twice."""
+    for scheduler in spec.schedulers:
+        get_scheduler(scheduler.name)
+    own = user_devices(scenario.cluster.devices)
+    for gpu in (*spec.prices.gpus, *spec.prices.watts):
+        find_device(gpu, own)
+    for key, names in (
+        ("schedulers", [s.name for s in spec.schedulers]),
+        ("links", [f"{link.capacity * 8e-9:.10g} Gbit/s" for link in spec.links]),
+    ):
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            raise ScenarioError([f"plan.{key}: {twice} is there twice; keep one of them."])
 
 
 def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> Profile | None:

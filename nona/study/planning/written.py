@@ -46,41 +46,58 @@ class Further:
 
 
 NOTHING = Further()
+_PREDICTED = Known()  # of an option that was not looked at
 
 
 def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
     """All that is known, options in order of cost; those only predicted are there too."""
-    question = planner.question
-    known = dict(planner.all_known())
-    for chain in planner.pure:
-        if chain.low < chain.most:
-            known.setdefault(chain.option(chain.guess), Known())
-    rows = sorted(known.items(), key=lambda pair: (question.cost(pair[0]), pair[0]))
-    options = [
-        _option(planner, option, found, further.headroom if option == planner.best else None)
-        for option, found in rows
-    ]
-    answer = None
-    if planner.best is not None:
-        place = [option for option, _ in rows].index(planner.best)
-        answer = _answer(planner, planner.best, place, known[planner.best], further.headroom)
-    return PlanReport(
-        answer=answer,
-        options=tuple(options),
-        confidence=question.spec.confidence,
-        seconds=time.perf_counter() - planner.begin,
-        currency=question.spec.prices.currency,
-        targets=tuple(_target(question, t) for t in question.targets),
-        growth=question.spec.growth,
-        complete=planner.complete,
-        cheaper_open=_cheaper_open(options, answer),
-        evidence=tuple(_chain(planner, s.chain, s.found) for s in planner.settled),
-        curve=further.curve,
-        failures=further.failures,
-        prices=_price_notes(question),
-        week=further.week,
-        work=_work(planner.bounds, question.scenario.labels),
-    )
+    return Written(planner).report(further)
+
+
+class Written:
+    """The reports of one plan: a row is written again only when more is known of its option."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._rows: dict[Option, tuple[Known, PlanOption]] = {}
+
+    def report(self, further: Further = NOTHING) -> PlanReport:
+        """As :func:`report_of`."""
+        planner, question = self._planner, self._planner.question
+        known = dict(planner.all_known())
+        for chain in planner.pure:
+            if chain.low < chain.most:
+                known.setdefault(chain.option(chain.guess), _PREDICTED)
+        rows = sorted(known.items(), key=lambda pair: (question.cost(pair[0]), pair[0]))
+        options = [self._row(option, found) for option, found in rows]
+        answer = None
+        if planner.best is not None:
+            place = [option for option, _ in rows].index(planner.best)
+            options[place] = options[place].model_copy(update={"headroom": further.headroom})
+            answer = _answer(planner, planner.best, place, known[planner.best], further.headroom)
+        return PlanReport(
+            answer=answer,
+            options=tuple(options),
+            confidence=question.spec.confidence,
+            seconds=time.perf_counter() - planner.begin,
+            currency=question.spec.prices.currency,
+            targets=tuple(_target(question, t) for t in question.targets),
+            growth=question.spec.growth,
+            complete=planner.complete,
+            cheaper_open=_cheaper_open(options, answer),
+            evidence=tuple(_chain(planner, s.chain, s.found) for s in planner.settled),
+            curve=further.curve,
+            failures=further.failures,
+            prices=_price_notes(question),
+            week=further.week,
+            work=_work(planner.bounds, question.scenario.labels),
+        )
+
+    def _row(self, option: Option, known: Known) -> PlanOption:
+        held = self._rows.get(option)
+        if held is None or held[0] is not known:
+            held = self._rows[option] = known, _option(self._planner, option, known)
+        return held[1]
 
 
 def _work(bounds: Bounds, models: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -104,7 +121,7 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
     return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.cost_per_hour < least)
 
 
-def _option(planner: Planner, option: Option, known: Known, headroom: float | None) -> PlanOption:
+def _option(planner: Planner, option: Option, known: Known) -> PlanOption:
     question = planner.question
     rate = queries_per_s(planner.bounds)
     energy = kwh_per_million(watts(question, option, known.utilization), rate)
@@ -116,7 +133,7 @@ def _option(planner: Planner, option: Option, known: Known, headroom: float | No
         verdict=known.verdict,
         cost_per_hour=question.cost(option),
         models=models_of(question, known),
-        headroom=headroom,
+        headroom=None,
         replications=len(known.seen),
         looks=known.looks,
         by=known.by,

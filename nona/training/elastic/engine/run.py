@@ -125,7 +125,8 @@ class _Run:
         if last.arrival_s > MOST_TICKS * self.system.tick_s:
             raise SimulationError(
                 f"Elastic training: job {last.name!r} comes after {last.arrival_s:g} s, but a run has "
-                f"{MOST_TICKS} ticks of {self.system.tick_s} s at most; let it come earlier, or take longer ticks."
+                f"{MOST_TICKS} ticks of {self.system.tick_s} s at most; let it come earlier, or take longer "
+                "ticks."
             )
 
     def _advance(self) -> None:

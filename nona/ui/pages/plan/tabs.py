@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 import streamlit as st
 
-from nona.report.plan.budget import floor_note, tightest
+from nona.report.plan.budget import floor_note, target_rows, tightest
 from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows, work_rows
 from nona.report.plan.figures.costs import costs_figure
 from nona.report.plan.figures.load import LOAD_MEASURES, LoadMeasure, cliff_figure
@@ -61,6 +61,8 @@ def _traffic(report: PlanReport) -> None:
         st.caption(note)
     with st.expander("The numbers of this chart", icon=":material/table:"):
         table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
+    table(pd.DataFrame(target_rows(report)), "plan-targets", "How much traffic each target bears")
+    st.caption("Of the factors that were tried, by the interval of each share at 95 %.")
 
 
 def _failures(report: PlanReport) -> None:
