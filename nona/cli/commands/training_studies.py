@@ -214,3 +214,6 @@ def elastic_link(options: ElasticLinkOptions) -> None:
     from nona.cli.training import link_study
 
     link_study.elastic_link(options)
+
+
+TRAINING = (estimator, training, elastic, elastic_link)
