@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 from click.exceptions import Exit
 
-from nona.cli.output import INTERRUPTED, emit, warn_of_hardware, warn_of_interrupt
+from nona.cli.output import emit, warn_of_hardware, warn_of_interrupt
 from nona.cli.planning.options import PlanOptions
 from nona.cli.progress import ProgressLine
 from nona.cli.saved.items import save_item
+from nona.cli.terminal import INTERRUPTED
 from nona.errors import NonaError, SimulationError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
