@@ -14,7 +14,6 @@ from nona.study import Study
 from nona.study.outcome import cautions_of, model_facts
 
 D = TypeVar("D", bound=Document)
-INTERRUPTED = 130  # exit status of a command that was interrupted, also where it printed what it knew
 
 
 def warn_of_hardware(prepared: Study) -> None:

@@ -18,7 +18,11 @@ from nona.cli.options import (
     StudyOptions,
 )
 from nona.cli.output import emit
-from nona.cli.training.options import ElasticStudyOptions, EstimatorOptions, TrainingStudyOptions
+from nona.cli.training.options import (
+    ElasticStudyOptions,
+    EstimatorOptions,
+    TrainingStudyOptions,
+)
 from nona.errors import SimulationError
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
@@ -65,7 +69,8 @@ from nona.study.training.published.study import training_study
 R = TypeVar("R")
 
 Options = TypeVar(
-    "Options", bound=StudyOptions | EstimatorOptions | TrainingStudyOptions | ElasticStudyOptions
+    "Options",
+    bound=StudyOptions | EstimatorOptions | TrainingStudyOptions | ElasticStudyOptions,
 )
 
 

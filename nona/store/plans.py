@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nona.report.plan.text import day_of, plan_finding
+from nona.report.plan.text import plan_finding
+from nona.report.plan.words import day_of
 from nona.report.scenario_line import scenario_line
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.plan import PlanModel, PlanOutcome

@@ -17,6 +17,7 @@ from nona.results.studies.network_views import NetworkViewsStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
 from nona.results.training.elastic import ElasticStudy
+from nona.results.training.elastic_link import ElasticLinkStudy
 from nona.results.training.study import TrainingStudy
 
 DIGITS = 8
@@ -117,6 +118,16 @@ def shipped_elastic() -> ElasticStudy:
     ['nona', 'study', 'elastic']
     """
     return _read("elastic", ElasticStudy)
+
+
+@cache
+def shipped_elastic_link() -> ElasticLinkStudy:
+    """Policies for elastic jobs with and without a link that others use too.
+
+    >>> shipped_elastic_link().command.split()[:3]
+    ['nona', 'study', 'elastic-link']
+    """
+    return _read("elastic_link", ElasticLinkStudy)
 
 
 def _read(study: str, kind: type[D]) -> D:

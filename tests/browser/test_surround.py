@@ -146,6 +146,22 @@ def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
     assert page.get_by_role("heading", level=1).inner_text() == "Plan"
 
 
+def test_a_question_of_the_demo_is_chosen_from_a_menu_that_closes(app_page: Any, app_url: str) -> None:
+    page = app_page
+    page.goto(f"{app_url}/?demo=1")
+    bar = page.locator(".st-key-demo-bar")
+    wait_for_keys(page, "1.1")
+    wait_idle(page)
+    bar.get_by_role("button", name="Questions").click()
+    menu = page.get_by_test_id("stMenuButtonBody")
+    menu.get_by_text("What should we buy, and when does it break?").click()
+    bar.get_by_text("Question 4 of").wait_for()
+    wait_for_keys(page, "4.1")
+    assert menu.count() == 0
+    buttons = bar.get_by_role("button").all()
+    assert len({round(b.bounding_box()["y"]) for b in buttons}) == 1, "the buttons stand in one row"
+
+
 def test_a_second_key_waits_until_the_script_rests(app_page: Any, app_url: str) -> None:
     page = app_page
     sent: list[bytes] = []

@@ -123,6 +123,7 @@ def test_a_shell_completes_commands_options_and_names() -> None:
         "estimator",
         "training",
         "elastic",
+        "elastic-link",
     ]
     assert "--warmup" in completions("simulate", "slides_example", "--w")
     assert completions("simulate", "") == list(scenario_names())

@@ -19,7 +19,7 @@ def test_overloaded_executors_name_the_servers_that_would_do() -> None:
     text = str(error.value)
     assert "class 'class0'" in text
     assert "utilisation 1.85" in text
-    assert "background 0.2, queries 1.65 on 8 servers" in text
+    assert "background 0.2, queries 1.65 on 8 executors" in text
     assert "\n" not in text
     needed = int(re.search(r"(\d+) servers of this mix", text).group(1))  # type: ignore[union-attr]
     enough = system(slides(600.0), servers=needed, compute=Stream(20.0, 0.01, 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
@@ -15,7 +16,8 @@ from nona.report.plan.figures.marks import SYMBOLS
 from nona.report.plan.figures.options import options_figure
 from nona.report.plan.figures.week import week_figure
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import month_text, plan_finding, plan_rows
+from nona.report.plan.text import plan_finding, plan_rows
+from nona.report.plan.words import month_text
 from nona.results.estimate import Estimate
 from nona.results.plan import PlanLoad, PlanReport, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
@@ -163,6 +165,8 @@ def test_the_finding_names_what_to_buy_how_tight_it_is_and_the_month(report: Pla
     assert report.answer.breaks_at is not None
     assert f"breaks in {month_text(report.answer.breaks_at, date(2026, 11, 24))}" in text
     assert "Every cheaper option misses" in text
+    shown = float(re.search(r"headroom ([\d.]+)×", text).group(1))  # type: ignore[union-attr]
+    assert shown <= report.answer.headroom < shown + 0.01, "no more than was seen to keep"
 
 
 def test_rows_have_every_option_and_one_answer(report: PlanReport) -> None:

@@ -23,7 +23,8 @@ from nona.store.database import Database
 from nona.store.store import UNDO_S, Store
 
 OWNERS = ("ada", "bob")
-NAMES = st.text(min_size=1, max_size=20).filter(lambda t: t.isprintable() and bool(t.strip()))
+PRINTABLE = st.characters(exclude_categories=("C", "Z"), include_characters=" ")
+NAMES = st.text(PRINTABLE, min_size=1, max_size=20).filter(lambda t: bool(t.strip()))
 NOTES = st.text(max_size=30)
 
 

@@ -90,6 +90,41 @@ def test_what_cannot_be_run_is_refused(
     assert reason in capsys.readouterr().err
 
 
+def test_options_of_a_link_need_one_and_change_that_of_a_scenario(
+    workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("training", "elastic", "--json", "--policy", "fifo")
+    assert main([*own, "--workload", str(workload), "--capacity", "1 Gbit/s"]) == 2
+    assert "there is none; add --background 0.5" in capsys.readouterr().err
+    assert main([*own, "--capacity", "1 Gbit/s", "--background", "0.25", "who_sees_the_link"]) == 0
+    link = ElasticReport.from_json(json.loads(capsys.readouterr().out)).setting.link
+    assert link is not None
+    assert (link.capacity, link.background, link.latency_s, link.discipline) == (1.25e8, 0.25, 2e-5, "fifo")
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "said"),
+    [
+        ("a,1e9,ncf,1,32768", (), "job 'a' comes after 1e+09 s, but a run has 200000 ticks of 60 s at most"),
+        ("a,0,cifar10,6,2048", ("--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
+    ],
+)
+def test_what_was_not_measured_or_comes_too_late_is_said(
+    row: str, more: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text(f"name,arrival_s,application,gpus,batch_size\n{row}\n")
+    assert main(["training", "elastic", "--workload", str(file), "--policy", "fifo", *more]) == 2
+    assert said in (found := capsys.readouterr().err)
+    assert found.count("\n") == 1
+
+
+def test_a_switch_of_pollux_is_true_or_false(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["training", "elastic", "--workload", str(workload), "--policy", "pollux"]
+    assert main([*words, "--set", "pollux.avoid_interference=0.3"]) == 2
+    assert "avoid_interference=0.3 must be true or false" in capsys.readouterr().err
+
+
 def test_a_file_has_no_other_load(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["training", "elastic", "--workload", str(workload), "--load", "2"]) == 2
     assert "Load 2 needs a shipped workload" in capsys.readouterr().err

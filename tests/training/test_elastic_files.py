@@ -126,3 +126,26 @@ def test_load_keeps_hours_and_adds_or_leaves_out_jobs():
     assert sum(job.name.startswith("w1-") for job in double) == 160
     with pytest.raises(SimulationError, match="Load 0 must be above 0"):
         at_load(4, 0.0)
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (3,), (2, 2)])
+def test_what_lies_outside_a_flat_profile_is_refused_in_one_line(counts):
+    """All of these measurements are on one node: there is nothing to triangulate."""
+    mine = read_applications(OWN, "mine")["mine"]
+    with pytest.raises(SimulationError, match="were not measured") as raised:
+        mine.times.at(counts, 8)
+    assert "\n" not in str(raised.value)
+    assert ("most_gpus bounds them" in str(raised.value)) == (max(counts) <= 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b"mine,8,20,20,1,8", b"mine,8,20,20,0,0", "grad_sqr and grad_var must not both be 0"),
+        (b"mine,8,10,10,1,4", b"mine,8,0,10,1,4", "progress and iteration must grow from 0 on"),
+        (b"mine,64,24,6,2,8", b"", "needs step times, and 2 epochs at each batch size; add rows"),
+    ],
+)
+def test_epochs_with_which_nothing_could_run_are_refused(old, new, said):
+    with pytest.raises(ScenarioError, match=said):
+        read_applications(OWN._replace(epochs=OWN.epochs.replace(old, new)), "mine")

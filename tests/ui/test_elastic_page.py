@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from app_driver import Open, finish, tab
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_every_control import silent
 from test_hostile_names import live
 
+from nona.report.figures.style import PALETTE
 from nona.results.training.elastic_history import ElasticHistory
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
+from nona.study.elastic.expected import expected_s, expected_text
+from nona.ui.pages.training.elastic.drawing import colours_of
 from nona.ui.pages.training.elastic.tabs import TABS
 from nona.ui.pages.training.start import ELASTIC_DEMOS
 
@@ -29,7 +35,7 @@ def test_demos_fields_an_upload_and_a_run(open_page: Open) -> None:
         at.button(key=f"open-training-{demo.name}").click().run()
         assert not at.exception
         assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
-        assert at.session_state["training-elastic-tabs"] == dict(demo.choices)["training-elastic-tabs"]
+        assert at.session_state["training-elastic-tabs"] == next(iter(TABS))
         state_of(at).undo()
         at.run()
     at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
@@ -48,6 +54,30 @@ def test_demos_fields_an_upload_and_a_run(open_page: Open) -> None:
         assert silent(at) == []
         assert live(at) == []
     assert {b.label for b in at.get("download_button")} >= {"Report (JSON)", "Jobs (CSV)", "Jobs (Parquet)"}
+
+
+def test_a_demo_says_about_how_long_its_run_takes() -> None:
+    for demo in ELASTIC_DEMOS:
+        scenario = load_scenario(scenario_path(demo.name))
+        assert scenario.training is not None
+        assert scenario.training.elastic is not None
+        seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
+        assert demo.takes == expected_text(seconds)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=30))
+def test_jobs_on_one_node_differ_in_colour(nodes: dict[int, int]) -> None:
+    """Up to nine jobs share a node, and there are ten colours."""
+    there = Counter(nodes.values())
+    shares = {job: [(node, 1)] for job, node in nodes.items() if there[node] <= 9}
+    found = colours_of(shares)
+    for node in there:
+        own = [found[job] for job, of in shares.items() if of[0][0] == node]
+        assert len(own) == len(set(own))
+    assert {job: found[job] for job in shares if there[nodes[job]] == 1} == {
+        job: PALETTE[job % len(PALETTE)] for job in shares if there[nodes[job]] == 1
+    }
 
 
 def fields(at: Any) -> None:

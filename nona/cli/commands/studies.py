@@ -8,7 +8,7 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, Usual, command, takes
-from nona.cli.commands.training_studies import elastic, estimator, training
+from nona.cli.commands.training_studies import TRAINING
 from nona.cli.known import ENGINE, MAPPED, NETWORK
 from nona.cli.options import (
     DecisionOptions,
@@ -238,6 +238,6 @@ def serverless(options: ServerlessStudyOptions) -> None:
     studies.serverless(options)
 
 
-STUDIES = (paper, prediction, decisions, network_views, serverless, estimator, training, elastic)
+STUDIES = (paper, prediction, decisions, network_views, serverless, *TRAINING)
 for _command in STUDIES:
     study.add_command(_command)

@@ -172,14 +172,12 @@ def checkpoints(options: CheckpointOptions) -> None:
 @click.option(
     "--capacity",
     type=Quantity("bandwidth"),
-    default=1.25e9,
     metavar="RATE",
     help="of that link (default '10 Gbit/s')",
 )
 @click.option(
     "--discipline",
     type=click.Choice(["fifo", "processor-sharing"]),
-    default="fifo",
     help="of that link (default fifo)",
 )
 @common.settings

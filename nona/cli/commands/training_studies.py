@@ -1,4 +1,4 @@
-"""Studies of training clusters: ``nona study estimator``, ``training`` and ``elastic``."""
+"""Studies of training clusters: ``nona study estimator``, ``training``, ``elastic`` and ``elastic-link``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import click
 from nona.cli.commands import common
 from nona.cli.commands.group import Usual, command, takes
 from nona.cli.known import ELASTIC_POLICY, TRAINING_POLICY
-from nona.cli.parameters import Decimal, Share, Whole
-from nona.cli.training.options import ElasticStudyOptions, EstimatorOptions, TrainingStudyOptions
+from nona.cli.parameters import Decimal, Quantity, Share, Whole
+from nona.cli.training.options import (
+    ElasticLinkOptions,
+    ElasticStudyOptions,
+    EstimatorOptions,
+    TrainingStudyOptions,
+)
 
 if TYPE_CHECKING:  # these take most of the program along
     from nona.study.elastic.study import ElasticStudySettings
+    from nona.study.elastic_link.run import ElasticLinkSettings
     from nona.study.estimator.study import EstimatorSettings
     from nona.study.training.published.study import StudySettings
 
@@ -34,6 +40,12 @@ def _elastic() -> ElasticStudySettings:
     from nona.study.elastic.study import ElasticStudySettings
 
     return ElasticStudySettings()
+
+
+def _link() -> ElasticLinkSettings:
+    from nona.study.elastic_link.run import ElasticLinkSettings
+
+    return ElasticLinkSettings()
 
 
 @command(
@@ -150,3 +162,58 @@ def elastic(options: ElasticStudyOptions) -> None:
     from nona.cli import study as studies
 
     studies.elastic(options)
+
+
+@command(
+    "elastic-link", "elastic training jobs: what it costs a policy not to see a link that others use too"
+)
+@click.option(
+    "--workload",
+    type=Whole(min=1, max=4),
+    multiple=True,
+    metavar="N",
+    help="only this one of the four; repeat for several",
+)
+@click.option(
+    "--capacity",
+    type=Quantity("bandwidth"),
+    multiple=True,
+    metavar="RATE",
+    help="of the link (default '10 Gbit/s' and '5 Gbit/s'); repeat for several",
+)
+@click.option(
+    "--background",
+    cls=Usual,
+    type=Decimal(),
+    default=lambda: _link().background,
+    metavar="U",
+    help="part of the link that others use",
+)
+@click.option("--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat")
+@click.option(
+    "--generations",
+    cls=Usual,
+    type=Whole(min=2, max=1000),
+    default=lambda: _link().generations,
+    help="of each search of Pollux; 100 in its public simulator",
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _link().replications,
+    help="runs of each point of policies that draw random numbers",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _link().seed, help="seed of all runs")
+@common.workers
+@common.shipped
+@common.json
+@takes(ElasticLinkOptions)
+def elastic_link(options: ElasticLinkOptions) -> None:
+    """The study of elastic jobs on a link."""
+    from nona.cli.training import link_study
+
+    link_study.elastic_link(options)
+
+
+TRAINING = (estimator, training, elastic, elastic_link)

@@ -9,17 +9,18 @@ from pathlib import Path
 import pandas as pd
 from click.exceptions import Exit
 
-from nona.cli.output import INTERRUPTED, emit, warn_of_hardware, warn_of_interrupt
+from nona.cli.output import emit, warn_of_hardware, warn_of_interrupt
 from nona.cli.planning.options import PlanOptions
 from nona.cli.progress import ProgressLine
 from nona.cli.saved.items import save_item
+from nona.cli.terminal import INTERRUPTED
 from nona.errors import NonaError, SimulationError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
 from nona.report.html.plan import plan_html
 from nona.report.plan.printed import plan_text
 from nona.report.plan.rows import option_rows
-from nona.report.plan.text import day_of
+from nona.report.plan.words import day_of
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.plan import PlanReport
 from nona.scenario.file import scenario_from_mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +17,6 @@ from nona.errors import ScenarioError
 from nona.experiments.progress import Shares
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_FILE_BYTES
-from nona.hardware.network import Discipline, Network
 from nona.report.training.elastic.text import elastic_text
 from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
 from nona.study.elastic.scenario import elastic_request
@@ -84,15 +84,26 @@ def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
         replications=_first(given.replications, old.replications),
         seed=_first(given.seed, old.seed),
         options={name: own for name, own in options.items() if own},
-        link=_link(given) or old.link,
+        link=_link(old.link, given),
     )
 
 
-def _link(arguments: ElasticOptions) -> Link | None:
-    if arguments.background is None:
+def _link(old: Link | None, given: ElasticOptions) -> Link | None:
+    """The scenario's link with what the options say of it, or one of their own."""
+    if old is None and given.background is None:
+        if given.capacity is not None or given.discipline is not None:
+            raise ScenarioError(
+                ["--capacity and --discipline are those of a link, and there is none; add --background 0.5."]
+            )
         return None
-    discipline: Discipline = "fifo" if arguments.discipline == "fifo" else "processor-sharing"
-    return Link(Network(arguments.capacity, discipline=discipline), arguments.background)
+    begin = old or Link()
+    network = begin.network
+    if given.capacity is not None:
+        network = replace(network, capacity=given.capacity)
+    if given.discipline is not None:
+        shared = given.discipline == "processor-sharing"
+        network = replace(network, discipline="processor-sharing" if shared else "fifo")
+    return replace(begin, network=network, background=_first(given.background, begin.background))
 
 
 def _first(given: T | None, usual: T) -> T:

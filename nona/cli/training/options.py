@@ -58,8 +58,8 @@ class ElasticOptions(ListOptions):
     interference: float | None
     share_nodes: bool
     background: float | None
-    capacity: float
-    discipline: str
+    capacity: float | None
+    discipline: str | None
     settings: tuple[tuple[str, str, Option], ...]
     replications: int | None
     seed: int | None
@@ -83,6 +83,21 @@ class ElasticStudyOptions(ListOptions):
     workload: tuple[int, ...]
     load: tuple[float, ...]
     interference: tuple[float, ...]
+    policy: tuple[str, ...]
+    generations: int
+    replications: int
+    seed: int
+    workers: int
+    shipped: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElasticLinkOptions(ListOptions):
+    """``nona study elastic-link``."""
+
+    workload: tuple[int, ...]
+    capacity: tuple[float, ...]
+    background: float
     policy: tuple[str, ...]
     generations: int
     replications: int

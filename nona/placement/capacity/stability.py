@@ -83,10 +83,12 @@ def _check_executors(system: System, shares: Floats | None) -> None:
     needed = servers_needed(system, shares)
     what = (
         f"Executors of class {system.class_names[k]!r}: utilisation {worst:.3g} must be below 1 "
-        f"(background {background:.3g}, queries {queries[k]:.3g} on {system.servers} servers)"
+        f"(background {background:.3g}, queries {queries[k]:.3g} on {system.class_counts[k]} executors)"
     )
     if needed is None:
         raise PlacementError(
             f"{what}; lower the background load, which overloads executors for any number of servers."
         )
-    raise PlacementError(f"{what}; use {needed} servers of this mix, or lower the rates.")
+    raise PlacementError(
+        f"{what}; use {needed} servers of this mix in place of {system.servers}, or lower the rates."
+    )

@@ -19,14 +19,12 @@ from nona.report.plan.text import (
     answer_text,
     cliff_finding,
     curve_rows,
-    day_of,
     energy_text,
     finding_parts,
-    money,
     plan_rows,
-    servers_text,
     week_text,
 )
+from nona.report.plan.words import day_of, headroom_text, money, servers_text
 from nona.results.plan import PlanOption, PlanOutcome, PlanReport, PlanWeek
 from nona.results.verdict import Verdict
 
@@ -117,7 +115,7 @@ def _traffic(report: PlanReport) -> Markup:
     curve = Line(BUDGET, [x for x, _ in found], [min(y, 3.0) for _, y in found], PALETTE[0])
     limits = {}
     if report.answer is not None and report.answer.headroom is not None:
-        limits = {f"headroom {report.answer.headroom:.3g}×": report.answer.headroom}
+        limits = {f"headroom {headroom_text(report.answer.headroom)}": report.answer.headroom}
     finding = cliff_finding(report)
     svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
     picture = chart(finding, svg, "1 is all that the targets allow; above 3 the curve is cut.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nona.planning.offers import gpu_text
-from nona.report.plan.text import servers_text
+from nona.report.plan.words import servers_text
 from nona.results.plan import PlanCost, PlanOption, PlanReport
 
 OTHERS = 4  # options that keep, beside the answer

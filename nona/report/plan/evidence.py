@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nona.planning.offers import gpu_text
-from nona.report.plan.text import servers_text
+from nona.report.plan.words import servers_text
 from nona.results.plan import PlanReport
 from nona.units import format_bandwidth, format_time
 

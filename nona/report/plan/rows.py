@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nona.report.plan.budget import tightest
-from nona.report.plan.text import servers_text, several_links, why_text
+from nona.report.plan.text import several_links, why_text
+from nona.report.plan.words import servers_text
 from nona.results.plan import PlanModel, PlanOption, PlanReport
 
 Cell = str | float | int | bool | None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from calendar import month_name
+import math
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from nona.planning.offers import gpu_text
 from nona.report.means import mean_text
 from nona.report.plan.budget import percent, tightest
+from nona.report.plan.words import amount_text, headroom_text, money, month_text, servers_text
 from nona.report.text import or_dash, time_text
-from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers, PlanWeek
+from nona.results.estimate import Estimate
+from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanWeek
 from nona.units import format_bandwidth
 
 
@@ -41,34 +42,10 @@ def _seen(report: PlanReport, best: PlanOption) -> str:
 def _outlasts(report: PlanReport, answer: PlanAnswer, today: date | None) -> Iterator[str]:
     """The headroom, and when growth has used it up."""
     if answer.headroom is not None:
-        yield f"headroom {answer.headroom:.3g}×"
+        yield f"headroom {headroom_text(answer.headroom)}"
     if answer.breaks_at is not None:
         growth = f"{100 * report.growth:.4g} % a month"
         yield f"breaks in {month_text(answer.breaks_at, today)} at {growth}"
-
-
-def day_of(made: str) -> date | None:
-    """The day on which a plan was made, from which its months count; ``None`` where the text has none.
-
-    >>> day_of("2026-11-24 09:30 UTC"), day_of("once")
-    (datetime.date(2026, 11, 24), None)
-    """
-    try:
-        return date.fromisoformat(made[:10])
-    except ValueError:
-        return None
-
-
-def month_text(months: int, today: date | None) -> str:
-    """A month that many months from now, by name where today's date is known.
-
-    >>> month_text(4, None), month_text(4, date(2026, 11, 24))
-    ('month 4', 'March 2027')
-    """
-    if today is None:
-        return f"month {months}"
-    count = today.year * 12 + today.month - 1 + months
-    return f"{month_name[count % 12 + 1]} {count // 12}"
 
 
 def _cheaper(report: PlanReport) -> str:
@@ -82,7 +59,12 @@ def _cheaper(report: PlanReport) -> str:
     if count:
         verb = "is" if count == 1 else "are"
         return f"Of the cheaper options {count} {verb} still open at {sure}; all others miss."
-    return f"Every cheaper option misses, at a confidence of {sure} each."
+    cost = math.inf if best is None else best.cost_per_hour
+    seen = sum(o.replications > 0 and o.cost_per_hour < cost for o in report.options)
+    rest = "bounds, or by what more of the same servers miss"
+    if not seen:
+        return f"Every cheaper option misses by {rest}."
+    return f"Every cheaper option misses: {seen} in simulation, at {sure} confidence each, others by {rest}."
 
 
 def _nothing(report: PlanReport) -> str:
@@ -112,29 +94,6 @@ def several_links(report: PlanReport) -> bool:
     return len({o.link for o in report.options}) > 1
 
 
-def servers_text(servers: Sequence[PlanServers]) -> str:
-    """Servers in words.
-
-    >>> servers_text([PlanServers(count=2, gpu="l4", mig=None), PlanServers(count=1, gpu="t4", mig=None)])
-    '2 × l4 + 1 × t4'
-    """
-    return " + ".join(f"{s.count:,} × {gpu_text(s.gpu, s.mig)}" for s in servers)
-
-
-def money(amount: float | None, currency: str) -> str:
-    """An amount with its currency, which is a label only.
-
-    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
-    ('14.2 USD', '–', '222,222 USD')
-    """
-    return or_dash(amount, lambda value: f"{amount_text(value)} {currency}")
-
-
-def amount_text(amount: float) -> str:
-    """An amount to four digits, or to whole ones where it is large."""
-    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.4g}"
-
-
 def plan_rows(report: PlanReport) -> list[dict[str, str]]:
     """A row for each option, the cheapest first."""
     answer = -1 if report.answer is None else report.answer.option
@@ -150,7 +109,7 @@ def plan_rows(report: PlanReport) -> list[dict[str, str]]:
             "by": o.by,
             "in time, tightest target": _in_time(report, o),
             "p99 of the slowest": _slowest(o),
-            "headroom": or_dash(o.headroom, "{:.3g}×".format),
+            "headroom": or_dash(o.headroom, headroom_text),
             "runs": f"{o.replications}",
             "why": why_text(o),
         }
@@ -186,11 +145,20 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
         {
             "traffic": f"{c.factor:.4g}×",
             "verdict": c.verdict,
+            "error budget used": _used(report, c.shares),
             "p99 of the slowest": _longest(list(c.models.values())),
             "cost per million": money(c.cost_per_million, report.currency),
         }
         for c in report.curve
     ]
+
+
+def _used(report: PlanReport, shares: Sequence[Estimate]) -> str:
+    found = tightest(report.targets, shares)
+    if found is None:
+        return "–"
+    limits = "" if found.interval is None else f" ({found.interval[0]:.3g} to {found.interval[1]:.3g})"
+    return f"{found.used:.3g}{limits}"
 
 
 def cliff_finding(report: PlanReport) -> str:
@@ -199,10 +167,11 @@ def cliff_finding(report: PlanReport) -> str:
     if answer is None or answer.headroom is None:
         return "The headroom is not known yet."
     tried = sorted(c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom)
-    missed = f"; at {tried[0]:.3g} times it misses" if tried else ""
+    missed = f"; at {math.ceil(100 * tried[0]) / 100:g} times it misses" if tried else ""
     if answer.headroom <= 1:
         return f"The answer was seen to keep all targets at today's traffic, not at more{missed}."
-    return f"The answer was seen to keep all targets up to {answer.headroom:.3g} times the traffic{missed}."
+    most = headroom_text(answer.headroom)
+    return f"The answer was seen to keep all targets up to {most} the traffic{missed}."
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:

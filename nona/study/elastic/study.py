@@ -100,7 +100,7 @@ def elastic_study(
     places = places_of(chosen)
     requests = [_request(chosen, place, number) for place in places for number in chosen.workloads]
     pieces = [Piece(elastic_system(r), r.policies[0], r.options.get(r.policies[0], {})) for r in requests]
-    heard = _Heard(pieces, chosen.replications, on_progress)
+    heard = Heard(pieces, chosen.replications, on_progress)
     found = run_pieces(pieces, chosen.replications, workers=workers, keep=False, on_progress=heard)
     each = len(chosen.workloads)
     points = [
@@ -169,7 +169,7 @@ def _point(
     )
 
 
-class _Heard:
+class Heard:
     """The share of all runs that is done."""
 
     def __init__(self, pieces: Sequence[Piece], replications: int, on_progress: Hear) -> None:

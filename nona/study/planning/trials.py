@@ -62,7 +62,9 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
     """What is known after one more look, with the outcomes that it added."""
     failed = next((o for o in outcomes if isinstance(o, Impossible)), None)
     if failed is not None:
-        return Known(looks=known.looks + 1, verdict="misses", by="no placement", reason=failed.reason)
+        return Known(
+            looks=known.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
+        )
     seen = known.seen + tuple(s for o in outcomes if not isinstance(o, Impossible) for s in o)
     after = replace(known, seen=seen, looks=known.looks + 1, by="simulation")
     if after.overloaded:

@@ -16,13 +16,17 @@ from nona.ui.widgets.fields import plain
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page."""
+    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page.
+
+    ``takes``: about how long its run takes on one idle core, where that is known.
+    """
 
     name: str
     title: str
     about: str
     icon: str
     choices: tuple[tuple[str, str], ...] = ()
+    takes: str = ""
 
 
 def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
@@ -41,7 +45,7 @@ def demo_error(state: AppState) -> None:
 def _card(state: AppState, page: str, demo: Demo) -> None:
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{demo.title}**")
-        st.caption(demo.about)
+        st.caption(f"{demo.about} Run: {demo.takes}." if demo.takes else demo.about)
         st.button(
             "Open this demo",
             icon=demo.icon,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import shorten
 
 import streamlit as st
@@ -12,6 +13,7 @@ from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.sources.bundle import pack_bundle
 from nona.ui.loaded.loading import apart, portable
+from nona.ui.session.editing.history import Moment
 from nona.ui.session.problems import Problems
 from nona.ui.session.start import open_file
 from nona.ui.session.state import AppState
@@ -51,7 +53,8 @@ def scenario_bar(state: AppState) -> None:
 
 
 def _steps(state: AppState) -> None:
-    back, forth = state.history.undone, state.history.redone
+    past, future = state.history.steps(1)
+    back, forth = _hint(state, past), _hint(state, future)
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Undo",
@@ -59,7 +62,7 @@ def _steps(state: AppState) -> None:
             disabled=not back,
             on_click=_step,
             args=(state, "Undone"),
-            help=plain(f"Undo: {back}") if back else "Nothing to undo.",
+            help=plain(f"Back: {back}") if back else "Nothing to undo.",
             width="stretch",
             key="undo",
         )
@@ -69,10 +72,18 @@ def _steps(state: AppState) -> None:
             disabled=not forth,
             on_click=_step,
             args=(state, "Redone"),
-            help=plain(f"Redo: {forth}") if forth else "Nothing to redo.",
+            help=plain(f"Again: {forth}") if forth else "Nothing to redo.",
             width="stretch",
             key="redo",
         )
+
+
+def _hint(state: AppState, steps: Sequence[tuple[str, Moment]]) -> str:
+    """What the scenario becomes by a step; empty if there is none."""
+    if not steps:
+        return ""
+    place, moment = steps[-1]
+    return shorten(_said(state.scenario, moment.scenario, place), LONGEST, placeholder=" …")
 
 
 def _step(state: AppState, done: str) -> None:

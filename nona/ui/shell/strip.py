@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.plan.text import money
+from nona.report.plan.words import money
 from nona.report.scenario_line import cluster_text, workload_text
 from nona.report.serverless.titles import keeps_most
 from nona.report.simulations.finding.findings import shortest

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures.style import PALETTE, figure, text
 from nona.report.plan.costs import Bill, bills
-from nona.report.plan.text import money
+from nona.report.plan.words import money
 from nona.results.plan import PlanReport
 
 LINE = 32  # letters of a line of an option's name

@@ -13,7 +13,7 @@ from nona.report.figures.compare import log_axis
 from nona.report.figures.style import QUIET, figure, rule, text
 from nona.report.plan.budget import LEAST_USED, Budget, tightest
 from nona.report.plan.figures.marks import BUDGET, COLOURS, SYMBOLS, marker
-from nona.report.plan.text import money
+from nona.report.plan.words import headroom_text, money
 from nona.results.plan import PlanLoad, PlanReport
 
 LoadMeasure = Literal["Error budget", "In time", "p99", "Cost per million"]
@@ -48,7 +48,7 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     made.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
     _axis(made, report, measure, [d.value for d in dots])
     if report.answer is not None and report.answer.headroom is not None:
-        rule(made, report.answer.headroom, f"headroom {report.answer.headroom:.3g}×", of="x")
+        rule(made, report.answer.headroom, f"headroom {headroom_text(report.answer.headroom)}", of="x")
     return made
 
 

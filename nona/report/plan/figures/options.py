@@ -13,7 +13,7 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import GOOD, figure, rule, text
 from nona.report.plan.budget import LEAST_USED, tightest
 from nona.report.plan.figures.marks import BUDGET, SYMBOLS, marker
-from nona.report.plan.text import money, servers_text
+from nona.report.plan.words import money, servers_text
 from nona.results.plan import PlanOption, PlanReport
 
 Measure = Literal["Error budget", "p99"]

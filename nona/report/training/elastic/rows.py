@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from nona.report.figures.style import number_text
@@ -24,6 +24,7 @@ DECIDING = (
     "GPUs in use",
     "worst ρ",
 )
+THERE = "jobs that share or wait"
 JOB_DECIDING = ("job", "application", "GPUs asked", "JCT, h", "waited, h", "ρ")
 
 
@@ -94,7 +95,14 @@ def _changes(trace: ElasticTrace, moves: Sequence[ElasticMove]) -> Iterator[dict
         if trace.value:
             row[trace.value] = _figure(move.value)
         row |= {what: _figure(value) for what, value in move.facts.items()}
-        yield row | {"jobs that share or wait": _there(trace, move.time_s)}
+        yield row | {THERE: _there(trace, move.time_s)}
+
+
+def deciding_changes(trace: ElasticTrace, columns: Iterable[str]) -> list[str]:
+    """The columns of changes that fit a page: what changed, and the first two figures of why."""
+    usual = ("at, h", "change", "GPUs")
+    why = [c for c in columns if c not in (*usual, "nodes", THERE)]
+    return [*usual, *(sorted(why, key=lambda c: c != trace.value)[:2])]
 
 
 def size_of(move: ElasticMove) -> int:

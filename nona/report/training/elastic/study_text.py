@@ -99,10 +99,16 @@ def study_notes(study: ElasticStudy) -> str:
 
 def provenance(study: ElasticStudy) -> str:
     """The command, and when it was run."""
-    return (
-        f"{study.command}: version {study.version}, {study.date}, seed {study.seed}, "
-        f"{time_text(study.seconds)}."
-    )
+    return ran(study.command, study.version, study.date, study.seed, study.seconds)
+
+
+def ran(command: str, version: str, date: str, seed: int, seconds: float) -> str:
+    """What made a study's results, and how long it took.
+
+    >>> ran("nona study x", "1.0", "2026-01-01", 3, 65.0)
+    'nona study x: version 1.0, 2026-01-01, seed 3, 65 s.'
+    """
+    return f"{command}: version {version}, {date}, seed {seed}, {time_text(seconds)}."
 
 
 def elastic_study_text(study: ElasticStudy) -> str:

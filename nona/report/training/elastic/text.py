@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nona.report.text import share_text, table, time_text
+from nona.report.text import counted, share_text, table, time_text
 from nona.results.training.elastic import ElasticLink, ElasticOutcome, ElasticReport, ElasticSetting
 
 HOUR_S = 3600
@@ -63,10 +63,10 @@ def setting_text(of: ElasticSetting) -> str:
         else ""
     )
     linked = f"; {link_text(of.link)}" if of.link else ""
+    nodes = f"{counted(of.nodes, 'node')} with {counted(of.gpus, 'GPU')}"
     return (
-        f"Workload {of.workload} at load {of.load:g}: {of.jobs} jobs on {of.nodes} nodes with {of.gpus} "
-        f"GPUs{linked}; ticks of {of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. "
-        f"Profiles: {of.profiles}."
+        f"Workload {of.workload} at load {of.load:g}: {counted(of.jobs, 'job')} on {nodes}{linked}; ticks of "
+        f"{of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. Profiles: {of.profiles}."
     )
 
 

@@ -1,5 +1,5 @@
 """What the compiled loop asks for while it runs: the planner's answers, invokers that a planner places on or
-that a story is told of, and progress."""
+whose decisions a story lists, and progress."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Arrays(NamedTuple):
     class_bytes: Floats
     crossed_bytes: Floats  # (Q, L)
     requested_bytes: Floats  # (Q,)
-    # what rounds are told, see :class:`~nona.simulation.rounds.FlowTotals`; without rounds they have no rows
+    # what rounds are given, see :class:`~nona.simulation.rounds.FlowTotals`; without rounds they have no rows
     flow_offered: Ints  # (Q,)
     flow_completed: Ints  # (Q, K)
     flow_service_s: Floats  # (Q, K)

@@ -184,11 +184,20 @@ def _application(
     sizes = sorted(by_size)
     if not placed or not sizes or any(len(by_size[size]) < of.epochs for size in sizes):
         raise ScenarioError(
-            [f"{what}: application {name!r} needs step times, and {of.epochs} epochs at each batch size."]
+            [
+                f"{what}: application {name!r} needs step times, and {of.epochs} epochs at each batch size; "
+                "add rows to placements.csv and epochs.csv."
+            ]
         )
     table = np.array([by_size[size][: of.epochs] for size in sizes])
-    if not (np.diff(table[:, :, :2], axis=1) > 0).all():
-        raise ScenarioError([f"{what}: application {name!r}: progress and iteration must grow by epoch."])
+    if not (np.diff(table[:, :, :2], axis=1, prepend=0.0) > 0).all():
+        raise ScenarioError(
+            [f"{what}: application {name!r}: progress and iteration must grow from 0 on; correct them."]
+        )
+    if not (table[:, :, 2:4].sum(axis=2) > 0).all():
+        raise ScenarioError(
+            [f"{what}: application {name!r}: grad_sqr and grad_var must not both be 0; correct an epoch."]
+        )
     progress, iterations, square, variance, *error = np.moveaxis(table, 2, 0)
     times = Times(name, _measured(placed), np.array(scaled, float).reshape(-1, 5))
     return Application(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import QhullError
 
 from nona.allocation.policies.problem import Floats
 from nona.errors import SimulationError
@@ -83,15 +84,28 @@ class Times:
             step, sync = (float(np.interp(local, measured.local, column)) for column in measured.times_s.T)
         else:
             point = [[min(len(counts), MOST_NODES), sum(counts), local]]
-            step, sync = (float(value) for value in self._between(point)[0])
+            try:
+                step, sync = (float(value) for value in self._between(point)[0])
+            except QhullError:  # all measurements lie on a plane, e.g. on one node
+                step = sync = np.nan
             inside = not (np.isnan(step) or np.isnan(sync))
         if not inside:
-            text = "-".join(map(str, counts))
-            raise SimulationError(
-                f"Application {self.application!r}: {local} samples on each GPU of placement {text} were not "
-                f"measured; choose a batch size within the profile."
-            )
+            raise SimulationError(self._unknown(counts, local))
         return StepTime(step, sync)
+
+    def _unknown(self, counts: Counts, local: int) -> str:
+        """Why a placement has no time, and what helps."""
+        text, most = "-".join(map(str, counts)), max(max(known) for known in self.placements)
+        what = f"Application {self.application!r}: {local} samples on each GPU of placement {text}"
+        if max(counts) > most:
+            return (
+                f"{what} were not measured, whose nodes gave {most} at most; take nodes with fewer GPUs, or "
+                "give profiles of such nodes."
+            )
+        return (
+            f"{what} were not measured; choose a batch size and GPUs within the profile, whose most_gpus "
+            "bounds them."
+        )
 
     @cached_property
     def _between(self) -> LinearNDInterpolator:

@@ -104,6 +104,7 @@ class _Run:
         self._on_progress, self._told_s = on_progress, time.monotonic()
 
     def finish(self) -> ElasticRecords:
+        self._refuse_late()
         while self.came < len(self.jobs) or self.active:
             if len(self.ticks) >= MOST_TICKS:
                 raise SimulationError(
@@ -118,6 +119,15 @@ class _Run:
             self.ticks.append((self.now_s, running, len(self.active) - running))
             self._report()
         return self._records()
+
+    def _refuse_late(self) -> None:
+        last = self.system.jobs[-1]
+        if last.arrival_s > MOST_TICKS * self.system.tick_s:
+            raise SimulationError(
+                f"Elastic training: job {last.name!r} comes after {last.arrival_s:g} s, but a run has "
+                f"{MOST_TICKS} ticks of {self.system.tick_s} s at most; let it come earlier, or take longer "
+                "ticks."
+            )
 
     def _advance(self) -> None:
         tick = float(self.system.tick_s)

@@ -13,6 +13,7 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
 STYLE = Path(__file__).parent / "demo.css"
+QUESTIONS = "demo-questions"
 
 
 def demo_bar(state: AppState, tour: Tour | None) -> None:
@@ -34,8 +35,8 @@ def _bar(state: AppState, tour: Tour) -> None:
             f"Question {tour.story + 1} of {len(STORIES)} · step {tour.step + 1} of {len(tour.told.steps)}"
             " · keys ← →"
         )
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"**{plain(tour.told.question)}** :small[{count}]", width="content")
+        with st.container(horizontal=True, vertical_alignment="center", key="demo-head"):
+            st.markdown(f"**{plain(tour.told.question)}** :small[{count}]")
             with st.container(horizontal=True, gap="xsmall", width="content"):
                 _buttons(state, tour)
         with st.container(key="demo-text"):
@@ -56,9 +57,14 @@ def _buttons(state: AppState, tour: Tour) -> None:
             args=(state, key),
             key=f"demo-{key}",
         )
-    with st.popover("Questions", key="demo-questions"):
-        for number, story in enumerate(STORIES):
-            st.button(story.question, on_click=begin, args=(state, number), key=f"demo-story-{number}")
+    st.menu_button(
+        "Questions",
+        range(len(STORIES)),
+        format_func=lambda number: STORIES[number].question,
+        on_click=_ask,
+        args=(state,),
+        key=QUESTIONS,
+    )
     st.button(
         "Leave",
         icon=":material/close:",
@@ -67,3 +73,7 @@ def _buttons(state: AppState, tour: Tour) -> None:
         help="Leaves the demo (key Escape). Your own scenario and results come back.",
         key="demo-leave",
     )
+
+
+def _ask(state: AppState) -> None:
+    begin(state, st.session_state[QUESTIONS])

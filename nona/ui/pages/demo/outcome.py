@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from nona.report.placements.compared import order_finding
-from nona.report.plan.text import answer_text, day_of, finding_parts
+from nona.report.plan.text import answer_text, finding_parts
+from nona.report.plan.words import day_of
 from nona.report.serverless.titles import latency_title, pareto_title
 from nona.report.simulations.finding.headline import headline
 from nona.report.simulations.simulated import SimulatedRun

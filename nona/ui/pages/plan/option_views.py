@@ -44,7 +44,7 @@ FORMATS = {
     "error budget used": "%.3g",
     "p99 ms": "%.4g",
     "busy %": "%.1f",
-    "headroom": "%.3g",
+    "headroom": "%.4g",
     "kWh per million": "%.3g",
     "kg CO₂ per million": "%.3g",
     "link Gbit/s": "%.4g",

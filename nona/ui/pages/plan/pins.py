@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.report.plan.text import servers_text
+from nona.report.plan.words import servers_text
 from nona.results.plan import PlanOption, PlanReport
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState

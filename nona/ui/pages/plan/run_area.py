@@ -6,7 +6,8 @@ import streamlit as st
 
 from nona.report.plan.budget import floor_note, tightest
 from nona.report.plan.figures.options import MEASURES, Measure, options_figure
-from nona.report.plan.text import answer_text, day_of, finding_parts, money
+from nona.report.plan.text import answer_text, finding_parts
+from nona.report.plan.words import day_of, money
 from nona.results.plan import PlanOutcome, PlanReport
 from nona.ui.jobs.job import Job
 from nona.ui.pages.plan.option_views import live_options

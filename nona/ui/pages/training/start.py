@@ -66,14 +66,16 @@ ELASTIC_DEMOS = (
         "Who scales, who waits?",
         "160 jobs on 64 GPUs. Optimus gives every job some GPUs, Tiresias what it asks for or nothing.",
         ":material/open_in_full:",
-        (("training-elastic-tabs", "Nodes"),),
+        (("training-elastic-tabs", "Policies"),),
+        takes="a few seconds",
     ),
     Demo(
         "tuned_by_hand_or_by_pollux",
         "Tuned by hand or by Pollux",
         "Batch sizes that users tuned, or GPUs and batch size chosen together, minute by minute?",
         ":material/tune:",
-        (("training-elastic-tabs", "Jobs"),),
+        (("training-elastic-tabs", "Policies"),),
+        takes="about 20 s",
     ),
     Demo(
         "who_sees_the_link",
@@ -81,6 +83,7 @@ ELASTIC_DEMOS = (
         "Jobs on several nodes exchange gradients over a link that others fill: who sees that, and gains?",
         ":material/cable:",
         (("training-elastic-tabs", "Policies"),),
+        takes="a few seconds",
     ),
 )
 

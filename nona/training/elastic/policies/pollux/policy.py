@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nona.look import Look
-from nona.options import Options, check_known, whole
+from nona.options import Options, check_known, switch_of, whole
 from nona.training.elastic.model.given import Given, Share
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
 from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
@@ -95,7 +95,7 @@ def _prepare(system: ElasticSystem, options: Options, rng: Generator) -> Pollux:
     check_known(owner, options, POLICY.defaults)
     chosen = {**POLICY.defaults, **options}
     population, generations = (whole(owner, chosen, name, 2, 1000) for name in ("population", "generations"))
-    avoid = bool(chosen["avoid_interference"])
+    avoid = switch_of(owner, chosen, "avoid_interference")
     return Pollux(system, Effort(population, generations, system.cluster.gpus, avoid), rng)
 
 

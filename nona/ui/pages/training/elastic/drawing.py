@@ -60,13 +60,34 @@ def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
 def nodes_of(nodes: int, gpus: int, given: Given) -> tuple[Node, ...]:
     """The first nodes, each GPU in the colour of its job; a job fills GPUs from the left."""
     cells: list[list[tuple[str, str]]] = [[] for _ in range(nodes)]
+    colours = colours_of(given)
     for job, shares in sorted(given.items()):
         for node, count in shares:
-            cells[node] += [(PALETTE[job % len(PALETTE)], str(job))] * count
+            cells[node] += [(colours[job], str(job))] * count
     return tuple(
         Node(name=f"node {k}", gpus=tuple(own + [("", "")] * (gpus - len(own))))
         for k, own in enumerate(cells[:MOST_NODES])
     )
+
+
+def colours_of(given: Given) -> dict[int, str]:
+    """A colour for each job: the same whenever it can be, another than those of jobs on the same node.
+
+    Jobs on many nodes choose first.
+
+    >>> found = colours_of({1: [(0, 2)], 11: [(0, 1), (1, 1)], 21: [(2, 4)]})
+    >>> found[1] != found[11], found[21] == found[11]
+    (True, True)
+    """
+    there: dict[int, set[str]] = {}
+    found: dict[int, str] = {}
+    for job in sorted(given, key=lambda job: (-len(given[job]), job)):
+        own = PALETTE[job % len(PALETTE) :] + PALETTE[: job % len(PALETTE)]
+        taken = {colour for node, _ in given[job] for colour in there.get(node, ())}
+        found[job] = next((colour for colour in own if colour not in taken), own[0])
+        for node, _ in given[job]:
+            there.setdefault(node, set()).add(found[job])
+    return found
 
 
 def _hidden(nodes: int) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.report.training.elastic.figures import job_figure
-from nona.report.training.elastic.rows import JOB_DECIDING, change_rows, job_rows
+from nona.report.training.elastic.rows import JOB_DECIDING, change_rows, deciding_changes, job_rows
 from nona.report.training.words import hours_text, job_label
 from nona.results.training.elastic import ElasticJobOutcome
 from nona.results.training.elastic_history import ElasticHistory
@@ -76,10 +76,12 @@ def _changes(data: ElasticHistory, policy: str, number: int, job: ElasticJobOutc
     trace = data.traces[policy]
     st.markdown(f"**Why its GPUs changed under {plain(policy)}**")
     frame = pd.DataFrame(change_rows(trace, number))
-    table(frame, "elastic-changes", f"Every change of the GPUs of {job.name} under {policy}", placeholder="–")
+    alt = f"Every change of the GPUs of {job.name} under {policy}"
+    shown = deciding_changes(trace, frame.columns)
+    table(frame, "elastic-changes", alt, deciding=shown, placeholder="–")
     known = ELASTIC.get(policy)
     rule = plain(known.summary) if known else ""
     st.caption(
-        f"{rule} The user asked for {job.gpus} GPUs and {job.batch:,} samples a step. Nodes: node:GPUs. The "
-        "last column: jobs with GPUs + jobs without, after the change."
+        f"{rule} The user asked for {job.gpus} GPUs and {job.batch:,} samples a step. Nodes: node:GPUs. "
+        "Jobs that share or wait: those with GPUs + those without, after the change."
     )

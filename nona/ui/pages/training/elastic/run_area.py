@@ -7,6 +7,7 @@ import streamlit as st
 from nona.report.training.elastic.finding import finding
 from nona.report.training.elastic.finding import hero as hero_figure
 from nona.results.training.elastic_history import ElasticHistory, ElasticLive
+from nona.study.elastic.expected import expected_s, expected_text
 from nona.ui.jobs.job import Job
 from nona.ui.pages.training.clusterview.clusterview import cluster_view
 from nona.ui.pages.training.elastic.drawing import live_drawing
@@ -58,10 +59,18 @@ def _area(state: AppState, every_s: float | None) -> None:
             st.caption(_said(small))
     elif current_job(state, KIND) is None:
         st.caption(
-            "Every policy gets the same jobs. A run shows live who has which GPU. Pollux takes about a "
-            "minute for 160 jobs, the others seconds. Results: JCT, waiting and fairness of every policy, "
-            "and why a job grew or shrank."
+            f"Every policy gets the same jobs. {_expected(state)}A run shows live who has which GPU. "
+            "Results: JCT, waiting and fairness of every policy, and why a job grew or shrank."
         )
+
+
+def _expected(state: AppState) -> str:
+    """About how long the run will take."""
+    spec = state.scenario.training.elastic if state.scenario.training else None
+    if spec is None:
+        return ""
+    text = expected_text(expected_s(spec, state.scenario.simulation.replications))
+    return f"The run takes {text} on one idle core, longer where others compute too. "
 
 
 def _said(sentence: str) -> str:
