@@ -218,6 +218,18 @@ def test_each_target_says_up_to_which_traffic_it_holds(report: PlanReport) -> No
     ]
 
 
+def test_no_target_is_said_to_hold_where_the_verdict_on_all_is_open(report: PlanReport) -> None:
+    sure = (Estimate(mean=0.95, ci95=(0.91, 0.99)),)
+    usual = {"models": {}, "cost_per_million": 1.0, "shares": sure}
+    curve = (
+        PlanLoad(factor=1.019, verdict="keeps", **usual),
+        PlanLoad(factor=1.1, verdict="open", **usual),
+    )
+    asked = (PlanTarget(model="a", share=0.9, within_s=0.1, text="a"),)
+    (row,) = target_rows(report.model_copy(update={"targets": asked, "curve": curve}))
+    assert row["seen to hold up to"] == "1.01×"
+
+
 def test_a_week_is_drawn_hour_by_hour() -> None:
     week = PlanWeek(
         factors=tuple(1 + h % 24 / 24 for h in range(168)),

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nona.report.means import mean_text
+from nona.report.plan.words import headroom_text
 from nona.report.text import time_text
 from nona.results.document import Interval
 from nona.results.estimate import Estimate
-from nona.results.plan import PlanReport, PlanTarget
+from nona.results.plan import PlanLoad, PlanReport, PlanTarget
 
 LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0, so that less is drawn here
 
@@ -73,21 +74,35 @@ def floor_note(budgets: Iterable[Budget | None]) -> str:
 def target_rows(report: PlanReport) -> list[dict[str, str]]:
     """For each target how far the answer was seen to hold it under more traffic, and from where to miss it.
 
-    By the interval of its share at 95 %, factor by factor of those that were tried.
+    Of the factors that were tried: where all targets are kept, or, where another target is not, by the
+    interval of its share at 95 %.
     """
     return [_target_row(report, k, target) for k, target in enumerate(report.targets)]
 
 
 def _target_row(report: PlanReport, k: int, target: PlanTarget) -> dict[str, str]:
-    ends = [(c.factor, c.shares[k].ci95) for c in report.curve if k < len(c.shares)]
-    missed = [f for f, ci95 in ends if ci95 is not None and ci95[1] < target.share]
+    missed = [c.factor for c in report.curve if k < len(c.shares) and _misses(target, c.shares[k])]
     first = min(missed, default=math.inf)
-    held = [f for f, ci95 in ends if ci95 is not None and ci95[0] >= target.share and f < first]
+    held = [c.factor for c in report.curve if c.factor < first and _held(report, c, k)]
     return {
         "target": target.text,
-        "seen to hold up to": f"{max(held):.3g}×" if held else "–",
+        "seen to hold up to": headroom_text(max(held)) if held else "–",
         "seen to miss from": f"{first:.3g}×" if missed else "–",
     }
+
+
+def _held(report: PlanReport, load: PlanLoad, k: int) -> bool:
+    """Whether a target was seen to hold; not where all seem to and the stricter verdict is open."""
+    seem = [_holds(t, s) for t, s in zip(report.targets, load.shares, strict=False)]
+    return load.verdict == "keeps" or (k < len(seem) and seem[k] and not all(seem))
+
+
+def _holds(target: PlanTarget, share: Estimate) -> bool:
+    return share.ci95 is not None and share.ci95[0] >= target.share
+
+
+def _misses(target: PlanTarget, share: Estimate) -> bool:
+    return share.ci95 is not None and share.ci95[1] < target.share
 
 
 def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:

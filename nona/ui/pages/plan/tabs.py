@@ -62,7 +62,7 @@ def _traffic(report: PlanReport) -> None:
     with st.expander("The numbers of this chart", icon=":material/table:"):
         table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
     table(pd.DataFrame(target_rows(report)), "plan-targets", "How much traffic each target bears")
-    st.caption("Of the factors that were tried, by the interval of each share at 95 %.")
+    st.caption("Of the factors that were tried. Beyond the headroom by the interval of each share at 95 %.")
 
 
 def _failures(report: PlanReport) -> None:
