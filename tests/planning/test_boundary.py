@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nona.report.simulations.hits_over_time import hits_over_time
+from nona.report.simulations.live.series import LiveSeries
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.theory.single import erlang_c
@@ -60,3 +62,17 @@ def test_a_simulation_and_capacity_count_them_too() -> None:
     counted = fewest_servers(scenario(1000 * SERVICE_S), Sources(), 1 - HIT, scheduler="opportunistic")
     assert counted.servers is not None
     assert counted.servers <= ENOUGH
+
+
+def test_live_figures_and_hits_over_time_count_as_the_result_does() -> None:
+    study = prepare(scenario(1000 * SERVICE_S, ENOUGH))
+    slo_s = [row.slo for row in study.scenario.workload]
+    live = LiveSeries(slo_s)
+    found = simulate(study, on_progress=lambda p: live.add(p.scheduler, p.replication, p.run))
+    (name,) = found.summaries
+    runs = found.records[name]
+    kept = [int(run.tally.hits.sum()) for run in runs]
+    shown = [sum(w.hits for w in hits_over_time({name: [run]}, slo_s)[name]) for run in runs]
+    assert shown == kept
+    line = live.snapshot()[name]
+    assert line.hit_rate == sum(kept) / line.jobs

@@ -9,6 +9,7 @@ import numpy as np
 from nona.results.simulation.hits import HitsOverTime, HitWindow
 from nona.results.simulation.report import SimulationReport
 from nona.simulation.records.run import Records
+from nona.simulation.records.tally import in_time
 
 MOST_WINDOWS = 24
 LEAST_JOBS = 30  # in a window, on average
@@ -40,7 +41,7 @@ def _windows(record: Records, limits: np.ndarray[tuple[int], np.dtype[np.float64
     if not len(at):
         return ()
     taken = record.completion_time_s[counted]
-    hit = ~np.isnan(taken) & (taken <= limit[counted])
+    hit = ~np.isnan(taken) & in_time(taken, limit[counted])
     number = int(min(MOST_WINDOWS, max(1, len(at) // LEAST_JOBS)))
     edges = np.linspace(min(0.0, float(at.min())), max(float(at.max()), 1e-9), number + 1)
     place = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, number - 1)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nona.results.simulation.live import LiveLine, LiveLines
 from nona.results.simulation.series import LinkLoad, ResourceLoad
 from nona.simulation.records.collected import Busy
+from nona.simulation.records.tally import in_time
 from nona.simulation.run import Progress
 
 LOWEST_S = 1e-6  # left end of the first bin of completion times
@@ -129,7 +130,7 @@ class LiveSeries:
         if len(self._limit):
             limit = self._limit[progress.query]
             known.with_slo += int(np.count_nonzero(~np.isnan(limit)))
-            known.hits += int(np.count_nonzero(jct <= limit))
+            known.hits += int(np.count_nonzero(in_time(jct, limit)))
         if progress.busy.known:
             known.busy[replication] = progress.busy
 
