@@ -18,8 +18,9 @@ from click.shell_completion import shell_complete
 from nona import __version__
 from nona.cli.commands import learning, lists, models, planning, saved, scenarios, studies, training
 from nona.cli.commands.group import SETTINGS, Commands
-from nona.cli.terminal import GONE, INTERRUPTED, is_output_error, leave_output, show_any_text
+from nona.cli.terminal import GONE, is_output_error, leave_output, show_any_text
 from nona.errors import NonaError, ScenarioError
+from nona.serving.ending import INTERRUPTED
 
 COMMANDS = (
     scenarios.app,

@@ -17,7 +17,6 @@ _PLAIN = str.maketrans(
     }
 )  # fmt: skip
 _NAME = "nona-plain"
-INTERRUPTED = 130  # the exit status of a command that was interrupted, also where it printed what it knew
 GONE = 141  # the exit status of a program that SIGPIPE ends: 128 + 13
 
 

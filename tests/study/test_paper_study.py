@@ -175,7 +175,7 @@ def test_the_command_runs_a_small_study(
         other = next(s for s in every.schedulers if get_scheduler(s.name).kind == "allocate")
         return every.model_copy(update={"objective": "formula", "schedulers": (*own, other)})
 
-    monkeypatch.setattr("nona.cli.study.paper_study", small)
+    monkeypatch.setattr("nona.cli.studies.study.paper_study", small)
     monkeypatch.setattr("nona.study.paper.run.paper_scenario", by_formula)
     where = tmp_path / "points.csv"
     arguments = [

@@ -91,7 +91,7 @@ def _serverless() -> StudySettings:
 @takes(PaperOptions)
 def paper(options: PaperOptions) -> None:
     """The paper's evaluation."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.paper(options)
 
@@ -122,7 +122,7 @@ def paper(options: PaperOptions) -> None:
 @takes(MapOptions)
 def prediction(options: MapOptions) -> None:
     """The map of the prediction."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.prediction(options)
 
@@ -166,7 +166,7 @@ def prediction(options: MapOptions) -> None:
 @takes(DecisionOptions)
 def decisions(options: DecisionOptions) -> None:
     """The placement against the other schedulers."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.decisions(options)
 
@@ -194,7 +194,7 @@ def decisions(options: DecisionOptions) -> None:
 @takes(NetworkViewOptions)
 def network_views(options: NetworkViewOptions) -> None:
     """Who sees the network."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.network_views(options)
 
@@ -233,7 +233,7 @@ def network_views(options: NetworkViewOptions) -> None:
 @takes(ServerlessStudyOptions)
 def serverless(options: ServerlessStudyOptions) -> None:
     """The study of serverless policies."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.serverless(options)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:  # these take most of the program along
     from nona.study.elastic_link.run import ElasticLinkSettings
     from nona.study.estimator.study import EstimatorSettings
     from nona.study.training.published.study import StudySettings
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _estimator() -> EstimatorSettings:
@@ -48,6 +52,51 @@ def _link() -> ElasticLinkSettings:
     return ElasticLinkSettings()
 
 
+_workload = click.option(
+    "--workload",
+    type=Whole(min=1, max=4),
+    multiple=True,
+    metavar="N",
+    help="only this one of the four; repeat for several",
+)
+_policy = click.option(
+    "--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat"
+)
+
+
+def _size(usual: Callable[[], ElasticStudySettings | ElasticLinkSettings]) -> Callable[[F], F]:
+    """How much a study of elastic jobs runs, and how; the defaults are those of ``usual``."""
+    options = (
+        click.option(
+            "--generations",
+            cls=Usual,
+            type=Whole(min=2, max=1000),
+            default=lambda: usual().generations,
+            help="of each search of Pollux; 100 in its public simulator",
+        ),
+        click.option(
+            "--replications",
+            cls=Usual,
+            type=Whole(min=1),
+            default=lambda: usual().replications,
+            help="runs of each point of policies that draw random numbers",
+        ),
+        click.option(
+            "--seed", cls=Usual, type=Whole(), default=lambda: usual().seed, help="seed of all runs"
+        ),
+        common.workers,
+        common.shipped,
+        common.json,
+    )
+
+    def decorated(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorated
+
+
 @command(
     "estimator", "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles"
 )
@@ -64,7 +113,7 @@ def _link() -> ElasticLinkSettings:
 @takes(EstimatorOptions)
 def estimator(options: EstimatorOptions) -> None:
     """The throughput estimator's error."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.estimator(options)
 
@@ -111,19 +160,13 @@ def estimator(options: EstimatorOptions) -> None:
 @takes(TrainingStudyOptions)
 def training(options: TrainingStudyOptions) -> None:
     """The study of training policies."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.training(options)
 
 
 @command("elastic", "elastic training jobs: mean JCT over relative load and over interference")
-@click.option(
-    "--workload",
-    type=Whole(min=1, max=4),
-    multiple=True,
-    metavar="N",
-    help="only this one of the four; repeat for several",
-)
+@_workload
 @click.option(
     "--load",
     type=Decimal(),
@@ -137,29 +180,12 @@ def training(options: TrainingStudyOptions) -> None:
     multiple=True,
     help="part of its speed that a job on several nodes loses beside another one; repeat for several",
 )
-@click.option("--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat")
-@click.option(
-    "--generations",
-    cls=Usual,
-    type=Whole(min=2, max=1000),
-    default=lambda: _elastic().generations,
-    help="of each search of Pollux; 100 in its public simulator",
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _elastic().replications,
-    help="runs of each point of policies that draw random numbers",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _elastic().seed, help="seed of all runs")
-@common.workers
-@common.shipped
-@common.json
+@_policy
+@_size(_elastic)
 @takes(ElasticStudyOptions)
 def elastic(options: ElasticStudyOptions) -> None:
     """The study of elastic jobs."""
-    from nona.cli import study as studies
+    from nona.cli.studies import study as studies
 
     studies.elastic(options)
 
@@ -167,13 +193,7 @@ def elastic(options: ElasticStudyOptions) -> None:
 @command(
     "elastic-link", "elastic training jobs: what it costs a policy not to see a link that others use too"
 )
-@click.option(
-    "--workload",
-    type=Whole(min=1, max=4),
-    multiple=True,
-    metavar="N",
-    help="only this one of the four; repeat for several",
-)
+@_workload
 @click.option(
     "--capacity",
     type=Quantity("bandwidth"),
@@ -189,29 +209,12 @@ def elastic(options: ElasticStudyOptions) -> None:
     metavar="U",
     help="part of the link that others use",
 )
-@click.option("--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat")
-@click.option(
-    "--generations",
-    cls=Usual,
-    type=Whole(min=2, max=1000),
-    default=lambda: _link().generations,
-    help="of each search of Pollux; 100 in its public simulator",
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _link().replications,
-    help="runs of each point of policies that draw random numbers",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _link().seed, help="seed of all runs")
-@common.workers
-@common.shipped
-@common.json
+@_policy
+@_size(_link)
 @takes(ElasticLinkOptions)
 def elastic_link(options: ElasticLinkOptions) -> None:
     """The study of elastic jobs on a link."""
-    from nona.cli.training import link_study
+    from nona.cli.studies import elastic_link as link_study
 
     link_study.elastic_link(options)
 

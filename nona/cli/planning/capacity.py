@@ -10,11 +10,11 @@ from click.exceptions import Exit
 from nona.cli.output import emit, warn_of_hardware, warn_of_interrupt
 from nona.cli.planning.options import CapacityOptions
 from nona.cli.progress import ProgressLine
-from nona.cli.terminal import INTERRUPTED
 from nona.errors import NonaError
 from nona.report.capacity.report import capacity_report, capacity_text
 from nona.results.capacity import DeviceCapacity
 from nona.scenario.schema import Scenario
+from nona.serving.ending import INTERRUPTED
 from nona.sources.lookup import Sources
 from nona.study import prepare
 from nona.study.cache import StudyCache

@@ -13,7 +13,6 @@ from nona.cli.output import emit, warn_of_hardware, warn_of_interrupt
 from nona.cli.planning.options import PlanOptions
 from nona.cli.progress import ProgressLine
 from nona.cli.saved.items import save_item
-from nona.cli.terminal import INTERRUPTED
 from nona.errors import NonaError, SimulationError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
@@ -25,6 +24,7 @@ from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.plan import PlanReport
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.serving.ending import INTERRUPTED
 from nona.simulation.experiments.dask_pool import DaskPool, no_report
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened

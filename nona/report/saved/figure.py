@@ -18,7 +18,7 @@ _ROW, _APART = 56, 0.19
 
 
 def answers_figure(found: SavedComparison) -> go.Figure:
-    """The answers of one measure; items are told apart by marker and number, not by colour alone.
+    """The answers of one measure; items are distinguished by marker and number, not by colour alone.
 
     A value that is not there, as the mean of an overloaded run, has no marker; the table shows a dash.
     """

@@ -36,7 +36,7 @@ class DaskPool(Generic[P, R]):
     """The Dask cluster whose scheduler answers at ``address``, as ``tcp://host:8786``.
 
     ``report`` makes what the listener hears, from the share of a run that is done and, at its end, its
-    result: :func:`simulation_report` for simulations, :func:`no_report` where it is told no more than that
+    result: :func:`simulation_report` for simulations, :func:`no_report` where it hears no more than that
     a run goes on. ``timeout_s`` is how long to wait for the scheduler, and for its first worker.
 
     Raises

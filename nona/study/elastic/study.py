@@ -7,29 +7,24 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
 from nona import __version__
-from nona.errors import SimulationError
-from nona.experiments.pool import Key
 from nona.results.training.elastic import ElasticPoint, ElasticStudy
-from nona.study.elastic.run import ElasticRequest, elastic_system, published_mean
+from nona.study.elastic.run import ElasticRequest, published_mean
+from nona.study.elastic.runs import DIGITS, EFFORT, Hear, check_size, run_points
 from nona.study.provenance import now_text
 from nona.study.shipped import rounded_result
-from nona.training.elastic.engine.run import ElasticProgress
 from nona.training.elastic.model.workload import SHIPPED
 from nona.training.elastic.policies.registry import ELASTIC
 from nona.training.elastic.published import Case, published
-from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
+from nona.training.elastic.replications import ElasticRun
 
 SWITCH = "avoid_interference"
-EFFORT = "generations"
 POLICIES = ("pollux", "optimus", "tiresias", "gandiva", "sjf", "fifo")
-DIGITS = 10
-Hear = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +44,7 @@ class ElasticStudySettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not set(self.workloads) <= set(SHIPPED) or not self.workloads:
-            known = ", ".join(map(str, SHIPPED))
-            raise SimulationError(
-                f"Study: workloads={list(self.workloads)} must be among {known}; change them."
-            )
-        if self.replications < 1:
-            raise SimulationError(f"Study: replications={self.replications} must be at least 1; give more.")
+        check_size(self.workloads, self.replications)
 
     @property
     def wanted(self) -> list[str]:
@@ -98,22 +87,9 @@ def elastic_study(
     """
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
     places = places_of(chosen)
-    requests = [_request(chosen, place, number) for place in places for number in chosen.workloads]
-    pieces = [Piece(elastic_system(r), r.policies[0], r.options.get(r.policies[0], {})) for r in requests]
-    heard = Heard(pieces, chosen.replications, on_progress)
-    found = run_pieces(pieces, chosen.replications, workers=workers, keep=False, on_progress=heard)
-    each = len(chosen.workloads)
-    points = [
-        _point(place, requests[i * each : (i + 1) * each], found[i * each : (i + 1) * each])
-        for i, place in enumerate(places)
-    ]
-    failed = [
-        f"{piece.policy}: {check.name}: {check.detail}"
-        for piece, runs in zip(pieces, found, strict=True)
-        for run in runs
-        for check in run.checks
-        if not check.ok
-    ]
+    requests = [[_request(chosen, place, number) for number in chosen.workloads] for place in places]
+    found = run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    points = map(_point, places, requests, found.points)
     return rounded_result(
         ElasticStudy(
             study="elastic",
@@ -125,7 +101,7 @@ def elastic_study(
             generations=chosen.generations,
             replications=chosen.replications,
             points=tuple(points),
-            failed_checks=tuple(failed),
+            failed_checks=found.failed_checks,
             seconds=time.perf_counter() - begin,
         ),
         DIGITS,
@@ -167,19 +143,6 @@ def _point(
         published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
         published_mean_s=published().get(Case(*place, 0)),
     )
-
-
-class Heard:
-    """The share of all runs that is done."""
-
-    def __init__(self, pieces: Sequence[Piece], replications: int, on_progress: Hear) -> None:
-        self._total = sum(replications_of(ELASTIC[piece.policy], replications) for piece in pieces)
-        self._done: dict[Key, float] = {}
-        self._on_progress = on_progress
-
-    def __call__(self, progress: ElasticProgress) -> None:
-        self._done[progress.piece, progress.replication] = progress.fraction
-        self._on_progress(sum(self._done.values()) / self._total, progress.policy)
 
 
 def _command(chosen: ElasticStudySettings) -> str:

@@ -14,14 +14,14 @@ from nona.errors import SimulationError
 from nona.hardware.network import Network
 from nona.options import Option
 from nona.results.training.elastic_link import ElasticLinkPoint, ElasticLinkStudy
-from nona.study.elastic.run import ElasticRequest, elastic_system
-from nona.study.elastic.study import DIGITS, EFFORT, Hear, Heard
+from nona.study.elastic.run import ElasticRequest
+from nona.study.elastic.runs import DIGITS, EFFORT, Hear, check_size, run_points
 from nona.study.provenance import now_text
 from nona.study.shipped import rounded_result
 from nona.training.elastic.model.link import Link
 from nona.training.elastic.model.workload import SHIPPED
 from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.elastic.replications import ElasticRun, Piece, run_pieces
+from nona.training.elastic.replications import ElasticRun
 from nona.units import format_bandwidth
 
 WAYS: Mapping[str, tuple[str, Mapping[str, Option]]] = {
@@ -57,13 +57,7 @@ class ElasticLinkSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not self.workloads or not set(self.workloads) <= set(SHIPPED):
-            known = ", ".join(map(str, SHIPPED))
-            raise SimulationError(
-                f"Study: workloads={list(self.workloads)} must be among {known}; change them."
-            )
-        if self.replications < 1:
-            raise SimulationError(f"Study: replications={self.replications} must be at least 1; give more.")
+        check_size(self.workloads, self.replications)
         if missing := {ELASTIC.find(name).name for name in self.policies} - {p for p, _ in WAYS.values()}:
             known = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
             raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {known}.")
@@ -95,18 +89,9 @@ def elastic_link_study(
     """
     chosen, begin = settings or ElasticLinkSettings(), time.perf_counter()
     places = places_of(chosen)
-    pieces = [_piece(chosen, place, number) for place in places for number in chosen.workloads]
-    heard = Heard(pieces, chosen.replications, on_progress)
-    found = run_pieces(pieces, chosen.replications, workers=workers, keep=False, on_progress=heard)
-    each = len(chosen.workloads)
-    points = [_point(chosen, place, found[i * each : (i + 1) * each]) for i, place in enumerate(places)]
-    failed = [
-        f"{piece.policy}: {check.name}: {check.detail}"
-        for piece, runs in zip(pieces, found, strict=True)
-        for run in runs
-        for check in run.checks
-        if not check.ok
-    ]
+    requests = [[request_of(chosen, place, number) for number in chosen.workloads] for place in places]
+    found = run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    points = [_point(chosen, place, runs) for place, runs in zip(places, found.points, strict=True)]
     return rounded_result(
         ElasticLinkStudy(
             study="elastic-link",
@@ -119,7 +104,7 @@ def elastic_link_study(
             generations=chosen.generations,
             replications=chosen.replications,
             points=tuple(points),
-            failed_checks=tuple(failed),
+            failed_checks=found.failed_checks,
             seconds=time.perf_counter() - begin,
         ),
         DIGITS,
@@ -138,12 +123,6 @@ def request_of(settings: ElasticLinkSettings, place: Place, number: int) -> Elas
         options={policy: {**options, **effort}},
         link=Link(Network(place.capacity), settings.background) if place.capacity else None,
     )
-
-
-def _piece(settings: ElasticLinkSettings, place: Place, number: int) -> Piece:
-    request = request_of(settings, place, number)
-    (policy,) = request.policies
-    return Piece(elastic_system(request), policy, request.options[policy])
 
 
 def _point(

@@ -36,7 +36,9 @@ _QUIET = {"name", "description", "version"}
 
 def scenario_changes(old: Scenario, new: Scenario) -> list[str]:
     """Each difference of two scenarios in words; without names and descriptions."""
-    return list(_differences(_plain(old), _plain(new), ""))
+    # Models may be large, and scenarios of one session share them: what is one object is not written out.
+    one = {key for key in type(old).model_fields if getattr(old, key) is getattr(new, key)}
+    return list(_differences(_plain(old, one), _plain(new, one), ""))
 
 
 def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> str:
@@ -50,9 +52,9 @@ def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> st
     return ", ".join(found[:MOST]) + rest
 
 
-def _plain(scenario: Scenario) -> dict[str, Any]:
+def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:
     """As a file writes it: what follows compares any two values by their paths."""
-    return scenario.model_dump(mode="json", exclude=_QUIET)
+    return scenario.model_dump(mode="json", exclude={*_QUIET, *without})
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from nona.cli.options import (
 )
 from nona.cli.output import emit
 from nona.cli.training.options import (
+    ElasticLinkOptions,
     ElasticStudyOptions,
     EstimatorOptions,
     TrainingStudyOptions,
@@ -70,11 +71,11 @@ R = TypeVar("R")
 
 Options = TypeVar(
     "Options",
-    bound=StudyOptions | EstimatorOptions | TrainingStudyOptions | ElasticStudyOptions,
+    bound=StudyOptions | EstimatorOptions | TrainingStudyOptions | ElasticStudyOptions | ElasticLinkOptions,
 )
 
 
-def _data(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
+def data_of(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
     """The shipped results of a study, or those of a run now."""
     if arguments.shipped:
         return read()
@@ -99,7 +100,7 @@ def _write_rows(path: Path | None, rows: Sequence[Mapping[str, object]]) -> None
 def paper(arguments: PaperOptions) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
-    data = _data(arguments, shipped_paper, _run_paper)
+    data = data_of(arguments, shipped_paper, _run_paper)
     emit(arguments, data, paper_text)  # before the files: whatever happens to them, it is there
     _write_rows(arguments.csv, point_rows(data))
     if arguments.html:
@@ -119,7 +120,7 @@ def _run_paper(arguments: PaperOptions) -> PaperStudy:
 
 def prediction(arguments: MapOptions) -> None:
     """Compare the prediction with the simulation, or show the shipped map."""
-    data = _data(arguments, shipped_map, _run_map)
+    data = data_of(arguments, shipped_map, _run_map)
     emit(arguments, data, map_text)
 
 
@@ -131,7 +132,7 @@ def _run_map(arguments: MapOptions) -> PredictionMap:
 
 def serverless(arguments: ServerlessStudyOptions) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
-    data = _data(arguments, shipped_serverless, _run_serverless)
+    data = data_of(arguments, shipped_serverless, _run_serverless)
     emit(arguments, data, study_text)
 
 
@@ -151,7 +152,7 @@ def _run_serverless(arguments: ServerlessStudyOptions) -> ServerlessStudy:
 
 def estimator(arguments: EstimatorOptions) -> None:
     """Measure the throughput estimator's error on the shipped table, or show the shipped results."""
-    emit(arguments, _data(arguments, shipped_estimator, _run_estimator), estimator_text)
+    emit(arguments, data_of(arguments, shipped_estimator, _run_estimator), estimator_text)
 
 
 def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
@@ -161,7 +162,7 @@ def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
 
 def training(arguments: TrainingStudyOptions) -> None:
     """Compare training policies with each other and with the paper, or show the shipped results."""
-    emit(arguments, _data(arguments, shipped_training, _run_training), training_text)
+    emit(arguments, data_of(arguments, shipped_training, _run_training), training_text)
 
 
 def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:
@@ -180,7 +181,7 @@ def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:
 def network_views(arguments: NetworkViewOptions) -> None:
     """Run every scheduler on an idle and on a loaded link, or show the shipped results."""
     check_places(arguments.csv)
-    data = _data(arguments, shipped_network_views, _run_network_views)
+    data = data_of(arguments, shipped_network_views, _run_network_views)
     emit(arguments, data, network_views_text)
     _write_rows(arguments.csv, network_view_rows(data))
 
@@ -198,7 +199,7 @@ def _run_network_views(arguments: NetworkViewOptions) -> NetworkViewsStudy:
 def decisions(arguments: DecisionOptions) -> None:
     """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
-    data = _data(arguments, shipped_decisions, _run_decisions)
+    data = data_of(arguments, shipped_decisions, _run_decisions)
     emit(arguments, data, decisions_text)
     _write_rows(arguments.csv, file_rows(data))
 
@@ -222,7 +223,7 @@ def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:
 
 def elastic(arguments: ElasticStudyOptions) -> None:
     """Compare policies for elastic jobs with each other and with the authors' figures."""
-    emit(arguments, _data(arguments, shipped_elastic, _run_elastic), elastic_study_text)
+    emit(arguments, data_of(arguments, shipped_elastic, _run_elastic), elastic_study_text)
 
 
 def _run_elastic(arguments: ElasticStudyOptions) -> ElasticStudy:

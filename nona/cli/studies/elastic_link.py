@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nona.cli.output import emit
-from nona.cli.progress import ProgressLine
+from nona.cli.studies.study import data_of, tell
 from nona.cli.training.options import ElasticLinkOptions
 from nona.report.training.elastic.link_text import link_study_text
 from nona.results.training.elastic_link import ElasticLinkStudy
@@ -13,12 +13,11 @@ from nona.study.shipped import shipped_elastic_link
 
 def elastic_link(arguments: ElasticLinkOptions) -> None:
     """Compare policies for elastic jobs without a link and on links that others use too."""
-    data = shipped_elastic_link() if arguments.shipped else _run(arguments)
-    emit(arguments, data, link_study_text)
+    emit(arguments, data_of(arguments, shipped_elastic_link, _run), link_study_text)
 
 
 def _run(arguments: ElasticLinkOptions) -> ElasticLinkStudy:
-    usual, line = ElasticLinkSettings(), ProgressLine()
+    usual = ElasticLinkSettings()
     settings = ElasticLinkSettings(
         workloads=arguments.workload or usual.workloads,
         capacities=arguments.capacity or usual.capacities,
@@ -28,10 +27,4 @@ def _run(arguments: ElasticLinkOptions) -> ElasticLinkStudy:
         replications=arguments.replications,
         seed=arguments.seed,
     )
-
-    def told(share: float, text: str) -> None:
-        line.tell(text, share)
-
-    found = elastic_link_study(settings, workers=arguments.workers, on_progress=told)
-    line.end()
-    return found
+    return elastic_link_study(settings, workers=arguments.workers, on_progress=tell)

@@ -1,0 +1,1 @@
+"""``nona study``: the studies that ship with the program."""
