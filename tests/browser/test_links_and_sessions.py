@@ -226,3 +226,36 @@ def test_a_poll_that_comes_from_the_page_before_leaves_the_page_whole(app_page: 
     stop.click()
     stop.wait_for(state="detached")
     assert page.get_by_role("heading", name="Cluster", exact=True, level=1).is_visible()
+
+
+def test_a_click_on_another_page_right_after_a_number_was_typed_opens_it(app_page: Any) -> None:
+    """The browser asks for the page first, and hands on the number behind it, with the page before."""
+    page = app_page
+    typed: list[bytes] = []  # the change of page, while it waits for the number
+    between = [False]
+
+    def pass_on(browser: Any) -> None:
+        server = browser.connect_to_server()
+
+        def sent(data: Any) -> None:
+            if between[0] and not typed:
+                typed.append(data)
+            elif between[0]:
+                between[0] = False
+                for message in (*typed, data):
+                    server.send(message)
+            else:
+                server.send(data)
+
+        browser.on_message(sent)
+
+    page.route_web_socket(re.compile("_stcore/stream"), pass_on)
+    page.reload()
+    wait_idle(page)
+    open_page(page, "Cluster")
+    page.get_by_role("spinbutton", name="Servers", exact=True).first.fill("11")
+    between[0] = True
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
+    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
+    wait_idle(page)
+    assert page.get_by_text("11 servers").first.is_visible()

@@ -79,6 +79,7 @@ def test_runs_are_saved_compared_deleted_and_carried(app_page: Any, tmp_path: Pa
 
     page.get_by_role("button", name="Delete").first.click()
     page.get_by_text("“Tuesday” is deleted.").wait_for()
+    wait_idle(page)
     assert page.get_by_role("checkbox", name="Tuesday", exact=True).count() == 0
     page.get_by_role("button", name="Undo the deletion").click()
     page.get_by_role("checkbox", name="Tuesday", exact=True).wait_for()

@@ -9,14 +9,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
 from nona.ui.server.in_order import (
+    LATE_VALUE_S,
     LOOK_AGAIN_S,
     _after_the_last,
     _on_the_present_page,
+    _page_after_its_values,
     _page_of_the_waiting,
     keep_in_order,
 )
@@ -63,6 +67,58 @@ def test_other_requests_go_on_at_once(requested, requests):
     assert requested == ["click"]
 
 
+def message(page: str, fragment: str = "") -> BackMsg:
+    return BackMsg(rerun_script=ClientState(page_script_hash=page, fragment_id=fragment))
+
+
+@pytest.mark.parametrize(
+    ("shown", "messages", "order"),
+    [
+        ("old", [message("new"), message("old")], ["old", "new"]),
+        ("old", [message("new"), message("third"), message("old", "polls")], ["old", "new", "third"]),
+        ("", [message("new"), message("old")], ["new", "old"]),
+        ("old", [message("new"), BackMsg(load_git_info=True)], [None, "new"]),
+    ],
+    ids=["a late value", "two changes of page", "the first run", "no run"],
+)
+def test_a_change_of_page_waits_for_a_value_typed_before_it(shown, messages, order):
+    handled: list[str | None] = []
+
+    def handle(_: Any, taken: BackMsg) -> None:
+        run = taken.WhichOneof("type") == "rerun_script"
+        handled.append(taken.rerun_script.page_script_hash if run else None)
+
+    async def story() -> None:
+        session = SimpleNamespace(page_script_hash=shown, _event_loop=asyncio.get_running_loop())
+        for each in messages:
+            _page_after_its_values(handle)(session, each)
+        while len(handled) < len(messages):
+            await asyncio.sleep(LATE_VALUE_S / 4)
+
+    apart(asyncio.wait_for(story(), 60))
+    assert handled == order
+
+
+def client(polls: bool) -> ClientState:
+    """A request of the browser while a button is pressed and a slider stands at 3."""
+    state = ClientState(is_auto_rerun=polls)
+    state.widget_states.widgets.add(id="next", trigger_value=True)
+    state.widget_states.widgets.add(id="menu", string_trigger_value={"data": "2"})
+    state.widget_states.widgets.add(id="keys", json_trigger_value='["right"]')
+    state.widget_states.widgets.add(id="slider", int_value=3)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("polls", "brought"), [(True, ["slider"]), (False, ["next", "menu", "keys", "slider"])]
+)
+def test_a_press_comes_with_its_own_request_only(monkeypatch, requested, polls, brought):
+    monkeypatch.setattr(AppSession, "request_rerun", lambda session, state: requested.append(state))
+    keep_in_order()
+    AppSession.request_rerun(SimpleNamespace(_scriptrunner=None), client(polls))
+    assert [w.id for state in requested for w in state.widget_states.widgets] == brought
+
+
 def asked(page: str, fragment: str | None = None) -> RerunData:
     return RerunData(page_script_hash=page, query_string=f"of={page}", fragment_id=fragment)
 
@@ -94,6 +150,7 @@ def test_a_fragment_runs_on_the_page_that_is_shown(request_, page):
 def test_a_second_call_changes_nothing(monkeypatch):
     changed = [
         (AppSession, "request_rerun"),
+        (AppSession, "handle_backmsg"),
         (ScriptRequests, "_request_rerun_locked"),
         (ScriptRunner, "_run_script"),
     ]

@@ -1,6 +1,6 @@
 """A session's runs in order: each begins once the one before was sent, and a part's run stays on the page.
 
-Streamlit 1.67 breaks a page in two ways, the more often the busier the machine is.
+Streamlit 1.67 breaks a page in four ways, the more often the busier the machine is.
 
 - A run writes from a thread of its own; what it writes is sent later, by the server's event loop. A request
   that comes in between starts a new run at once, and what was not sent yet is thrown away. Where the request
@@ -8,8 +8,12 @@ Streamlit 1.67 breaks a page in two ways, the more often the busier the machine 
 - A polling fragment of the side bar asks with the page that the browser shows. If the script has moved to
   another page meanwhile (``st.switch_page``, a link), the fragment's run names the old page, so the browser
   removes what the new page wrote; and a change of page that still waits to run is forgotten.
+- A press is a trigger that the browser holds until its request is sent. A polling fragment that asks then
+  sends the trigger too, so a button acts twice: a demo goes two steps on.
+- A person types a number and clicks on another page. The browser asks for that page first, and hands on the
+  number some 10 to 50 ms later, with the page that was left: the script goes back to it, the click is lost.
 
-Either way the browser reports "Bad delta path" or shows an empty page.
+The first two end with "Bad delta path" or an empty page.
 """
 
 from __future__ import annotations
@@ -24,18 +28,42 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
 LOOK_AGAIN_S = 0.005  # seconds
+LATE_VALUE_S = 0.08  # seconds that a change of page waits for a value typed on the page that is left
+TRIGGERS = frozenset({"trigger_value", "string_trigger_value", "json_trigger_value", "chat_input_value"})
 
 
 def keep_in_order() -> None:
     """Make every session of this process run in order; a second call changes nothing."""
     for owner, name, changed in (
-        (AppSession, "request_rerun", _after_the_last),
+        (AppSession, "request_rerun", _in_order),
+        (AppSession, "handle_backmsg", _page_after_its_values),
         (ScriptRequests, "_request_rerun_locked", _page_of_the_waiting),
         (ScriptRunner, "_run_script", _on_the_present_page),
     ):
         method = getattr(owner, name)
         if not hasattr(method, "__wrapped__"):
             setattr(owner, name, wraps(method)(changed(method)))
+
+
+def _in_order(request_rerun: Callable[..., None]) -> Callable[..., None]:
+    return _pressed_once(_after_the_last(request_rerun))
+
+
+def _pressed_once(request_rerun: Callable[..., None]) -> Callable[..., None]:
+    """Streamlit's ``AppSession.request_rerun``: a fragment that polls brings no press.
+
+    The press comes in a request of its own.
+    """
+
+    def without_presses(session: Any, client_state: Any) -> None:
+        if client_state is not None and client_state.is_auto_rerun:
+            widgets = client_state.widget_states.widgets
+            kept = [w for w in widgets if w.WhichOneof("value") not in TRIGGERS]
+            del widgets[:]
+            widgets.extend(kept)
+        request_rerun(session, client_state)
+
+    return without_presses
 
 
 def _after_the_last(request_rerun: Callable[..., None]) -> Callable[..., None]:
@@ -52,6 +80,28 @@ def _after_the_last(request_rerun: Callable[..., None]) -> Callable[..., None]:
             request_rerun(session, client_state)
 
     return waiting
+
+
+def _page_after_its_values(handle: Callable[..., None]) -> Callable[..., None]:
+    """Streamlit's ``AppSession.handle_backmsg``: a change of page waits a moment for late values."""
+
+    def waiting(session: Any, message: Any) -> None:
+        if _changes_page(session, message):
+            session._event_loop.call_later(LATE_VALUE_S, handle, session, message)
+        else:
+            handle(session, message)
+
+    return waiting
+
+
+def _changes_page(session: Any, message: Any) -> bool:
+    asked = message.rerun_script if message.WhichOneof("type") == "rerun_script" else None
+    return bool(
+        asked
+        and not asked.fragment_id
+        and session.page_script_hash
+        and asked.page_script_hash not in ("", session.page_script_hash)
+    )
 
 
 def _page_of_the_waiting(request: Callable[..., bool]) -> Callable[..., bool]:
