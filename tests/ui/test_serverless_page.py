@@ -31,7 +31,8 @@ from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.serverless.sharing import ways_for
 from nona.study.shipped import shipped_path, shipped_serverless
-from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, slo_name
+from nona.ui.pages.serverless.form import presets
+from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, load_preset, slo_name, slo_preset
 from nona.ui.pages.serverless.platform.platform import platform_data
 from nona.ui.pages.serverless.run_area import QUICK_CALLS
 from nona.ui.pages.serverless.start import DEMOS, why_not
@@ -309,3 +310,16 @@ def test_every_default_is_listed_with_its_source_and_every_option_has_a_field(op
     assert len(options) == wanted
     assert all(w.proto.help for w in options)
     assert all(get_policy(p.name).summary in said(at.markdown) for p in entries)
+
+
+def test_a_row_of_a_scenario_that_was_left_changes_nothing(monkeypatch) -> None:
+    state, rows = AppState(), []
+    state.adopt(load_scenario(scenario_path("strict_light")))
+    monkeypatch.setattr(presets.st, "segmented_control", lambda *_, **options: rows.append(options))
+    load_preset(state)
+    slo_preset(state)
+    left = load_scenario(scenario_path("shared_research_cluster"))  # it has no serverless part
+    state.adopt(left)
+    for row in rows:
+        row["on_change"]()
+    assert state.scenario == left

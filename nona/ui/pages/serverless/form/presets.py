@@ -105,9 +105,12 @@ def _switch(
 ) -> None:
     """One row of named settings; the scenario changes with a click."""
     texts = {**names, OWN: "own", "rows": "as on Workload"}
-    own = f"{key}-{state.revision}-{shown}"
+    drawn = state.revision
+    own = f"{key}-{drawn}-{shown}"
 
     def commit() -> None:
+        if state.revision != drawn:
+            return  # the demo, say, has opened another scenario meanwhile
         name = next((n for n, t in texts.items() if t == st.session_state[own]), shown)
         own_keys = state.choices.of(OwnSettings).keys - {key}
         state.choices.keep(OwnSettings(own_keys | {key} if name == OWN else own_keys))
