@@ -23,14 +23,10 @@ WAIT_S = 20.0  # for another process that writes
 _WAIT_STEP_S = 0.02
 _SMALLEST = 512  # bytes of a page
 _REMEDY = "free space there, or name another folder with --store"
+_ALLOW = "make the file and its folder writable, or name another folder with --store"
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_UNWRITABLE = (
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PERM,
-)
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """A connection to read with; ``None`` where nothing was ever saved. Raises :class:`StoreError`."""
         with self._troubles():
-            if not os.path.lexists(self.path):
+            if not _is_there(self.path):
                 yield None
                 return
             with closing(self._open()) as connection:
@@ -117,7 +113,17 @@ class Database:
             raise StoreError(f"{what}: {_trouble(error)}.") from error
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise StoreError(f"{what}: it cannot be used ({reason}); {_REMEDY}.") from error
+            remedy = _ALLOW if isinstance(error, PermissionError) else _REMEDY
+            raise StoreError(f"{what}: it cannot be used ({reason}); {remedy}.") from error
+
+
+def _is_there(path: Path) -> bool:
+    """Whether the file is there; ``OSError`` where that cannot be seen, as in a folder closed to us."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
@@ -139,8 +145,8 @@ def _trouble(error: Exception) -> str:
     code, reason = _code(error), " ".join(str(error).split())
     if code in _BUSY:
         return f"another server has been writing for {WAIT_S:g} s ({reason}); try again"
-    if code in _UNWRITABLE:
-        return f"it cannot be read and written ({reason}); {_REMEDY}"
+    if code in (*_NO_ROOM, *_REFUSED):
+        return f"it cannot be read and written ({reason}); {_ALLOW if code in _REFUSED else _REMEDY}"
     return (
         f"it is damaged, or is no data base ({reason}); put a copy in its place, or move it away to start "
         "with an empty one"

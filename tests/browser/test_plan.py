@@ -1,11 +1,12 @@
-"""A plan in a real browser: asked, found, read, opened, kept over a reload; it fits a telephone."""
+"""A plan in a browser: asked, found, read, opened; a reload and kill −9 lose nothing; it fits a telephone."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, shot, wait_idle
+from browser_tools import assert_fits, fill_number, open_page, shot, unfold_settings, wait_idle
 from contrast import texts_of
 
 pytestmark = pytest.mark.browser
@@ -30,7 +31,7 @@ def find(page: Any) -> None:
     page.get_by_role("button", name="Find the plan").click()
     cancel = page.get_by_role("button", name="Cancel plan")
     cancel.wait_for()
-    cancel.wait_for(state="detached", timeout=120_000)
+    cancel.wait_for(state="detached", timeout=240_000)
     page.get_by_role("heading", name="Buy ").wait_for()
     wait_idle(page)
 
@@ -77,3 +78,47 @@ def test_a_plan_fits_a_telephone(app_page: Any) -> None:
     assert_fits(page)
     assert [t for t in texts_of(page) if not t.enough] == []
     shot(page, "plan-answer-400")
+
+
+def test_a_saved_plan_is_there_after_kill_minus_nine_in_mid_plan(
+    chromium: Any, own_server: Any, tmp_path: Path
+) -> None:
+    start, free_port = own_server
+    port, log = free_port(), tmp_path / "server.log"
+    server = start(port, log)
+    context = chromium.new_context(viewport={"width": 1360, "height": 950}, reduced_motion="reduce")
+    try:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{port}")
+        wait_idle(page)
+        ask(page)
+        find(page)
+        headline = page.get_by_role("heading", name="Buy ").inner_text()
+        page.get_by_role("button", name="Save this plan").click()
+        field = page.get_by_role("textbox", name="Name", exact=True)
+        field.fill("Survives")
+        field.press("Tab")
+        wait_idle(page)
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_text("Saved as “Survives”. Save again").wait_for()
+        page.keyboard.press("Escape")
+        unfold_settings(page)  # what was open in it still is
+        fill_number(page, "Jobs of a run", "20000")
+        page.get_by_role("button", name="Find the plan").click()
+        page.get_by_role("button", name="Cancel plan").wait_for()
+        server.kill()
+        server.wait()
+        server = start(port, log)
+        page.goto(f"http://127.0.0.1:{port}/saved")
+        page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
+        wait_idle(page)
+        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_role("heading", name="Plan", exact=True, level=1).wait_for()
+        page.get_by_role("heading", name="Buy ").wait_for()
+        wait_idle(page)
+        assert page.get_by_role("heading", name="Buy ").inner_text() == headline
+        assert "Traceback" not in log.read_text()
+    finally:
+        server.kill()
+        server.wait()
+        context.close()

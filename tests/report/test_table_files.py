@@ -34,3 +34,9 @@ def test_parquet_keeps_types_and_writes_mixed_columns_as_text() -> None:
     assert back["s"][0] == "=a"
     assert back["s"].isna()[1]
     assert list(back["m"]) == ["1", "two"]
+
+
+def test_a_column_without_a_value_has_the_type_of_the_same_column_with_values() -> None:
+    empty, full = (pd.DataFrame({"kWh": [value, None]}) for value in (None, 0.5))
+    assert pd.read_parquet(io.BytesIO(parquet_bytes(empty)))["kWh"].dtype == "float64"
+    assert pd.read_parquet(io.BytesIO(parquet_bytes(full)))["kWh"].dtype == "float64"

@@ -179,8 +179,37 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="it is no file"):
         Store(Database(tmp_path), "a").listing()
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="it cannot be used"):
-        Store(Database(tmp_path / "file"), "a").save(probe("a"))
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        store = Store(Database(folder), "a")
+        for call in (store.listing, lambda store=store: store.save(probe("a"))):  # never an empty list
+            with pytest.raises(StoreError, match=r"it cannot be used \("):
+                call()
+
+
+def test_what_may_not_be_looked_at_is_not_called_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    filled(tmp_path)
+    monkeypatch.setattr(Path, "lstat", closed)
+    monkeypatch.setattr(os, "lstat", closed)
+    with pytest.raises(StoreError, match=r"\(Permission denied\); make the file and its folder writable"):
+        Store(Database(tmp_path), "a").listing()
+
+
+def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
+    before = filled(tmp_path)
+
+    def write() -> None:
+        with Database(tmp_path).writing() as connection:
+            connection.execute("PRAGMA query_only = ON")  # fails as a file that may only be read
+            connection.execute("DELETE FROM items")
+
+    with pytest.raises(StoreError, match=r"readonly database\); make the file and its folder writable"):
+        write()
+    assert (tmp_path / FILE).read_bytes() == before
 
 
 def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path: Path) -> None:

@@ -48,6 +48,6 @@ def cookie_hint() -> None:
     """A warning where the browser keeps no cookie: nobody could find the items again."""
     if not is_token(st.context.cookies.get(cookie_name())):
         st.caption(
-            "This browser keeps no cookie of this server, so that saved runs are not found again after it is "
-            "closed; export them."
+            "This browser keeps no cookie of this server, so that what you save is not found again after "
+            "it is closed; export it."
         )

@@ -54,8 +54,8 @@ def _list(state: AppState, every: SavedList) -> None:
     _actions(state, every, ticked)
     if not every.items:
         st.info(
-            "Nothing is saved yet. Run a simulation, then press *Save this run* below its table; or import a "
-            "file that somebody exported.",
+            "Nothing is saved yet at this address and port. Run a simulation or find a plan, then press "
+            "*Save this run* or *Save this plan* below it; or import a file that somebody exported.",
             icon=":material/bookmarks:",
         )
         st.page_link("pages/7_simulation.py", label="Go to Simulation", icon=":material/timeline:")
