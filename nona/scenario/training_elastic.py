@@ -41,7 +41,7 @@ def _number_or_file(value: str) -> str | int:
 
 WorkloadName = Annotated[Name, BeforeValidator(_workload), PlainSerializer(_number_or_file)]
 Tick = Annotated[float, *quantity("time"), Field(ge=1, le=86_400)]
-Restart = Annotated[float, *quantity("time"), Field(ge=0, le=86_400)]
+Restart = Annotated[float, *quantity("time"), Field(ge=0, le=3_600)]
 
 
 class ElasticSpec(Part):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections import Counter
 from typing import Any
 
@@ -19,6 +21,7 @@ from nona.study.elastic.expected import expected_s, expected_text
 from nona.ui.pages.training.elastic.drawing import colours_of
 from nona.ui.pages.training.elastic.tabs import TABS
 from nona.ui.pages.training.start import ELASTIC_DEMOS
+from nona.ui.shell.job_panel import current_job
 
 PAGE = "10_training"
 EVIL = "<img src=x>[a](http://a.b)**b**$x$"
@@ -54,6 +57,29 @@ def test_demos_fields_an_upload_and_a_run(open_page: Open) -> None:
         assert silent(at) == []
         assert live(at) == []
     assert {b.label for b in at.get("download_button")} >= {"Report (JSON)", "Jobs (CSV)", "Jobs (Parquet)"}
+
+
+def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page: Open) -> None:
+    at = open_page(PAGE)
+    at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
+    assert state_of(at).edit(("training", "elastic", "tick"), "1 s")
+    assert state_of(at).edit(("training", "elastic", "policies"), ["tiresias"])
+    at.run()
+    at.button(key="run-training-elastic").click().run()
+    job = current_job(state_of(at), "training-elastic")
+    assert job is not None
+    until = time.monotonic() + 120
+    while not job.live.get("given") and time.monotonic() < until:
+        time.sleep(0.05)
+    job.cancel()
+    at.run()
+    assert job.status == "cancelled"
+    assert [i.value for i in at.info if "The run was cancelled after" in i.value]
+    (picture,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "GPUs" in c.proto.json]
+    assert picture["told"].startswith("Cancelled at ")
+    assert picture["nodes"]
+    assert picture["policies"][0]["name"] == "tiresias"
+    assert silent(at) == []
 
 
 def test_a_demo_says_about_how_long_its_run_takes() -> None:

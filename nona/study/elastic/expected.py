@@ -9,7 +9,8 @@ from nona.scenario.training_elastic import ElasticSpec
 from nona.training.elastic.policies.registry import ELASTIC
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
-"""Of 160 jobs on one idle core: with Pollux's whole search, on a link, without both."""
+"""Of 160 jobs on one idle core, at usual ticks: with Pollux's whole search, on a link, without both."""
+USUAL_TICK_S = 60.0
 WHOLE = 100  # solutions, and generations
 FEW_S, MINUTE_S = 10.0, 90.0
 
@@ -19,9 +20,11 @@ def expected_s(spec: ElasticSpec, replications: int) -> float:
 
     >>> round(expected_s(ElasticSpec(policies=["pollux", "tiresias"], load=0.5), 2), 2)
     35.35
+    >>> expected_text(expected_s(ElasticSpec(policies=["pollux"], tick="1 s"), 1))
+    'about 35 minutes'
     """
     each = (_policy_s(entry.name, entry.options, spec.link, replications) for entry in spec.policies)
-    return spec.load * sum(each)
+    return spec.load * sum(each) * USUAL_TICK_S / spec.tick
 
 
 def _policy_s(owner: str, options: Options, linked: bool, replications: int) -> float:

@@ -23,7 +23,12 @@ def moved_on(job: Job | None, every_s: float | None) -> bool:
 
 
 def progress_text(job: Job, *counts: str) -> str:
-    """Progress: what runs, ``counts``, the estimated time left; before the start, the place in line."""
+    """Progress: what runs, ``counts``, the estimated time left; before the start, the place in line.
+
+    Of a cancelled job: how far it had come.
+    """
+    if job.status == "cancelled":
+        return f"Cancelled at {100 * job.fraction:.0f} %; this is what was known then, and no result."
     if job.waiting:
         return waiting_text(jobs().ahead(job), jobs().wait_s(job))
     parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]

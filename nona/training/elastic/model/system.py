@@ -8,6 +8,8 @@ from nona.errors import SimulationError
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.model.link import Link
 
+MOST_TICK_S, MOST_RESTART_S = 86_400, 3_600
+
 
 @dataclass(frozen=True, slots=True)
 class ElasticJob:
@@ -78,11 +80,7 @@ class ElasticSystem:
         names = {job.name for job in self.jobs}
         if len(names) < len(self.jobs):
             raise SimulationError("Elastic training: two jobs have one name; rename one.")
-        if self.tick_s < 1 or self.restart_s < 0 or not 0 <= self.interference < 1:
-            raise SimulationError(
-                f"Elastic training: tick {self.tick_s} s, restart {self.restart_s} s and interference "
-                f"{self.interference:g} must be at least 1 s, at least 0 s and in [0, 1); change them."
-            )
+        self._refuse_times()
         for job in self.jobs:
             if not 1 <= job.gpus <= self.cluster.size:
                 raise SimulationError(
@@ -94,3 +92,20 @@ class ElasticSystem:
                     f"Elastic training: application {job.application.name!r} has no number of parameters, "
                     "which a link needs; add the column parameters to applications.csv."
                 )
+
+    def _refuse_times(self) -> None:
+        """Longer pauses would have jobs change GPUs for weeks, and hardly train."""
+        if not 1 <= self.tick_s <= MOST_TICK_S:
+            raise SimulationError(
+                f"Elastic training: tick {self.tick_s} s must be from 1 to {MOST_TICK_S} s; change it."
+            )
+        if not 0 <= self.restart_s <= MOST_RESTART_S:
+            raise SimulationError(
+                f"Elastic training: restart {self.restart_s} s must be from 0 to {MOST_RESTART_S} s; "
+                "change it."
+            )
+        if not 0 <= self.interference < 1:
+            raise SimulationError(
+                f"Elastic training: interference {self.interference:g} must be at least 0 and below 1; "
+                "change it."
+            )

@@ -103,7 +103,7 @@ def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
     Raises
     ------
     SimulationError
-        For a load that is not above 0, or above 4.
+        For a load that is not above 0, above 4, or so low that no job is left.
     """
     if not 0 < load <= len(SHIPPED):
         raise SimulationError(f"Load {load:g} must be above 0 and at most {len(SHIPPED)}; 1 is as measured.")
@@ -113,4 +113,10 @@ def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
         part = min(load - more, 1.0)
         jobs = [job for i, job in enumerate(shipped_workload(own)) if int((i + 1) * part) > int(i * part)]
         found += jobs if not more else [replace(job, name=f"w{own}-{job.name}") for job in jobs]
+    if not found:
+        whole = len(shipped_workload(number))
+        raise SimulationError(
+            f"Load {load:g} leaves none of the {whole} jobs of workload {number}; raise it to {1 / whole:g} "
+            "or more."
+        )
     return tuple(sorted(found, key=lambda job: job.arrival_s))

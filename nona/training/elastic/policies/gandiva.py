@@ -43,13 +43,18 @@ class Timing:
 
 @dataclass
 class Gandiva:
-    """Who had the fewest slices runs next; a slice that began is finished."""
+    """Who had the fewest slices runs next; a slice that began is finished.
+
+    A slice has so many ticks in which the job trains: ticks that are all pause do not count, so that each
+    slice brings progress, however long a restart takes.
+    """
 
     system: ElasticSystem
     slice_ticks: int
     migrate: bool
     grow: bool
     _ticks: dict[int, int] = field(default_factory=dict)
+    _trains_s: dict[int, float] = field(default_factory=dict)
     _agents: dict[int, Timing] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
@@ -61,16 +66,28 @@ class Gandiva:
         """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""
         cluster = self.system.cluster
         for active in question.jobs:
-            self._ticks[active.number] = self._ticks.get(active.number, 0) + bool(active.given)
-        wanted = first_fit(cluster, sorted(question.jobs, key=self._turn))
+            trained = bool(active.given) and not self._pauses(active.number, question.time_s)
+            self._ticks[active.number] = self._ticks.get(active.number, 0) + trained
+        wanted = first_fit(
+            cluster, sorted(question.jobs, key=lambda active: self._turn(active, question.time_s))
+        )
         if self.grow and len(wanted) == len(question.jobs):
             self._grow(question, wanted)
         slices = {active.number: self._ticks[active.number] / self.slice_ticks for active in question.jobs}
-        return Answer((pack if self.migrate else place)(cluster, question.jobs, wanted), slices)
+        given = (pack if self.migrate else place)(cluster, question.jobs, wanted)
+        for active in question.jobs:
+            if given.get(active.number, ()) != active.given:
+                self._trains_s[active.number] = question.time_s + self.system.restart_s
+        return Answer(given, slices)
 
-    def _turn(self, active: Active) -> tuple[bool, int]:
+    def _pauses(self, number: int, now_s: float) -> bool:
+        """Whether a job with GPUs has not trained since they changed."""
+        return now_s <= self._trains_s.get(number, -1.0)
+
+    def _turn(self, active: Active, now_s: float) -> tuple[bool, int]:
         had, part = divmod(self._ticks[active.number], self.slice_ticks)
-        return not (active.given and part), had
+        within = part or self._pauses(active.number, now_s)
+        return not (active.given and within), had
 
     def _grow(self, question: Question, wanted: dict[int, int]) -> None:
         """Jobs that have grown stay so; others follow by arrival, all of their growth or nothing."""
@@ -101,7 +118,7 @@ POLICY = ElasticPolicy(
     prepare=_prepare,
     defaults={"slice_ticks": 10, "migrate": True, "grow": True},
     option_help={
-        "slice_ticks": "ticks of a turn",
+        "slice_ticks": "ticks of a turn; those that a restart takes whole do not count",
         "migrate": "move jobs to fewer nodes where there is room",
         "grow": "jobs use idle GPUs while nobody waits, as long as their own steps get faster",
     },

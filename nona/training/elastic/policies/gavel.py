@@ -141,6 +141,13 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
         known = ", ".join(CHOICES)
         raise SimulationError(f"{owner}: option policy={name!r} is not one of {known}; change it.")
     round_s = float(whole(owner, chosen, "round_ticks", 1, 10_000) * system.tick_s)
+    if round_s <= system.restart_s:
+        ticks = system.restart_s // system.tick_s + 1
+        raise SimulationError(
+            f"{owner}: option round_ticks={chosen['round_ticks']} makes rounds of {round_s:g} s; they must "
+            f"be longer than the restart of {system.restart_s} s, else no job trains: set it to {ticks} or "
+            "more."
+        )
     rates = np.array([[1.0 / step_alone_s(system.cluster, job)] for job in system.jobs])
     workers = np.array([job.gpus for job in system.jobs])
     gap_s = number(owner, chosen, "reallocation_s")

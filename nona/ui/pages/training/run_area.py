@@ -17,6 +17,7 @@ from nona.ui.widgets.hero import hero
 
 KIND = "training"
 POLL_S = 0.3
+ADVICE = "Fewer jobs, replications or policies end sooner."
 
 
 def run_area(state: AppState) -> TrainingOutcome | None:
@@ -60,7 +61,7 @@ def _live(job: Job) -> None:
 
 
 def _area(state: AppState, every_s: float | None) -> None:
-    if not live_area(state, KIND, every_s, _live, "Fewer jobs, replications or policies end sooner."):
+    if not live_area(state, KIND, every_s, _live, ADVICE, keeps=True):
         return
     held = held_outcome(state)
     if held is not None:

@@ -19,6 +19,7 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
 
 POLL_S = 0.4
+ADVICE = "Fewer jobs, replications or policies end sooner."
 
 
 def elastic_area(state: AppState) -> ElasticHistory | None:
@@ -48,7 +49,7 @@ def _live(job: Job) -> None:
 
 
 def _area(state: AppState, every_s: float | None) -> None:
-    if not live_area(state, KIND, every_s, _live, "Fewer jobs, replications or policies end sooner."):
+    if not live_area(state, KIND, every_s, _live, ADVICE, keeps=True):
         return
     held = held_history(state)
     if held is not None:

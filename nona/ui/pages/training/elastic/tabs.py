@@ -45,5 +45,5 @@ def _nothing(state: AppState) -> str:
     if job is not None and job.unfinished:
         return "The result stands here when the policies have run."
     if job is not None and job.status == "cancelled":
-        return "A cancelled run leaves no result: run the policies above again."
+        return "A cancelled run leaves what stands above, and no result: run the policies again."
     return "Nothing has been run yet: run the policies above."
