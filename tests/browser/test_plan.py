@@ -112,7 +112,7 @@ def test_a_saved_plan_is_there_after_kill_minus_nine_in_mid_plan(
         page.goto(f"http://127.0.0.1:{port}/saved")
         page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
         wait_idle(page)
-        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_role("button", name="Open", exact=True).last.click()
         page.get_by_role("heading", name="Plan", exact=True, level=1).wait_for()
         page.get_by_role("heading", name="Buy ").wait_for()
         wait_idle(page)
