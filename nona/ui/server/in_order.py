@@ -1,6 +1,6 @@
 """A session's runs in order: each begins once the one before was sent, and a part's run stays on the page.
 
-Streamlit 1.67 breaks a page in four ways, the more often the busier the machine is.
+Streamlit 1.67 breaks a page in five ways, the more often the busier the machine is.
 
 - A run writes from a thread of its own; what it writes is sent later, by the server's event loop. A request
   that comes in between starts a new run at once, and what was not sent yet is thrown away. Where the request
@@ -12,8 +12,10 @@ Streamlit 1.67 breaks a page in four ways, the more often the busier the machine
   sends the trigger too, so a button acts twice: a demo goes two steps on.
 - A person types a number and clicks on another page. The browser asks for that page first, and hands on the
   number some 10 to 50 ms later, with the page that was left: the script goes back to it, the click is lost.
+- A request names the messages that the browser still holds, so that they are not sent again. One that waits,
+  as those of fragments do until a run has ended, names some that the browser forgets at that end.
 
-The first two end with "Bad delta path" or an empty page.
+The first two end with "Bad delta path" or an empty page, the last with "Cached ForwardMsg MISS".
 """
 
 from __future__ import annotations
@@ -74,7 +76,10 @@ def _after_the_last(request_rerun: Callable[..., None]) -> Callable[..., None]:
 
     def waiting(session: Any, client_state: Any) -> None:
         runner = session._scriptrunner
-        if runner is not None and runner._requests._state is ScriptRequestType.STOP:
+        ends = runner is not None and runner._requests._state is ScriptRequestType.STOP
+        if client_state is not None and (ends or client_state.fragment_id):
+            _send_in_full(client_state)
+        if ends:
             session._event_loop.call_later(LOOK_AGAIN_S, waiting, session, client_state)
         else:
             request_rerun(session, client_state)
@@ -87,11 +92,17 @@ def _page_after_its_values(handle: Callable[..., None]) -> Callable[..., None]:
 
     def waiting(session: Any, message: Any) -> None:
         if _changes_page(session, message):
+            _send_in_full(message.rerun_script)
             session._event_loop.call_later(LATE_VALUE_S, handle, session, message)
         else:
             handle(session, message)
 
     return waiting
+
+
+def _send_in_full(client_state: Any) -> None:
+    """A request that waits names no message that the browser holds: it may forget them meanwhile."""
+    del client_state.cached_message_hashes[:]
 
 
 def _changes_page(session: Any, message: Any) -> bool:
