@@ -31,7 +31,7 @@ def find(page: Any) -> None:
     page.get_by_role("button", name="Find the plan").click()
     cancel = page.get_by_role("button", name="Cancel plan")
     cancel.wait_for()
-    cancel.wait_for(state="detached", timeout=240_000)
+    cancel.wait_for(state="detached", timeout=120_000)
     page.get_by_role("heading", name="Buy ").wait_for()
     wait_idle(page)
 
