@@ -46,12 +46,15 @@ def rate_of(interval: Interval | None) -> Estimate:
 def mean_text(value: Estimate, show: Show) -> str:
     """``mean ± half-width``, each shown by ``show``; a dash where there is no mean.
 
-    An interval of which a part was cut off, for no share lies beyond 1, is written by its ends.
+    An interval of which a part was cut off, for no share lies beyond 1, is written by its ends where these
+    digits tell them apart.
 
     >>> mean_text(Estimate(mean=0.25, ci95=(0.2, 0.3)), "{:.2f}".format)
     '0.25 ± 0.05'
     >>> mean_text(Estimate(mean=0.99, ci95=(0.97, 1.0)), "{:.2f}".format)
     '0.99 (0.97 to 1.00)'
+    >>> mean_text(Estimate(mean=0.9999, ci95=(0.9998, 1.0)), "{:.1%}".format)
+    '100.0% ± 0.0%'
     """
     if value.mean is None:
         return "–"
@@ -59,6 +62,8 @@ def mean_text(value: Estimate, show: Show) -> str:
     if half is None or value.ci95 is None:
         return show(value.mean)
     low, high = value.ci95
-    if abs(high + low - 2 * value.mean) > 1e-6 * max(abs(value.mean), half) and (low == 0 or high == 1):
+    cut = abs(high + low - 2 * value.mean) > 1e-6 * max(abs(value.mean), half) and (low == 0 or high == 1)
+    if cut and show(low) != show(high):
         return f"{show(value.mean)} ({show(low)} to {show(high)})"
+    half = 0.0 if cut else half
     return f"{show(value.mean)} ± {show(half if half > 1e-9 * abs(value.mean) else 0.0)}"  # below: rounding

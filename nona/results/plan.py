@@ -126,11 +126,15 @@ class PlanLoad(Document):
 
 
 class PlanFailure(Document):
-    """The answer with servers missing: ``lost`` in words, and whether the rest keeps all targets."""
+    """The answer with servers missing: ``lost`` in words, and whether the rest keeps all targets.
+
+    ``shares`` are those of :class:`PlanOption`; empty where bounds rule the rest out.
+    """
 
     lost: str
     servers: tuple[PlanServers, ...]
     verdict: Verdict
+    shares: tuple[Estimate, ...] = ()
 
 
 class PlanWeek(Document):

@@ -40,8 +40,9 @@ def _number_or_file(value: str) -> str | int:
 
 
 WorkloadName = Annotated[Name, BeforeValidator(_workload), PlainSerializer(_number_or_file)]
-Tick = Annotated[float, *quantity("time"), Field(ge=1, le=86_400)]
-Restart = Annotated[float, *quantity("time"), Field(ge=0, le=3_600)]
+MOST_TICK_S, MOST_RESTART_S = 86_400, 3_600
+Tick = Annotated[float, *quantity("time"), Field(ge=1, le=MOST_TICK_S)]
+Restart = Annotated[float, *quantity("time"), Field(ge=0, le=MOST_RESTART_S)]
 
 
 class ElasticSpec(Part):

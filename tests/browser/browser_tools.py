@@ -7,19 +7,41 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "test-artifacts"
+# How long a test waits for what comes at once, and for the end of a run; a slow machine is no error.
+SOON_MS, RESULT_MS = 60_000, 300_000
 REST_MS = 120  # a click reaches the server a moment after it is made: only idleness that lasts counts
-IDLE = """rest => { const a = document.querySelector('[data-testid="stApp"]');
-  const idle = a && a.dataset.testScriptState === 'notRunning'
+# Marks when the page last sent something to the server, and when something last came.
+SOCKET = """() => { const send = WebSocket.prototype.send, seen = new WeakSet();
+  window.sentAt = window.cameAt = 0;
+  WebSocket.prototype.send = function (...what) {
+    if (!seen.has(this)) {
+      seen.add(this);
+      this.addEventListener('message', () => { window.cameAt = performance.now() });
+    }
+    window.sentAt = performance.now();
+    return send.apply(this, what) } }"""
+UNANSWERED_MS = 10_000  # what is not answered by then asks for no answer
+IDLE = """([rest, unanswered]) => { const a = document.querySelector('[data-testid="stApp"]');
+  const answered = !(window.sentAt > window.cameAt) || performance.now() - window.sentAt > unanswered;
+  const idle = a && answered && a.dataset.testScriptState === 'notRunning'
     && a.dataset.testConnectionState === 'CONNECTED'
     && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]');
   if (!idle || !window.idleFrom) window.idleFrom = performance.now();
   return idle && performance.now() - window.idleFrom >= rest }"""
 
 
-def wait_idle(page: Any, timeout: float = 30_000) -> None:
-    """Until the script has run and everything is drawn."""
+def new_context(browser: Any, **options: Any) -> Any:
+    """A context of the browser whose pages wait as long as all others, and can tell when they are idle."""
+    context = browser.new_context(**{"viewport": {"width": 1360, "height": 950}, **options})
+    context.set_default_timeout(SOON_MS)
+    context.add_init_script(f"({SOCKET})()")
+    return context
+
+
+def wait_idle(page: Any, timeout: float = SOON_MS) -> None:
+    """Until the server has answered, the script has run, and everything is drawn."""
     page.evaluate("() => { window.idleFrom = 0 }")
-    page.wait_for_function(IDLE, arg=REST_MS, timeout=timeout)
+    page.wait_for_function(IDLE, arg=[REST_MS, UNANSWERED_MS], timeout=timeout)
 
 
 def open_page(page: Any, name: str) -> None:
@@ -115,7 +137,7 @@ def run_to_the_end(page: Any) -> None:
     page.get_by_role("button", name="Run the simulation").click()
     cancel = page.get_by_role("button", name="Cancel simulation")
     cancel.wait_for()
-    cancel.wait_for(state="detached", timeout=90_000)
+    cancel.wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
 
 
@@ -127,5 +149,14 @@ def sweep_to_the_end(page: Any) -> None:
     page.keyboard.press("Escape")
     fill_number(page, "Values, about", "3")
     page.get_by_role("button", name="Run sweep").click()
-    page.get_by_text("All simulated points").wait_for(timeout=120_000)
+    page.get_by_text("All simulated points").wait_for(timeout=RESULT_MS)
     wait_idle(page)
+
+
+def share_link(page: Any) -> str:
+    """The address in the side bar that carries the scenario."""
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    code = page.get_by_test_id("stCode").filter(has_text="s=1.")
+    code.wait_for()
+    page.wait_for_function("e => /s=1\\.[\\w-]{40,}/.test(e.textContent)", arg=code.element_handle())
+    return str(code.inner_text()).replace("\n", "").strip()

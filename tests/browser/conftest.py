@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import ARTIFACTS, ROOT, wait_idle
+from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
 
 FLAGS = [
     "--no-sandbox",
@@ -103,10 +103,40 @@ def start_server(port: int, log: Path) -> subprocess.Popen[bytes]:
     return server
 
 
-@pytest.fixture(scope="session")
-def own_server() -> Any:
-    """What starts a server of a test's own, and a free port for it."""
-    return start_server, free_port
+class OwnApp:
+    """A server that a test may kill, and a page of a browser on it."""
+
+    def __init__(self, context: Any, folder: Path) -> None:
+        self.context, self.folder = context, folder
+        self.log, self.port = folder / "server.log", free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.server = start_server(self.port, self.log)
+        self.page = context.new_page()
+
+    def kill(self) -> None:
+        """Kill −9."""
+        self.server.kill()
+        self.server.wait()
+
+    def kill_and_start_again(self) -> None:
+        """Kill −9, then another server at the same address and on the same folder."""
+        self.kill()
+        self.server = start_server(self.port, self.log)
+
+
+@pytest.fixture
+def own_app(chromium: Any, tmp_path: Path) -> Iterator[OwnApp]:
+    """The app in a server of the test's own, its page opened; the log must stay free of tracebacks."""
+    context = new_context(chromium, reduced_motion="reduce")
+    own = OwnApp(context, tmp_path)
+    try:
+        own.page.goto(own.url)
+        wait_idle(own.page)
+        yield own
+    finally:
+        own.kill()
+        context.close()
+    assert "Traceback" not in own.log.read_text()
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
@@ -149,7 +179,8 @@ def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Ite
     """
     given = getattr(request, "param", "light")
     scheme, width = (given, 1360) if isinstance(given, str) else given
-    context = chromium.new_context(
+    context = new_context(
+        chromium,
         viewport={"width": width, "height": 950},
         color_scheme=scheme,
         reduced_motion="reduce",
@@ -168,7 +199,6 @@ def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Ite
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda m: problems.append(f"{m.text} {m.location}") if _is_error(m) else None)
-    page.set_default_timeout(20_000)
     page.goto(app_url)
     wait_idle(page)
     yield page

@@ -7,7 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from browser_tools import assert_fits, choose, open_page, run_to_the_end, shot, upload_model, wait_idle
+from browser_tools import (
+    assert_fits,
+    choose,
+    new_context,
+    open_page,
+    run_to_the_end,
+    shot,
+    upload_model,
+    wait_idle,
+)
 
 NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}).encode()
 TRACE = "time,model\n" + "".join(f"{i / 4},{'net' if i % 4 else 'other'}\n" for i in range(400))
@@ -111,7 +120,7 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page: Any,
     page.get_by_role("tab", name="Checks and downloads").click()
     wait_idle(page)
     assert mark in saved(page, "HTML report", tmp_path).decode()
-    stranger = page.context.browser.new_context(viewport={"width": 1360, "height": 950})
+    stranger = new_context(page.context.browser)
     fresh = stranger.new_page()
     fresh.goto(page.url.partition("?")[0].rpartition("/")[0])
     wait_idle(fresh)

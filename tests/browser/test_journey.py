@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from browser_tools import (
+    RESULT_MS,
     assert_fits,
     choose,
     fill_number,
@@ -132,7 +133,7 @@ def placement_is_solved(page: Any, folder: Path) -> None:
     open_page(page, "Placement")
     page.get_by_role("button", name="Solve the placement").click()
     download_button = page.get_by_role("button", name="Download JSON")
-    download_button.wait_for(timeout=60_000)
+    download_button.wait_for(timeout=RESULT_MS)
     wait_idle(page)
     page.get_by_text("Gap to the certified bound").wait_for()
     shot(page, "journey-4-placement")

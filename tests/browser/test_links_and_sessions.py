@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import fill_number, open_page, shot, wait_idle
+from browser_tools import RESULT_MS, fill_number, new_context, open_page, share_link, shot, wait_idle
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 pytestmark = pytest.mark.browser
@@ -30,14 +30,6 @@ def workspace_cookie(page: Any) -> Any:
     return next(c for c in page.context.cookies() if c["name"].startswith("nona_workspace_"))
 
 
-def share_link(page: Any) -> str:
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
-    code = page.get_by_test_id("stCode").filter(has_text="s=1.")
-    code.wait_for()
-    page.wait_for_function("e => /s=1\\.[\\w-]{40,}/.test(e.textContent)", arg=code.element_handle())
-    return str(code.inner_text()).replace("\n", "").strip()
-
-
 def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any, app_url: str) -> None:
     page = app_page
     type_in(page, "Scenario", "Sent <b>by</b> link")
@@ -47,7 +39,7 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any
     shot(page, "share-popover")
     assert link.startswith(f"{app_url}/cluster?s=1.")
     assert "workspace" not in link
-    context = page.context.browser.new_context(viewport={"width": 1280, "height": 900})
+    context = new_context(page.context.browser, viewport={"width": 1280, "height": 900})
     other = context.new_page()
     other.goto(link)
     other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
@@ -119,13 +111,13 @@ def test_the_report_opens_by_itself(app_page: Any, tmp_path: Path) -> None:
         field.press("Enter")
         wait_idle(page)
     page.get_by_role("button", name="Run the simulation").click()
-    page.get_by_role("tab", name="Checks and downloads").click(timeout=90_000)
+    page.get_by_role("tab", name="Checks and downloads").click(timeout=RESULT_MS)
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML report").click()
     path = tmp_path / "report.html"
     download.value.save_as(path)
     wait_idle(page)
-    context = page.context.browser.new_context(java_script_enabled=False, offline=True, color_scheme="dark")
+    context = new_context(page.context.browser, java_script_enabled=False, offline=True, color_scheme="dark")
     alone = context.new_page()
     asked: list[str] = []
     alone.on("request", lambda request: asked.append(request.url))

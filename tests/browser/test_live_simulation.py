@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
+from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
 
 pytestmark = pytest.mark.browser
 # The pixels of each of the four charts, as text.
@@ -24,13 +24,13 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     page.wait_for_function(
         "root => root.dataset.updates > 2 && root.querySelector('figcaption').textContent.includes('so far')",
         arg=charts.element_handle(),
-        timeout=30_000,
+        timeout=RESULT_MS,
     )
     before = charts.evaluate(PIXELS)
     page.wait_for_function(
         f"([root, old]) => ({PIXELS})(root).every((p, k) => p !== old[k] || k === 2)",
         arg=[charts.element_handle(), before],
-        timeout=30_000,
+        timeout=RESULT_MS,
     )
     assert "so far" in charts.locator("figcaption").first.inner_text()
     told = charts.locator("figure canvas").first.get_attribute("aria-label") or ""
@@ -106,7 +106,7 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page:
     fill_number(page, "Jobs measured per run", "2000000")
     page.get_by_role("button", name="Run the simulation").click()
     live = page.locator(".st-key-live-cluster")
-    live.locator(".unit").first.wait_for(timeout=60_000)
+    live.locator(".unit").first.wait_for(timeout=RESULT_MS)
     assert live.locator(".gpu i").count() == 32
     assert "busy" in (live.locator(".unit").first.get_attribute("aria-label") or "")
     shot(page, "cluster-live")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import RESULT_MS, open_page, shot, wait_idle
 from test_files import opened
 
 EVIL = "[a](http://evil.example)<img src=http://evil.example/x.png onerror='window.hurt=1'>"
@@ -51,7 +51,7 @@ KINDS = {"Placement": "place", "Simulation": "simulate", "Serverless": "serverle
 def run(page: Any, kind: str) -> None:
     """Start the page's job and wait until its result stands."""
     page.locator(f".st-key-run-{kind} button").click()
-    page.locator(f".st-key-cancel-{kind}").wait_for(state="detached", timeout=90_000)
+    page.locator(f".st-key-cancel-{kind}").wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
     page.get_by_role("tab").first.wait_for()
 

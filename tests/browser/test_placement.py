@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, choose, open_demo, open_page, shot, wait_idle
+from browser_tools import RESULT_MS, assert_fits, choose, open_demo, open_page, shot, wait_idle
 
 from nona.schedulers.registry import SCHEDULERS
 
@@ -33,8 +33,10 @@ def servers_of_one_scheduler_and_of_others(page: Any) -> None:
     page.keyboard.press("Escape")
     wait_idle(page)
     page.get_by_role("button", name="Find the fewest servers").click()
-    page.get_by_text(re.compile(r"With (nona|spark-fair), \d+ servers with")).first.wait_for(timeout=120_000)
-    page.get_by_role("button", name="Cancel search for servers").wait_for(state="detached", timeout=120_000)
+    page.get_by_text(re.compile(r"With (nona|spark-fair), \d+ servers with")).first.wait_for(
+        timeout=RESULT_MS
+    )
+    page.get_by_role("button", name="Cancel search for servers").wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
     page.get_by_text(re.compile("(spark-fair|nona) needs")).wait_for()
     axis = page.locator(".js-plotly-plot").last
@@ -49,7 +51,7 @@ def response_heads_the_page(page: Any) -> None:
     """Whatever was minimised, sampled jobs head the page; a search for SLO hits speaks of hits."""
     choose(page, "Objective", "Missed SLOs")
     page.get_by_role("button", name="Solve the placement").click()
-    page.get_by_text("Against local").wait_for(timeout=120_000)
+    page.get_by_text("Against local").wait_for(timeout=RESULT_MS)
     wait_idle(page)
     head = page.locator(".st-key-placement-head")
     head.get_by_text("Predicted SLO hits").wait_for()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ SAVED_S = 5.0  # after the last change
 def answered(port: int, path: str, **headers: str) -> tuple[int, dict[str, str], float]:
     """Status, headers and seconds of one answer."""
     begun = time.monotonic()
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
     answer = connection.getresponse()
     found = {k.lower(): v for k, v in answer.getheaders()}
@@ -27,10 +26,8 @@ def answered(port: int, path: str, **headers: str) -> tuple[int, dict[str, str],
     return answer.status, found, time.monotonic() - begun
 
 
-def test_a_server_refuses_foreign_pages_at_once(own_server: Any, tmp_path: Path) -> None:
-    start, free_port = own_server
-    port = free_port()
-    server = start(port, tmp_path / "server.log")
+def test_a_server_refuses_foreign_pages_at_once(own_app: Any) -> None:
+    port = own_app.port
     own = f"127.0.0.1:{port}"
     socket = {
         "Connection": "Upgrade",
@@ -38,72 +35,52 @@ def test_a_server_refuses_foreign_pages_at_once(own_server: Any, tmp_path: Path)
         "Sec_WebSocket_Version": "13",
         "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
     }
-    try:
-        status, headers, _ = answered(port, "/", Accept="text/html")
-        assert status == 200
-        assert "default-src 'self'" in headers["content-security-policy"]
-        assert "HttpOnly" in headers["set-cookie"]
-        assert answered(port, "/", Host="evil.example")[0] == 403
-        stream = "/_stcore/stream"
-        assert answered(port, stream, Host=own, Origin=f"http://{own}", **socket)[0] == 101
-        evil = f"evil.example:{port}"
-        for host, origin in (
-            (own, "http://evil.example"),
-            (own, "http://127.0.0.1:1"),
-            (evil, f"http://{evil}"),
-        ):
-            status, _, took = answered(port, stream, Host=host, Origin=origin, **socket)
-            assert status == 403
-            assert took < 5.0
-    finally:
-        server.kill()
-        server.wait()
+    status, headers, _ = answered(port, "/", Accept="text/html")
+    assert status == 200
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert "HttpOnly" in headers["set-cookie"]
+    assert answered(port, "/", Host="evil.example")[0] == 403
+    stream = "/_stcore/stream"
+    assert answered(port, stream, Host=own, Origin=f"http://{own}", **socket)[0] == 101
+    evil = f"evil.example:{port}"
+    for host, origin in (
+        (own, "http://evil.example"),
+        (own, "http://127.0.0.1:1"),
+        (evil, f"http://{evil}"),
+    ):
+        status, _, took = answered(port, stream, Host=host, Origin=origin, **socket)
+        assert status == 403
+        assert took < 5.0
 
 
-def test_work_is_there_after_kill_minus_nine(chromium: Any, own_server: Any, tmp_path: Path) -> None:
-    start, free_port = own_server
-    port, log = free_port(), tmp_path / "server.log"
-    server = start(port, log)
-    context = chromium.new_context(viewport={"width": 1360, "height": 950}, reduced_motion="reduce")
-    try:
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{port}")
+def test_work_is_there_after_kill_minus_nine(own_app: Any) -> None:
+    page = own_app.page
+    name = page.get_by_role("textbox", name="Scenario", exact=True)
+    name.fill("Survives")
+    name.press("Enter")
+    wait_idle(page)
+    open_page(page, "Models")
+    upload_model(page, "tiny.json", json.dumps(GRAPH).encode())
+    page.get_by_role("button", name="Model: tiny.json").wait_for()
+    open_page(page, "Simulation")
+    fill_number(page, "Jobs measured per run", "200")
+    fill_number(page, "Replications", "2")
+    run_to_the_end(page)
+    time.sleep(SAVED_S)
+    own_app.kill_and_start_again()
+    page.reload()
+    wait_idle(page)
+    assert page.get_by_role("textbox", name="Scenario", exact=True).input_value() == "Survives"
+    page.get_by_text("Run 1 · fingerprint").first.wait_for()
+    assert page.get_by_text("could not be").count() == 0
+    open_page(page, "Models")
+    pick_model(page, "tiny.json")
+    assert "workspace" not in page.url
+    for _ in range(3):  # jobs, replications, then the name
+        page.get_by_role("button", name="Undo").click()
         wait_idle(page)
-        name = page.get_by_role("textbox", name="Scenario", exact=True)
-        name.fill("Survives")
-        name.press("Enter")
-        wait_idle(page)
-        open_page(page, "Models")
-        upload_model(page, "tiny.json", json.dumps(GRAPH).encode())
-        page.get_by_role("button", name="Model: tiny.json").wait_for()
-        open_page(page, "Simulation")
-        fill_number(page, "Jobs measured per run", "200")
-        fill_number(page, "Replications", "2")
-        run_to_the_end(page)
-        time.sleep(SAVED_S)
-        server.kill()
-        server.wait()
-        server = start(port, log)
-        page.reload()
-        wait_idle(page)
-        assert page.get_by_role("textbox", name="Scenario", exact=True).input_value() == "Survives"
-        page.get_by_text("Run 1 · fingerprint").first.wait_for()
-        assert page.get_by_text("could not be").count() == 0
-        open_page(page, "Models")
-        pick_model(page, "tiny.json")
-        assert "workspace" not in page.url
-        for _ in range(3):  # jobs, replications, then the name
-            page.get_by_role("button", name="Undo").click()
-            wait_idle(page)
-        page.wait_for_function(
-            "() => document.querySelector('[aria-label=Scenario]').value === 'My scenario'", timeout=10_000
-        )
-        folders = list((tmp_path / "data" / "workspaces").iterdir())
-        cookie = next(c for c in context.cookies() if c["name"].startswith("nona_workspace_"))
-        assert len(folders) == 1
-        assert cookie["value"] not in str(folders)
-        assert "Traceback" not in log.read_text()
-    finally:
-        context.close()
-        server.kill()
-        server.wait()
+    page.wait_for_function("() => document.querySelector('[aria-label=Scenario]').value === 'My scenario'")
+    folders = list((own_app.folder / "data" / "workspaces").iterdir())
+    cookie = next(c for c in own_app.context.cookies() if c["name"].startswith("nona_workspace_"))
+    assert len(folders) == 1
+    assert cookie["value"] not in str(folders)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
+from browser_tools import assert_fits, fill_number, new_context, open_page, run_to_the_end, shot, wait_idle
 from contrast import texts_of
 
 pytestmark = pytest.mark.browser
@@ -127,28 +127,15 @@ def test_saved_runs_fit_a_telephone(app_page: Any, request: pytest.FixtureReques
     shot(page, f"saved-compared-{name}")
 
 
-def test_a_saved_run_is_there_after_kill_minus_nine(chromium: Any, own_server: Any, tmp_path: Path) -> None:
-    start, free_port = own_server
-    port, log = free_port(), tmp_path / "server.log"
-    server = start(port, log)
-    context = chromium.new_context(viewport={"width": 1360, "height": 950}, reduced_motion="reduce")
-    try:
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{port}")
-        wait_idle(page)
-        run(page)
-        save(page, "Survives")
-        server.kill()
-        server.wait()
-        server = start(port, log)
-        page.goto(f"http://127.0.0.1:{port}/saved")
-        page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
-        other = chromium.new_context()
-        stranger = other.new_page()
-        stranger.goto(f"http://127.0.0.1:{port}/saved")
-        stranger.get_by_text("Nothing is saved yet").wait_for()
-        other.close()
-    finally:
-        server.kill()
-        server.wait()
-        context.close()
+def test_a_saved_run_is_there_after_kill_minus_nine(own_app: Any, chromium: Any) -> None:
+    page = own_app.page
+    run(page)
+    save(page, "Survives")
+    own_app.kill_and_start_again()
+    page.goto(f"{own_app.url}/saved")
+    page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
+    other = new_context(chromium)
+    stranger = other.new_page()
+    stranger.goto(f"{own_app.url}/saved")
+    stranger.get_by_text("Nothing is saved yet").wait_for()
+    other.close()

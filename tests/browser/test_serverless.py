@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, shot, wait_idle
+from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     cancel = page.get_by_role("button", name="Cancel serverless run")
     cancel.wait_for()
     page.locator(".platform .node").first.wait_for()  # live, while it runs
-    cancel.wait_for(state="detached", timeout=90_000)
+    cancel.wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
     finding = page.locator(".st-key-serverless-area").get_by_role("heading")
     finding.get_by_text(re.compile("per 1,000 calls")).wait_for()

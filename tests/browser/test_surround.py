@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from browser_tools import (
+    RESULT_MS,
     assert_fits,
     fill_number,
     open_page,
@@ -101,7 +102,7 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     assert not sidebar.is_visible()
     page.keyboard.press("ArrowRight")
     page.get_by_role("heading", name="Placement", exact=True, level=1).wait_for()
-    page.get_by_test_id("stMetric").first.wait_for(timeout=60_000)
+    page.get_by_test_id("stMetric").first.wait_for(timeout=RESULT_MS)
     assert page.get_by_role("button", name="Solve the placement").count() == 0
     wait_idle(page)
     page.reload()
@@ -198,7 +199,7 @@ def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
     page.get_by_role("button", name="Run the simulation").focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Cancel simulation").wait_for()
-    page.get_by_role("button", name="Cancel simulation").wait_for(state="detached", timeout=90_000)
+    page.get_by_role("button", name="Cancel simulation").wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
     page.wait_for_function("() => document.activeElement.textContent.includes('Run the simulation')")
     link = page.get_by_test_id("stSidebarNav").get_by_role("link", name="Workload")

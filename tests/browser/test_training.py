@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, shot, wait_idle
+from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     cancel = page.get_by_role("button", name="Cancel training run")
     cancel.wait_for()
     page.locator(".clusterview .lane i").first.wait_for()  # live, while it runs
-    cancel.wait_for(state="detached", timeout=90_000)
+    cancel.wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
     finding = page.locator(".st-key-training-area").get_by_role("heading")
     finding.get_by_text(re.compile("shortest mean JCT")).wait_for()
@@ -73,7 +73,7 @@ def _place(bar: Any) -> float:
 def _one_more(page: Any) -> None:
     page.get_by_role("tab", name="One more GPU", exact=True).click()
     page.get_by_role("button", name="Add one GPU of each type").click()
-    page.get_by_text(re.compile("^One more .* shortens the mean JCT")).first.wait_for(timeout=90_000)
+    page.get_by_text(re.compile("^One more .* shortens the mean JCT")).first.wait_for(timeout=RESULT_MS)
     wait_idle(page)
     assert_fits(page)
     shot(page, "training-one-more")

@@ -176,7 +176,12 @@ def test_rows_have_every_option_and_one_answer(report: PlanReport) -> None:
         report.answer.option if report.answer else -1
     ]
     assert len(chain_rows(report)) == len(report.evidence)
-    assert [row["verdict"] for row in failure_rows(report)] == [f.verdict for f in report.failures]
+    lost = failure_rows(report)
+    assert [row["verdict"] for row in lost] == [f.verdict for f in report.failures]
+    for row, failure in zip(lost, report.failures, strict=True):
+        assert (row["tightest target"] == "ruled out by bounds") == (not failure.shares)
+        if failure.verdict == "keeps":
+            assert float(row["error budget used"].split()[0]) <= 1
 
 
 def test_where_links_differ_answer_options_and_evidence_name_theirs(report: PlanReport) -> None:

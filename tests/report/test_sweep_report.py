@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.report.sweeps.ends import GAP, curve_ends, round_ticks, spread_labels
+from nona.report.sweeps.ends import FAR, GAP, curve_ends, off_curves, round_ticks, spread_labels
 from nona.report.sweeps.explained import explanation
 from nona.report.sweeps.figure import sweep_figure, views
 from nona.report.sweeps.figure_target import nines
@@ -331,6 +331,22 @@ def test_labels_keep_apart_in_their_order(heights: list[float]) -> None:
     placed = [moved[i] for i in order]
     assert all(b - a >= GAP - 1e-6 for a, b in pairwise(placed))
     assert sum(moved) == pytest.approx(sum(heights), abs=1e-6)
+
+
+SPANS = st.tuples(st.floats(0, 400), st.floats(0, 30)).map(lambda s: (s[0], s[0] + s[1]))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.floats(0, 400), st.lists(SPANS, max_size=3)), max_size=8))
+def test_labels_keep_off_curves_and_apart(labels: list[tuple[float, list[tuple[float, float]]]]) -> None:
+    heights, taken = [h for h, _ in labels], [spans for _, spans in labels]
+    places = [h + m for h, m in zip(heights, off_curves(heights, taken), strict=True)]
+    assert all(b - a >= GAP - 1e-6 for a, b in pairwise(sorted(places)))
+    for height, place, spans in zip(heights, places, taken, strict=True):
+        clear = all(abs(place - (a + b) / 2) >= (b - a + GAP) / 2 - 1e-6 for a, b in spans)
+        crowd = GAP * len(labels) + sum(b - a + GAP for a, b in spans)
+        assert clear or crowd >= FAR
+        assert abs(place - height) <= FAR + 2 * GAP * len(labels)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -47,6 +47,12 @@ class Budget:
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
     @property
+    def used_span(self) -> str:
+        """How much is used, with its interval, for a table."""
+        limits = "" if self.interval is None else f" ({self.interval[0]:.3g} to {self.interval[1]:.3g})"
+        return f"{self.used:.3g}{limits}"
+
+    @property
     def used_text(self) -> str:
         """How much is used, for a chart: in which place a value stands that the axis cannot show.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nona.planning.offers import gpu_text
+from nona.report.plan.budget import tightest
 from nona.report.plan.words import servers_text
 from nona.results.plan import PlanReport
 from nona.units import format_bandwidth, format_time
@@ -40,11 +41,20 @@ def chain_rows(report: PlanReport) -> list[dict[str, str | int | None]]:
 
 
 def failure_rows(report: PlanReport) -> list[dict[str, str]]:
-    """The answer without a server of each kind, and without a rack."""
-    return [
-        {"lost": f.lost, "left": servers_text(f.servers) or "nothing", "verdict": f.verdict}
-        for f in report.failures
-    ]
+    """The answer without a server of each kind, and without a rack: what is left, and its tightest target."""
+    rows = []
+    for f in report.failures:
+        seen = tightest(report.targets, f.shares)
+        rows.append(
+            {
+                "lost": f.lost,
+                "left": servers_text(f.servers) or "nothing",
+                "verdict": f.verdict,
+                "tightest target": seen.text if seen else "ruled out by bounds",
+                "error budget used": seen.used_span if seen else "–",
+            }
+        )
+    return rows
 
 
 def work_rows(report: PlanReport) -> list[dict[str, str]]:

@@ -10,7 +10,6 @@ from nona.report.means import mean_text
 from nona.report.plan.budget import percent, tightest
 from nona.report.plan.words import amount_text, headroom_text, money, month_text, servers_text
 from nona.report.text import or_dash, time_text
-from nona.results.estimate import Estimate
 from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanWeek
 from nona.units import format_bandwidth
 
@@ -145,20 +144,12 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
         {
             "traffic": f"{c.factor:.4g}×",
             "verdict": c.verdict,
-            "error budget used": _used(report, c.shares),
+            "error budget used": used.used_span if (used := tightest(report.targets, c.shares)) else "–",
             "p99 of the slowest": _longest(list(c.models.values())),
             "cost per million": money(c.cost_per_million, report.currency),
         }
         for c in report.curve
     ]
-
-
-def _used(report: PlanReport, shares: Sequence[Estimate]) -> str:
-    found = tightest(report.targets, shares)
-    if found is None:
-        return "–"
-    limits = "" if found.interval is None else f" ({found.interval[0]:.3g} to {found.interval[1]:.3g})"
-    return f"{found.used:.3g}{limits}"
 
 
 def cliff_finding(report: PlanReport) -> str:

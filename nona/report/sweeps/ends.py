@@ -12,6 +12,7 @@ from nona.results.estimate import Estimate
 from nona.results.sweep import SweepReport, SweptCurve, SweptPoint
 
 GAP = 16.0  # pixels between the middles of two lines of small text
+FAR = 70.0  # pixels by which a label may be moved to keep off curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +125,34 @@ def _bottom(crowd: tuple[float, list[int]]) -> float:
 
 def _top(crowd: tuple[float, list[int]], gap: float) -> float:
     return _bottom(crowd) + gap * (len(crowd[1]) - 1)
+
+
+def off_curves(
+    heights: Sequence[float], taken: Sequence[Sequence[tuple[float, float]]], gap: float = GAP
+) -> list[float]:
+    """The upward shift (pixels) of each label that keeps it off curves and ``gap`` from all others.
+
+    ``taken`` are the spans of height that curves have beside each label. From the lowest on, a label takes
+    the nearest free place; where that is beyond ``FAR``, it keeps clear of labels alone.
+
+    >>> off_curves([100.0, 120.0], [[(98.0, 101.0)], []])
+    [9.0, 5.0]
+    """
+    moved, placed = [0.0] * len(heights), list[tuple[float, float]]()
+    for i in sorted(range(len(heights)), key=lambda i: (heights[i], i)):
+        here = _nearest_free(heights[i], [*placed, *taken[i]], gap)
+        if abs(here - heights[i]) > FAR:
+            here = _nearest_free(heights[i], placed, gap)
+        placed.append((here - gap / 2, here + gap / 2))
+        moved[i] = here - heights[i]
+    return moved
+
+
+def _nearest_free(wished: float, taken: Sequence[tuple[float, float]], gap: float) -> float:
+    """The middle nearest to the wished one whose ``gap`` overlaps no span that is taken."""
+
+    def free(middle: float) -> bool:
+        return all(middle + gap / 2 <= low + 1e-9 or middle - gap / 2 >= high - 1e-9 for low, high in taken)
+
+    beside = [middle for low, high in taken for middle in (low - gap / 2, high + gap / 2)]
+    return min((m for m in (wished, *beside) if free(m)), key=lambda m: (abs(m - wished), -m))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
 from nona.report.figures.style import number_text, text
-from nona.report.sweeps.ends import CurveEnd, round_ticks, spread_labels
+from nona.report.sweeps.ends import CurveEnd, off_curves, round_ticks, spread_labels
 from nona.report.sweeps.values import axis_scale, by_ratio
 from nona.results.sweep import SweepReport
 
-ABOVE_PX = 16.0
+ABOVE_PX, ASIDE_PX = 16.0, 12
+WIDTH_PX, LETTER_PX = 700.0, 6.0  # of the chart and of a letter, about: what a label may cover
 ROOM = 0.72  # of the width: a label that begins beyond it has no room on its right
 
 
@@ -59,23 +61,62 @@ def add_labels(
     shares = [(place(end.x) - first) / max(last - first, 1e-9) for end in ends]
     full = [s > ROOM if e.rightwards else s < 1 - ROOM for s, e in zip(shares, ends, strict=True)]
     lifts = [ABOVE_PX if crowded else 0.0 for crowded in full]
-    heights = [height_px * (y - low) / max(high - low, 1e-9) for y in scaled]
-    moved = spread_labels([h + lift for h, lift in zip(heights, lifts, strict=True)])
-    for end, y, crowded, lift, shift in zip(ends, scaled, full, lifts, moved, strict=True):
+    scale = height_px / max(high - low, 1e-9)
+    rights = [e.rightwards != crowded for e, crowded in zip(ends, full, strict=True)]
+    beside = [
+        _beside(made, end, right, (place, (last - first) / WIDTH_PX), log)
+        for end, right in zip(ends, rights, strict=True)
+    ]
+    heights = [scale * (y - low) for y in scaled]
+    places = _places(heights, lifts, [[(scale * (a - low), scale * (b - low)) for a, b in s] for s in beside])
+    moved = [place - height for place, height in zip(places, heights, strict=True)]
+    for end, y, right, shift in zip(ends, scaled, rights, moved, strict=True):
         colour = scheduler_style(end.name).colour
         made.add_annotation(
             x=place(end.x),
             y=y,
             text=text(end.label),
             font={"size": 11, "color": colour},
-            xanchor="left" if end.rightwards != crowded else "right",
-            ax=12 if end.rightwards != crowded else -12,
-            ay=-shift - lift,
+            xanchor="left" if right else "right",
+            ax=ASIDE_PX if right else -ASIDE_PX,
+            ay=-shift,
             arrowwidth=1,
             arrowhead=0,
             arrowcolor=colour,
             standoff=5,
         )
+
+
+def _places(
+    heights: Sequence[float], lifts: Sequence[float], taken: Sequence[Sequence[tuple[float, float]]]
+) -> list[float]:
+    """Where labels stand: apart first, then off the curves."""
+    wished = [h + lift for h, lift in zip(heights, lifts, strict=True)]
+    apart = [h + shift for h, shift in zip(wished, spread_labels(wished), strict=True)]
+    return [h + shift for h, shift in zip(apart, off_curves(apart, taken), strict=True)]
+
+
+def _beside(
+    made: go.Figure, end: CurveEnd, right: bool, axis: tuple[Callable[[float], float], float], log: bool
+) -> list[tuple[float, float]]:
+    """The heights, as on the axis, that curves have where the label of an end stands.
+
+    ``axis``: what places a value on the horizontal axis, and how much of it a pixel is.
+    """
+    place, pixel = axis
+    here, width = place(end.x), pixel * (ASIDE_PX + LETTER_PX * len(end.label))
+    across = np.linspace(here, here + width if right else here - width, 9)
+    found = []
+    for trace in made.data:
+        known = [(place(x), y) for x, y in zip(trace.x, trace.y, strict=True) if y is not None]
+        if "lines" not in trace.mode or len(known) < 2:
+            continue
+        x, y = np.array(sorted(known)).T
+        inside = across[(across >= x[0]) & (across <= x[-1])]
+        if len(inside):
+            heights = np.interp(inside, x, np.log10(y) if log else y)
+            found.append((float(heights.min()), float(heights.max())))
+    return found
 
 
 def _reach_of(made: go.Figure) -> tuple[float, float]:

@@ -134,5 +134,12 @@ def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
                 found.append(PlanFailure(lost=text, servers=(), verdict="misses"))
                 continue
             (known,) = judged(planner, [Trial(rest, MILLE)])
-            found.append(PlanFailure(lost=text, servers=servers_of(question, rest), verdict=known.verdict))
+            found.append(
+                PlanFailure(
+                    lost=text,
+                    servers=servers_of(question, rest),
+                    verdict=known.verdict,
+                    shares=shares_of(question, known),
+                )
+            )
     return tuple(found)

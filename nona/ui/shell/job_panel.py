@@ -169,14 +169,12 @@ def live_area(
     every_s: float | None,
     live: Callable[[Job], None],
     advice: str,
-    *,
-    keeps: bool = False,
 ) -> bool:
     """Draw the run of ``kind`` while it runs, its end otherwise; whether it is over.
 
     To be called in a fragment that reruns ``every_s`` (:func:`~nona.ui.shell.progress.beat`). ``live`` draws
-    what has come so far; ``advice`` stands beside a run that failed. ``keeps``: what had come when a run was
-    cancelled stays drawn.
+    what has come so far, which stays drawn where a run was cancelled and left no result; ``advice`` stands
+    beside a run that failed.
     """
     job = current_job(state, kind)
     if job is not None:
@@ -190,7 +188,7 @@ def live_area(
             st.progress(job.fraction, text=plain(progress_text(job)))
         return False
     ended_note(job, "The run", advice)
-    if keeps and job is not None and job.status == "cancelled" and job.result is None and job.live:
+    if job is not None and job.status == "cancelled" and job.result is None and job.live:
         live(job)
     return True
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nona.errors import SimulationError
+from nona.scenario.training_elastic import MOST_RESTART_S, MOST_TICK_S
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.model.link import Link
-
-MOST_TICK_S, MOST_RESTART_S = 86_400, 3_600
 
 
 @dataclass(frozen=True, slots=True)

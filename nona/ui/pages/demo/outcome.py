@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping
 from nona.report.placements.compared import order_finding
 from nona.report.plan.text import answer_text, finding_parts
 from nona.report.plan.words import day_of
-from nona.report.serverless.titles import latency_title, pareto_title
+from nona.report.serverless.study.text import title
+from nona.report.serverless.titles import latency_title, pareto_title, search_title
 from nona.report.simulations.finding.headline import headline
 from nona.report.simulations.simulated import SimulatedRun
 from nona.report.sweeps.stability import stability_finding
 from nona.report.training.finding import finding
+from nona.report.training.titles import gantt_title, received_title, rho_title
 from nona.results.placement.outcome import SolvedPlacement
 from nona.results.plan import PlanOutcome
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.sweep import SweepOutcome
 from nona.results.training.outcome import TrainingOutcome
+from nona.study.shipped import shipped_path, shipped_serverless
 from nona.ui.pages.demo.story import Step
 from nona.ui.pages.demo.tour import mark_of
 from nona.ui.session.state import AppState
@@ -62,15 +65,26 @@ def _plan(state: AppState, tab: str) -> str:
 
 def _serverless(state: AppState, tab: str) -> str:
     held = state.held("serverless", ServerlessOutcome)
-    if held is None or tab not in ("Policies", "Latency"):
+    if held is None:
         return ""
     policies = held.report.policies
-    return f"{pareto_title(policies) if tab == 'Policies' else latency_title(policies)}."
+    if tab == "Search":
+        return f"{search_title({name: p.search_s for name, p in policies.items()})}."
+    if tab == "The slides":
+        return f"{title(shipped_serverless())}." if shipped_path("serverless").is_file() else ""
+    return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."
 
 
 def _training(state: AppState, tab: str) -> str:
     held = state.held("training", TrainingOutcome)
-    return "" if held is None or tab != "Policies" else finding(held.report.policies)[0]
+    if held is None:
+        return ""
+    policy, trace = next(iter(held.traces.items()))  # the one that the page shows first
+    if tab == "Rounds":
+        return f"{gantt_title(trace, policy)}."
+    if tab == "Allocation":
+        return f"{policy}: {received_title(trace.received, held.report.policies[policy].received_error)}."
+    return f"{rho_title(held.report.policies)}." if tab == "Fairness" else finding(held.report.policies)[0]
 
 
 TOLD: Mapping[str, Told] = {

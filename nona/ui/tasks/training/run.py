@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nona.report.text import counted
 from nona.study.training.one_more import one_more_gpu
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import TRACE_ROUNDS, outcome_of, simulate_training_scenario
@@ -30,6 +31,9 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     watch = TrainingWatch(system.cluster, [p.name for p in policies])
     runs = len(policies) * scenario.simulation.replications
     workers = processes(runs * len(system.jobs), FEW_JOBS)
+    desk.emit(
+        {"fraction": 0.0, "text": f"Starting {counted(runs, 'run')} of {counted(len(system.jobs), 'job')}"}
+    )
     told = _teller(desk, watch, runs, in_order=workers == 1)
     rows = len(system.jobs) * len(system.cluster.types)
     kept = min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows))

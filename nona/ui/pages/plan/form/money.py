@@ -35,7 +35,10 @@ def money_fields(state: AppState) -> None:
     )
     for gpu in gpus:
         _watts(state, gpu)
-    st.caption("The shipped prices. They are as of their dates: check them before you buy.")
+    st.caption(
+        "The shipped prices. They are as of their dates: check them before you buy. *Read there*: the figure "
+        "was read at the source; *recollected*: it was not."
+    )
     table(
         pd.DataFrame(_listed_rows()),
         "plan-prices",

@@ -49,7 +49,7 @@ def _live(job: Job) -> None:
 
 
 def _area(state: AppState, every_s: float | None) -> None:
-    if not live_area(state, KIND, every_s, _live, ADVICE, keeps=True):
+    if not live_area(state, KIND, every_s, _live, ADVICE):
         return
     held = held_history(state)
     if held is not None:
