@@ -231,7 +231,7 @@ def pick_schedulers_page() -> None:
 
 
 def options(page: Any) -> list[str]:
-    at = AppTest.from_function(page, default_timeout=60).run()
+    at = AppTest.from_function(page, default_timeout=300).run()
     assert not at.exception
     sent = [json.loads(c.proto.json) for c in at.get("bidi_component")]
     listed = [entry["name"] for data in sent for entry in data.get("entries", ())]

@@ -140,7 +140,7 @@ def own_app(chromium: Any, tmp_path: Path) -> Iterator[OwnApp]:
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         if server.poll() is not None:
             pytest.fail("the server died:\n" + log.read_text())
@@ -170,33 +170,36 @@ def _is_error(message: Any) -> bool:
     return bool(message.type == "error" and not probed)
 
 
+@pytest.fixture(scope="session")
+def app_context(chromium: Any) -> Iterator[Any]:
+    """One context for all tests: what a page has fetched and compiled serves those after it.
+
+    No request is routed, which would turn that cache off.
+    """
+    context = new_context(chromium, reduced_motion="reduce", accept_downloads=True)
+    context.tracing.start()
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A page of the app; fails on console errors and on any request that leaves the machine.
+def app_page(app_context: Any, app_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A page of the app in a session of its own; fails on console errors and on requests to elsewhere.
 
     The parameter is a colour scheme, or a scheme with a width of the window. What happens is recorded,
     to be replayed with ``playwright show-trace``.
     """
     given = getattr(request, "param", "light")
     scheme, width = (given, 1360) if isinstance(given, str) else given
-    context = new_context(
-        chromium,
-        viewport={"width": width, "height": 950},
-        color_scheme=scheme,
-        reduced_motion="reduce",
-        accept_downloads=True,
-    )
-    context.tracing.start(title=request.node.name)
     outside: list[str] = []
-    own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
-
-    def refuse(route: Any) -> None:
-        outside.append(route.request.url)
-        route.abort()
-
-    context.route(lambda url: not url.startswith(own), refuse)
-    page = context.new_page()
     problems: list[str] = []
+    own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
+    app_context.clear_cookies()
+    app_context.tracing.start_chunk(title=request.node.name)
+    page = app_context.new_page()
+    page.set_viewport_size({"width": width, "height": 950})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.on("request", lambda asked: asked.url.startswith(own) or outside.append(asked.url))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda m: problems.append(f"{m.text} {m.location}") if _is_error(m) else None)
     page.goto(app_url)
@@ -205,7 +208,9 @@ def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Ite
     ARTIFACTS.mkdir(exist_ok=True)
     name = re.sub("[^a-z0-9]+", "-", request.node.name)
     page.screenshot(path=ARTIFACTS / f"{name}-end.png")
-    context.tracing.stop(path=ARTIFACTS / f"{name}.zip")
-    context.close()
+    app_context.tracing.stop_chunk(path=ARTIFACTS / f"{name}.zip")
+    page.evaluate("() => localStorage.clear()")
+    for opened in app_context.pages:
+        opened.close()
     assert not outside, outside
     assert not problems, problems

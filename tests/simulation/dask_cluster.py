@@ -31,7 +31,7 @@ def cluster(folder: Path, workers: int = 2, nanny: bool = False) -> Iterator[str
 
     try:
         start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not (contact.exists() and contact.read_text()):
             assert started[0].poll() is None, (folder / "log").read_text()
             assert time.monotonic() < end, (folder / "log").read_text()

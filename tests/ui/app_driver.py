@@ -18,7 +18,7 @@ Open = Callable[[str], AppTest]
 
 def new_session() -> AppTest:
     """The app as a new visitor would find it, before anything has run."""
-    return AppTest.from_file(str(APP), default_timeout=60)
+    return AppTest.from_file(str(APP), default_timeout=300)
 
 
 def go(at: AppTest, name: str) -> AppTest:
@@ -76,7 +76,7 @@ def metrics(at: AppTest) -> dict[str, str]:
     return {m.label: m.value for m in at.metric}
 
 
-def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 300) -> bool:
     """Wait until a condition holds; returns whether it did in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -68,7 +68,7 @@ def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page: Open) -> Non
     at.button(key="run-training-elastic").click().run()
     job = current_job(state_of(at), "training-elastic")
     assert job is not None
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not job.live.get("given") and time.monotonic() < until:
         time.sleep(0.05)
     job.cancel()

@@ -73,7 +73,7 @@ def rested(state: AppState, early: bool) -> bool:
     return told or not any(job.unfinished for job in asked)
 
 
-def until_answered(at: Any, replications: int = REPLICATIONS, seconds: float = 60) -> Any:
+def until_answered(at: Any, replications: int = REPLICATIONS, seconds: float = 300) -> Any:
     """Look, as the browser does, until the answer for these numbers is there: once early, then at the end."""
     end, early = time.monotonic() + seconds, True
     state = state_of(at)

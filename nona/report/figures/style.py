@@ -113,7 +113,8 @@ def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
     if word and of == "y":
         made.add_annotation(x=0, xref="x domain", xanchor="left", y=place, yanchor="bottom", **note)
     elif word:
-        made.add_annotation(y=0, yref="y domain", yanchor="bottom", x=place, xanchor="left", **note)
+        # Above the chart: what is drawn along the line would lie on the word.
+        made.add_annotation(y=1, yref="y domain", yanchor="bottom", x=place, xanchor="center", **note)
 
 
 def finished(made: go.Figure) -> go.Figure:

@@ -97,6 +97,6 @@ POLICY = ElasticPolicy(
     option_help={"every_ticks": "ticks between two divisions of the GPUs"},
     network_view="N4",
     tuned_by_user=True,
-    look=Look("#b8860b", "longdash", "triangle-right"),
+    look=Look("#b8860b", "solid", "triangle-right"),
     value="seconds that one more GPU would save",
 )
