@@ -73,7 +73,8 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page
     open_page(page, "Cluster")
     assert page.get_by_role("slider", name="Link busy").get_attribute("value") == "7"
     page.get_by_role("button", name="Undo").click()
-    page.wait_for_function("() => document.querySelector('[aria-label=\"Link busy\"]').value === '0'")
+    wait_idle(page)
+    assert page.get_by_role("slider", name="Link busy").get_attribute("value") == "0"
 
 
 def test_the_page_lives_while_an_answer_is_made(app_page: Any) -> None:
