@@ -66,12 +66,13 @@ class Option:
         return tuple(k for k, n in enumerate(self.counts) if n)
 
     def cost(self, offers: Sequence[Offer], links: Sequence[float] = (0.0,)) -> float:
-        """Price per hour: Σ count · price of a server, and that of the link.
+        """Price per hour: Σ count · price of a server, and that of the link; without the sum's rounding.
 
         >>> Option((3, 1)).cost([Offer("l4", None, 0.8, 9), Offer("t4", None, 0.5, 9)])
-        2.9000000000000004
+        2.9
         """
-        return sum(n * o.price for n, o in zip(self.counts, offers, strict=True)) + links[self.link]
+        total = sum(n * o.price for n, o in zip(self.counts, offers, strict=True)) + links[self.link]
+        return round(total, 9)
 
 
 @cache

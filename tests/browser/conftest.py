@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
 
+READY_S = 300  # a slow machine is no error
 FLAGS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -150,7 +151,7 @@ def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
                     return
         except OSError:
             time.sleep(0.1)
-    pytest.fail("the server was not ready in 60 s:\n" + log.read_text())
+    pytest.fail(f"the server was not ready in {READY_S} s:\n" + log.read_text())
 
 
 @pytest.fixture(scope="session")

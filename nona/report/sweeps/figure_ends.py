@@ -104,8 +104,9 @@ def _beside(
     ``axis``: what places a value on the horizontal axis, and how much of it a pixel is.
     """
     place, pixel = axis
-    here, width = place(end.x), pixel * (ASIDE_PX + LETTER_PX * len(end.label))
-    across = np.linspace(here, here + width if right else here - width, 9)
+    side = pixel if right else -pixel
+    first = place(end.x) + side * ASIDE_PX
+    across = np.linspace(first, first + side * LETTER_PX * len(end.label), 9)
     found = []
     for trace in made.data:
         known = [(place(x), y) for x, y in zip(trace.x, trace.y, strict=True) if y is not None]
