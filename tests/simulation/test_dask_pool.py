@@ -146,8 +146,16 @@ def test_a_worker_that_cannot_read_the_work_says_so(address, monkeypatch):
         run_replications(SYSTEM, given, OPTIONS, 1, pool=simulations(address))
 
 
-def test_the_command_line_runs_on_a_cluster(address, capsys):
-    common = ["simulate", "slides_example", "--jobs", "300", "--replications", "2", "--json"]
+PLAN = ("vision_language_8_servers", "--offer", "a100-40gb", "--scheduler", "least-loaded", "--hit", "90%")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("simulate", "slides_example", "--jobs", "300", "--replications", "2"), ("plan", *PLAN)],
+    ids=lambda command: command[0],
+)
+def test_the_command_line_runs_on_a_cluster(address, capsys, command):
+    common = [*command, "--json"]
 
     def answer(*more):
         assert main([*common, *more]) == 0
