@@ -37,11 +37,12 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     assert re.search(r"Means: .*\d [mµ]?s", told), told
     legend = charts.get_by_role("button", name="nona").first
     legend.click()
-    assert legend.get_attribute("aria-pressed") == "false"
+    charts.locator(".legend button[aria-pressed=false]").wait_for()
     legend.press("s")
-    assert [b.get_attribute("aria-pressed") for b in charts.locator(".legend button").all()].count(
-        "true"
-    ) == 1
+    page.wait_for_function(
+        "root => root.querySelectorAll('.legend button[aria-pressed=true]').length === 1",
+        arg=charts.element_handle(),
+    )
     shot(page, "live-simulation")
     page.get_by_role("button", name="Cancel simulation").click()
     page.get_by_text("The simulation was cancelled").wait_for()

@@ -65,7 +65,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         raise Exit(INTERRUPTED) from None
     except SimulationError as error:  # as when a cluster is lost
         line.end()
-        if last:
+        if last and any(option.replications for option in last[0].options):
             _write(arguments, last[0], Opened(scenario, sources), prepared)
             print("warning: not finished; what was printed was known by then", file=sys.stderr)
         raise error

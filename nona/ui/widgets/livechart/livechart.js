@@ -1,6 +1,8 @@
 // Live charts of a simulation: a progress line, a legend, four canvases. All text via textContent.
 const views = new WeakMap();
 const DRAW = [overTime, distribution, hits, loads];
+// Schedulers that a person hid: they stay hidden when the page draws its charts anew.
+const hidden = new Set();
 
 export default function (component) {
   const parent = component.parentElement;
@@ -19,7 +21,7 @@ export default function (component) {
 class LiveCharts {
   constructor(root) {
     this.root = root;
-    this.off = new Set();
+    this.off = hidden;
     this.updates = 0;
     this.legendOf = "";
     root.textContent = "";
@@ -119,7 +121,8 @@ class LiveCharts {
   solo(name) {
     const others = this.data.schedulers.filter((n) => n !== name);
     const alone = !this.off.has(name) && others.every((n) => this.off.has(n));
-    this.off = new Set(alone ? [] : others);
+    this.off.clear();
+    if (!alone) for (const other of others) this.off.add(other);
     this.list();
     this.draw();
   }
