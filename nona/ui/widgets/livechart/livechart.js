@@ -122,7 +122,7 @@ class LiveCharts {
     const others = this.data.schedulers.filter((n) => n !== name);
     const alone = !this.off.has(name) && others.every((n) => this.off.has(n));
     this.off.clear();
-    if (!alone) for (const other of others) this.off.add(other);
+    for (const other of alone ? [] : others) this.off.add(other);
     this.list();
     this.draw();
   }
