@@ -23,7 +23,6 @@ from contrast import texts_of
 from nona.report.training.words import hours_text
 
 pytestmark = pytest.mark.browser
-WINDOWS = ("light-1280", "dark-400")
 NODES = ".st-key-elastic-nodes .node"
 
 

@@ -35,8 +35,9 @@ def test_the_shipped_fits_are_those_of_the_shipped_measurements(again: dict[str,
         assert mean_error(fit.law, points) == pytest.approx(fit.error, abs=1e-4)
         assert mean_error(law, points) == pytest.approx(fit.error, abs=1e-4), name
         # resnet50 has minima of 2.948 and 2.942 %, 2.8 % apart: last digits of a CPU decide which is found.
+        apart = 0.03 if name == "resnet50" else 0.02
         times = law_seconds(fit.law, points.batch, points.vgpus)
-        assert law_seconds(law, points.batch, points.vgpus) == pytest.approx(times, rel=0.05), name
+        assert law_seconds(law, points.batch, points.vgpus) == pytest.approx(times, rel=apart), name
 
 
 def test_the_laws_are_as_close_as_stated(again: dict[str, GpuLaw]) -> None:

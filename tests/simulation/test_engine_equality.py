@@ -55,9 +55,10 @@ def test_every_scheduler_on_every_shipped_scenario(scenario: str) -> None:
     prepared = study.prepare(loaded, Sources(path.parent))
     placement = solve(prepared.system)  # whatever is placed, both engines must do the same with it
     options = {entry.name: entry.options for entry in loaded.schedulers}
-    # The cluster that a plan begins with is too small: tasks pile up, and tetris looks at all of them.
-    jobs, warmup = (250, 50) if loaded.plan is None else (3, 1)
     for name in scheduler_names():
+        # The cluster that a plan begins with is too small: tasks pile up, and tetris looks at all of them.
+        beyond = (3, 1) if name == "tetris" else (30, 6)
+        jobs, warmup = (250, 50) if loaded.plan is None else beyond
         chosen = get_scheduler(name)
         tables = chosen.prepare(
             prepared.system, placement if chosen.needs_placement else None, options.get(name, {})
