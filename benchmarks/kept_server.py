@@ -31,6 +31,7 @@ class KeptServer:
         self.temporary.mkdir()
         own = {"NONA_DATA_DIR": str(self.data), "TMPDIR": str(self.temporary), "PYTHONPATH": str(ROOT)}
         self.environment = {**os.environ, **own, **environment}
+        self.program = ["-m", "nona"]  # for Python
         self.port = free_port()
         self.process: subprocess.Popen[bytes]
 
@@ -44,7 +45,8 @@ class KeptServer:
 
     def launch(self, *options: str) -> None:
         """Start it, with a log of its own; later options go before earlier ones."""
-        command = [sys.executable, "-m", "nona", "app", "--no-browser", "--port", str(self.port), *options]
+        app = ["app", "--no-browser", "--port", str(self.port)]
+        command = [sys.executable, *self.program, *app, *options]
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 command,
