@@ -38,7 +38,11 @@ def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed: int, n: int) 
     r = paired_ratio(a, b)
     if math.isnan(r.low):
         return
+    if r.low == 0:  # cut there
+        assert mean_interval(a).covers(0.0)
     for end, inwards in ((r.low, 1), (r.high, -1)):
+        if end == 0:
+            continue
         step = 1e-6 * abs(end) * inwards
         assert mean_interval(a - (end + step) * b).covers(0.0)
         assert not mean_interval(a - (end - step) * b).covers(0.0)
@@ -60,6 +64,14 @@ def test_pairing_makes_it_narrow() -> None:
     paired = paired_ratio(1.5 * b + 1e-3 * rng.normal(size=8), b)
     crossed = paired_ratio((1.5 * b)[::-1], b)
     assert (paired.high - paired.low) < 0.1 * (crossed.high - crossed.low)
+
+
+def test_a_ratio_of_times_is_never_negative() -> None:
+    times = paired_ratio([0.4, 3.1], [1.0, 0.9])
+    assert (times.low, times.value) == (0.0, pytest.approx(3.5 / 1.9))
+    assert mean_interval([0.4, 3.1]).covers(0.0)
+    gains = paired_ratio([-0.4, 3.1], [1.0, 0.9])  # differences may be negative
+    assert gains.low < 0
 
 
 def test_what_cannot_be_said_is_not_said() -> None:

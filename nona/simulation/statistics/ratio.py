@@ -36,7 +36,8 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
     Formula: all θ with (ā − θb̄)² ≤ t²·(s_aa − 2θs_ab + θ²s_bb)/n, t = t(n−1, (1+level)/2), s the sample
     (co)variances: the θ that a t test of "the mean of a − θb is 0" does not reject. It is an interval
     as long as b̄ is clearly not 0; else there is none. With pairs that are jointly normal its coverage
-    is exact, for any n ≥ 2. Pairs with a ``nan`` are left out.
+    is exact, for any n ≥ 2. Where no value is negative the ratio of the means is not either: of the interval
+    the part from 0 on is returned, which covers as often. Pairs with a ``nan`` are left out.
 
     Raises
     ------
@@ -65,6 +66,8 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
     if n == 1:
         return Ratio(value, math.nan, math.nan, 1)
     low, high = _fieller(x, y, student(n - 1, level) ** 2 / n)
+    if min(x.min(), y.min()) >= 0:
+        low = float(np.maximum(low, 0.0))  # keeps nan
     return Ratio(value, low, high, n)
 
 
