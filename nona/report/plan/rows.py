@@ -10,13 +10,13 @@ from nona.results.plan import PlanModel, PlanOption, PlanReport
 Cell = str | float | int | bool | None
 DECIDING = (
     "answer",
-    "servers",
-    "scheduler",
     "cost per hour",
     "verdict",
+    "servers",
+    "scheduler",
     "error budget used",
     "p99 ms",
-)
+)  # from the left, where a telephone shows them
 
 
 def option_rows(report: PlanReport) -> list[dict[str, Cell]]:
@@ -30,12 +30,12 @@ def _row(report: PlanReport, option: PlanOption, is_answer: bool, links: bool) -
     p99 = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
     row: dict[str, Cell] = {
         "answer": "→" if is_answer else "",
+        "cost per hour": option.cost_per_hour,
+        "verdict": option.verdict,
         "servers": servers_text(option.servers),
         "scheduler": option.scheduler,
         "link Gbit/s": option.link * 8e-9,
-        "cost per hour": option.cost_per_hour,
         "cost per million": option.cost_per_million,
-        "verdict": option.verdict,
         "by": option.by,
         "error budget used": None if found is None else found.used,
         "tightest target": "" if found is None else found.target.text,
