@@ -106,7 +106,11 @@ def test_a_point_is_what_a_plain_run_measures_and_words_follow(scenario: Scenari
     asked = OverSettings(
         over_number(scenario, LOAD), (1.0, 40.0), ("fixed", "fast-gshare"), calls=60, first=2, most=2
     )
-    report = policies_over(scenario, asked)
+    heard: list[float] = []
+    report = policies_over(scenario, asked, on_progress=lambda progress: heard.append(progress.fraction))
+    assert heard == sorted(heard)
+    assert heard[-1] < 1
+    assert len(set(heard)) > 2 * sum(len(p.points) for p in report.policies.values())  # also within runs
     assert OverReport.from_json(report.to_json()) == report
     loaded = number_named(scenario, LOAD).set(scenario, 40.0)
     plain = simulate_serverless_scenario(

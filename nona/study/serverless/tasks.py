@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nona.experiments.pool import Key, Pool, ThisProcess
 from nona.experiments.progress import Shares
 from nona.options import Options
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.run import RunOptions, ServerlessProgress, simulate_serverless
+from nona.serverless.engine.run import OnProgress, RunOptions, ServerlessProgress, simulate_serverless
 from nona.serverless.policies.base import Planner
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.measured import Floats, RunMeasures, measure, slo_ratios
@@ -70,7 +71,8 @@ class Tasks:
         records = []
         for number in range(task.replications):
             run = replace(task.run, replication=task.run.replication + number)
-            records.append(simulate_serverless(system, ready, task.options, run))
+            within = None if on_progress is None else partial(_within, task, number, on_progress)
+            records.append(simulate_serverless(system, ready, task.options, run, within))
             if on_progress is not None:
                 share = (number + 1) / task.replications
                 on_progress(ServerlessProgress(task.policy, number, share))
@@ -81,6 +83,11 @@ class Tasks:
             states=tuple(judge(r)[0] for r in records),
             windows_s=tuple(r.sums.end_s - r.sums.start_s for r in records),
         )
+
+
+def _within(task: Task, number: int, on_progress: OnProgress, run: ServerlessProgress) -> None:
+    """Report the progress of one replication as that of its task, without the platform's picture."""
+    on_progress(ServerlessProgress(task.policy, number, (number + run.fraction) / task.replications))
 
 
 TaskPool = Pool[ServerlessProgress, Done]
@@ -94,7 +101,7 @@ class _Heard:
         self._shares, self._on_progress = Shares(calls), on_progress
 
     def report(self, key: Key, progress: ServerlessProgress) -> None:
-        """A replication of a task is done."""
+        """A task has gone on."""
         self._on_progress(self._shares.add(key, progress.fraction))
 
     def repeat(self, key: Key) -> None:

@@ -17,6 +17,7 @@ from nona.study.serverless.over.settings import OverSettings, check_over
 from nona.study.serverless.tasks import TaskPool
 
 VALUES = 0.6  # share of the work that the asked values are
+FIRST, STEP = 0.5, 0.15  # a batch at the asked values, a step towards knees: parts of what is left
 _NO_SOURCES = Sources()
 
 
@@ -73,21 +74,35 @@ def policies_over(
         on_progress(OverProgress(text, fraction, report()))
 
     pairs = [(p, v) for v in settings.values for p in settings.policies]
-    label = settings.number.label.lower()
+    label, first, steps = settings.number.label.lower(), _Batches(FIRST), _Batches(STEP)
     bench.run(
         [point_search(settings, p, v, found[p]) for p, v in pairs],
-        lambda share: tell(f"{len(settings.values)} values of {label}", 0.9 * VALUES * share),
+        lambda share: tell(f"{len(settings.values)} values of {label}", VALUES * first.at(share)),
     )
     if settings.knees:
-        steps = 0
-
-        def step(share: float) -> None:
-            nonlocal steps
-            steps += share >= 1
-            tell("looking for the knees", VALUES + (1 - VALUES) * (1 - 0.85 ** (steps + share)))
-
-        bench.run([knee_search(settings, p, found[p]) for p in settings.policies], step)
+        bench.run(
+            [knee_search(settings, p, found[p]) for p in settings.policies],
+            lambda share: tell("looking for the knees", VALUES + (1 - VALUES) * steps.at(share)),
+        )
     return report()
+
+
+class _Batches:
+    """How far a search is whose number of batches is unknown: each does ``part`` of what is left.
+
+    >>> search = _Batches(0.5)
+    >>> [search.at(share) for share in (0.0, 1.0, 0.0, 1.0)]
+    [0.0, 0.5, 0.5, 0.75]
+    """
+
+    def __init__(self, part: float) -> None:
+        self._left, self._batches, self._last = 1 - part, 0, 0.0
+
+    def at(self, share: float) -> float:
+        """The share of the whole, where ``share`` of a batch is done; less than before: of the next one."""
+        self._batches += share < self._last
+        self._last = share
+        return 1 - float(self._left ** (self._batches + share))
 
 
 def _report(
