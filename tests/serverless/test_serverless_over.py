@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
 from nona.report.serverless.figures.over import over_figure
-from nona.report.serverless.over.text import knee_rows, over_finding, over_numbers, over_rows
-from nona.results.serverless.over import OverReport
+from nona.report.serverless.over.text import knee_rows, knee_text, over_finding, over_numbers, over_rows
+from nona.results.serverless.over import OverReport, PolicyOver
+from nona.results.verdict import Verdict
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.records.measured import CallMeasures, RunMeasures
@@ -129,7 +131,22 @@ def test_a_point_is_what_a_plain_run_measures_and_words_follow(scenario: Scenari
         assert len(policy.points) == len([r for r in over_numbers(report) if r["policy"] == name])
     assert len(over_rows(report)) == sum(len(p.points) for p in report.policies.values())
     assert [r["policy"] for r in knee_rows(report)] == list(report.policies)
+    words = {v: said_of(report, v) for v in product(("keeps", "open", "misses"), repeat=2)}
+    assert words["misses", "misses"] == "nowhere from × 1 to × 40"
+    assert words["open", "misses"] == "nowhere from × 1 to × 40 (not decided at × 1)"
+    assert words["open", "open"] == "not decided from × 1 to × 40"
+    assert words["keeps", "misses"] == "until × 1 (missed at × 40)"
+    assert words["keeps", "open"] == "until × 1 (open beyond)"
+    assert len(set(words.values())) > 5
     assert [trace.name for trace in over_figure(report, "goodput").data] == list(report.policies)
+
+
+def said_of(report: OverReport, verdicts: tuple[Verdict, ...]) -> str:
+    """What is said of a policy whose points have these verdicts."""
+    points = report.policies["fixed"].points[: len(verdicts)]
+    judged = {p.value: p.model_copy(update={"verdict": v}) for p, v in zip(points, verdicts, strict=True)}
+    policy = PolicyOver(points=tuple(judged.values()), knees=knees_of(judged))
+    return knee_text(report, policy, policy.knees[0])
 
 
 @given(st.floats(0.1, 50.0))

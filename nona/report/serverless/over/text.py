@@ -9,6 +9,7 @@ from nona.results.document import Figure
 from nona.results.serverless.over import Knee, OverPoint, OverReport, PolicyOver
 
 LOAD = "load"
+FEW = 3  # values that a sentence lists
 _VERDICTS = {"keeps": "kept", "misses": "missed", "open": "open"}
 Row = dict[str, str | float | None]
 
@@ -29,10 +30,11 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
     values = [p.value for p in policy.points]
     if knee.kept is None:
         tried = f"{over_value(report, min(values))} to {over_value(report, max(values))}"
-        if all(p.verdict == "misses" for p in policy.points):
-            return f"nowhere from {tried}"
-        first = "" if knee.missed is None else f", missed at {missed}"
-        return f"not decided from {tried}{first}"
+        still = [over_value(report, p.value) for p in policy.points if p.verdict == "open"]
+        if len(still) == len(values):
+            return f"not decided from {tried}"
+        few = " and ".join(still) if len(still) <= FEW else f"{len(still)} of {len(values)} values"
+        return f"nowhere from {tried}" + (f" (not decided at {few})" if still else "")
     if knee.missed is None:
         if knee.kept == max(values) or all(p.verdict == "keeps" for p in policy.points):
             return f"up to {over_value(report, max(values))}, the last that was tried"
@@ -126,7 +128,8 @@ def over_setting(report: OverReport) -> str:
     """How much was simulated."""
     s = report.setting
     warmups = [p.warmup for policy in report.policies.values() for p in policy.points]
-    first = f", {min(warmups):,} to {max(warmups):,} calls before them" if warmups else ""
+    span = " to ".join(f"{n:,}" for n in sorted({min(warmups), max(warmups)})) if warmups else ""
+    first = f", {span} calls before them" if span else ""
     return (
         f"Runs of {s.calls:,} calls{first}; 2 to {s.replications} runs of a point, seed {s.seed}, "
         f"{time_text(report.seconds)}; intervals at 95 %. A knee lies between the last value found to keep "
