@@ -181,6 +181,8 @@ def test_an_explanation_says_what_the_policy_does(ask: Ask) -> None:
     assert len(told.trace.steps) <= 5
     assert told.limit_s == pytest.approx(told.share * told.slack_s)
     words = " ".join(told.lines)
+    assert f"of {1e3 * ask.slack_s:.1f} ms that are left" in words
+    assert f"{1e3 * told.slack_s:.1f} ms" in words  # what the search takes it for
     assert SPACE[plan.ranked[0]].text in words
     assert ("No path is in time" in words) != told.feasible
     if told.feasible:

@@ -97,7 +97,17 @@ def _group_line(
     of = " → ".join(names[s] for s in stages)
     what = f"{of} are searched together" if len(stages) > 1 else f"{of} is searched alone"
     gets = "they get" if len(stages) > 1 else "it gets"
-    return f"{what}; of {_ms(slack_s)} that are left {gets} {_ms(limit_s)}."
+    return f"{what}; of {_left(planner, ask, slack_s)} {gets} {_ms(limit_s)}."
+
+
+def _left(planner: EsgPlanner, ask: Ask, slack_s: float) -> str:
+    """What is left of the SLO, and, where it differs, what the search takes it for."""
+    asked, counted = _ms(ask.slack_s), _ms(slack_s)
+    if asked == counted:
+        return f"{asked} that are left"
+    rounded = ask.slack_s - slack_s <= planner.options.slack_resolution
+    why = f"rounded down to {counted}" if rounded else f"beyond {counted} nothing changes"
+    return f"{asked} that are left ({why})"
 
 
 def _choice_lines(
