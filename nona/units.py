@@ -137,14 +137,14 @@ def start_of(value: object) -> str:
 
 def _complaint(value: object, dimension: Dimension) -> str:
     base = {
-        "time": "seconds",
-        "size": "bytes",
-        "bandwidth": "bytes/s",
-        "rate": "1/s",
-        "fraction": "parts of 1",
+        "time": "of seconds",
+        "size": "of bytes",
+        "bandwidth": "of bytes/s",
+        "rate": "per second",
+        "fraction": "of parts of 1",
     }[dimension]
     example = _EXAMPLE[dimension]
-    return f"{start_of(value)} is not a {dimension}; write for example {example}, or a number of {base}"
+    return f"{start_of(value)} is not a {dimension}; write for example {example}, or a number {base}"
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:

@@ -25,6 +25,11 @@ class About(Document):
     yaml: str
     files: tuple[str, ...]
 
+    @property
+    def stamp(self) -> str:
+        """Which scenario it is of, and when it was made, in one line."""
+        return f"Fingerprint {self.hash} · {self.made}"
+
 
 class GivenTimes(Document):
     """The hardware for which a model's file states times.

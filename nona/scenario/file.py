@@ -75,7 +75,7 @@ def parse_scenario(text: str, check: Check = nothing_more) -> Scenario:
     >>> parse_scenario("{version: 1, cluster: {servers: []}, workload: [{model: gpt2, rate: 5 apples}]}")
     Traceback (most recent call last):
     nona.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | workload[0].rate: \
-'5 apples' is not a rate; write for example '300/s', or a number of 1/s.
+'5 apples' is not a rate; write for example '300/s', or a number per second.
     """
     return scenario_from_mapping(load_yaml(text), check)
 
@@ -192,6 +192,12 @@ def _only_follows(error: Any) -> bool:
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
+def _limit(context: Mapping[str, Any], key: str) -> str:
+    """A limit as people write it: 1,000,000,000 for 1e9."""
+    found = context.get(key)
+    return f"{found:,.12g}" if isinstance(found, int | float) else str(found)
+
+
 def _problem(error: Any, whole: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
     kind, context, place = error["type"], error.get("ctx", {}), place_text(error["loc"], whole)
@@ -199,10 +205,10 @@ def _problem(error: Any, whole: str = "Scenario") -> str:
     rules = {
         "missing": "is missing; add it",
         "extra_forbidden": "is not a known key; remove it or check its spelling",
-        "greater_than": f"{value} must be greater than {context.get('gt')}; change it",
-        "greater_than_equal": f"{value} must be at least {context.get('ge')}; raise it",
-        "less_than": f"{value} must be less than {context.get('lt')}; lower it",
-        "less_than_equal": f"{value} must be at most {context.get('le')}; lower it",
+        "greater_than": f"{value} must be greater than {_limit(context, 'gt')}; change it",
+        "greater_than_equal": f"{value} must be at least {_limit(context, 'ge')}; raise it",
+        "less_than": f"{value} must be less than {_limit(context, 'lt')}; lower it",
+        "less_than_equal": f"{value} must be at most {_limit(context, 'le')}; lower it",
         "literal_error": f"{value} must be {context.get('expected')}; choose one of these",
         "choice": f"{value} must be {context.get('expected')}; choose one of these",
         "too_short": f"{value} must have at least {context.get('min_length')} entry; add one",

@@ -47,6 +47,8 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     page.get_by_role("button", name="Cancel simulation").click()
     page.get_by_text("The simulation was cancelled").wait_for()
     assert charts.count() == 1  # what was there stays
+    charts.get_by_text("so far:").first.wait_for()
+    charts.get_by_text("Measured jobs that are complete").wait_for()
 
     fill_number(page, "Jobs measured per run", "300")
     run_to_the_end(page)

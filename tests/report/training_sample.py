@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nona.results.about import About
 from nona.results.training.one_more import OneMoreReport, OneMoreRow
 from nona.results.training.outcome import PolicyTrace, PriorityRow, Received, Round, Stay, TrainingOutcome
 from nona.results.training.report import (
@@ -18,6 +19,18 @@ from nona.results.training.report import (
 TYPES = {"k80": 1, "v100": 1}
 NAMES = ("a", "b", "c")
 ROUND_S = 360.0
+ABOUT = About(
+    name="Three jobs",
+    description="",
+    seed=0,
+    hash="abc",
+    version="0.1.0",
+    made="2026-11-25 12:00 UTC",
+    jobs=3,
+    replications=2,
+    yaml="version: 1\n",
+    files=(),
+)
 
 
 def job(name: str, jct_s: float | None, rho: float | None) -> JobOutcome:
@@ -27,6 +40,7 @@ def job(name: str, jct_s: float | None, rho: float | None) -> JobOutcome:
         kind="training",
         entity="",
         workers=1,
+        measured=True,
         arrival_s=0.0,
         jct_s=jct_s,
         rho=rho,
@@ -126,7 +140,7 @@ def outcome() -> TrainingOutcome:
         policies=policies, checks={"capacity": True}, failed_checks=(), seconds=0.1, setting=setting
     )
     return TrainingOutcome(
-        report=report, job_names=NAMES, types=TYPES, traces={name: trace() for name in policies}
+        about=ABOUT, report=report, job_names=NAMES, types=TYPES, traces={name: trace() for name in policies}
     )
 
 

@@ -96,6 +96,11 @@ def test_quantity_text_is_exact(value: float, dimension: Any) -> None:
         ({"workload": [{"rate": 1}]}, "workload[0].model", "is missing"),
         ({"workload": [{"model": "a", "rate": 1, "slow": 3}]}, "workload[0].slow", "not a known key"),
         ({"seed": -1}, "seed", "-1 must be at least 0"),
+        (
+            {"workload": [{"model": "a", "rate": "1e12/s"}]},
+            "workload[0].rate",
+            "must be at most 1,000,000,000; lower",
+        ),
         ({"version": 2}, "version", "choose one of these"),
         ({"simulation": {"warmup": "long"}}, "simulation.warmup", "'auto' or a whole number"),
         ({"background": {"network": {"utilization": 1}}}, "background.network.utilization", "less than 1"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.training.elastic.finding import finding, overlap
+from nona.report.training.elastic.finding import finding
 from nona.report.training.elastic.history import elastic_history, elastic_trace
 from nona.report.training.elastic.rows import change_rows, course_rows, every_job, policy_rows
+from nona.report.training.words import overlap
 from nona.results.training.elastic_history import ElasticHistory
 from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
 from nona.training.elastic.records.run import ElasticRecords
+from tests.report.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")
 
@@ -21,7 +23,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def history(result) -> ElasticHistory:
-    return elastic_history(result.system, result.runs, result.report, "A name", "version: 1\n")
+    return elastic_history(result.system, result.runs, result.report, ABOUT)
 
 
 def records(result, name: str) -> ElasticRecords:
@@ -113,7 +115,7 @@ def test_finding_and_tables_agree_with_the_report(history):
     large, small = finding(policies)
     assert large.startswith(best)
     assert small.startswith(f"Under {best}")
-    assert not overlap(policies["fifo"], policies["optimus"])
+    assert not overlap(policies["fifo"].jct_s, policies["optimus"].jct_s)
     assert [row["policy"] for row in policy_rows(policies)] == list(POLICIES)
     assert len(every_job(history)) == len(POLICIES) * len(history.jobs)
     ticks = sum(len(c.time_s) for trace in history.traces.values() for c in trace.courses)

@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 from nona.cli.main import main
+from nona.report.training.elastic.text import setting_text
+from nona.report.training.figures.policies import jct_cdf_figure, rho_figure
+from nona.report.training.words import hours_text, jct_text
+from nona.results.training.elastic import ElasticReport
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport
 from nona.scenario.file import parse_scenario
 from nona.study.training.run import outcome_of, simulate_training_scenario
+from tests.report.training_sample import ABOUT
 
 TEXT = """
 cluster:
@@ -19,6 +24,13 @@ cluster:
 training:
   generate: {jobs: 8, mean_gap: 600 s, slos: true}
   policies: [max-min-fairness, fifo]
+"""
+ELASTIC = """
+name: Some elastic jobs
+cluster:
+  servers: [{count: 8, gpu: t4, gpus: 4}]
+training:
+  elastic: {workload: 1, load: 0.25, policies: [fifo, sjf]}
 """
 
 
@@ -67,7 +79,7 @@ def test_the_outcome_tells_rounds_and_what_was_received() -> None:
     result = simulate_training_scenario(
         parse_scenario(TEXT), policies=("fifo",), replications=1, trace_rounds=5
     )
-    outcome = outcome_of(result)
+    outcome = outcome_of(result, ABOUT)
     assert TrainingOutcome.from_json(outcome.to_json()) == outcome
     trace = outcome.traces["fifo"]
     assert [r.number for r in trace.rounds if r.priorities] == [0, 1, 2, 3, 4]
@@ -78,3 +90,48 @@ def test_the_outcome_tells_rounds_and_what_was_received() -> None:
     stays = sum((s.end_s - s.start_s) * len(s.gpus) for s in trace.stays)
     assert stays == pytest.approx(records.booked_s.sum())
     assert {r.job for r in trace.received} == set(range(8))
+
+
+def test_figures_are_of_the_measured_jobs_as_the_table_is() -> None:
+    text = TEXT.replace("slos: true", "measured: [2, 5]")
+    result = simulate_training_scenario(parse_scenario(text), replications=1)
+    policies = outcome_of(result, ABOUT).report.policies
+    jct, rho = jct_cdf_figure(policies), rho_figure(policies)
+    for number, (name, found) in enumerate(policies.items()):
+        assert [job.name for job in found.measured] == ["2", "3", "4", "5"]
+        assert max(rho.data[number].x) == pytest.approx(found.rho.worst), name
+        steps = sorted(set(jct.data[number].x))
+        assert 3600 * sum(steps) / len(steps) == pytest.approx(found.jct_s.mean)
+
+
+def test_the_html_report_says_what_the_run_says(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "report.html"
+    asked = ("--policy", "fifo", "--replications", "1", "--html", str(file))
+    report = TrainingReport.from_json(_json(capsys, scenario, *asked))
+    page = file.read_text()
+    mean = report.policies["fifo"].jct_s.mean
+    assert mean is not None
+    assert hours_text(mean) in page
+    assert "slos: true" in page
+    assert "Options of the command came before" in page  # fifo alone
+    assert "nona training simulate scenario.yaml --html report.html" in page
+    assert main(["training", "simulate", str(scenario), "--html", str(file)]) == 2
+    assert "add --force" in capsys.readouterr().err
+
+
+def test_a_report_on_elastic_jobs_needs_a_scenario(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "report.html"
+    assert main(["training", "elastic", "--workload", "1", "--html", str(file)]) == 2
+    assert "name one" in capsys.readouterr().err
+    path = tmp_path / "elastic.yaml"
+    path.write_text(ELASTIC)
+    assert main(["training", "elastic", str(path), "--json", "--html", str(file)]) == 0
+    report = ElasticReport.from_json(json.loads(capsys.readouterr().out))
+    page = file.read_text()
+    assert jct_text(report.policies["fifo"].jct_s) in page
+    assert setting_text(report.setting) in page
+    assert "Options of the command" not in page

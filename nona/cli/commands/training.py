@@ -87,6 +87,7 @@ def generate(options: GenerateOptions) -> None:
 @common.seed
 @common.workers
 @click.option("--no-ideal", is_flag=True, help="leave out the fluid bound, which asks policies more often")
+@common.html
 @common.json
 @takes(SimulateTrainingOptions)
 def simulate(options: SimulateTrainingOptions) -> None:
@@ -187,6 +188,7 @@ def checkpoints(options: CheckpointOptions) -> None:
 )
 @click.option("--seed", type=Whole(), help="of their random numbers (default 0)")
 @common.workers
+@common.html
 @common.json
 @takes(ElasticOptions)
 def elastic(options: ElasticOptions) -> None:

@@ -12,14 +12,18 @@ from nona.cli.opened import opened
 from nona.cli.output import emit
 from nona.cli.progress import ProgressLine
 from nona.cli.settings import settings_by_name
-from nona.cli.training.options import ElasticOptions
-from nona.errors import ScenarioError
+from nona.cli.training.options import ElasticOptions, notes_of
+from nona.errors import NonaError, ScenarioError
 from nona.experiments.progress import Shares
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_FILE_BYTES
+from nona.report.html.training import elastic_html
 from nona.report.training.elastic.text import elastic_text
 from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
 from nona.study.elastic.scenario import elastic_request
+from nona.study.exports import check_places, write_text
+from nona.study.outcome import about_scenario
+from nona.study.provenance import now_text
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.applications.reading import Tables, read_applications
 from nona.training.elastic.engine.run import ElasticProgress
@@ -33,9 +37,13 @@ T = TypeVar("T")
 
 def elastic(arguments: ElasticOptions) -> None:
     """Run the policies; print a table or JSON, failed checks on standard error."""
-    begin = ElasticRequest()
+    check_places(arguments.html)
+    begin, scenario = ElasticRequest(), None
     if arguments.scenario is not None:
-        begin = elastic_request(*opened(arguments.scenario))
+        scenario, sources = opened(arguments.scenario)
+        begin = elastic_request(scenario, sources)
+    elif arguments.html is not None:
+        raise NonaError("--html is a report on a scenario; name one, e.g. who_scales_who_waits.")
     request = _changed(begin, arguments)
     names = request.policies
     counts = {n: replications_of(ELASTIC[n], request.replications) for n in names}
@@ -53,6 +61,9 @@ def elastic(arguments: ElasticOptions) -> None:
     for failed in result.report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
     emit(arguments, result.report, elastic_text)
+    if arguments.html is not None and scenario is not None:
+        about = about_scenario(scenario, scenario, now_text())
+        write_text(arguments.html, elastic_html(about, result.report, notes_of(arguments)))
 
 
 def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:

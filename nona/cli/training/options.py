@@ -8,6 +8,8 @@ from pathlib import Path
 from nona.cli.options import ListOptions
 from nona.options import Option
 
+CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class AllocateOptions(ListOptions):
@@ -40,6 +42,7 @@ class SimulateTrainingOptions(ListOptions):
     seed: int | None
     workers: int
     no_ideal: bool
+    html: Path | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +67,13 @@ class ElasticOptions(ListOptions):
     replications: int | None
     seed: int | None
     workers: int
+    html: Path | None
+
+
+def notes_of(options: SimulateTrainingOptions | ElasticOptions) -> list[str]:
+    """What a report says where options changed what the scenario says."""
+    given = [v for k, v in vars(options).items() if k not in CHANGE_NOTHING and v not in (None, (), False)]
+    return ["Options of the command came before what the scenario below says."] if given else []
 
 
 @dataclass(frozen=True, kw_only=True)

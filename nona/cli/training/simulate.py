@@ -6,11 +6,15 @@ import sys
 
 from nona.cli.output import emit
 from nona.cli.progress import ProgressLine
-from nona.cli.training.options import SimulateTrainingOptions
+from nona.cli.training.options import SimulateTrainingOptions, notes_of
 from nona.experiments.progress import Shares
+from nona.report.html.training import training_html
 from nona.report.training.simulation_text import simulation_text
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.study.exports import check_places, write_text
+from nona.study.outcome import about_scenario
+from nona.study.provenance import now_text
 from nona.study.sweeps.numbers import with_value
 from nona.study.training.preparation import training_part
 from nona.study.training.run import chosen_policies, report_of, simulate_training_scenario
@@ -19,6 +23,7 @@ from nona.training.engine.options import TrainingProgress
 
 def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: Sources) -> None:
     """Run the policies in every replication; print a table or JSON, warnings on standard error."""
+    check_places(arguments.html)
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     training_part(scenario)
@@ -50,3 +55,6 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
     for failed in report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
     emit(arguments, report, simulation_text)
+    if arguments.html is not None:
+        about = about_scenario(scenario, scenario, now_text())
+        write_text(arguments.html, training_html(about, report, notes_of(arguments)))

@@ -156,7 +156,7 @@ def scenario_section(told: About, command: str, *arguments: str) -> Markup:
         if told.files
         else ""
     )
-    line = shlex.join(["nona", command, "scenario.yaml", *arguments])
+    line = shlex.join(["nona", *command.split(), "scenario.yaml", *arguments])
     return section(
         "Reproduce this report",
         paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nona.report.text import share_text
-from nona.report.training.words import by_mean_jct, dollars_text, hours_text, times_text
+from nona.report.training.words import by_mean_jct, dollars_text, hours_text, overlap, times_text
 from nona.results.training.report import PolicyOutcome
 
 AGNOSTIC = "-agnostic"
@@ -44,9 +44,23 @@ def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
 def finding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str]:
     """The finding, and what is said in small letters under it."""
     gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
+    sure = runs_sentence(policies)
     if gain_of(policies):
-        return gain, f"{best} {kept}".strip()
-    return best, kept or gain
+        return gain, " ".join(filter(None, (best, kept, sure)))
+    return best, " ".join(filter(None, (kept or gain, sure)))
+
+
+def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """How sure the order of the two fastest policies is; empty where their intervals do not overlap."""
+    names = list(by_mean_jct(policies))[:2]
+    if len(names) < 2:
+        return ""
+    first, second = (policies[n].jct_s for n in names)
+    if first.ci95 is None or second.ci95 is None:
+        return "These are figures of one run, without intervals: more replications give them."
+    if not overlap(first, second):
+        return ""
+    return f"The intervals of {names[0]} and {names[1]} overlap: more replications may change their order."
 
 
 def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:

@@ -98,6 +98,7 @@ def _job(system: TrainingSystem, run: Measures, records: TrainingRecords, number
         kind=job.kind,
         entity=job.entity,
         workers=job.workers,
+        measured=bool(run.measured[number]),
         arrival_s=job.arrival_s,
         jct_s=run.jct_s[number],
         rho=run.rho[number],

@@ -29,17 +29,29 @@ def job_deciding(jobs: Sequence[JobOutcome]) -> tuple[str, ...]:
         "kind": len({j.kind for j in jobs}) > 1,
         "team": len({j.entity for j in jobs}) > 1,
         "SLO kept": any(j.met is not None for j in jobs),
+        "measured": not all(j.measured for j in jobs),
     }
     return (*JOB_DECIDING[:2], *(c for c, differs in also.items() if differs), *JOB_DECIDING[2:])
+
+
+def cell_text(value: Cell) -> str:
+    """A cell as text; numbers that are not whole have four digits.
+
+    >>> cell_text(12345), cell_text(0.123456), cell_text("2.5 h"), cell_text(None)
+    ('12,345', '0.1235', '2.5 h', '–')
+    """
+    if value is None or isinstance(value, str):
+        return value or "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
 def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
     """A row for each policy and team in the first replication; none where there is only one team."""
     found: list[dict[str, Cell]] = []
     for name, p in policies.items():
-        teams = list(dict.fromkeys(j.entity for j in p.jobs))
+        teams = list(dict.fromkeys(j.entity for j in p.measured))
         for team in teams if len(teams) > 1 else ():
-            own = [j for j in p.jobs if j.entity == team]
+            own = [j for j in p.measured if j.entity == team]
             jcts, rhos = (
                 [j.jct_s for j in own if j.jct_s is not None],
                 [j.rho for j in own if j.rho is not None],
@@ -115,6 +127,7 @@ def job_rows(jobs: Sequence[JobOutcome]) -> list[dict[str, Cell]]:
             "model": j.model.removesuffix(f" of {j.name}"),
             "kind": j.kind,
             "team": j.entity,
+            "measured": "yes" if j.measured else "no",
             "GPUs": j.workers,
             "arrival, h": _hours(j.arrival_s),
             "JCT, h": _hours(j.jct_s),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nona.report.text import share_text, table, time_text
-from nona.report.training.rows import DECIDING, policy_rows
+from nona.report.training.rows import DECIDING, cell_text, policy_rows
 from nona.results.training.report import TrainingReport, TrainingSetting
 
 MORE = ("policy", "preemptions", "moves", "received − X", "ideal mean JCT", "decisions", "mean decision")
@@ -19,25 +19,22 @@ def simulation_text(report: TrainingReport) -> str:
 def _lines(report: TrainingReport) -> Iterator[str]:
     rows = policy_rows(report.policies)
     for columns in (DECIDING, MORE):
-        yield table([{c: _cell(row[c]) for c in columns} for row in rows], columns)
+        yield table([{c: cell_text(row[c]) for c in columns} for row in rows], columns)
         yield ""
     kept = {n: p.slo_hit_rate for n, p in report.policies.items() if p.slo_hit_rate is not None}
     if kept:
         yield "SLOs kept: " + ", ".join(f"{name} {share_text(rate)}" for name, rate in kept.items()) + "."
     for name, policy in report.policies.items():
         yield from (f"{name}: {warning}" for warning in policy.warnings)
-    yield _setting_text(report.setting)
+    yield setting_text(report.setting)
     yield from report.setting.notes
     held = sum(report.checks.values())
     yield f"{held} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
 
 
-def _cell(value: str | float | None) -> str:
-    return "–" if value is None else value if isinstance(value, str) else f"{value:,.4g}"
-
-
-def _setting_text(of: TrainingSetting) -> str:
+def setting_text(of: TrainingSetting) -> str:
+    """What was run, in one sentence."""
     gpus = ", ".join(f"{count} {gpu}" for gpu, count in of.gpus.items())
     first, last = of.measured
     window = "" if last - first + 1 == of.jobs else f", {first} to {last} measured"

@@ -33,7 +33,7 @@ def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
     if not known:
         return "No job was completed, so there is no ρ"
     best = min(known, key=lambda n: (known[n], n))
-    values = [j.rho for j in policies[best].jobs if j.rho is not None]
+    values = [j.rho for j in policies[best].measured if j.rho is not None]
     said = f"The worst ρ is least under {best}: {known[best]:.3g}"
     if not values:
         return said

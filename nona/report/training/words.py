@@ -42,6 +42,13 @@ def jct_text(jct: JctSummary) -> str:
     return f"{shown.removesuffix(unit).strip()} ± {half / per:.2g} {unit}"
 
 
+def overlap(a: JctSummary, b: JctSummary) -> bool:
+    """Whether the intervals of two mean JCTs overlap; one that is known exactly has no width."""
+    spans = [jct.ci95 or (jct.mean or 0.0,) * 2 for jct in (a, b)]
+    widths = [high - low for low, high in spans]
+    return any(widths) and max(low for low, _ in spans) <= min(high for _, high in spans)
+
+
 def dollars_text(usd: float | None) -> str:
     """US dollars with three digits, zeros at the end too, so that bills side by side look alike.
 

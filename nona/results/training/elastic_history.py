@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nona.results.about import About
 from nona.results.document import Document, Figure
 from nona.results.training.elastic import ElasticReport
 
@@ -53,10 +54,9 @@ class ElasticTrace(Document):
 
 
 class ElasticHistory(Document):
-    """The report with the first run of each policy; ``name`` and ``yaml`` of the scenario."""
+    """The report with its provenance and the first run of each policy."""
 
-    name: str
-    yaml: str
+    about: About
     report: ElasticReport
     jobs: tuple[str, ...]
     traces: Mapping[str, ElasticTrace]

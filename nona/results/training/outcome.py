@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nona.results.about import About
 from nona.results.document import Document
 from nona.results.training.report import TrainingReport
 
@@ -66,8 +67,9 @@ class PolicyTrace(Document):
 
 
 class TrainingOutcome(Document):
-    """The report and, per policy, what happened; ``job_names`` by number."""
+    """The report with its provenance and, per policy, what happened; ``job_names`` by number."""
 
+    about: About
     report: TrainingReport
     job_names: tuple[str, ...]
     types: Mapping[str, int]

@@ -27,13 +27,17 @@ class RhoSummary(Document):
 
 
 class JobOutcome(Document):
-    """One job of the first replication; ``jct_s`` is ``None`` while it is not complete."""
+    """One job of the first replication; ``jct_s`` is ``None`` while it is not complete.
+
+    ``measured``: whether it is among the jobs that the figures of its policy are of.
+    """
 
     name: str
     model: str
     kind: str
     entity: str
     workers: int
+    measured: bool
     arrival_s: float
     jct_s: Figure
     rho: Figure
@@ -45,7 +49,7 @@ class JobOutcome(Document):
 
 
 class PolicyOutcome(Document):
-    """What one policy did. Times in seconds; ``cost_usd`` per replication.
+    """What one policy did to the measured jobs. Times in seconds; ``cost_usd`` per replication.
 
     ``slo_hit_rate`` is ``None`` where no job has a deadline. ``received_error`` is the mean over jobs of
     |time received − X|, as a share of the time that a job was there. ``decision_s``: seconds of one answer,
@@ -72,6 +76,11 @@ class PolicyOutcome(Document):
     warnings: tuple[str, ...]
     jobs: tuple[JobOutcome, ...]
     extensions: ExtensionFindings | None = None
+
+    @property
+    def measured(self) -> list[JobOutcome]:
+        """The measured jobs of the first replication."""
+        return [job for job in self.jobs if job.measured]
 
 
 class TrainingSetting(Document):

@@ -13,6 +13,7 @@ from nona.allocation.policies.registry import get_policy
 from nona.options import Options
 from nona.report.training.outcome import policy_trace
 from nona.report.training.report import training_report
+from nona.results.about import About
 from nona.results.training.extensions import ExtensionFindings
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport, TrainingSetting
@@ -163,10 +164,11 @@ def report_of(result: TrainingResult) -> TrainingReport:
     )
 
 
-def outcome_of(result: TrainingResult) -> TrainingOutcome:
-    """The report, and what each policy did in the first replication."""
+def outcome_of(result: TrainingResult, about: About) -> TrainingOutcome:
+    """The report with its provenance, and what each policy did in the first replication."""
     system = result.systems[0]
     return TrainingOutcome(
+        about=about,
         report=report_of(result),
         job_names=tuple(job.name for job in system.jobs),
         types=dict(system.cluster.gpus),

@@ -96,5 +96,5 @@ POLICY = Policy(
     option_help={},
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
     needs_steps=True,
-    look=Look("#2b8fd6", "dash", "triangle-left"),
+    look=Look("#0891b2", "longdashdot", "triangle-left"),
 )

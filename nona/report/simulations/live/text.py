@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nona.report.simulations.live.series import bin_edge_s
 from nona.report.text import share_text
-from nona.results.simulation.live import LiveLine, LiveLines
+from nona.results.simulation.live import LiveLine, LiveLines, LiveRun
 from nona.results.simulation.report import Schedulers
 from nona.units import format_time
 
@@ -42,6 +42,17 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
         uses = "Link under {}" if alone else "{} uses the link most"
         titles[3] = f"{uses.format(link)}{so_far}: {share_text(busy[link][1])} busy"
     return titles
+
+
+def counts_text(live: LiveRun) -> str:
+    """How many measured jobs of each scheduler a run that was cancelled has completed.
+
+    >>> counts_text(LiveRun(schedulers=("nona", "local")))
+    'Measured jobs that are complete: nona none, local none.'
+    """
+    jobs = {n: live.series[n].jobs if n in live.series else 0 for n in live.schedulers}
+    told = ", ".join(f"{name} {f'{count:,}' if count else 'none'}" for name, count in jobs.items())
+    return f"Measured jobs that are complete: {told}."
 
 
 def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nona.report.text import share_text
-from nona.report.training.words import hours_text, jct_text
+from nona.report.training.words import hours_text, jct_text, overlap
 from nona.results.training.elastic import ElasticOutcome
 
 LEVEL = 0.01  # mean JCTs closer than that are said to be equal
@@ -43,16 +43,9 @@ def finding(policies: Policies) -> tuple[str, str]:
         large = (
             f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
         )
-    if overlap(a, b):
+    if overlap(a.jct_s, b.jct_s):
         large = f"{large[:-1]}, which more runs may change."
     return large, f"{_how(best, a)} {_how(second, b)}"
-
-
-def overlap(a: ElasticOutcome, b: ElasticOutcome) -> bool:
-    """Whether the intervals of two mean JCTs overlap; one that is known exactly has no width."""
-    spans = [p.jct_s.ci95 or (p.jct_s.mean or 0.0,) * 2 for p in (a, b)]
-    widths = [high - low for low, high in spans]
-    return any(widths) and max(low for low, _ in spans) <= min(high for _, high in spans)
 
 
 def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nona.allocation.policies.problem import Floats, Ints
+from nona.results.about import About
 from nona.results.training.elastic import ElasticReport
 from nona.results.training.elastic_history import ElasticCourse, ElasticHistory, ElasticMove, ElasticTrace
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
@@ -23,14 +24,12 @@ def elastic_history(
     system: ElasticSystem,
     runs: Mapping[str, Sequence[ElasticRun]],
     report: ElasticReport,
-    name: str,
-    yaml: str,
+    about: About,
 ) -> ElasticHistory:
-    """The report with what happened; ``name`` and ``yaml`` are the scenario's."""
+    """The report with what happened; ``about`` says where it is from."""
     kept = {policy: found[0].records for policy, found in runs.items()}
     return ElasticHistory(
-        name=name,
-        yaml=yaml,
+        about=about,
         report=report,
         jobs=tuple(job.name for job in system.jobs),
         traces={policy: elastic_trace(system, r) for policy, r in kept.items() if r is not None},

@@ -48,7 +48,7 @@ def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
             hovertemplate=f"{text(name)}: mean JCT {hours_text(HOUR_S * hours)}, {dollars_text(usd)}"
             "<extra></extra>",
         )
-    made.update_xaxes(title="cost of a run, US dollars")
+    made.update_xaxes(title="cost of the measured jobs, US dollars")
     _zero_or_close(made, [usd for *_, usd, _ in points], "x")
     made.update_yaxes(title="mean JCT, h", rangemode="tozero")
     return made
@@ -78,20 +78,11 @@ def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
         change(rangemode="tozero")
 
 
-def jct_cdf_figure(
-    policies: Mapping[str, PolicyOutcome], measured: tuple[int, int] | None = None
-) -> go.Figure:
-    """Share of the jobs complete within a time, one line for each policy.
-
-    The jobs are those of the mean JCT: training jobs, from the first to the last number of ``measured``.
-    """
-    first, last = measured or (0, None)
-    counted = {
-        name: [j for j in p.jobs[first : None if last is None else last + 1] if j.kind == "training"]
-        for name, p in policies.items()
-    }
+def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+    """Share of the measured jobs complete within a time, one line for each policy."""
     hours = {
-        name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in own] for name, own in counted.items()
+        name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
+        for name, p in policies.items()
     }
     made = distributions(hours, scheduler_style, "JCT, h", "within %{x:.4g} h")
     made.update_yaxes(title="jobs complete, %", range=[0, 101])
@@ -99,8 +90,8 @@ def jct_cdf_figure(
 
 
 def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
-    """Share of the jobs with at most a ρ, one line for each policy; at 1 sharing neither helps nor hurts."""
-    return rho_distributions({n: [j.rho for j in p.jobs] for n, p in policies.items()}, scheduler_style)
+    """Share of the measured jobs with at most a ρ, one line for each policy; 1: as on an equal share."""
+    return rho_distributions({n: [j.rho for j in p.measured] for n, p in policies.items()}, scheduler_style)
 
 
 def rho_distributions(rhos: Mapping[str, Sequence[float | None]], look: Callable[[str], Look]) -> go.Figure:

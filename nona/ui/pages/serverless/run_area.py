@@ -82,7 +82,7 @@ def _finding(held: ServerlessOutcome) -> None:
         "" if best is None else f"By {best[0]}.",
     ):
         st.subheader(plain(pareto_title(policies)).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
-        st.caption(f"Fingerprint {held.about.hash} · {plain(held.about.made)}")
+        st.caption(plain(held.about.stamp))
 
 
 def _live(job: Job) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.report.simulations.finding.headline import Headline, headline, live_headline
-from nona.report.simulations.live.text import live_titles, measured
+from nona.report.simulations.live.text import counts_text, live_titles, measured
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
 from nona.results.simulation.live import LiveRun
 from nona.ui.jobs.job import Job
@@ -65,13 +65,20 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
     if run is not None:
         _draw_run(run)
     elif job is not None and (so_far := _live(job)) and so_far.series:
-        _draw(Headline("", "", "Not finished: these are the jobs so far.", "", ""), chart_data(so_far, False))
+        _draw_cancelled(so_far)
     else:
         st.caption(
             "Every scheduler gets the same arrivals and the same service times. A run shows live how long "
             "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with "
             "intervals."
         )
+
+
+def _draw_cancelled(live: LiveRun) -> None:
+    """What was known when a run was cancelled: that of some schedulers, and of others nothing."""
+    lead = "Not finished: these are the jobs so far."
+    titles = live_titles(live.series, True)
+    _draw(Headline("", "", lead, "", ""), chart_data(live, False, titles=titles, note=counts_text(live)))
 
 
 def _draw_run(run: Kept) -> None:

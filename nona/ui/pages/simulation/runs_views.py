@@ -52,7 +52,7 @@ def run_note(state: AppState, shown: Kept) -> None:
     else:
         now = (
             f"*{RUN}* simulates the scenario as it is now, as run {state.runs.made + 1}; run {shown.number} "
-            "stays under *Run shown*."
+            "can then be chosen under *Run shown*."
         )
     st.warning(f"Run {shown.number} is shown. {plain(then)} {now}", icon=":material/history:")
 

@@ -34,7 +34,7 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
         "better.",
     )
     chart(
-        jct_cdf_figure(report.policies, report.setting.measured),
+        jct_cdf_figure(report.policies),
         cdf_title(report.policies),
         "training-cdf",
         "Share of the jobs that are complete within a time, one line for each policy",

@@ -36,7 +36,7 @@ def run_area(state: AppState) -> TrainingOutcome | None:
 def held_outcome(state: AppState) -> TrainingOutcome | None:
     """The last result, unless another scenario has been opened since, to which it says nothing."""
     held = state.held(KIND, TrainingOutcome)
-    if held is None or (state.is_stale(KIND) and held.report.setting.name != state.scenario.name):
+    if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
         return None
     return held
 
@@ -49,6 +49,7 @@ def _finding(held: TrainingOutcome) -> None:
         large, small = finding(policies)
         st.subheader(_said(large), anchor=False)
         st.caption(_said(small))
+        st.caption(plain(held.about.stamp))
 
 
 def _said(sentence: str) -> str:

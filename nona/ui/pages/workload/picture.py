@@ -99,6 +99,7 @@ def gauge(name: str, what: str, background: float, queries: float | None, otherw
             el("i", "bg", __w=f"{100 * background / scale:.2f}%"),
             el("i", "own", __w=f"{100 * own / scale:.2f}%", __x=f"{100 * background / scale:.2f}%"),
             el("i", "full", __x=f"{100 / scale:.2f}%"),
+            *([] if over else [el("span", "limit", "100 %", __x=f"{100 / scale:.2f}%")]),
             role="img",
             aria_label=f"{name}: {text}",
         ),

@@ -8,9 +8,10 @@ from typing import Any
 
 from nona.experiments.progress import Shares
 from nona.report.training.elastic.history import elastic_history
-from nona.scenario.file import dump_scenario
 from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
 from nona.study.elastic.scenario import elastic_request
+from nona.study.outcome import about_scenario
+from nona.study.provenance import now_text
 from nona.training.elastic.engine.run import ElasticProgress
 from nona.training.elastic.policies.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
@@ -31,8 +32,8 @@ def run_elastic(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     workers = processes(searched, 1)  # others end within a second
     told = _teller(desk, request, in_order=workers == 1)
     result = simulate_elastic_jobs(request, workers=workers, on_progress=told)
-    report, yaml = result.report, dump_scenario(scenario)
-    return elastic_history(result.system, result.runs, report, scenario.name, yaml).to_json()
+    about = about_scenario(scenario, scenario, now_text())
+    return elastic_history(result.system, result.runs, result.report, about).to_json()
 
 
 def _teller(desk: Desk, request: ElasticRequest, in_order: bool) -> Callable[[ElasticProgress], None]:

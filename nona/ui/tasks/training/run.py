@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nona.report.text import counted
+from nona.study.outcome import about_scenario
+from nona.study.provenance import now_text
 from nona.study.training.one_more import one_more_gpu
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import TRACE_ROUNDS, outcome_of, simulate_training_scenario
@@ -40,7 +42,7 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     result = simulate_training_scenario(
         scenario, sources, workers=workers, trace_rounds=kept, on_progress=told
     )
-    return outcome_of(result).to_json()
+    return outcome_of(result, about_scenario(scenario, scenario, now_text())).to_json()
 
 
 def _teller(

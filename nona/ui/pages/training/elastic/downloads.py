@@ -7,17 +7,26 @@ import json
 import pandas as pd
 import streamlit as st
 
+from nona.report.html.training import elastic_html
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.report.training.elastic.rows import course_rows, every_job
 from nona.results.training.elastic_history import ElasticHistory
-from nona.ui.pages.simulation.downloads import CSV, JSON, Download, download_row, file_stem, yaml_download
+from nona.ui.pages.simulation.downloads import (
+    CSV,
+    HTML,
+    JSON,
+    Download,
+    download_row,
+    file_stem,
+    yaml_download,
+)
 from nona.ui.session.state import AppState
 from nona.ui.widgets.tables import PARQUET
 
 
 def elastic_downloads(state: AppState, data: ElasticHistory) -> None:
     """The block of downloads of the run that is shown."""
-    name = file_stem(data.name)
+    name = file_stem(data.about.name)
     jobs = (
         "A row for each job and policy of the first run: JCT, waiting, GPU-seconds, restarts, ρ, in seconds."
     )
@@ -27,6 +36,13 @@ def elastic_downloads(state: AppState, data: ElasticHistory) -> None:
         download_row(
             "To read and to share",
             [
+                Download(
+                    "Report (HTML)",
+                    "One file without scripts, for reading and printing: findings, policies, the scenario.",
+                    f"{name}_report.html",
+                    HTML,
+                    lambda: elastic_html(data.about, data.report).encode(),
+                ),
                 Download(
                     "Report (JSON)",
                     "All results with their intervals, as `nona training elastic --json` prints them.",
@@ -41,7 +57,7 @@ def elastic_downloads(state: AppState, data: ElasticHistory) -> None:
                     JSON,
                     lambda: json.dumps(data.to_json()).encode(),
                 ),
-                yaml_download(data.yaml, name),
+                yaml_download(data.about.yaml, name),
             ],
         )
         download_row(

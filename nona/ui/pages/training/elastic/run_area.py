@@ -38,7 +38,7 @@ def elastic_area(state: AppState) -> ElasticHistory | None:
 def held_history(state: AppState) -> ElasticHistory | None:
     """The last result, unless another scenario has been opened since, to which it says nothing."""
     held = state.held(KIND, ElasticHistory)
-    if held is None or (state.is_stale(KIND) and held.name != state.scenario.name):
+    if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
         return None
     return held
 
@@ -58,6 +58,7 @@ def _area(state: AppState, every_s: float | None) -> None:
             large, small = finding(held.report.policies)
             st.subheader(_said(large), anchor=False)
             st.caption(_said(small))
+            st.caption(plain(held.about.stamp))
     elif current_job(state, KIND) is None:
         st.caption(
             f"Every policy gets the same jobs. {_expected(state)}A run shows live who has which GPU. "
