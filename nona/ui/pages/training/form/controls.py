@@ -91,8 +91,11 @@ def _size(state: AppState) -> None:
             hint = "The least time between two allocations of a policy. Gavel: 32 minutes."
             quantity(state, "Reallocation", (PART, "reallocation"), hint)
         with st.container():
-            known = {"measured by Gavel's authors": "gavel", "modelled by the cost layer": "modelled"}
-            hint = "Steps per second of each job on each type. Gavel's table has K80, P100 and V100."
+            known = {"measured (Gavel)": "gavel", "modelled": "modelled"}
+            hint = (
+                "Steps per second of each job on each type: as Gavel's authors measured them, on K80, P100 and "
+                "V100, or modelled by the cost layer."
+            )
             choice(state, "Throughputs", (PART, "throughputs"), known, hint)
         with st.container():
             hint = "Independent runs of each policy; 2 or more give intervals."
