@@ -117,7 +117,7 @@ def contraction_is_played(page: Any, operators: int) -> int:
 def cluster_is_edited(page: Any) -> None:
     open_page(page, "Cluster")
     choose(page, "Shared as", "MIG slices")
-    page.get_by_text("Slices that stay unused").wait_for()
+    page.get_by_text("Stranded, as no instance fits there").wait_for()
     capacity = page.get_by_role("textbox", name="Capacity")
     capacity.fill("5 apples")
     capacity.press("Enter")

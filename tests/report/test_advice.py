@@ -72,11 +72,24 @@ def test_without_a_clear_difference_nobody_wins() -> None:
     same = close.model_copy(update={"jct_s": around(0.0, 0.0)})
     advice = scheduler_advice(found, {"nona": {"local": same}})
     assert advice is not None
-    assert advice.otherwise == "local takes exactly as long on the same jobs: both did the same here."
+    assert advice.why.startswith("No winner: nona and local take exactly as long on the same jobs;")
+    assert advice.otherwise == ""
     found["expert"] = found["local"]
     advice = scheduler_advice(found, {"nona": {"local": same, "expert": same}})
     assert advice is not None
-    assert advice.otherwise.startswith("local and expert take exactly as long on the same jobs: all did")
+    assert advice.why.startswith("No winner: nona, local and expert take exactly as long")
+
+
+def test_idle_executors_are_no_reason_for_more_servers() -> None:
+    found = {"spark-fair": made(5, 1, 0, 1), "local": made(5, 0, 0, 21)}
+    idle = {
+        n: s.model_copy(update={"utilization": Resources(compute=0.01, network=0.0)})
+        for n, s in found.items()
+    }
+    advice = scheduler_advice(idle, apart(idle, "spark-fair"))
+    assert advice is not None
+    assert "more servers or lower rates" not in advice.otherwise
+    assert advice.otherwise.endswith("is mostly for tasks of its own, which more servers do not shorten.")
 
 
 def test_overloaded_schedulers_and_a_single_one() -> None:

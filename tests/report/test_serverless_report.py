@@ -23,6 +23,7 @@ from nona.report.serverless.study.text import cutoff_title
 from nona.report.serverless.text import serverless_text, sharing_text
 from nona.report.serverless.titles import (
     latency_title,
+    own_search_title,
     pareto_title,
     search_title,
 )
@@ -160,6 +161,10 @@ def test_titles_name_the_best_and_the_cheapest() -> None:
     quick, slow = (spread().model_copy(update={"mean": mean}) for mean in (0.001, 0.1))
     assert search_title({"a": quick}).startswith("All mean searches are below 10 ms")
     assert search_title({"a": quick, "b": slow}).startswith("Only a searches below 10 ms")
+    searching = {n: policy(0.9, 1e-4).model_copy(update={"search_s": quick}) for n in ("esg", "a")}
+    assert own_search_title(searching).startswith("A search of esg takes 1 ms on average, and 99 % of them")
+    del searching["esg"]
+    assert own_search_title(searching) == search_title({"a": quick})
 
 
 def test_searches_of_no_time_have_no_point_on_a_logarithmic_axis() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation_rows import difference, report, scheduler
+from simulation_rows import around, difference, report, scheduler
 
 from nona.report.simulations.compared.scenario_diff import change_text, scenario_changes
 from nona.report.simulations.finding.findings import shortest
@@ -55,6 +55,10 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() ->
     alike = {"nona": {"local": difference(0.001, 0.01, "not told apart")}}
     close = headline(found, alike).text
     assert "nona is lowest, without a clear difference from local: 15 ms ± 1.5 ms" in close
+    same = {"nona": {"local": difference(0.0, 0.0, "not told apart")}}
+    same["nona"]["local"] = same["nona"]["local"].model_copy(update={"jct_s": around(0.0, 0.0)})
+    equal = headline(found, same).text
+    assert equal.startswith("nona and local take equally long on the same jobs: 15 ms ± 1.5 ms")
     assert headline({"a": scheduler(None, "overloaded")}, {}).text.startswith("a is overloaded: no mean")
     late = {"a": scheduler(0.01, "backlogged")}
     assert headline(late, {}).text.endswith("; a ended with a backlog.")
@@ -192,6 +196,8 @@ def test_live_words() -> None:
     assert "a 40 % and 80 %" in live_alts(series)[3]
     assert live_titles({}, False)[2] == "SLO hits"
     assert live_headline(LiveRun(series=series)).text == "So far a is shortest: 10 ms; b is at 20 ms."
+    level = {**series, "b": series["a"]}
+    assert live_headline(LiveRun(series=level)).text == "So far a and b are level: 10 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
     ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
     assert live_titles(measured(series, ended), False)[3] == "a uses the link most: 78 % busy", (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.figures.style import PALETTE, figure, text
+from nona.report.figures.style import PALETTE, figure, number_text, text
 from nona.report.placements.compared import is_slo, value_of
 from nona.report.placements.parts import PARTS, TimeParts
 from nona.results.placement.configuration import PlacedConfiguration
@@ -103,4 +103,6 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
 
 
 def _bar_text(value: float | None, factor: float, unit: str) -> str:
-    return "overloaded" if value is None else f"{factor * value:.4g} {unit}"
+    if value is None:
+        return "overloaded"
+    return f"{factor * value:.4g} %" if unit == "%" else f"{number_text(factor * value)} {unit}"

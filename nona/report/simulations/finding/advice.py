@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.simulations.finding.findings import level_with, shortest
+from nona.report.simulations.finding.findings import equal_to, level_with, shortest
 from nona.report.simulations.finding.headline import reference_for
 from nona.report.simulations.sureness import bottleneck
 from nona.report.text import counted, listed, share_text
@@ -45,6 +45,8 @@ LEVERS: Mapping[PartName, str] = {
     "server_wait": "more servers or lower rates",
     "transfer": "a faster link",
 }
+ALMOST_IDLE = 0.05  # utilisation of executors below which other jobs are seldom in the way
+NOTICED = 0.1  # share of a mean JCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | No
     if not stable:
         return _alone(best, found)
     level = level_with(best, differences)
+    if level and level == equal_to(best, differences):
+        return Advice(_equal(best, level, found), _own_tasks(found[best]))
     if level:
         return Advice(_level(best, level, found), _to_tell(best, level, differences))
     other = reference_for(found, best) or stable[0]
@@ -134,9 +138,11 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
         for part, lever in LEVERS.items():
             lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
             if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
+                note = _own_tasks(found[name]) if part == "server_wait" else ""
+                towards = "" if note else f" (towards it: {lever})"
                 return (
-                    f"If no time went into {PART[part]} (towards it: {lever}), {name} would lead by "
-                    f"{format_time(lead)}, all other parts unchanged."
+                    f"If no time went into {PART[part]}{towards}, {name} would lead by {format_time(lead)}, "
+                    f"all other parts unchanged. {note}".rstrip()
                 )
     name = order[0]
     behind = _mean(found[name]) - _mean(found[best])
@@ -147,22 +153,41 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
 
 
 def _level(best: str, level: list[str], found: Schedulers) -> str:
-    parts = _parts(found[best])
-    most = max(parts, key=lambda p: parts[p])
-    share = parts[most] / _mean(found[best]) if _mean(found[best]) else 0.0
     return (
         f"No winner: {best} has the lowest mean, but this run cannot tell it from {listed(level)}; "
-        f"{share_text(share)} of its time is {PART[most]}."
+        f"{_most_text(found[best], 'its')}."
+    )
+
+
+def _equal(best: str, level: list[str], found: Schedulers) -> str:
+    return (
+        f"No winner: {listed([best, *level])} take exactly as long on the same jobs; "
+        f"{_most_text(found[best], 'the')}."
+    )
+
+
+def _most_text(s: SchedulerResult, whose: str) -> str:
+    """The part that most of a scheduler's time goes into."""
+    parts = _parts(s)
+    most = max(parts, key=lambda p: parts[p])
+    share = parts[most] / _mean(s) if _mean(s) else 0.0
+    return f"{share_text(share)} of {whose} time is {PART[most]}"
+
+
+def _own_tasks(s: SchedulerResult) -> str:
+    """Where executors are almost idle: for whom jobs wait at servers; else empty."""
+    waits, busy = _parts(s)["server_wait"], s.utilization.compute
+    if busy is None or busy >= ALMOST_IDLE or waits < NOTICED * _mean(s):
+        return ""
+    return (
+        f"Executors are busy for {share_text(busy, 1)} of the time: the {format_time(waits)} that a job "
+        "waits at servers is mostly for tasks of its own, which more servers do not shorten."
     )
 
 
 def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
     """How many replications would separate two schedulers, if they differ by what was measured."""
-    alike = [n for n in level if (d := differences[best][n].jct_s).mean == 0 and d.half_width == 0]
-    if alike:
-        takes, who = ("takes", "both") if len(alike) == 1 else ("take", "all")
-        return f"{listed(alike)} {takes} exactly as long on the same jobs: {who} did the same here."
-    other = level[0]
+    other = next(n for n in level if n not in equal_to(best, differences))
     row: Difference = differences[best][other]
     mean, half = row.jct_s.mean, row.jct_s.half_width
     if not mean or half is None or row.replications < 2:
@@ -181,11 +206,8 @@ def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
 
 def _alone(best: str, found: Schedulers) -> Advice:
     """One scheduler with a mean: the others are overloaded, or there are none."""
-    parts = _parts(found[best])
-    most = max(parts, key=lambda p: parts[p])
-    share = parts[most] / _mean(found[best]) if _mean(found[best]) else 0.0
     over = [n for n, s in found.items() if s.overloaded]
-    spent = f"{share_text(share)} of its jobs' time is {PART[most]}"
+    spent = _most_text(found[best], "its jobs'")
     if not over:
         return Advice(f"{best} ran alone: {spent}.", "Add a scheduler above to compare it with.")
     first = found[over[0]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.report.means import mean_text
+from nona.report.text import listed
 from nona.results.simulation.differences import Difference, Differences
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import Schedulers, SimulationReport
@@ -46,13 +47,23 @@ def level_with(best: str, differences: Differences) -> list[str]:
     return [n for n, d in rows.items() if d.verdict == "not told apart" and d.jct_s.ci95 is not None]
 
 
+def equal_to(best: str, differences: Differences) -> list[str]:
+    """Schedulers whose jobs took exactly as long as those of the best in every replication."""
+    rows = {n: d.jct_s for n, d in differences.get(best, {}).items()}
+    return [n for n, d in rows.items() if d.mean == 0 and d.half_width == 0]
+
+
 def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
     best = shortest(found)
     if best is None:
         yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
         return
     mean, others = mean_text(found[best].jct_s, format_time), differences.get(best, {})
-    if level := level_with(best, differences):
+    level, equal = level_with(best, differences), equal_to(best, differences)
+    if level and level == equal:
+        yield Finding(f"{listed([best, *equal])} take equally long on the same jobs, {mean} on average.")
+        return
+    if level:
         yield Finding(
             f"{best} has the lowest mean completion time, {mean}, without a clear difference from "
             f"{', '.join(level)}."
@@ -90,6 +101,7 @@ def _alike(differences: Differences, found: Schedulers) -> Iterator[Finding]:
         for baseline, rows in differences.items()
         for name, row in rows.items()
         if row.verdict == "not told apart" and order.index(baseline) < order.index(name)
+        if name not in equal_to(baseline, differences)
     ]
     if pairs:
         yield Finding(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from nona.report.means import mean_text
-from nona.report.simulations.finding.findings import level_with, shortest
+from nona.report.simulations.finding.findings import equal_to, level_with, shortest
 from nona.report.text import listed, share_text, verb
 from nona.report.times_off import TIME_UNITS, off_text
 from nona.results.estimate import Estimate, OffRange
@@ -89,7 +89,9 @@ def headline(
         return Headline("", "", told, "", "")
     level = level_with(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
-    if level:
+    if level and level == equal_to(best, differences):
+        lead = f"{listed([best, *level])} take equally long on the same jobs"
+    elif level:
         lead = f"{best} is lowest, without a clear difference from {listed(level)}"
     else:
         lead = f"Mean JCT of {best}" if alone and not over else f"{best} is shortest"
@@ -149,6 +151,8 @@ def live_headline(live: LiveRun) -> Headline:
     if not means:
         return Headline("", "", "No job is complete yet.", "", "")
     order = sorted(means, key=lambda n: means[n])
-    rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[1:3])
-    lead = f"So far {order[0]} is shortest" if rest else f"Mean JCT of {order[0]} so far"
-    return Headline(order[0], format_time(means[order[0]]), lead, "", rest)
+    least = format_time(means[order[0]])
+    first = [n for n in order if format_time(means[n]) == least]
+    rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2])
+    lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
+    return Headline(order[0], least, lead if len(order) > 1 else f"Mean JCT of {order[0]} so far", "", rest)

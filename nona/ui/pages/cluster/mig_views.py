@@ -50,7 +50,7 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
         lambda wish: _edit(state, group, board, wish),
     )
     lost = layout.stranded_compute if layout.slices else 0
-    st.caption(f"Slices that stay unused: {stranded_text(lost, stranded_cells(layout))}.")
+    st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
     if note := state.choices.complaints.get(f"mig-note-{group}"):
         st.error(plain(note), icon=":material/error:")
     if layout.slices:

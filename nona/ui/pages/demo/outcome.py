@@ -8,7 +8,7 @@ from nona.report.placements.compared import order_finding
 from nona.report.plan.text import answer_text, finding_parts
 from nona.report.plan.words import day_of
 from nona.report.serverless.study.text import title
-from nona.report.serverless.titles import latency_title, pareto_title, search_title
+from nona.report.serverless.titles import latency_title, own_search_title, pareto_title
 from nona.report.simulations.finding.headline import headline
 from nona.report.simulations.simulated import SimulatedRun
 from nona.report.sweeps.stability import stability_finding
@@ -69,7 +69,7 @@ def _serverless(state: AppState, tab: str) -> str:
         return ""
     policies = held.report.policies
     if tab == "Search":
-        return f"{search_title({name: p.search_s for name, p in policies.items()})}."
+        return f"{own_search_title(policies)}."
     if tab == "The slides":
         return f"{title(shipped_serverless())}." if shipped_path("serverless").is_file() else ""
     return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."

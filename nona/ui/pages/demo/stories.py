@@ -26,8 +26,8 @@ STORIES = (
         (
             Step(
                 OVERVIEW,
-                "One query of four tasks is placed three ways. Move the slider: other traffic takes more of "
-                "the link: look for the load at which splitting stops paying.",
+                "One query of four tasks is placed three ways. Move the slider, so that other traffic takes "
+                "more of the link, and look for the load at which splitting stops paying.",
             ),
             Step(
                 PLACEMENT,

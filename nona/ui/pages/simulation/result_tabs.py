@@ -80,6 +80,9 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     found, model = data.report.schedulers, _model(data)
     figure = parts_figure(found, model)
     chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
+    st.caption(
+        "At servers a task waits for other jobs, for background load, and for other tasks of its own job."
+    )
     figure = utilisation_figure(found)
     chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
     one = _scheduler(list(data.load))

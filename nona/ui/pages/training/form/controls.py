@@ -93,7 +93,7 @@ def _size(state: AppState) -> None:
         with st.container():
             known = {"measured (Gavel)": "gavel", "modelled": "modelled"}
             hint = (
-                "Steps per second of each job on each type: as Gavel's authors measured them, on K80, P100 and "
+                "Steps per second of each job on each type: measured by Gavel's authors on K80, P100 and "
                 "V100, or modelled by the cost layer."
             )
             choice(state, "Throughputs", (PART, "throughputs"), known, hint)
