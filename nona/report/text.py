@@ -133,9 +133,9 @@ def percent_text(share: float | None) -> str:
 
 
 def share_text(share: float, digits: int = 0, sign: str = "") -> str:
-    """A share in per cent, with a space as SI has it.
+    """A share in per cent, with a space as SI has it; halves are rounded up, as browsers round them.
 
-    >>> share_text(0.125, 1), share_text(-0.5, sign="+")
-    ('12.5 %', '-50 %')
+    >>> share_text(0.125, 1), share_text(-0.5, sign="+"), share_text(0.4725, 1)
+    ('12.5 %', '-50 %', '47.3 %')
     """
-    return f"{100 * share:{sign}.{digits}f} %"
+    return f"{100 * share * (1 + 1e-12):{sign}.{digits}f} %"

@@ -10,6 +10,7 @@ from app_driver import Open, finish, metrics, tab
 from nona.cost.validation.latencies import validation_report
 from nona.cost.validation.text import WEAK_POINTS
 from nona.report.paper.text import findings
+from nona.report.text import share_text
 from nona.results.checks import SelfCheck, SelfCheckResult
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import shipped_paper
@@ -23,7 +24,7 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> Non
     assert at.title[0].value == "Validation"
     tiles = metrics(at)
     assert tiles["Published latencies"] == str(report.overall.rows)
-    assert tiles["MAPE"] == f"{report.overall.mape:.1%}"
+    assert tiles["MAPE"] == share_text(report.overall.mape, 1)
     assert tiles["Bias"] == f"{report.overall.bias:.2f}"
     assert tiles["Spearman"] == f"{report.overall.spearman:.3f}"
     assert tiles["log σ"] == f"{report.overall.log_sigma:.2f}"

@@ -12,7 +12,8 @@ from nona.report.figures.style import BAD, PALETTE, QUIET, figure, text
 from nona.results.checks import ComparedRow
 from nona.units import format_time
 
-SYMBOLS = {"counted": "circle", "in-sample": "circle-open", "shown": "x"}
+SYMBOLS = {"counted": "circle", "in-sample": "circle-open"}
+GREY = ("x", "cross", "diamond-tall")  # groups that only stand there for comparison
 
 
 def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
@@ -33,6 +34,7 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
     )
     groups = dict.fromkeys(r.group for r in rows)
     coloured = [g for g in groups if any(r.group == g and r.use != "shown" for r in rows)]
+    others = [g for g in groups if g not in coloured]
     for group in groups:
         own = [r for r in rows if r.group == group]
         made.add_scatter(
@@ -42,7 +44,9 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
             name=text(group) + (" (not counted)" if group not in coloured else ""),
             marker={
                 "color": PALETTE[coloured.index(group) % len(PALETTE)] if group in coloured else QUIET,
-                "symbol": [SYMBOLS[r.use] for r in own],
+                "symbol": [SYMBOLS.get(r.use, GREY[0]) for r in own]
+                if group in coloured
+                else GREY[others.index(group) % len(GREY)],
                 "size": 9,
             },
             text=[_hover(r) for r in own],

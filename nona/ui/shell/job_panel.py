@@ -193,6 +193,16 @@ def live_area(
     return True
 
 
+def no_result_text(state: AppState, kind: str) -> str:
+    """What stands in place of a result that is not there: why, and how to get one."""
+    job = current_job(state, kind)
+    if job is not None and job.unfinished:
+        return "The result stands here when the policies have run."
+    if job is not None and job.status == "cancelled":
+        return "A cancelled run leaves what stands above, and no result: run the policies again."
+    return "Nothing has been run yet: run the policies above."
+
+
 def stale_note(state: AppState, kind: str, fingerprint: str = "") -> None:
     """A warning where the result to show belongs to an earlier scenario, or to another question on it.
 

@@ -19,7 +19,7 @@ from nona.ui.pages.serverless.sharing_views import sharing_tab
 from nona.ui.pages.serverless.slides_views import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job
+from nona.ui.shell.job_panel import current_job, no_result_text
 
 Tab = Callable[[AppState, ServerlessOutcome | None], None]
 
@@ -43,14 +43,13 @@ def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
             job = current_job(state, "serverless")
             runs = job is not None and job.unfinished
             with st.container(key="serverless-none" if runs else "settings-none"):
-                st.caption(RUNS if runs else "Nothing has been run yet: run the policies above.")
+                st.caption(no_result_text(state, "serverless"))
         else:
             draw(state, data)
 
     return drawn
 
 
-RUNS = "The result stands here when the policies have run."
 OWN_COMMAND = (
     "Until what load?",
     "Sharing",

@@ -17,7 +17,7 @@ from nona.ui.pages.training.round_views import rounds_tab
 from nona.ui.pages.training.run_area import KIND
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job
+from nona.ui.shell.job_panel import no_result_text
 
 Tab = Callable[[AppState, TrainingOutcome | None], None]
 
@@ -38,11 +38,8 @@ def _of_run(draw: Callable[[AppState, TrainingOutcome], None]) -> Tab:
     """A tab that shows the result of a run, or says that there is none."""
 
     def drawn(state: AppState, data: TrainingOutcome | None) -> None:
-        job = current_job(state, KIND)
-        if data is None and job is not None and job.unfinished:
-            st.caption("The result stands here when the policies have run.")
-        elif data is None:
-            st.caption("Nothing has been run yet: run the policies above.")
+        if data is None:
+            st.caption(no_result_text(state, KIND))
         else:
             draw(state, data)
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from nona.cost.validation.latencies import ValidationReport, ValidationSummary
 from nona.report.checks.validation import latency_rows, slice_rows, summary_rows
+from nona.report.text import share_text
 
 DIGITS = {
     **dict.fromkeys(("published ms", "predicted ms"), "%.3f"),
@@ -24,7 +25,7 @@ def validation_tiles(summary: ValidationSummary) -> None:
         st.metric(
             "Published latencies", summary.rows, help="Those that count: no constant was read off them."
         )
-        st.metric("MAPE", f"{summary.mape:.1%}", help="Mean of |predicted − published| / published.")
+        st.metric("MAPE", share_text(summary.mape, 1), help="Mean of |predicted − published| / published.")
         st.metric("Bias", f"{summary.bias:.2f}", help="Mean of published / predicted; above 1: too fast.")
         st.metric(
             "Spearman",
@@ -40,15 +41,15 @@ def validation_finding(summary: ValidationSummary) -> str:
     """What the published latencies say of the formula, in a sentence.
 
     >>> validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
-    'Off by 26% on average, too fast by 18%; the order is right (rank correlation 0.97)'
+    'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
     """
     side = "too fast" if summary.bias > 1 else "too slow"
     order = (
         "is right" if summary.spearman > 0.9 else "is roughly right" if summary.spearman > 0.7 else "is not"
     )
     return (
-        f"Off by {summary.mape:.0%} on average, {side} by {abs(summary.bias - 1):.0%}; the order {order} "
-        f"(rank correlation {summary.spearman:.2f})"
+        f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
+        f"the order {order} (rank correlation {summary.spearman:.2f})"
     )
 
 

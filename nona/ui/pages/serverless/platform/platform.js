@@ -68,10 +68,10 @@ class Platform {
       html("span", text && "number", head, text);
     head.children[1].style.textAlign = "left";
     this.rows = data.policies.map((p) => this.row(p));
-    this.queues = this.panel(halves, "Jobs in the queues now", true);
+    this.queues = this.panel(halves, "Jobs in the queues", true);
     const apps = html("div", "apps", this.queues);
     this.bars = data.queues.map((q) => this.application(apps, q));
-    this.grid = this.panel(root, "Nodes now", true);
+    this.grid = this.panel(root, "Nodes", true);
     this.grid.classList.add("whole");
     const nodes = html("div", "nodes", this.grid);
     this.nodes = data.nodes.map((n, k) => this.card(nodes, n, k));

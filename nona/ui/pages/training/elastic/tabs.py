@@ -15,7 +15,7 @@ from nona.ui.pages.training.elastic.node_views import nodes_tab
 from nona.ui.pages.training.elastic.policy_views import policies_tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job
+from nona.ui.shell.job_panel import no_result_text
 
 TABS: Mapping[str, Callable[[AppState, ElasticHistory], None]] = {
     "Policies": policies_tab,
@@ -34,16 +34,7 @@ def elastic_tabs(state: AppState, data: ElasticHistory | None) -> None:
                 if data is not None:
                     draw(state, data)
                 else:
-                    st.caption(_nothing(state))
+                    st.caption(no_result_text(state, KIND))
     if data is not None:
         elastic_downloads(state, data)
     equivalent(state, "training elastic", key="training-elastic")
-
-
-def _nothing(state: AppState) -> str:
-    job = current_job(state, KIND)
-    if job is not None and job.unfinished:
-        return "The result stands here when the policies have run."
-    if job is not None and job.status == "cancelled":
-        return "A cancelled run leaves what stands above, and no result: run the policies again."
-    return "Nothing has been run yet: run the policies above."
