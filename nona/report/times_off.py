@@ -140,10 +140,11 @@ def means_if_off(
     """
     found = {}
     for name, s in schedulers.items():
-        compute, wait, load = s.parts_s.compute, s.parts_s.server_wait, s.offered.compute
+        compute, load = s.parts_s.compute, s.offered.compute
+        wait = (s.parts_s.server_wait or 0.0) + (s.parts_s.own_wait or 0.0)
         if s.jct_s.mean is None or compute is None:
             continue
-        off = mean_if_off(MeanParts(s.jct_s.mean, compute, wait or 0.0, load or 0.0, background), error)
+        off = mean_if_off(MeanParts(s.jct_s.mean, compute, wait, load or 0.0, background), error)
         if off is not None:
             found[name] = off
     return found

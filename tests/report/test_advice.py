@@ -80,16 +80,23 @@ def test_without_a_clear_difference_nobody_wins() -> None:
     assert advice.why.startswith("No winner: nona, local and expert take exactly as long")
 
 
-def test_idle_executors_are_no_reason_for_more_servers() -> None:
-    found = {"spark-fair": made(5, 1, 0, 1), "local": made(5, 0, 0, 21)}
-    idle = {
-        n: s.model_copy(update={"utilization": Resources(compute=0.01, network=0.0)})
-        for n, s in found.items()
-    }
-    advice = scheduler_advice(idle, apart(idle, "spark-fair"))
+def test_waits_for_own_tasks_are_no_reason_for_more_servers() -> None:
+    apart_only = made(5, 0, 0, 1).model_copy(
+        update={"parts_s": parts(0.005, 0.0, 0.0, 0.001, 0.02), "jct_s": scheduler(0.026).jct_s}
+    )
+    found = {"spark-fair": made(5, 1, 0, 1), "local": apart_only}
+    advice = scheduler_advice(found, apart(found, "spark-fair"))
     assert advice is not None
-    assert "more servers or lower rates" not in advice.otherwise
-    assert advice.otherwise.endswith("is mostly for tasks of its own, which more servers do not shorten.")
+    assert "a job waits 20 ms longer for tasks of its own on the same executor" in advice.why
+    assert advice.otherwise.startswith(
+        "If no time went into waiting for tasks of its own (towards it: splitting it over more executors), "
+        "local would lead by 1 ms"
+    )
+    same = difference(0.0, 0.0, "not told apart").model_copy(update={"jct_s": around(0.0, 0.0)})
+    advice = scheduler_advice({"nona": apart_only, "local": apart_only}, {"nona": {"local": same}})
+    assert advice is not None
+    assert advice.why.endswith("77 % of the time is waiting for tasks of its own.")
+    assert advice.otherwise.startswith("For 20 ms a job waits for tasks of its own on the same executor")
 
 
 def test_overloaded_schedulers_and_a_single_one() -> None:

@@ -130,7 +130,7 @@ def test_a_job_alone_neither_waits_nor_is_slowed(network: str) -> None:
     slow = (1.5, 1.2) if several else (2.0, 2.0)  # the slowest links between 0 and 1, 1 and 2
     for places, transfer in (([0, 1, 2], 6.0 / slow[0] + 10.0 / slow[1] + 0.5), ([0, 0, 0], 0.0)):
         records = run(system, fixed(places), jobs=1)
-        assert records.parts_s[0] == pytest.approx([9.0, transfer, 0.0, 0.0])
+        assert records.parts_s[0] == pytest.approx([9.0, transfer, 0.0, 0.0, 0.0])
 
 
 def test_two_jobs_at_once_wait_for_executor_and_link() -> None:
@@ -141,7 +141,7 @@ def test_two_jobs_at_once_wait_for_executor_and_link() -> None:
         servers=[0, 1],
     )
     records = run(system, fixed([0, 1]), jobs=2)
-    assert records.parts_s.tolist() == [[3.0, 6.0, 0.0, 0.0], [3.0, 6.0, 4.0, 2.0]]
+    assert records.parts_s.tolist() == [[3.0, 6.0, 0.0, 0.0, 0.0], [3.0, 6.0, 4.0, 2.0, 0.0]]
 
 
 def test_one_queue_splits_into_service_and_wait() -> None:
@@ -154,7 +154,7 @@ def test_one_queue_splits_into_service_and_wait() -> None:
     assert mean["server_wait"] == pytest.approx(0.5, rel=0.1)
 
 
-@pytest.mark.parametrize(("sources", "parts"), [((2, 1), [3.0, 0, 0, 0]), ((1, 2), [2.0, 0, 0, 1.0])])
+@pytest.mark.parametrize(("sources", "parts"), [((2, 1), [3.0, 0, 0, 0, 0]), ((1, 2), [2.0, 0, 0, 0, 1.0])])
 def test_of_inputs_made_here_at_one_instant_the_first_is_the_cause(
     sources: tuple[int, int], parts: list[float]
 ) -> None:

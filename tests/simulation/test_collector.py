@@ -16,6 +16,7 @@ from nona.errors import SimulationError
 from nona.simulation.records.collected import Collected
 from nona.simulation.records.collector import Collector
 from nona.simulation.records.run import pieces
+from nona.simulation.records.tally import PARTS
 from nona.simulation.sizes import RunSize
 from nona.system import System
 
@@ -46,7 +47,7 @@ def runs(draw: st.DrawFn) -> Jobs:
     completion[rng.random(n) < draw(st.sampled_from([0.0, 0.1]))] = math.nan
     jobs = draw(st.integers(1, n - first))
     size = RunSize(first, jobs, 0, True, 3, 10, 1.0, draw(st.integers(1, 40)))
-    return Jobs(rng.integers(0, 2, n), arrival, completion, rng.uniform(0, 1, (n, 4)), size)
+    return Jobs(rng.integers(0, 2, n), arrival, completion, rng.uniform(0, 1, (n, len(PARTS))), size)
 
 
 def all_at_once(jobs: Jobs) -> Collected:
@@ -149,7 +150,7 @@ def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded() -> None
         numbers = np.arange(begin, begin + 40)
         collector.arrivals(begin, numbers % 2, numbers.astype(float))
         done = numbers[numbers >= ahead] - ahead
-        collector.completions(done, done + float(ahead), np.zeros((len(done), 4)))
+        collector.completions(done, done + float(ahead), np.zeros((len(done), len(PARTS))))
         most = max(most, len(collector.blocks))
     found = collector.finish()
     assert most <= (ahead + 40) // 16 + 2
@@ -161,7 +162,7 @@ def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded() -> None
 def test_an_early_completion_is_counted() -> None:
     collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
     collector.arrivals(0, np.array([0, 1]), np.array([1.0, 2.0]))
-    collector.completions(np.array([0, 1]), np.array([0.5, 2.0]), np.zeros((2, 4)))
+    collector.completions(np.array([0, 1]), np.array([0.5, 2.0]), np.zeros((2, len(PARTS))))
     assert collector.finish().early == 1
 
 
@@ -171,4 +172,4 @@ def test_jobs_left_out_or_complete_too_soon_are_refused() -> None:
     with pytest.raises(SimulationError, match="arrivals from job 5"):
         collector.arrivals(5, np.array([0]), np.array([2.0]))
     with pytest.raises(SimulationError, match="before its arrival"):
-        collector.completions(np.array([1]), np.array([3.0]), np.zeros((1, 4)))
+        collector.completions(np.array([1]), np.array([3.0]), np.zeros((1, len(PARTS))))

@@ -13,7 +13,7 @@ from scipy.stats import binom, t
 
 from nona.errors import SimulationError
 from nona.simulation.records.run import Check, Records
-from nona.simulation.records.tally import tally_of
+from nona.simulation.records.tally import PARTS, tally_of
 from nona.simulation.statistics.intervals import mean_interval, percentile
 from nona.simulation.statistics.summary import hit_rate_difference, jct_difference, summarize
 
@@ -22,7 +22,7 @@ def records(jct_s, query=None, **changes):
     jct = np.asarray(jct_s, dtype=float)
     arrival = np.arange(len(jct), dtype=float)
     classes = np.zeros(len(jct), dtype=np.int64) if query is None else np.asarray(query)
-    parts = np.outer(jct, [0.4, 0.3, 0.2, 0.1])
+    parts = np.outer(jct, [0.4, 0.3, 0.2, 0.1, 0.0])
     base = Records(
         scheduler="local",
         replication=0,
@@ -182,7 +182,7 @@ def test_thinned_records_change_no_mean_and_percentiles_by_the_error_of_the_sket
     whole = []
     for r in range(3):
         jct, query = rng.exponential(1.0, 4000), rng.integers(0, 2, 4000)
-        tally = tally_of(query, jct, np.zeros((4000, 4)), [1.0, None])
+        tally = tally_of(query, jct, np.zeros((4000, len(PARTS))), [1.0, None])
         whole.append(records(jct, query, replication=r, tally=tally))
     for runs in (whole, whole[:1]):
         full = summarize(runs, [1.0, None], ["a", "b"])

@@ -130,7 +130,7 @@ def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page: Open) 
     at.run()
     (told,) = [w for w in said(at.warning) if "is shown" in w]
     assert told.startswith("Run 1 is shown. The scenario has changed since: seed 1 → 6.")
-    assert "*Run the simulation* simulates the scenario as it is now, as run 3; run 1 stays" in told
+    assert "*Run the simulation* simulates the scenario as it is now, as run 3; run 1 can then" in told
     state.edit(("plan",), {"offers": [{"gpu": "l4"}]})
     at.run()
     assert [w for w in said(at.warning) if "is shown" in w] == [told]  # no run depends on a plan
@@ -139,6 +139,18 @@ def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page: Open) 
     at.button(key="restore-run").click().run()
     assert state.scenario.seed == 1
     assert not state.is_stale("simulate")
+
+
+def test_a_finished_run_that_is_not_shown_is_not_called_unfinished(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at, schedulers=["local"])
+    run(at)
+    state = state_of(at)
+    assert state.jobs["simulate"]  # whose live figures are still known
+    state.results.clear()
+    state.runs = Runs()
+    at.run()
+    assert not any("Not finished" in m for m in said(at.markdown))
 
 
 def test_an_overloaded_result_says_what_would_help(open_page: Open) -> None:

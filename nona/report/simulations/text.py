@@ -43,6 +43,7 @@ PARTS = columns(
     "transfer",
     ("link_wait", "link wait"),
     ("server_wait", "server wait"),
+    ("own_wait", "own tasks"),
 )
 STYLE = Style(partial(share_text, digits=2), share_text, "{:,}".format)
 

@@ -12,7 +12,7 @@ from nona.results.estimate import Estimate, OffRange
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.hits import HitsOverTime
 
-PartName = Literal["compute", "transfer", "link_wait", "server_wait"]
+PartName = Literal["compute", "transfer", "link_wait", "server_wait", "own_wait"]
 State = Literal["stable", "backlogged", "overloaded"]
 """Whether a scheduler had a steady state; ``backlogged``: it had, but ended with many jobs waiting."""
 
@@ -47,12 +47,16 @@ class Jct(Estimate):
 
 
 class Parts(Document):
-    """Mean parts of the JCT, seconds; they add up to its mean."""
+    """Mean parts of the JCT, seconds; they add up to its mean.
+
+    ``own_wait``: waits for executors while they run other tasks of the same job; ``server_wait``: the others.
+    """
 
     compute: Figure
     transfer: Figure
     link_wait: Figure
     server_wait: Figure
+    own_wait: Figure = None
 
     def by_name(self) -> dict[PartName, float | None]:
         """The parts under their names."""
@@ -61,6 +65,7 @@ class Parts(Document):
             "transfer": self.transfer,
             "link_wait": self.link_wait,
             "server_wait": self.server_wait,
+            "own_wait": self.own_wait,
         }
 
 

@@ -198,4 +198,4 @@ class CompiledRun:
         raise bad_pick(self.scheduler.name, int(s.out[0]), int(c["ready"]), int(s.out[1]))
 
 
-_PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s")
+_PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s", "own_wait_s")

@@ -66,7 +66,7 @@ class Collected:
         Number of the first measured job, how many are measured; every how manyth is recorded.
     query, arrival_s, completion_s : (M,)
         The recorded jobs, in order of arrival; ``nan`` where unfinished.
-    parts_s : (M, 4)
+    parts_s : (M, 5)
         Their parts, in the order of :data:`~nona.simulation.records.tally.PARTS`; ``nan`` where unfinished.
     tally
         Sums over all measured jobs.

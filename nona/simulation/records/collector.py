@@ -98,7 +98,7 @@ class Collector:
                 self._window[k] = float(arrival_s[number - first_number])
 
     def completions(self, number: Whole, completion_s: Real, parts_s: Real) -> None:
-        """Jobs are complete, each after its arrival was handed over; ``parts_s`` is (n, 4).
+        """Jobs are complete, each after its arrival was handed over; ``parts_s`` is (n, 5).
 
         Raises
         ------

@@ -75,7 +75,7 @@ class Records:
         Measured jobs; every how manyth is recorded one by one (1: all of them).
     query, arrival_s, completion_s : (M,)
         Of the recorded jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished.
-    parts_s : (M, 4)
+    parts_s : (M, 5)
         What their completion times consist of, in the order of
         :data:`~nona.simulation.records.tally.PARTS`; ``nan`` where unfinished.
     tally

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from nona.simulation.records.sketch import QuantileSketch
 
 # What a job completion time consists of, in the order of every array of parts.
-PARTS = ("compute", "transfer", "link_wait", "server_wait")
+# Waits at servers are split: while the executor runs another task of the same job, and all others.
+PARTS = ("compute", "transfer", "link_wait", "server_wait", "own_wait")
 ROUNDING = 1e-7  # relative: what a completion time may be off, as a difference of two late instants
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Sums by query class, each of length Q (parts: Q × 4), over the measured jobs.
+    """Sums by query class, each of length Q (parts: Q × 5), over the measured jobs.
 
     ``arrived`` and ``completed`` count jobs; ``hits`` those within their SLO (0 without one);
     ``total_s`` and ``squares_s2`` are Σ JCT and Σ JCT² of the completed ones, ``parts_s`` the sums
@@ -53,7 +54,7 @@ class Tally:
 
     @property
     def mean_parts_s(self) -> NDArray[np.float64]:
-        """(Q, 4) Mean parts of each class; ``nan`` where no job is complete."""
+        """(Q, 5) Mean parts of each class; ``nan`` where no job is complete."""
         with np.errstate(invalid="ignore"):
             mean: NDArray[np.float64] = self.parts_s / self.completed[:, None]
         return mean
@@ -101,14 +102,14 @@ def tally_of(
     ----------
     query, jct_s : (n,)
         Class and completion time of each; ``nan`` where it is not complete.
-    parts_s : (n, 4)
+    parts_s : (n, 5)
         Parts of the completion times.
     slo_s
         Of each class, or none.
 
     Examples
     --------
-    >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 4)), [1.0])
+    >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 5)), [1.0])
     >>> t.arrived.tolist(), t.completed.tolist(), t.hits.tolist()
     ([2], [1], [1])
     """

@@ -1,9 +1,11 @@
-"""What a job completion time consists of: compute, transfer, waiting for links, for executors.
+"""What a job completion time consists of: compute, transfer, waits for links, for executors, for own tasks.
 
 From the task that completes the job back to its arrival, along the last cause of each: what a task
 waited for last decides when it ran, so these stretches follow on one another without a gap, and the
 parts add up to the completion time. Of the seconds for which a message was on its way, those that it
-would have taken on idle links are transfer, the others waiting.
+would have taken on idle links are transfer, the others waiting. Of the seconds that a task waits for its
+executor, those in which that runs another task of the same job are waits for own tasks: more servers do not
+shorten them.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from __future__ import annotations
 from nona.simulation.reference.jobs import Job
 from nona.simulation.reference.links import Link
 
-JctParts = tuple[float, float, float, float]  # in the order of nona.simulation.records.tally.PARTS
-NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0)
+JctParts = tuple[float, float, float, float, float]  # in the order of nona.simulation.records.tally.PARTS
+NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
@@ -24,14 +26,16 @@ def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
     """
     start_s, end_s, joined_s, places = job.start_s, job.end_s, job.latest_s, job.executor
     makers, numbered, number = job.plan.makers, job.plan.numbered, job.latest_number
-    compute = transfer = link_wait = server_wait = 0.0
+    compute = transfer = link_wait = server_wait = own_wait = 0.0
     while True:
         start, joined = start_s[task], joined_s[task]
         compute += end_s[task] - start
-        server_wait += start - joined
+        own = _own_s(job, task, joined, start)
+        own_wait += own
+        server_wait += start - joined - own
         sources = makers[task]
         if not sources:
-            return compute, transfer, link_wait, server_wait
+            return compute, transfer, link_wait, server_wait, own_wait
         here = places[task].server
         for source in sources:
             if end_s[source] == joined and places[source].server == here:
@@ -54,19 +58,39 @@ def parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
     waits for its pick, as for an executor, and then for the input delivered last.
     """
     places, plan = job.executor, job.plan
-    compute = transfer = link_wait = server_wait = 0.0
+    compute = transfer = link_wait = server_wait = own_wait = 0.0
     while True:
         start, joined, picked = job.start_s[task], job.latest_s[task], job.picked_s[task]
         compute += job.end_s[task] - start
-        server_wait += start - joined
+        own = _own_s(job, task, joined, start)
+        own_wait += own
+        server_wait += start - joined - own
         gap = joined - picked
         if gap > 0:
             output, source = plan.numbered[job.latest_number[task]]
             alone = min(gap, link.isolated_s(output, places[source].server, places[task].server))
             transfer += alone
             link_wait += gap - alone
-        if not plan.makers[task]:
-            server_wait += picked - job.arrival_s
-            return compute, transfer, link_wait, server_wait
-        task = -max((job.end_s[source], -source) for source in plan.makers[task])[1]
-        server_wait += picked - job.end_s[task]
+        before = -1
+        if plan.makers[task]:
+            before = -max((job.end_s[source], -source) for source in plan.makers[task])[1]
+        since = job.arrival_s if before < 0 else job.end_s[before]
+        own = _own_s(job, task, since, picked)
+        own_wait += own
+        server_wait += picked - since - own
+        if before < 0:
+            return compute, transfer, link_wait, server_wait, own_wait
+        task = before
+
+
+def _own_s(job: Job, task: int, begin_s: float, end_s: float) -> float:
+    """Seconds within which the executor of a task runs others of its job."""
+    own = 0.0
+    if end_s > begin_s:
+        here = job.executor[task]
+        for other, place in enumerate(job.executor):
+            if place is here and other != task:
+                shared = min(end_s, job.end_s[other]) - max(begin_s, job.start_s[other])
+                if shared > 0:
+                    own += shared
+    return min(own, end_s - begin_s)

@@ -71,6 +71,14 @@ def current_job(state: AppState, kind: str) -> Job | None:
     return jobs().get(state.jobs.get(kind))
 
 
+def cut_off(state: AppState, kind: str) -> Job | None:
+    """The job on the scenario as it is that was cancelled: it left a picture, and no result."""
+    job = current_job(state, kind)
+    if job is None or job.status != "cancelled" or job.result is not None or not job.live:
+        return None
+    return job if job.fingerprint.startswith(state.fingerprint(kind)) else None
+
+
 def job_panel(
     state: AppState,
     kind: str,
@@ -188,8 +196,8 @@ def live_area(
             st.progress(job.fraction, text=plain(progress_text(job)))
         return False
     ended_note(job, "The run", advice)
-    if job is not None and job.status == "cancelled" and job.result is None and job.live:
-        live(job)
+    if (cancelled := cut_off(state, kind)) is not None:
+        live(cancelled)
     return True
 
 
@@ -198,7 +206,7 @@ def no_result_text(state: AppState, kind: str) -> str:
     job = current_job(state, kind)
     if job is not None and job.unfinished:
         return "The result stands here when the policies have run."
-    if job is not None and job.status == "cancelled":
+    if cut_off(state, kind) is not None:
         return "A cancelled run leaves what stands above, and no result: run the policies again."
     return "Nothing has been run yet: run the policies above."
 

@@ -8,7 +8,7 @@ from nona.report.figures.style import PALETTE, figure, text
 from nona.report.simulations.tables.columns import PARTS
 from nona.results.simulation.report import Schedulers
 
-COLOURS = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[7])
+COLOURS = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[7], PALETTE[4])
 LABELS = tuple((key, label, colour) for (key, label), colour in zip(PARTS.items(), COLOURS, strict=True))
 
 

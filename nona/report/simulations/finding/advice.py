@@ -33,19 +33,21 @@ PART: Mapping[PartName, str] = {
     "transfer": "transfers",
     "link_wait": "waiting for links",
     "server_wait": "waiting for servers",
+    "own_wait": "waiting for tasks of its own",
 }
 LONGER: Mapping[PartName, str] = {
     "compute": "tasks compute for {} more of a job",
     "transfer": "transfers take {} more of a job",
     "link_wait": "a job waits {} longer for links",
     "server_wait": "a job waits {} longer for servers",
+    "own_wait": "a job waits {} longer for tasks of its own on the same executor",
 }
 LEVERS: Mapping[PartName, str] = {
     "link_wait": "a faster link or less background traffic",
     "server_wait": "more servers or lower rates",
     "transfer": "a faster link",
+    "own_wait": "splitting it over more executors",
 }
-ALMOST_IDLE = 0.05  # utilisation of executors below which other jobs are seldom in the way
 NOTICED = 0.1  # share of a mean JCT
 
 
@@ -138,17 +140,15 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
         for part, lever in LEVERS.items():
             lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
             if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
-                note = _own_tasks(found[name]) if part == "server_wait" else ""
-                towards = "" if note else f" (towards it: {lever})"
                 return (
-                    f"If no time went into {PART[part]}{towards}, {name} would lead by {format_time(lead)}, "
-                    f"all other parts unchanged. {note}".rstrip()
+                    f"If no time went into {PART[part]} (towards it: {lever}), {name} would lead by "
+                    f"{format_time(lead)}, all other parts unchanged."
                 )
     name = order[0]
     behind = _mean(found[name]) - _mean(found[best])
     return (
         f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, and stays "
-        "behind if waiting for links, waiting for servers, or transfers alone took no time."
+        "behind if transfers, or waiting for links, for servers or for tasks of its own, took no time."
     )
 
 
@@ -175,13 +175,13 @@ def _most_text(s: SchedulerResult, whose: str) -> str:
 
 
 def _own_tasks(s: SchedulerResult) -> str:
-    """Where executors are almost idle: for whom jobs wait at servers; else empty."""
-    waits, busy = _parts(s)["server_wait"], s.utilization.compute
-    if busy is None or busy >= ALMOST_IDLE or waits < NOTICED * _mean(s):
+    """What would shorten a job's waits for its own tasks; empty where they are short."""
+    own = _parts(s)["own_wait"]
+    if own < NOTICED * _mean(s):
         return ""
     return (
-        f"Executors are busy for {share_text(busy, 1)} of the time: the {format_time(waits)} that a job "
-        "waits at servers is mostly for tasks of its own, which more servers do not shorten."
+        f"For {format_time(own)} a job waits for tasks of its own on the same executor: splitting it may "
+        "shorten that, more servers alone do not."
     )
 
 

@@ -17,6 +17,7 @@ PARTS: Mapping[PartName, str] = {
     "transfer": "transfer",
     "link_wait": "wait at links",
     "server_wait": "wait at servers",
+    "own_wait": "wait for own tasks",
 }
 PERCENTILES = ("p50", "p95", "p99")
 

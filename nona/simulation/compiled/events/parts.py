@@ -1,4 +1,4 @@
-"""What a job's completion time consists of: compute, transfer, wait for links, wait for servers.
+"""What a job's completion time consists of: compute, transfer, waits for links, for servers, for own tasks.
 
 Walked back from the task that completes the job along the chain of last causes.
 """
@@ -15,6 +15,7 @@ from nona.simulation.compiled.memory.fields import (
     links_at,
     outputs_at,
     plan_at,
+    queries_at,
     reads_at,
     tasks_at,
     uses_at,
@@ -91,6 +92,23 @@ def add_message(s: State, row: int, place: int, gap: float) -> None:
     out.link_wait_s += gap - transfer
 
 
+def add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> None:
+    """Divide a wait of the task at ``place``: while its executor runs others of its job, and the rest."""
+    own = 0.0
+    if end_s > begin_s:
+        task = tasks_at(s, place)
+        job = jobs_at(s, task.slot)
+        for other in range(job.base, job.base + queries_at(s, job.query).tasks):
+            if other != place and tasks_at(s, other).executor == task.executor:
+                shared = min(end_s, tasks_at(s, other).end_s) - max(begin_s, tasks_at(s, other).start_s)
+                if shared > 0:
+                    own += shared
+    own = min(own, end_s - begin_s)
+    out = completions_at(s, row)
+    out.own_wait_s += own
+    out.server_wait_s += end_s - begin_s - own
+
+
 def no_parts(s: State, row: int) -> None:
     """Set the parts in a row to nothing."""
     out = completions_at(s, row)
@@ -98,6 +116,7 @@ def no_parts(s: State, row: int) -> None:
     out.transfer_s = 0.0
     out.link_wait_s = 0.0
     out.server_wait_s = 0.0
+    out.own_wait_s = 0.0
 
 
 def add_parts(s: State, row: int, place: int) -> None:
@@ -108,7 +127,7 @@ def add_parts(s: State, row: int, place: int) -> None:
     while place >= 0:
         task = tasks_at(s, place)
         out.compute_s += task.end_s - task.start_s
-        out.server_wait_s += task.start_s - task.latest_s
+        add_wait(s, row, place, task.latest_s, task.start_s)
         if picks:
             place = _before_pick(s, row, place)
         elif plan_at(s, task.plan).inputs == 0:
@@ -124,11 +143,10 @@ def add_parts(s: State, row: int, place: int) -> None:
 def _before_pick(s: State, row: int, place: int) -> int:
     """Parts of a picked task up to its joining; returns the predecessor to go on with."""
     task = tasks_at(s, place)
-    out = completions_at(s, row)
     gap = task.latest_s - task.picked_s
     if gap > 0:
         add_message(s, row, place, gap)
     before = last_predecessor(s, place)
     since = jobs_at(s, task.slot).arrival_s if before < 0 else tasks_at(s, before).end_s
-    out.server_wait_s += task.picked_s - since
+    add_wait(s, row, place, since, task.picked_s)
     return before

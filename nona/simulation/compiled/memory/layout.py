@@ -64,7 +64,7 @@ MESSAGE = _record(
 #: An entry of an event list: what is earlier, then what has the lower content key, comes first.
 EVENT = _record(f="time_s", i="key item")
 #: A job that is complete; the rest are the parts of its completion time.
-COMPLETION = _record(i="number", f="completion_s compute_s transfer_s link_wait_s server_wait_s")
+COMPLETION = _record(i="number", f="completion_s compute_s transfer_s link_wait_s server_wait_s own_wait_s")
 TASK_TRACE = _record(i="job query task executor", f="ready_s start_s end_s")
 MESSAGE_TRACE = _record(i="job query tensor source destination", f="request_s start_s end_s delivered_s")
 #: What a query class is: tasks from ``base`` on, ``tasks`` of them, with ``inputs`` inputs.

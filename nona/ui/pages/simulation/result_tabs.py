@@ -81,7 +81,8 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     figure = parts_figure(found, model)
     chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
-        "At servers a task waits for other jobs, for background load, and for other tasks of its own job."
+        "A task waits at servers for other jobs and background load; for own tasks, while its executor runs "
+        "others of the same job, which only splitting can shorten."
     )
     figure = utilisation_figure(found)
     chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")

@@ -13,7 +13,7 @@ from nona.ui.pages.cluster.load_views import live_cluster
 from nona.ui.pages.simulation.runs_views import RUN, run_note
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons
+from nona.ui.shell.job_panel import current_job, cut_off, ended_note, job_buttons
 from nona.ui.shell.progress import beat, moved_on, progress_text
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
@@ -64,7 +64,7 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
         ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
     if run is not None:
         _draw_run(run)
-    elif job is not None and (so_far := _live(job)) and so_far.series:
+    elif (cancelled := cut_off(state, KIND)) and (so_far := _live(cancelled)) and so_far.series:
         _draw_cancelled(so_far)
     else:
         st.caption(
