@@ -57,6 +57,8 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() ->
     assert "nona is lowest, without a clear difference from local: 15 ms ± 1.5 ms" in close
     same = {"nona": {"local": difference(0.0, 0.0, "not told apart")}}
     same["nona"]["local"] = same["nona"]["local"].model_copy(update={"jct_s": around(0.0, 0.0)})
+    once = same["nona"]["local"].model_copy(update={"jct_s": around(0.0, None)})  # one run, no interval
+    assert headline(found, {"nona": {"local": once}}).lead == headline(found, same).lead
     equal = headline(found, same).text
     assert equal.startswith("nona and local take equally long on the same jobs: 15 ms ± 1.5 ms")
     assert headline({"a": scheduler(None, "overloaded")}, {}).text.startswith("a is overloaded: no mean")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.simulations.finding.findings import equal_to, level_with, shortest
+from nona.report.simulations.finding.findings import equal_to, level_with, shortest, ties_with
 from nona.report.simulations.finding.headline import reference_for
 from nona.report.simulations.sureness import bottleneck
 from nona.report.text import counted, listed, share_text
@@ -73,8 +73,8 @@ def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | No
     if not stable:
         return _alone(best, found)
     level = level_with(best, differences)
-    if level and level == equal_to(best, differences):
-        return Advice(_equal(best, level, found), _own_tasks(found[best]))
+    if ties := ties_with(best, differences):
+        return Advice(_equal(best, ties, found), _own_tasks(found[best]))
     if level:
         return Advice(_level(best, level, found), _to_tell(best, level, differences))
     other = reference_for(found, best) or stable[0]

@@ -50,7 +50,13 @@ def level_with(best: str, differences: Differences) -> list[str]:
 def equal_to(best: str, differences: Differences) -> list[str]:
     """Schedulers whose jobs took exactly as long as those of the best in every replication."""
     rows = {n: d.jct_s for n, d in differences.get(best, {}).items()}
-    return [n for n, d in rows.items() if d.mean == 0 and d.half_width == 0]
+    return [n for n, d in rows.items() if d.mean == 0 and not d.half_width]
+
+
+def ties_with(best: str, differences: Differences) -> list[str]:
+    """:func:`equal_to`, where the best has no clear lead over these and is level with no others."""
+    equal = equal_to(best, differences)
+    return equal if set(level_with(best, differences)) <= set(equal) else []
 
 
 def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
@@ -59,8 +65,8 @@ def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
         yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
         return
     mean, others = mean_text(found[best].jct_s, format_time), differences.get(best, {})
-    level, equal = level_with(best, differences), equal_to(best, differences)
-    if level and level == equal:
+    level, equal = level_with(best, differences), ties_with(best, differences)
+    if equal:
         yield Finding(f"{listed([best, *equal])} take equally long on the same jobs, {mean} on average.")
         return
     if level:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from nona.report.means import mean_text
-from nona.report.simulations.finding.findings import equal_to, level_with, shortest
+from nona.report.simulations.finding.findings import level_with, shortest, ties_with
 from nona.report.text import listed, share_text, verb
 from nona.report.times_off import TIME_UNITS, off_text
 from nona.results.estimate import Estimate, OffRange
@@ -89,8 +89,8 @@ def headline(
         return Headline("", "", told, "", "")
     level = level_with(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
-    if level and level == equal_to(best, differences):
-        lead = f"{listed([best, *level])} take equally long on the same jobs"
+    if ties := ties_with(best, differences):
+        lead = f"{listed([best, *ties])} take equally long on the same jobs"
     elif level:
         lead = f"{best} is lowest, without a clear difference from {listed(level)}"
     else:

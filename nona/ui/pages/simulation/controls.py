@@ -20,7 +20,7 @@ def controls(state: AppState) -> None:
     size = state.scenario.simulation
     parts = [
         listed([s.name for s in state.scenario.schedulers]),
-        f"{size.jobs:,} jobs × {counted(size.replications, 'run')}",
+        f"{counted(size.jobs, 'job')} × {counted(size.replications, 'run')}",
         "" if size.precision is None else f"to {share_text(size.precision, 1)}",
         f"seed {state.scenario.seed}",
     ]

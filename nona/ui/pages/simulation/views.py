@@ -76,9 +76,10 @@ def notes(data: SimulationOutcome) -> None:
     origins = [f"{', '.join(names)}: {kind}" if len(kinds) > 1 else kind for kind, names in kinds.items()]
     lines = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     lines += withheld_lines(report.schedulers)
+    one_run = all(s.replications < 2 for s in report.schedulers.values())
     told = [
-        f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, "
-        "over replications.",
+        f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, over "
+        f"{'batches of the one run' if one_run else 'replications'}.",
         *(f"{line[0].upper()}{line[1:]}." for line in lines),
     ]
     st.caption("  \n".join(plain(line) for line in told))
