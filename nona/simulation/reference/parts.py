@@ -5,7 +5,7 @@ waited for last decides when it ran, so these stretches follow on one another wi
 parts add up to the completion time. Of the seconds for which a message was on its way, those that it
 would have taken on idle links are transfer, the others waiting. Of the seconds that a task waits for its
 executor, those in which that runs another task of the same job are waits for own tasks: more servers do not
-shorten them.
+shorten them. A task that waits for its pick waits for the executor that it then gets.
 """
 
 from __future__ import annotations
