@@ -28,9 +28,12 @@ def ask(page: Any) -> None:
 
 def search_settings(page: Any) -> None:
     """Open how the plan is searched, where it is not open already."""
-    if not page.get_by_role("spinbutton", name="Jobs of a run", exact=True).is_visible():
-        page.get_by_text("How the plan is searched", exact=True).click()
-        wait_idle(page)
+    part = page.locator("details").filter(has_text="How the plan is searched")
+    part.wait_for()
+    if part.get_attribute("open") is None:  # also while it still moves, in which its fields are not visible
+        part.locator("summary").click()
+    page.get_by_role("spinbutton", name="Jobs of a run", exact=True).wait_for()
+    wait_idle(page)
 
 
 def find(page: Any) -> None:

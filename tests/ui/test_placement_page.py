@@ -15,6 +15,7 @@ from nona.placement.sampled.reported import by_response
 from nona.placement.spans.messages import Link
 from nona.report.capacity.figure import capacity_figure
 from nona.report.capacity.report import capacity_finding, capacity_rows
+from nona.report.figures.style import number_text
 from nona.report.placements.certificate_text import bound_text, formula_line, gap_text, measure_text
 from nona.report.placements.compared import against, hits_text, order_finding
 from nona.report.placements.figures.congestion import congestion_figure
@@ -264,7 +265,7 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page: 
     assert any(off_text(data.if_times_off) in text for text in shown)
     bars = json.loads(next(c.proto.spec for c in at.get("plotly_chart") if '"spread"' in c.proto.spec))
     ms = [1e3 * r.response.mean_s for r in (data.nona, data.local, data.spread)]
-    assert bars["data"][0]["text"] == [f"{v:.4g} ms" for v in ms]
+    assert bars["data"][0]["text"] == [f"{number_text(v)} ms" for v in ms]
 
 
 def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page: Open) -> None:

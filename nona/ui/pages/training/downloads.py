@@ -25,7 +25,7 @@ def training_downloads(state: AppState, data: TrainingOutcome) -> None:
             "To read and to share",
             [
                 Download(
-                    "Report (HTML)",
+                    "HTML report",
                     "One file without scripts, for reading and printing: findings, policies, the scenario.",
                     f"{name}_report.html",
                     HTML,

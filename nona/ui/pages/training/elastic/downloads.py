@@ -37,7 +37,7 @@ def elastic_downloads(state: AppState, data: ElasticHistory) -> None:
             "To read and to share",
             [
                 Download(
-                    "Report (HTML)",
+                    "HTML report",
                     "One file without scripts, for reading and printing: findings, policies, the scenario.",
                     f"{name}_report.html",
                     HTML,
