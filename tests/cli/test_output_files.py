@@ -122,6 +122,7 @@ NEEDED = {
     "simulate": ["slides_example"],
     "serverless": ["strict_light"],
     "sweep": ["slides_example", "--key", "load", "--values", "1"],
+    "training simulate": ["shared_research_cluster"],
 }
 
 
