@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nona.report.serverless.words import PER, cost_text, rate_text
 from nona.report.sweeps.values import value_text
-from nona.report.text import or_dash, share_text, table, time_text
+from nona.report.text import listed, or_dash, share_text, table, time_text
 from nona.results.document import Figure
 from nona.results.serverless.over import Knee, OverPoint, OverReport, PolicyOver
 
@@ -33,8 +33,9 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
         still = [over_value(report, p.value) for p in policy.points if p.verdict == "open"]
         if len(still) == len(values):
             return f"not decided from {tried}"
-        few = " and ".join(still) if len(still) <= FEW else f"{len(still)} of {len(values)} values"
-        return f"nowhere from {tried}" + (f" (not decided at {few})" if still else "")
+        if len(still) > FEW:
+            return f"not decided at {len(still)} of {len(values)} values from {tried}, missed at the others"
+        return f"nowhere from {tried}" + (f" (not decided at {listed(still)})" if still else "")
     if knee.missed is None:
         if knee.kept == max(values) or all(p.verdict == "keeps" for p in policy.points):
             return f"up to {over_value(report, max(values))}, the last that was tried"
