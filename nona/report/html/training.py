@@ -29,8 +29,7 @@ INTERVALS = (
     "twenty excludes its true value by chance."
 )
 LIMITS = (
-    "Speeds of jobs on each type of GPU are those of the table that the scenario names, and do not change "
-    "while a job runs.",
+    "Speeds of jobs on each type of GPU are from where it is said above, and do not change while a job runs.",
     "Moves, failures, checkpoints, regions and wrong claims cost nothing unless their switch is on.",
     INTERVALS,
 )
@@ -52,7 +51,7 @@ def training_html(told: About, report: TrainingReport, notes: Sequence[str] = ()
     return document(
         f"{told.name}: training",
         [
-            report_header(told, "Training", {"Size": size, "GPUs": gpus, "Speeds": setting.throughputs}),
+            report_header(told, "Training", {"Size": size, "GPUs": gpus}),
             _findings(finding(policies), cdf_title(policies), rho_title(policies)),
             section(
                 "Policies",

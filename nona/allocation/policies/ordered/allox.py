@@ -96,5 +96,5 @@ POLICY = Policy(
     option_help={},
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
     needs_steps=True,
-    look=Look("#0891b2", "longdashdot", "triangle-left"),
+    look=Look("#d1434b", "longdashdot", "triangle-left"),
 )
