@@ -82,7 +82,8 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
         "A task waits at servers for other jobs and background load; for own tasks, while its executor runs "
-        "others of the same job, which only splitting can shorten."
+        "others of the same job, which only splitting can shorten. The prediction on *Placement* counts the "
+        "tasks of one job on one executor, one after the other, as computing."
     )
     figure = utilisation_figure(found)
     chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
