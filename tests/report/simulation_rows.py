@@ -28,7 +28,7 @@ def around(mean: float | None, half: float | None) -> Estimate:
 
 def parts(*values: float | None) -> Parts:
     """Compute, transfer, waits at links, at servers and, where given, for own tasks."""
-    compute, transfer, link_wait, server_wait, own_wait = (*values, 0.0)[:5]
+    compute, transfer, link_wait, server_wait, own_wait = (*values, None if values[0] is None else 0.0)[:5]
     return Parts(
         compute=compute, transfer=transfer, link_wait=link_wait, server_wait=server_wait, own_wait=own_wait
     )

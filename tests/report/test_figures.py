@@ -77,7 +77,7 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() ->
     over = scheduler(None, "overloaded", parts_s=parts(None, None, None, None))
     made = parts_figure({NASTY: stable, "b": over})
     assert sum(bar.x[0] for bar in made.data) == pytest.approx(20.0)
-    assert [bar.x[1] for bar in made.data] == [None] * 4 + [0.0]
+    assert [bar.x[1] for bar in made.data] == [None] * 5
     assert made.layout.barmode == "stack"
     assert made.data[0].y[1] == "b (overloaded)"
     assert "<b>x" not in drawn(made)

@@ -135,3 +135,5 @@ def test_a_report_on_elastic_jobs_needs_a_scenario(
     assert jct_text(report.policies["fifo"].jct_s) in page
     assert setting_text(report.setting) in page
     assert "Options of the command" not in page
+    assert main(["training", "elastic", str(path), "--background", "0", "--html", str(file), "--force"]) == 0
+    assert "Options of the command" in file.read_text()

@@ -72,7 +72,8 @@ class ElasticOptions(ListOptions):
 
 def notes_of(options: SimulateTrainingOptions | ElasticOptions) -> list[str]:
     """What a report says where options changed what the scenario says."""
-    given = [v for k, v in vars(options).items() if k not in CHANGE_NOTHING and v not in (None, (), False)]
+    values = (value for name, value in vars(options).items() if name not in CHANGE_NOTHING)
+    given = any(not (value is None or value is False or value == ()) for value in values)  # 0 is given
     return ["Options of the command came before what the scenario below says."] if given else []
 
 

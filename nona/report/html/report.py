@@ -30,6 +30,10 @@ from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import SimulationReport
 from nona.units import format_time
 
+INTERVALS = (
+    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
+    "twenty excludes its true value by chance."
+)
 LIMITS = (
     "Times of operators are modelled unless they are marked as measured or given; their accuracy is "
     "stated above.",

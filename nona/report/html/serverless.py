@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, paragraph, section, table
-from nona.report.html.report import report_header, scenario_section
+from nona.report.html.report import INTERVALS, report_header, scenario_section
 from nona.report.html.svg_charts import Bar, bars, span
 from nona.report.serverless.platform_use import container_rows, memory_rows, standing_rows, transfer_rows
 from nona.report.serverless.text import application_rows, platform_rows, policy_rows
@@ -22,8 +22,7 @@ LIMITS = (
     "Failures, image pulls and the controller's own queueing are not simulated.",
     "Function sequences, gaps between calls, prices and cold starts of the shipped scenarios are "
     "recollected, not confirmed by any source that could be read; see the table of defaults.",
-    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
-    "twenty excludes its true value by chance.",
+    INTERVALS,
 )
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, paragraph, section, table
-from nona.report.html.report import report_header, scenario_section
+from nona.report.html.report import INTERVALS, report_header, scenario_section
 from nona.report.html.svg_charts import Bar, bars, span
 from nona.report.text import counted
 from nona.report.training import rows
@@ -24,10 +24,6 @@ from nona.results.training.elastic import ElasticReport
 from nona.results.training.report import JctSummary, TrainingReport
 
 WHISKERS = "Whiskers: 95 % confidence interval."
-INTERVALS = (
-    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
-    "twenty excludes its true value by chance."
-)
 LIMITS = (
     "Speeds of jobs on each type of GPU are from where it is said above, and do not change while a job runs.",
     "Moves, failures, checkpoints, regions and wrong claims cost nothing unless their switch is on.",
