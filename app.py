@@ -3,13 +3,11 @@
 import streamlit as st
 from streamlit.starlette import App
 
-from nona.ui.pages.demo.bar import demo_bar
-from nona.ui.pages.demo.tour import press_key, take_demo, tour_of
+from nona.ui.pages.demo import demo_bar, press_key, take_demo, tour_of
 from nona.ui.server.application import lifespan, middleware
 from nona.ui.session.page_list import icon_path, page_file, page_list
-from nona.ui.shell.problem_views import shown_errors
-from nona.ui.shell.shell import follow, open_session, page_head, side_bar
-from nona.ui.shell.surround.surround import surround
+from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
+from nona.ui.shell.notices import shown_errors
 from nona.ui.widgets.terms import page_terms
 
 

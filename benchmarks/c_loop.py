@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.simulation.workload.jobs import Workload
-from nona.simulation.workload.plans import make_plan
+from nona.simulation.workload import Workload, make_plan
 from nona.system import System
 
 SOURCE = Path(__file__).with_name("event_loop.c")

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from nona.graph.model import ModelGraph
-from nona.graph.node_link.document import from_node_link
+from nona.graph.node_link import from_node_link
 from nona.hardware.executor import executor_class
-from nona.placement.coarsening import Coarsening, coarsen
-from nona.placement.configurations.shape import Shape, shapes_of
-from nona.placement.enumeration.considered import candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
+from nona.placement.coarsening import coarsen
+from nona.placement.configurations import Shape, shapes_of
+from nona.placement.enumeration import candidates
+from nona.placement.glue import Coarsening
+from nona.placement.messages import Link
+from nona.placement.spans import spans
 from nona.sources.samples import load_sample, sample_names
-from nona.study import prepare_model
-from nona.study.networks.encoder_decoder import encoder_decoder
-from nona.study.networks.u_net import u_net
+from nona.study.networks import encoder_decoder, u_net
+from nona.study.preparation import prepare_model
 
 LINKS = {gbit: Link(gbit * 1e9 / 8, 20e-6) for gbit in (25, 200)}
 SHARES = (0.0, 0.05)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import RULES, contract
-from nona.decomposition.dominators import decompose
+from nona.decomposition import decompose
 from nona.graph.model import Edge, ModelGraph, Operator
 from nona.graph.readers import read_model
 

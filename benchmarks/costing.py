@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import time
 
-from nona.cost.costing import CostOptions, cost_graph
-from nona.cost.validation.networks import llama
+from nona.cost.costing import cost_graph
+from nona.cost.options import CostOptions
+from nona.cost.validation_networks import llama
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.executor import executor_class

@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from nona.simulation.experiments.precision import next_count, precision_of
-from nona.simulation.statistics.batch_means import overlapping_batch_means
-from nona.simulation.statistics.intervals import Interval, mean_interval
-from nona.simulation.statistics.paired import paired_difference
-from nona.simulation.statistics.percentiles import percentile_interval
-from nona.simulation.statistics.warmup import mser
+from nona.simulation.intervals import (
+    Interval,
+    mean_interval,
+    overlapping_batch_means,
+    paired_difference,
+    percentile_interval,
+)
+from nona.simulation.steady_state import mser
+from nona.simulation.summary import next_count, precision_of
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator

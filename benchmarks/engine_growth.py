@@ -15,7 +15,7 @@ import sys
 from benchmarks.fork_join import make_system
 from benchmarks.machine import in_turn, look, seconds, verdict
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.simulation.run import ENGINES, RunOptions, simulate_run
 
 ENGINE = "compiled" if "compiled" in ENGINES else "simpy"

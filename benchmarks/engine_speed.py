@@ -21,7 +21,7 @@ from benchmarks.heap_loop import HeapLoop
 from benchmarks.idiomatic_simpy import IdiomaticSimulation
 from benchmarks.machine import Look, in_turn, look, seconds, verdict
 from nona import study
-from nona.placement.result.placement import Placement
+from nona.placement.result import Placement
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import ENGINES, RunOptions, simulate_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition
+from nona.decomposition import Decomposition
 from nona.system import QueryClass, Stream, System
 
 EXECUTORS = 80

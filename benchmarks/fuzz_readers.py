@@ -17,8 +17,8 @@ import onnx
 
 from benchmarks.damage import damaged, options
 from nona.errors import GraphError
-from nona.graph.guarded.child import UNEXPECTED
-from nona.graph.guarded.guard import GuardedWorker
+from nona.graph.guard import GuardedWorker
+from nona.graph.guard_child import UNEXPECTED
 from nona.graph.readers import read_model
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_models"

@@ -23,9 +23,8 @@ from benchmarks.damage import damaged, options
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.schema import Scenario
-from nona.sources.bundle import SCENARIO, pack_bundle, read_bundle
 from nona.sources.lookup import Sources
-from nona.sources.opening import open_bytes, open_scenario
+from nona.sources.opening import SCENARIO, open_bytes, open_scenario, pack_bundle, read_bundle
 from nona.sources.samples import scenario_names, scenario_path
 from nona.ui.session.share import Shared, pack, unpack
 

@@ -19,15 +19,12 @@ from typing import Any
 from benchmarks.damage import damaged, options
 from nona.cost.measured import read_measured
 from nona.errors import NonaError
-from nona.hardware.mig_parted import read_mig_parted
-from nona.serverless.model.configuration import grid
-from nona.serverless.profiles.between import profile_times
-from nona.serverless.profiles.reader import read_profile, rows_of
-from nona.simulation.workload.trace_rows import trace_columns
-from nona.simulation.workload.traces import read_azure_functions, read_azure_llm, read_times
-from nona.training.workload.job_table import read_job_table
-from nona.training.workload.table import read_throughputs
-from nona.training.workload.trace import read_trace
+from nona.hardware.mig_layouts import read_mig_parted
+from nona.serverless.functions import grid
+from nona.serverless.profiles import profile_times, read_profile, rows_of
+from nona.simulation.traces import read_azure_functions, read_azure_llm, read_times, trace_columns
+from nona.training.job_files import read_job_table, read_trace
+from nona.training.throughput_table import read_throughputs
 
 MOST_S = 10.0
 SPACE = grid([1, 2, 8], [1, 2], [1, 7])

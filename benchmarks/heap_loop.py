@@ -13,8 +13,7 @@ from typing import Any
 
 from benchmarks.decisions import Decisions
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.workload.jobs import Workload
-from nona.simulation.workload.plans import make_plan
+from nona.simulation.workload import Workload, make_plan
 from nona.system import System
 
 DELIVERY, TASK_END, ARRIVAL = range(3)

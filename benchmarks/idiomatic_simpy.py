@@ -15,8 +15,7 @@ import simpy
 
 from benchmarks.decisions import Decisions
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.workload.draws import background_items
-from nona.simulation.workload.jobs import Workload
+from nona.simulation.workload import Workload, background_items
 from nona.system import System
 
 Steps = Generator[simpy.Event, Any, None]

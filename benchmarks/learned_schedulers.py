@@ -18,9 +18,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from nona.errors import PlacementError
-from nona.learning.episodes import drawn_system
+from nona.learning.training import drawn_system
 from nona.placement.solve import solve
-from nona.schedulers.learned.ranges import Ranges
+from nona.schedulers.learned.card import Ranges
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import System

@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nona.placement.formula.model import shapes
+from nona.placement.model import shapes
 from nona.placement.solve import solve
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import sample_names
-from nona.study import prepare
-from nona.study.networks.encoder_decoder import encoder_decoder
-from nona.study.networks.u_net import u_net
+from nona.study.networks import encoder_decoder, u_net
+from nona.study.preparation import prepare
 from nona.system import System
 
 LOADS = (0.2, 0.5, 0.8)

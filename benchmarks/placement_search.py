@@ -23,13 +23,13 @@ import numpy as np
 from benchmarks.machine import look, verdict
 from benchmarks.placement_trials import Queries, Trial, Trials
 from nona import study
-from nona.placement.formula.prediction import predict
-from nona.placement.result.placement import Placement
+from nona.placement.prediction import predict
+from nona.placement.result import Placement
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.intervals import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics.paired import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.system import System

@@ -16,23 +16,20 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition, SubGraph
-from nona.placement.configurations.labels import set_partitions
-from nona.placement.configurations.shape import Shape
-from nona.placement.enumeration.considered import candidates
-from nona.placement.fixed.local_and_spread import local_placement
-from nona.placement.formula.mean_jct import objective_s, value_at
-from nona.placement.formula.model import Model, build_model
-from nona.placement.program.problem import Problem, build_problem, groups_of
+from nona.decomposition import Decomposition, SubGraph
+from nona.placement.configurations import Shape, set_partitions
+from nona.placement.enumeration import candidates
+from nona.placement.fixed import local_placement
+from nona.placement.messages import Candidates, Link
+from nona.placement.model import Model, build_model, objective_s, value_at
 from nona.placement.solve import solve
-from nona.placement.solver.certified import Certified
 from nona.placement.solver.descent import descend_from_starts
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.messages import Link
+from nona.placement.solver.problem import Problem, build_problem, groups_of
+from nona.placement.solver.solution import Certified
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import prepare
+from nona.study.preparation import prepare
 from nona.system import QueryClass, Stream, System
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from nona.placement.configurations.extremes import local_configuration
-from nona.placement.configurations.labels import enumerate_configurations
-from nona.placement.fixed.presets import PRESETS, place_fixed
-from nona.placement.result.configuration import Configuration, SubGraphPlacement
+from nona.placement.configurations import enumerate_configurations, local_configuration
+from nona.placement.fixed import PRESETS, place_fixed
+from nona.placement.result import Configuration, SubGraphPlacement
 from nona.system import System
 
 Queries = tuple[tuple[SubGraphPlacement, ...], ...]

@@ -12,13 +12,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from nona.placement.response import predict_response
-from nona.report.prediction_map.rows import BOUNDS, MEASURES, error, surely_outside, within
-from nona.report.prediction_map.text import title
-from nona.results.studies.prediction_map import MapPoint, Measure
-from nona.study.prediction_map import MapSettings, map_study
-from nona.study.prediction_map.points import placed
-from nona.study.prediction_map.systems import SCENARIOS, map_system
+from nona.placement.response.equilibrium import predict_response
+from nona.report.studies.prediction_map import BOUNDS, MEASURES, error, surely_outside, title, within
+from nona.results.studies import MapPoint, Measure
+from nona.study.prediction_map import SCENARIOS, MapSettings, map_study, map_system, placed
 from nona.study.shipped import shipped_map
 
 

@@ -12,16 +12,16 @@ import sys
 import time
 
 from benchmarks.machine import look, verdict
-from nona.report.sweeps.explained import explanation
-from nona.report.sweeps.report import Curves, sweep_report
-from nona.report.sweeps.stability import stability_text
-from nona.report.sweeps.text import at_value, ratio_text
+from nona.report.sweep_findings import at_value, explanation, ratio_text, stability_text
+from nona.report.sweeps import Curves, sweep_report
 from nona.scenario.file import load_scenario
-from nona.simulation.engines import engine_named
+from nona.simulation.run import engine_named
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study import StudyCache, number_named, with_value
-from nona.study.sweeps.curves import FIRST, SweepSettings, curves
+from nona.study.cache import StudyCache
+from nona.study.sweep_bench import SweepSettings
+from nona.study.sweep_numbers import number_named, with_value
+from nona.study.sweeps import FIRST, curves
 
 SCENARIO, KEY = "five_models_80_servers", "background.network.utilization"
 VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from nona.errors import PlacementError
-from nona.placement.result.placement import Placement
+from nona.placement.result import Placement
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
-from nona.study import prepare, simulate
-from nona.study.preparation import Study
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import simulate
 
 RATES = (0.5, 1.0, 1.5)
 MIXED = {

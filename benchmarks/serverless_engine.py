@@ -15,12 +15,12 @@ from dataclasses import replace
 
 from benchmarks.machine import look, verdict
 from nona.scenario.file import load_scenario
-from nona.serverless.engine.options import COMPILED
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.checks import run_checks
+from nona.serverless.engine.options import COMPILED, RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.metrics import judge
 from nona.serverless.policies.registry import get_policy, policy_names
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.overload import judge
+from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 

@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.dominators import decompose
-from nona.placement.configurations.extremes import spread_configuration
-from nona.placement.enumeration.considered import candidates
-from nona.placement.formula.link_waits import link_waits
-from nona.placement.formula.model import Model, build_model
-from nona.placement.formula.prediction import as_model
-from nona.placement.program.problem import build_problem, groups_of
-from nona.placement.result.configuration import SubGraphPlacement
+from nona.decomposition import decompose
+from nona.placement.configurations import spread_configuration
+from nona.placement.enumeration import candidates
+from nona.placement.model import Model, build_model
+from nona.placement.prediction import as_model, link_waits
+from nona.placement.result import SubGraphPlacement
 from nona.placement.solver.parametric import solve_parametric
+from nona.placement.solver.problem import build_problem, groups_of
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream, System

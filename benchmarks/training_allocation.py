@@ -14,8 +14,8 @@ import time
 
 import numpy as np
 
-from nona.allocation.policies.problem import Allocation, Problem
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.problem import Allocation, Problem
+from nona.allocation.registry import get_policy
 
 POLICIES = (
     *("max-min-fairness", "max-min-fairness-agnostic", "makespan", "finish-time-fairness"),

@@ -11,16 +11,14 @@ import time
 
 import numpy as np
 
-from nona.allocation.policies.registry import get_policy
-from nona.training.engine.options import RunOptions
-from nona.training.engine.run import simulate_training
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.model.system import TrainingSystem
-from nona.training.records.checks import run_checks
-from nona.training.records.metrics import measure
-from nona.training.workload.generator import Generation, generate
-from nona.training.workload.table import shipped_throughputs
-from nona.training.workload.trace import trace_jobs
+from nona.allocation.registry import get_policy
+from nona.training.generated_jobs import Generation, generate
+from nona.training.job_files import trace_jobs
+from nona.training.metrics import measure
+from nona.training.records import run_checks
+from nona.training.rounds import RunOptions, simulate_training
+from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import shipped_throughputs
 
 MEAN_GAP_S = 1600.0
 

@@ -31,7 +31,7 @@ from benchmarks.app_visitor import Visitor
 from benchmarks.live_charts import cpu_s
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.ui.session.start import VARIABLE
+from nona.ui.session.opening import VARIABLE
 
 SCENARIO, REPLICATIONS = "five_models_80_servers", 4
 PAGES = ("", "models", "contraction", "cluster", "workload", "placement", "simulation", "validation", "guide")

@@ -1,12 +1,22 @@
-"""A registry: things of one kind by name, in the order in which they were added."""
+"""A registry: things of one kind by name, in the order added, and how one looks on charts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from nona.errors import NonaError
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """``colour`` as ``#rrggbb``; ``dash`` and ``symbol`` as plotly names them."""
+
+    colour: str
+    dash: str
+    symbol: str
 
 
 class Named(Protocol):

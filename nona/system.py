@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition
+from nona.decomposition import Decomposition
 from nona.errors import HardwareError
 from nona.topology import Topology
 

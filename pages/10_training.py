@@ -1,12 +1,10 @@
 """Training: long jobs; who gets which GPUs, for how long, and what it costs."""
 
-from nona.ui.pages.training.elastic.page import elastic_page
-from nona.ui.pages.training.form.controls import controls
-from nona.ui.pages.training.run_area import run_area
-from nona.ui.pages.training.start import start_screen
-from nona.ui.pages.training.tabs import training_tabs
+from nona.ui.pages.training import run_area, start_screen, training_tabs
+from nona.ui.pages.training_elastic import elastic_page
+from nona.ui.pages.training_form import controls
 from nona.ui.session.workspace import current
-from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.terms import guide_link
 
 state = current()
 spec = state.scenario.training

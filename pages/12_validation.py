@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from nona.ui.pages.validation.tabs import TABS
+from nona.ui.pages.validation import TABS
 from nona.ui.session.workspace import current
-from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.terms import guide_link
 
 state = current()
 st.caption(

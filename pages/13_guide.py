@@ -2,17 +2,16 @@
 
 import streamlit as st
 
-from nona.report.glossary import TERMS, matching_terms
-from nona.report.guide import matching, sections
-from nona.ui.pages.validation.network_views import remarks_explained, remarks_table
+from nona.report.guide import TERMS, matching, matching_terms, sections
+from nona.ui.pages.validation_studies import remarks_explained, remarks_table
 from nona.ui.session.workspace import current
 from nona.ui.widgets import terms
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.guide_link import PARAMETER
+from nona.ui.widgets.terms import GUIDE_PARAMETER as PARAMETER
 
 current()
 asked = st.query_params.get(PARAMETER)
-term = st.query_params.get(terms.PARAMETER, "")
+term = st.query_params.get(terms.TERM_PARAMETER, "")
 one = [s for s in sections() if s.name == (asked or (term in TERMS and "words"))]
 left, right = st.columns([3, 2], vertical_alignment="bottom")
 query = left.text_input(

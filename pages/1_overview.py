@@ -3,11 +3,17 @@
 import streamlit as st
 
 from nona.sources.samples import scenario_names
-from nona.ui.pages.demo.tour import begin
-from nona.ui.pages.overview.demos import QUESTIONS, answer, demo_title, open_demo, open_example
-from nona.ui.pages.overview.flow.flow import flow
-from nona.ui.pages.overview.pipeline import pipeline
-from nona.ui.pages.overview.story.story import network_story
+from nona.ui.pages.demo import begin
+from nona.ui.pages.overview import (
+    QUESTIONS,
+    answer,
+    demo_title,
+    flow,
+    network_story,
+    open_demo,
+    open_example,
+    pipeline,
+)
 from nona.ui.session.workspace import current
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.terms import term

@@ -4,21 +4,22 @@ from functools import partial
 
 import streamlit as st
 
-from nona.report.inputs.figures import time_by_kind_figure
-from nona.ui.graphs.tabs import model_graph
-from nona.ui.graphs.workspace import model_bar
-from nona.ui.pages.models.files import graph_download
-from nona.ui.pages.models.given_views import given_section
-from nona.ui.pages.models.measured_views import measured_times
-from nona.ui.pages.models.model_facts import model_facts, times_origin
-from nona.ui.pages.models.picker import loaded_model, pick_model
-from nona.ui.pages.models.times import pick_times
-from nona.ui.pages.models.views import operator_table, time_by_kind
-from nona.ui.pages.workload.edits import add_model
+from nona.report.models import time_by_kind_figure
+from nona.ui.models.graph_views import model_bar, model_graph
+from nona.ui.pages.models import (
+    graph_download,
+    loaded_model,
+    model_facts,
+    operator_table,
+    pick_model,
+    time_by_kind,
+    times_origin,
+)
+from nona.ui.pages.models_times import given_section, measured_times, pick_times
+from nona.ui.pages.scenario_edits import add_model
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.widgets.charts import picture
-from nona.ui.widgets.tables import table
+from nona.ui.widgets.results import picture, table
 
 state = current()
 with model_bar():

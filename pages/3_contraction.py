@@ -5,19 +5,22 @@ from functools import partial
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.ui.graphs.tabs import contraction_player, task_graph
-from nona.ui.graphs.workspace import model_bar
-from nona.ui.pages.models.coarsening_views import link_words, shown_steps, stays_together
-from nona.ui.pages.models.count_views import subgraphs_with_counts
-from nona.ui.pages.models.measured_views import measured_times
-from nona.ui.pages.models.picker import loaded_model, pick_model
-from nona.ui.pages.models.splitting import headline, idle_of, pick_rule
-from nona.ui.pages.models.times import pick_times
-from nona.ui.pages.models.views import step_table
+from nona.ui.models.graph_views import contraction_player, model_bar, task_graph
+from nona.ui.pages.contraction import (
+    headline,
+    idle_of,
+    link_words,
+    pick_rule,
+    shown_steps,
+    stays_together,
+    subgraphs_with_counts,
+)
+from nona.ui.pages.models import loaded_model, pick_model, step_table
+from nona.ui.pages.models_times import measured_times, pick_times
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.tables import table
+from nona.ui.widgets.results import table
 
 state = current()
 with model_bar():

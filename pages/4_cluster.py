@@ -4,22 +4,25 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
-from nona.ui.pages.cluster.device_views import device_form, device_list, device_table
-from nona.ui.pages.cluster.drawing import cluster_drawing
-from nona.ui.pages.cluster.group_edits import add_group
-from nona.ui.pages.cluster.link_views import core_editor, path_editor
-from nona.ui.pages.cluster.views import (
+from nona.ui.pages.cluster import (
     background_editor,
     capacity_tiles,
+    core_editor,
+    device_form,
+    device_list,
+    device_table,
     group_editor,
     hardware_section,
     memory_section,
+    path_editor,
 )
+from nona.ui.pages.cluster_drawing import cluster_drawing
+from nona.ui.pages.scenario_edits import add_group
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.guide_link import guide_link
-from nona.ui.widgets.pages import shown_at_once
+from nona.ui.widgets.folding import shown_at_once
+from nona.ui.widgets.terms import guide_link
 
 state = current()
 spec = state.scenario.cluster

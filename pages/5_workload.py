@@ -2,16 +2,15 @@
 
 import streamlit as st
 
-from nona.ui.loaded.loading import model_names
-from nona.ui.pages.workload.edits import add_model
-from nona.ui.pages.workload.facts import offered, rates_of
-from nona.ui.pages.workload.trace_views import trace_upload
-from nona.ui.pages.workload.views import load_gauges, row_editor
+from nona.ui.models.loading import model_names
+from nona.ui.pages.scenario_edits import add_model
+from nona.ui.pages.workload import load_gauges, row_editor, trace_upload
+from nona.ui.pages.workload_facts import offered, rates_of
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.guide_link import guide_link
-from nona.ui.widgets.pages import shown_at_once
+from nona.ui.widgets.folding import shown_at_once
+from nona.ui.widgets.terms import guide_link
 from nona.units import format_time
 
 state = current()

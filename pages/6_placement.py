@@ -2,19 +2,22 @@
 
 import streamlit as st
 
-from nona.results.placement.outcome import SolvedPlacement
-from nona.ui.pages.placement.capacity_views import capacity_section
-from nona.ui.pages.placement.objective_views import objective_choice
-from nona.ui.pages.placement.predicted_views import response_section
-from nona.ui.pages.placement.search_views import early_note, live_search, search_section
-from nona.ui.pages.placement.tabs import TABS
-from nona.ui.pages.placement.tiles import certificate_notes, result_tiles
-from nona.ui.pages.placement.views import charts
-from nona.ui.pages.simulation.downloads import placement_downloads
+from nona.results.placement import SolvedPlacement
+from nona.ui.pages.downloads import placement_downloads
+from nona.ui.pages.placement import (
+    TABS,
+    early_note,
+    live_search,
+    objective_choice,
+    response_section,
+    search_section,
+)
+from nona.ui.pages.placement_capacity import capacity_section
+from nona.ui.pages.placement_result import certificate_notes, charts, result_tiles
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.first_steps import no_queries
 from nona.ui.shell.job_panel import current_job, job_panel, stale_note
-from nona.ui.shell.no_queries import no_queries
 from nona.ui.widgets.terms import term
 
 SHELL = "Same placement from the shell"

@@ -2,15 +2,14 @@
 
 import streamlit as st
 
-from nona.ui.pages.simulation.controls import controls, view_switch
-from nona.ui.pages.simulation.result_views import result_views
-from nona.ui.pages.simulation.run_area import run_area, run_buttons
-from nona.ui.pages.simulation.runs_views import shown_run
-from nona.ui.pages.simulation.what_if import what_if
-from nona.ui.pages.sweep.views import sweep_panel
+from nona.ui.pages.simulation import controls, view_switch
+from nona.ui.pages.simulation_result import result_views
+from nona.ui.pages.simulation_runs import run_area, run_buttons, shown_run
+from nona.ui.pages.simulation_sweep import sweep_panel
+from nona.ui.pages.simulation_what_if import what_if
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.no_queries import no_queries
+from nona.ui.shell.first_steps import no_queries
 
 state = current()
 if no_queries(state, "A simulation"):

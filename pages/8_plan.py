@@ -2,16 +2,12 @@
 
 import streamlit as st
 
-from nona.ui.pages.plan.files import plan_files
-from nona.ui.pages.plan.form.controls import controls
-from nona.ui.pages.plan.option_views import options_section
-from nona.ui.pages.plan.run_area import run_area
-from nona.ui.pages.plan.start import demo_screen, start_screen
-from nona.ui.pages.plan.tabs import plan_tabs
+from nona.ui.pages.plan import options_section, plan_files, plan_tabs, run_area
+from nona.ui.pages.plan_question import controls, demo_screen, start_screen
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.no_queries import no_queries
-from nona.ui.widgets.guide_link import guide_link
+from nona.ui.shell.first_steps import no_queries
+from nona.ui.widgets.terms import guide_link
 
 state = current()
 if no_queries(state, "A plan"):

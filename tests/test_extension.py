@@ -18,38 +18,33 @@ from streamlit.testing.v1 import AppTest
 
 from nona.cli.main import main
 from nona.contraction.merging import Merging
-from nona.contraction.rule import Rule
-from nona.contraction.rules import RULES, contract, rule_choices
+from nona.contraction.rules import RULES, Rule, contract, rule_choices
 from nona.errors import NonaError, ScenarioError
-from nona.gpu_sharing.ledger import Ledger
-from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Ledger, Settings, Way
 from nona.gpu_sharing.registry import WAYS
-from nona.gpu_sharing.resources import Configuration, Invoker
-from nona.gpu_sharing.way import Settings, Way
 from nona.graph.readers import reader_for
 from nona.graph.registry import READERS, Reader
-from nona.hardware.catalogue import devices
-from nona.look import Look
+from nona.hardware.device import devices
+from nona.placement.solver.comparison import solve_slsqp
 from nona.placement.solver.registry import SOLVERS, Solver
-from nona.placement.solver.slsqp import solve_slsqp
-from nona.registry import Registry
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.serverless.ways import way_title
+from nona.registry import Look, Registry
+from nona.report.figures import scheduler_style
+from nona.report.serverless.figures import way_title
 from nona.results.document import Document
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.registry import SCHEDULERS
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.registry import POLICIES
+from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
-from nona.study.serverless.sharing import ways_for
-from nona.ui.jobs.desk import Desk
+from nona.study.serverless.comparisons import ways_for
 from nona.ui.jobs.kinds import KINDS, TaskKind
-from nona.ui.loaded.loading import device_names
-from nona.ui.pages.models.picker import upload_label
-from nona.ui.pages.serverless.form.controls import sharing_choices
-from nona.ui.tasks.run import run_task
+from nona.ui.models.loading import device_names
+from nona.ui.pages.models import upload_label
+from nona.ui.pages.serverless_form import sharing_choices
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.serving import run_task
 
 ALL: tuple[Registry[Any], ...] = (RULES, SOLVERS, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
 PINK = Look("#d0388a", "dash", "star-square")
@@ -224,7 +219,7 @@ def test_a_device_of_the_scenarios_own_is_a_choice() -> None:
 
 
 def pick_schedulers_page() -> None:
-    from nona.ui.pages.simulation.controls import pick_schedulers
+    from nona.ui.pages.simulation import pick_schedulers
     from nona.ui.session.state import AppState
 
     pick_schedulers(AppState())
@@ -262,7 +257,7 @@ def test_a_solver_places(capsys: pytest.CaptureFixture[str]) -> None:
 def serverless_page() -> None:
     from nona.scenario.file import load_scenario
     from nona.sources.samples import scenario_path
-    from nona.ui.pages.serverless.form.controls import controls
+    from nona.ui.pages.serverless_form import controls
     from nona.ui.session.state import AppState
 
     state = AppState(load_scenario(scenario_path("strict_light")))

@@ -5,6 +5,7 @@ Skipped where Node is missing, or Biome, which ``npm install --no-package-lock``
 
 from __future__ import annotations
 
+import re
 import runpy
 import shutil
 import subprocess
@@ -38,7 +39,7 @@ def joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
     monkeypatch.setattr(st.components.v2, "component", written)
     for module in sorted((ROOT / "nona" / "ui").rglob("*.py")):
-        if "\n_component = declare(" in module.read_text(encoding="utf-8"):
+        if re.search(r"^_\w*component = declare\(", module.read_text(encoding="utf-8"), re.M):
             runpy.run_path(str(module))
     return files
 

@@ -1,4 +1,4 @@
-"""The commands that take a model or a scenario: call the study, print a table or JSON."""
+"""What the commands on a model or a scenario do: inspect, place, simulate, bundle."""
 
 from __future__ import annotations
 
@@ -6,57 +6,61 @@ import sys
 from pathlib import Path
 
 from nona import study
+from nona.cli import planning as capacity_command
+from nona.cli import planning as plan_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
 from nona.cli.opened import opened
 from nona.cli.options import (
     BundleOptions,
+    CapacityOptions,
     ContractOptions,
     MeasureOptions,
     ModelOptions,
     PlaceOptions,
+    PlanOptions,
     ServerlessOptions,
     SimulateOptions,
     SweepOptions,
 )
-from nona.cli.output import emit, warn_of_hardware, warn_of_schedulers
-from nona.cli.planning import capacity as capacity_command
-from nona.cli.planning import plan as plan_command
-from nona.cli.planning.options import CapacityOptions, PlanOptions
-from nona.cli.progress import ProgressLine
-from nona.cli.saved.items import save_item
+from nona.cli.output import ProgressLine, emit, warn_of_hardware, warn_of_schedulers
+from nona.cli.saved import save_item
 from nona.contraction.rules import DEFAULT_RULE
-from nona.cost.costing import CostOptions
+from nona.cost.options import CostOptions
 from nona.errors import NonaError
+from nona.hardware.cluster import Network
 from nona.hardware.executor import executor_class
-from nona.hardware.network import Network
-from nona.placement.result.placement import Placement
-from nona.placement.spans.messages import Link
-from nona.report.html.report import placement_html, simulation_html
-from nona.report.inputs.coarsening import coarsening_report
-from nona.report.inputs.models import contraction, inspection
-from nona.report.placements.response_text import response_lines
-from nona.report.placements.terminal import placement_text
-from nona.report.simulations.differences import all_differences, check_baseline
-from nona.report.simulations.finding.advice import scheduler_advice
-from nona.report.simulations.hits_over_time import with_hits
+from nona.placement.messages import Link
+from nona.placement.result import Placement
+from nona.report.html.simulation import placement_html, simulation_html
+from nona.report.models import coarsening_report, contraction, inspection
+from nona.report.placements.text import placement_text, response_lines
+from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.report import compared, simulation_report
-from nona.report.simulations.text import compared_text
+from nona.report.simulations.series import with_hits
+from nona.report.simulations.tables import compared_text
+from nona.report.simulations.uncertainty import all_differences, check_baseline
 from nona.report.text import contraction_text, inspection_text, time_text
-from nona.results.model import FullContraction
-from nona.results.placement.report import FullPlacementReport
-from nona.results.simulation.live import LiveRun
+from nona.results.models import FullContraction
+from nona.results.placement import FullPlacementReport
+from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.scenario.schema import Scenario
-from nona.simulation.statistics.warmup import run_name
+from nona.simulation.steady_state import run_name
 from nona.sources import samples
-from nona.sources.bundle import SCENARIO, pack_bundle, read_bundle
 from nona.sources.lookup import Sources
+from nona.sources.opening import SCENARIO, pack_bundle, read_bundle
 from nona.store.simulations import run_item
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
-from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
-from nona.study.provenance import now_text
-from nona.study.simulating.whole import simulated_run
+from nona.study.outcome import (
+    TIMELINE_JOBS,
+    full_report,
+    off_ranges,
+    placement_outcome,
+    simulated_run,
+    simulation_outcome,
+)
+from nona.study.shipped import now_text
 
 
 def inspect(arguments: ModelOptions) -> None:
@@ -181,8 +185,10 @@ def serverless(arguments: ServerlessOptions) -> None:
 
 def measure(arguments: MeasureOptions) -> None:
     """Time a model's operators on this machine."""
-    from nona.cost.measuring.batches import measure_batches  # needs the extra `measure`
-    from nona.cost.measuring.measure import measure_model
+    from nona.cost.measuring import (
+        measure_batches,  # needs the extra `measure`
+        measure_model,
+    )
 
     check_places(arguments.output, arguments.export_profile)
     if bool(arguments.batches) != (arguments.export_profile is not None):

@@ -1,4 +1,4 @@
-"""The names that options take, from their registries; each registry is imported when it is asked for.
+"""The names that options take, from their registries, imported when asked for.
 
 The command line must start, show help and complete words without the modules that do the work.
 """
@@ -24,7 +24,7 @@ def _models() -> Iterable[str]:
 
 
 def _devices() -> Iterable[str]:
-    from nona.hardware.catalogue import devices
+    from nona.hardware.device import devices
 
     return devices()
 
@@ -36,8 +36,8 @@ def _schedulers() -> Iterable[str]:
 
 
 def _check_scheduler(name: str) -> object:
+    from nona.cli.lists import refuse_training_policy
     from nona.cli.serverless import refuse_policies
-    from nona.cli.training.policies import refuse_training_policy
     from nona.schedulers.registry import get_scheduler
 
     refuse_policies([name])
@@ -66,31 +66,31 @@ def _check_swept(name: str) -> object:
 
 
 def _training_policies() -> Iterable[str]:
-    from nona.allocation.policies.registry import policy_names
+    from nona.allocation.registry import policy_names
 
     return policy_names()
 
 
 def _check_training_policy(name: str) -> object:
-    from nona.allocation.policies.registry import get_policy
+    from nona.allocation.registry import get_policy
 
     return get_policy(name)
 
 
 def _elastic_policies() -> Iterable[str]:
-    from nona.training.elastic.policies.registry import ELASTIC
+    from nona.training.elastic.registry import ELASTIC
 
     return ELASTIC
 
 
 def _check_elastic_policy(name: str) -> object:
-    from nona.training.elastic.policies.registry import ELASTIC
+    from nona.training.elastic.registry import ELASTIC
 
     return ELASTIC.find(name)
 
 
 def _schedules() -> Iterable[str]:
-    from nona.training.counting.schedules import SCHEDULES
+    from nona.training.counting.engine import SCHEDULES
 
     return SCHEDULES
 
@@ -120,13 +120,13 @@ def _ways() -> Iterable[str]:
 
 
 def _engines() -> Iterable[str]:
-    from nona.simulation.engines import AUTO, ENGINES
+    from nona.simulation.run import AUTO, ENGINES
 
     return (AUTO, *sorted(ENGINES))
 
 
 def _stacks() -> Iterable[str]:
-    from nona.cost.stack import stacks
+    from nona.cost.options import stacks
 
     return stacks()
 
@@ -144,13 +144,13 @@ def _objectives() -> Iterable[str]:
 
 
 def _mapped() -> Iterable[str]:
-    from nona.study.prediction_map.systems import SYSTEMS
+    from nona.study.prediction_map import SYSTEMS
 
     return SYSTEMS
 
 
 def _networks() -> Iterable[str]:
-    from nona.study.decisions.workloads import workload_table
+    from nona.study.decision_cells import workload_table
 
     return workload_table()
 

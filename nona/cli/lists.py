@@ -1,4 +1,4 @@
-"""``nona schedulers | devices | models``: lists of the available choices."""
+"""Lists of the available choices: schedulers, devices, models, training policies."""
 
 from __future__ import annotations
 
@@ -6,19 +6,52 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from nona.allocation.registry import POLICIES
 from nona.cli.options import ListOptions
-from nona.hardware.catalogue import devices as device_catalogue
-from nona.report.inputs.hardware import device_row
+from nona.errors import NonaError
+from nona.hardware.device import devices as device_catalogue
+from nona.report.clusters import device_row
 from nona.report.text import table
-from nona.results.catalogue import SampleEntry, SchedulerEntry
 from nona.results.document import Document
+from nona.results.program import SampleEntry, SchedulerEntry
+from nona.schedulers.registry import SCHEDULERS
+
+
+def training_policy_entries() -> list[SchedulerEntry]:
+    """The policies as listed by ``nona schedulers``; none of them sees the network."""
+    return [
+        SchedulerEntry(
+            name=p.name,
+            kind="allocate",
+            family="Training policies",
+            network_view="N0",
+            summary=p.summary,
+            source=p.source,
+            adaptation=p.adaptation,
+        )
+        for p in POLICIES.values()
+    ]
+
+
+def refuse_training_policy(name: str) -> None:
+    """Reject a policy's name given to ``nona simulate``, naming the command that runs it.
+
+    Raises
+    ------
+    NonaError
+        When the name is that of a policy of training clusters only.
+    """
+    if name in POLICIES and name not in SCHEDULERS:
+        raise NonaError(
+            f"--scheduler {name!r} is a policy for training clusters; run it with "
+            f"`nona training simulate SCENARIO --policy {name}`."
+        )
 
 
 def schedulers(arguments: ListOptions) -> None:
     """List the schedulers, and the policies of serverless workflows and of training clusters."""
     from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
-    from nona.cli.training.policies import policy_entries
-    from nona.schedulers.families import FAMILY_TITLES
+    from nona.schedulers.base import FAMILY_TITLES
     from nona.schedulers.registry import get_scheduler, scheduler_names
 
     rows = [
@@ -35,7 +68,7 @@ def schedulers(arguments: ListOptions) -> None:
         for s in [get_scheduler(name)]
     ]
     rows += [SchedulerEntry.from_json(row) for row in policy_rows()]
-    rows += policy_entries()
+    rows += training_policy_entries()
     _list(arguments, "schedulers", rows, ("name", "family", "kind", "network_view", "summary"))
 
 

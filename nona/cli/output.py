@@ -1,17 +1,18 @@
-"""What a command prints: one JSON object with ``--json``, else text."""
+"""What a command prints: text or one JSON object, warnings, a line of progress."""
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nona.cli.options import ListOptions
-from nona.report.inputs.given_times import hardware_warnings
+from nona.report.times import hardware_warnings
 from nona.results.document import Document
-from nona.study import Study
 from nona.study.outcome import cautions_of, model_facts
+from nona.study.preparation import Study
 
 D = TypeVar("D", bound=Document)
 
@@ -36,3 +37,39 @@ def warn_of_interrupt() -> None:
 def emit(arguments: ListOptions, report: D, text: Callable[[D], str]) -> None:
     """Print a result to standard output."""
     print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else text(report))
+
+
+EVERY_S = 0.1  # a line with the same text is rewritten no more often
+WIDTH = 60
+
+
+class ProgressLine:
+    """Rewrites one line of standard error; silent where that is no terminal, or with ``quiet``."""
+
+    def __init__(self, quiet: bool = False, stream: Any = None) -> None:
+        found = sys.stderr if stream is None else stream
+        self._stream = None if quiet or not found.isatty() else found
+        self._began, self._last, self._text, self._open = time.monotonic(), 0.0, "", False
+
+    @property
+    def shown(self) -> bool:
+        """Whether anything is written."""
+        return self._stream is not None
+
+    def tell(self, text: str, fraction: float | None = None) -> None:
+        """Write what is done now, after its share of the work, or after the seconds that have passed."""
+        now = time.monotonic()
+        done = fraction is not None and fraction >= 1
+        fresh = now - self._last >= EVERY_S or text != self._text or done
+        if self._stream is None or not fresh:
+            return
+        self._last, self._text, self._open = now, text, not done
+        head = f"{now - self._began:5.0f} s" if fraction is None else f"{fraction:6.1%}"
+        end = "\n" if done else ""
+        print(f"\r{head}  {text:<{WIDTH}}", end=end, file=self._stream, flush=True)
+
+    def end(self) -> None:
+        """Leave the line, so that what follows begins on a new one."""
+        if self._open and self._stream is not None:
+            print(file=self._stream, flush=True)
+        self._open = False

@@ -1,4 +1,4 @@
-"""Types of the command line's values: each checks a text, says in one line what it must be, and completes it.
+"""Types of the command line's values: checked, explained in a line, completed.
 
 The names of registries are read when they are needed, so that what a program registered later counts.
 """
@@ -11,9 +11,35 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from nona.cli.values import share
 from nona.errors import NonaError
+from nona.options import Option
 from nona.units import Dimension, parse_quantity
+
+
+def share(option: str, text: str) -> float:
+    """A share strictly between 0 and 1, written as 0.99 or 99%.
+
+    Raises
+    ------
+    NonaError
+        For anything else; it names the option.
+
+    Examples
+    --------
+    >>> share("--hit", "99%")
+    0.99
+    >>> share("--hit", "100%")
+    Traceback (most recent call last):
+    nona.errors.NonaError: --hit '100%' must lie between 0 and 1; write 0.99 or 99%.
+    """
+    try:
+        value = parse_quantity(text, "fraction")
+    except ValueError as error:
+        raise NonaError(f"{option}: {error}.") from None
+    if not 0 < value < 1:
+        raise NonaError(f"{option} {text!r} must lie between 0 and 1; write 0.99 or 99%.")
+    return value
+
 
 Names = Callable[[], Iterable[str]]
 
@@ -237,3 +263,58 @@ class Price(click.ParamType[tuple[str, float]]):
         if not (name and price >= 0):
             raise NonaError(f"{flag(param)} {value!r} must be DEVICE=NUMBER, at least 0, e.g. t4=0.35.")
         return name, price
+
+
+class Setting(click.ParamType[tuple[str, str, Option]]):
+    """NAME.OPTION=VALUE: an option of one of several policies; a value is true, false, a number or a text."""
+
+    name = "name.option=value"
+
+    def convert(
+        self,
+        value: str | tuple[str, str, Option],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[str, str, Option]:
+        """Policy, option and value; :class:`NonaError` for anything else."""
+        if isinstance(value, tuple):
+            return value
+        place, equals, text = value.partition("=")
+        owner, dot, option = place.partition(".")
+        if not (owner and dot and option and equals and text.strip()):
+            raise NonaError(
+                f"{flag(param)} {value!r} must be NAME.OPTION=VALUE, e.g. optimus.fitted=true; correct it."
+            )
+        return owner, option, _option(text.strip())
+
+
+def _option(text: str) -> Option:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def settings_by_name(
+    found: Iterable[tuple[str, str, Option]], names: Iterable[str]
+) -> dict[str, dict[str, Option]]:
+    """Options by policy.
+
+    Raises
+    ------
+    NonaError
+        For a policy that is not run.
+
+    >>> settings_by_name([("a", "x", 1), ("a", "y", 2)], ["a", "b"])
+    {'a': {'x': 1, 'y': 2}}
+    """
+    known, options = list(names), dict[str, dict[str, Option]]()
+    for owner, option, value in found:
+        if owner not in known:
+            raise NonaError(f"--set {owner}.{option}: {owner!r} is not run; choose from {', '.join(known)}.")
+        options.setdefault(owner, {})[option] = value
+    return options

@@ -1,32 +1,40 @@
-"""``nona serverless``: serverless workflows under configuration policies, and how many nodes they need."""
+"""What ``nona serverless`` does, also over one number of a scenario."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from nona.cli.options import ServerlessOptions
-from nona.cli.output import emit
-from nona.cli.progress import ProgressLine
-from nona.cli.workflows.over import serverless_over
+import pandas as pd
+
+from nona.cli.options import ListOptions, ServerlessOptions, SweepOptions
+from nona.cli.output import ProgressLine, emit
 from nona.errors import NonaError
+from nona.report.files import csv_bytes
 from nona.report.html.serverless import serverless_html
-from nona.report.serverless.exports.calls import call_table
-from nona.report.serverless.nodes import nodes_text
+from nona.report.serverless.exports import call_table
+from nona.report.serverless.findings import nodes_text
+from nona.report.serverless.over import over_numbers, over_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
-from nona.results.serverless.nodes import NodesReport, NodesSetting, TriedNodes
-from nona.results.serverless.report import SharingReport
+from nona.report.sweeps import parse_values
+from nona.results.serverless import NodesReport, NodesSetting, SharingReport, TriedNodes
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.run import ServerlessProgress
-from nona.serverless.model.catalogue import beside_times, network_names
+from nona.serverless.engine.options import ServerlessProgress
+from nona.serverless.functions import beside_times, network_names
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
-from nona.study.exports import check_places, write_job_table, write_serverless_trace, write_text
-from nona.study.provenance import now_text
-from nona.study.serverless.capacity import CapacitySize, nodes_for
-from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
-from nona.study.serverless.outcome import serverless_outcome
+from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
+from nona.study.outcome import serverless_outcome
+from nona.study.serverless.comparisons import (
+    CapacitySize,
+    How,
+    compare_sharing,
+    nodes_for,
+    simulate_dag_schedulers,
+)
+from nona.study.serverless.knees import LOADS, OverProgress, OverSettings, over_number, policies_over
 from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
@@ -34,8 +42,125 @@ from nona.study.serverless.run import (
     simulate_serverless_scenario,
     with_sharing,
 )
-from nona.study.serverless.sharing import How, compare_sharing
-from nona.study.sweeps.numbers import with_value
+from nona.study.shipped import now_text
+from nona.study.sweep_numbers import LOAD, with_value
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What either command asks: names of policies may be empty, sizes ``None``."""
+
+    key: str
+    values: str | None
+    policies: Sequence[str]
+    calls: int | None
+    replications: int | None
+    target: float
+    values_only: bool
+    seed: int | None
+    workers: int
+    csv: Path | None
+
+
+def serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:
+    """``nona serverless SCENARIO --over KEY``.
+
+    Raises
+    ------
+    NonaError
+        With an option that belongs to another question.
+    """
+    others = {
+        "--nodes-for": arguments.nodes_for,
+        "--dag-schedulers": arguments.dag_schedulers,
+        "--html": arguments.html,
+        "--trace": arguments.trace,
+        "--records": arguments.records,
+    }
+    for option, value in others.items():
+        if value:
+            raise NonaError(f"--over does not go with {option}; leave one of them out.")
+    asked = Asked(
+        key=key,
+        values=arguments.values,
+        policies=arguments.policy,
+        calls=arguments.calls,
+        replications=arguments.replications,
+        target=arguments.target,
+        values_only=arguments.values_only,
+        seed=arguments.seed,
+        workers=arguments.workers,
+        csv=arguments.csv,
+    )
+    run_over(arguments, asked, scenario, sources)
+
+
+def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
+    """``nona sweep`` of a serverless scenario: its policies, by the same code.
+
+    Raises
+    ------
+    NonaError
+        With two numbers, which are not swept here.
+    """
+    if arguments.second is not None or arguments.second_values is not None:
+        raise NonaError(
+            "nona sweep: a serverless scenario is swept over one number; "
+            "leave out --second and --second-values."
+        )
+    asked = Asked(
+        key=arguments.key,
+        values=arguments.values,
+        policies=arguments.scheduler,
+        calls=arguments.jobs,
+        replications=arguments.replications,
+        target=arguments.target,
+        values_only=arguments.values_only,
+        seed=arguments.seed,
+        workers=arguments.workers,
+        csv=arguments.csv,
+    )
+    run_over(arguments, asked, scenario, sources)
+
+
+def run_over(arguments: ListOptions, asked: Asked, scenario: Scenario, sources: Sources) -> None:
+    """Run, print, then write the file."""
+    check_places(asked.csv)
+    if asked.seed is not None:
+        scenario = with_value(scenario, "seed", asked.seed)
+    line = ProgressLine(quiet=arguments.json)
+
+    def told(progress: OverProgress) -> None:
+        line.tell(progress.text, progress.fraction)
+
+    settings = _settings(asked, scenario)
+    report = policies_over(scenario, settings, sources, workers=asked.workers, on_progress=told)
+    line.end()
+    emit(arguments, report, over_text)
+    if asked.csv:
+        write_bytes(asked.csv, csv_bytes(pd.DataFrame(over_numbers(report))))
+
+
+def _settings(asked: Asked, scenario: Scenario) -> OverSettings:
+    number = over_number(scenario, asked.key)
+    if asked.values is None and asked.key != LOAD:
+        raise NonaError(f"--over {asked.key}: --values is missing; only load has values of its own.")
+    values = LOADS if asked.values is None else parse_values(asked.values, number.unit)
+    names = tuple(policy.name for policy, _ in chosen_policies(scenario, asked.policies))
+    usual = OverSettings(number, values, names)
+    first = usual.first if asked.replications is None else asked.replications
+    return OverSettings(
+        number=number,
+        values=values,
+        policies=names,
+        calls=usual.calls if asked.calls is None else asked.calls,
+        first=first,
+        most=max(usual.most, first) if asked.replications is None else 2 * first,
+        target=asked.target,
+        knees=not asked.values_only,
+        extend=asked.values is None and not asked.values_only,
+    )
+
 
 VERDICTS = {"keeps": "keep the target", "misses": "miss the target", "open": "are not decided"}
 

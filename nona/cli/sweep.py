@@ -1,4 +1,4 @@
-"""``nona sweep``: all schedulers over many values of one number of a scenario, or of two."""
+"""What ``nona sweep`` does: all schedulers over many values of one number, or of two."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ import pandas as pd
 
 from nona.cli.options import SweepOptions
 from nona.cli.output import emit
-from nona.cli.serverless import refuse_policies
-from nona.cli.workflows.over import sweep_serverless
+from nona.cli.serverless import refuse_policies, sweep_serverless
 from nona.errors import NonaError
-from nona.report.sweeps.grid import GridCurves, grid_report, grid_rows, grid_text
-from nona.report.sweeps.report import Curves, curve_rows, sweep_report
-from nona.report.sweeps.text import sweep_text
-from nona.report.sweeps.values import parse_values
-from nona.report.table_files import csv_bytes
+from nona.report.files import csv_bytes
+from nona.report.sweep_findings import sweep_text
+from nona.report.sweep_grids import GridCurves, grid_report, grid_rows, grid_text
+from nona.report.sweeps import Curves, curve_rows, parse_values, sweep_report
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
-from nona.study import number_named, with_value
 from nona.study.exports import check_places, write_bytes
-from nona.study.sweeps.curves import curves
-from nona.study.sweeps.grid import grid
-from nona.study.sweeps.settings import GridSettings, SweepSettings
+from nona.study.sweep_bench import GridSettings, SweepSettings
+from nona.study.sweep_numbers import number_named, with_value
+from nona.study.sweeps import curves, grid
 
 Told = TypeVar("Told", Curves, GridCurves)
 

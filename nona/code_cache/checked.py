@@ -2,7 +2,7 @@
 
 Numba's own cache unpickles whatever lies in its folder: a truncated file raises at every run, and a flipped
 bit in machine code can end the process. Here the index holds the checksum of each data file, and one of its
-own (:mod:`nona.code_cache.sealed`). Data are written before the index that names them, each by a rename: of
+own (:mod:`nona.code_cache.folders`). Data are written before the index that names them, each by a rename: of
 processes that compile at once, a reader finds the entries of one, or a mismatch, and compiles again.
 """
 
@@ -26,8 +26,7 @@ from numba.core.caching import (
     UserProvidedCacheLocator,
 )
 
-from nona.code_cache.folders import code_folder, make_own, tell_not_kept
-from nona.code_cache.sealed import read_sealed, write_sealed
+from nona.code_cache.folders import code_folder, make_own, read_sealed, tell_not_kept, write_sealed
 
 # What unpickling raises for data of an older version of the classes in it; the checksum excludes damage.
 _OUTDATED = (AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError, pickle.PickleError)

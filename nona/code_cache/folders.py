@@ -1,7 +1,9 @@
-"""Where compiled code is kept, who may write there, and the line that says that nothing can be kept."""
+"""Where compiled code is kept, who may write there, and files sealed by a checksum."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import stat
 import sys
@@ -10,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from nona.foreign.files import write_whole
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PROBE = bytes(1 << 16)
@@ -102,3 +106,58 @@ def tell_not_kept(folder: Path, error: OSError) -> None:
 @cache
 def _first(_reason: str) -> Iterator[bool]:
     return iter((True,))
+
+
+_MARK = b"nona compiled code 1\n"
+# Links are not followed, and a pipe is not waited for.
+_PLAINLY = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+_HEAD = len(_MARK) + hashlib.sha256().digest_size
+
+
+def write_sealed(path: Path, data: bytes) -> str:
+    """Write ``data`` after its SHA-256, whole or not at all; returns the checksum."""
+    digest = hashlib.sha256(data)
+    write_whole(path, _MARK + digest.digest() + data)
+    return digest.hexdigest()
+
+
+def read_sealed(path: Path, expected: str | None = None) -> bytes | None:
+    """The data of a file; ``None`` where it is missing, damaged, or another user could have written it.
+
+    Parameters
+    ----------
+    expected
+        The checksum that the data must have; by default the one in the file.
+
+    Raises
+    ------
+    OSError
+        When the file is there and cannot be read.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "code"
+    ...     _ = write_sealed(file, b"machine code")
+    ...     whole = read_sealed(file)
+    ...     _ = file.write_bytes(file.read_bytes()[:-1])
+    ...     whole, read_sealed(file)
+    (b'machine code', None)
+    """
+    try:
+        file = os.open(path, _PLAINLY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link
+            return None
+        raise
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(opened.fileno())
+        if not (stat.S_ISREG(found.st_mode) and is_ours(found)):
+            return None
+        text = opened.read()
+    head, data = text[:_HEAD], text[_HEAD:]
+    digest = hashlib.sha256(data)
+    if head != _MARK + digest.digest() or expected not in (None, digest.hexdigest()):
+        return None
+    return data

@@ -1,13 +1,16 @@
-"""The contracted graph: tasks in place of operators, the steps that led there, the way back."""
+"""The contracted graph: tasks, the steps that led there, played back and in figures."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from nona.errors import GraphError
 from nona.graph.dag import Dag
 from nona.graph.model import ModelGraph
+from nona.graph.text import quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +93,224 @@ class ContractedGraph:
         for e in self.edges:
             total[e.source, e.target] = total.get((e.source, e.target), 0.0) + e.size_bytes
         return total
+
+
+def assemble(
+    graph: ModelGraph, rule: str, groups: Sequence[Sequence[int]], steps: Sequence[Step]
+) -> ContractedGraph:
+    """The contracted graph whose tasks are ``groups``.
+
+    Parameters
+    ----------
+    graph
+        The model graph.
+    rule
+        Name of the rule that made the groups.
+    groups
+        A partition of the operator indices; each group in increasing order, the groups ordered by
+        their first operator. That is a topological order of the tasks under every rule here: the
+        first operator of a task has all the task's ancestors as its own.
+    steps
+        The merges that led from single operators to the groups.
+    """
+    ids = [o.id for o in graph.operators]
+    place = [0] * len(ids)
+    for i, group in enumerate(groups):
+        for operator in group:
+            place[operator] = i
+    tasks = tuple(Task(ids[group[0]], tuple(ids[o] for o in group)) for group in groups)
+    return ContractedGraph(graph, rule, tasks, _edges(graph, tasks, place), tuple(steps))
+
+
+def _edges(graph: ModelGraph, tasks: Sequence[Task], place: Sequence[int]) -> tuple[TaskEdge, ...]:
+    """One edge for each (source task, target task, tensor) with different ends."""
+    index = graph.index
+    sizes: dict[tuple[int, int, str], float] = {}
+    for edge in graph.edges:
+        source, target = place[index[edge.source]], place[index[edge.target]]
+        if source != target:
+            key = (source, target, edge.tensor)
+            sizes[key] = max(sizes.get(key, 0.0), edge.size_bytes)
+    return tuple(TaskEdge(tasks[s].id, tasks[t].id, name, sizes[s, t, name]) for s, t, name in sorted(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step as it is shown: the operators of the two tasks that it merged."""
+
+    step: Step
+    source_operators: tuple[str, ...]
+    target_operators: tuple[str, ...]
+
+
+class Playback:
+    """The states that a contraction passed through.
+
+    State 0 has a task for every operator, state ``len(playback)`` is the result. The steps are
+    replayed once, into a union-find forest whose links carry the number of their step and are
+    never shortened; a state then needs no other, so going back is as cheap as going forward.
+    Building takes O(n log n), a state O((n + m) log n).
+
+    Raises
+    ------
+    GraphError
+        When the steps do not fit the graph.
+
+    Examples
+    --------
+    >>> from nona.contraction.rules import contract
+    >>> from nona.graph.model import Edge, Operator, ModelGraph
+    >>> edges = tuple(Edge(u, v, u + v, 8.0) for u, v in ("ab", "bc"))
+    >>> film = Playback(contract(ModelGraph("chain", tuple(Operator(i) for i in "abc"), edges)))
+    >>> [[t.operators for t in film.state(k).tasks] for k in range(len(film) + 1)]
+    [[('a',), ('b',), ('c',)], [('a', 'b'), ('c',)], [('a', 'b', 'c')]]
+    """
+
+    def __init__(self, contracted: ContractedGraph) -> None:
+        self.contracted = contracted
+        count = len(contracted.graph.operators)
+        self._parent = list(range(count))
+        self._linked = [len(contracted.steps)] * count  # number of the step that gave the parent
+        size = [1] * count
+        first = list(range(count))
+        for k, step in enumerate(contracted.steps):
+            a, b = self._root(step.source, k), self._root(step.target, k)
+            head = min(first[a], first[b])
+            if a == b or contracted.graph.operators[head].id != step.into:
+                raise _misfit(k, step)
+            if size[a] < size[b]:
+                a, b = b, a
+            self._parent[b], self._linked[b] = a, k
+            size[a] += size[b]
+            first[a] = head
+
+    def __len__(self) -> int:
+        return len(self.contracted.steps)
+
+    def groups(self, k: int) -> tuple[tuple[int, ...], ...]:
+        """Operator indices of every task after ``k`` steps, ordered by first operator.
+
+        Raises
+        ------
+        GraphError
+            For a ``k`` that is not in 0…number of steps.
+        """
+        if not 0 <= k <= len(self):
+            raise GraphError(
+                f"Contraction of {quote(self.contracted.graph.name)}: there is no state {k}; "
+                f"give a number from 0 to {len(self)}."
+            )
+        groups: dict[int, list[int]] = {}
+        for operator in range(len(self._parent)):
+            groups.setdefault(self._find(operator, k), []).append(operator)
+        return tuple(tuple(g) for g in groups.values())
+
+    def state(self, k: int) -> ContractedGraph:
+        """The contracted graph after ``k`` steps, with these steps."""
+        done = self.contracted
+        return assemble(done.graph, done.rule, self.groups(k), done.steps[:k])
+
+    def view(self, k: int) -> StepView:
+        """Step ``k`` (from 0), with the operators that it brought together."""
+        if not 0 <= k < len(self):
+            raise GraphError(
+                f"Contraction of {quote(self.contracted.graph.name)}: there is no step {k}; "
+                f"it has {len(self)}, counted from 0."
+            )
+        ids = [o.id for o in self.contracted.graph.operators]
+        members = {ids[g[0]]: g for g in self.groups(k)}
+        step = self.contracted.steps[k]
+        source, target = (tuple(ids[o] for o in members[t]) for t in (step.source, step.target))
+        return StepView(step, source, target)
+
+    def _root(self, task: str, k: int) -> int:
+        """Root of the task that has this id before step ``k``."""
+        operator = self.contracted.graph.index.get(task)
+        if operator is None:
+            raise _misfit(k, self.contracted.steps[k])
+        return self._find(operator, k)
+
+    def _find(self, operator: int, k: int) -> int:
+        while self._linked[operator] < k:
+            operator = self._parent[operator]
+        return operator
+
+
+def _misfit(k: int, step: Step) -> GraphError:
+    return GraphError(
+        f"Contraction step {k}: {quote(step.source)} and {quote(step.target)} do not merge into "
+        f"{quote(step.into)} there; contract the graph again."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionSummary:
+    """Figures of a contraction.
+
+    Attributes
+    ----------
+    operators, tasks
+        Nodes before and after; tasks = operators − steps.
+    edges_before, edges_after
+        Connected pairs.
+    bytes_before, bytes_after
+        Bytes of the distinct tensors between operators, and of those still between tasks.
+    steps_by_rule
+        Number of steps for each rule whose condition allowed them.
+    single
+        Tasks of one operator.
+    largest
+        The tasks with the most operators, at most ten, largest first.
+    """
+
+    operators: int
+    tasks: int
+    edges_before: int
+    edges_after: int
+    bytes_before: float
+    bytes_after: float
+    steps_by_rule: dict[str, int]
+    single: int
+    largest: tuple[Task, ...]
+
+    @property
+    def text(self) -> str:
+        """One sentence.
+
+        >>> ContractionSummary(9, 4, 9, 4, 0.0, 0.0, {"direct": 3, "poset": 2}, 2, ()).text
+        '9 operators became 4 tasks in 5 steps (3 by the direct rule, 2 by the poset rule).'
+        """
+        steps = sum(self.steps_by_rule.values())
+        if not steps:
+            return f"Nothing was merged: each of the {self.operators} operators is a task."
+        by = ", ".join(f"{count} by the {rule} rule" for rule, count in self.steps_by_rule.items())
+        became = "1 task" if self.tasks == 1 else f"{self.tasks} tasks"
+        return f"{self.operators} operators became {became} in {steps} step{'s' * (steps > 1)} ({by})."
+
+
+def summarize_contraction(contracted: ContractedGraph) -> ContractionSummary:
+    """The figures of ``contracted``.
+
+    >>> from nona.contraction.rules import contract
+    >>> from nona.graph.model import Edge, ModelGraph, Operator
+    >>> pair = ModelGraph("pair", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),))
+    >>> summarize_contraction(contract(pair)).text
+    '2 operators became 1 task in 1 step (1 by the direct rule).'
+    """
+    graph = contracted.graph
+    task_of = contracted.task_of
+    before = {(e.source, e.tensor): e.size_bytes for e in graph.edges}
+    after = {
+        (e.source, e.tensor): e.size_bytes for e in graph.edges if task_of[e.source] != task_of[e.target]
+    }
+    return ContractionSummary(
+        operators=len(graph.operators),
+        tasks=len(contracted.tasks),
+        edges_before=len({(e.source, e.target) for e in graph.edges}),
+        edges_after=len(contracted.pair_bytes()),
+        bytes_before=sum(before.values()),
+        bytes_after=sum(after.values()),
+        steps_by_rule=dict(sorted(Counter(s.rule for s in contracted.steps).items())),
+        single=sum(len(t.operators) == 1 for t in contracted.tasks),
+        largest=tuple(sorted(contracted.tasks, key=lambda t: (-len(t.operators), t.id))[:10]),
+    )

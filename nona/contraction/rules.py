@@ -1,19 +1,177 @@
-"""The contraction rules by name, and :func:`contract`."""
+"""The contraction rules by name: direct, poset, size-aware."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from nona.contraction.contracted import ContractedGraph
-from nona.contraction.direct import DIRECT
-from nona.contraction.merging import Merging
-from nona.contraction.poset import POSET
-from nona.contraction.rule import Rule
-from nona.contraction.size_aware import SIZE_AWARE
+from nona.contraction.merging import DirectWorklist, Merging, Traffic
 from nona.errors import GraphError
+from nona.graph.dag import transitive_reduction
 from nona.graph.model import ModelGraph
 from nona.graph.text import quote
 from nona.registry import Registry
+from nona.units import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A way to contract a model graph.
+
+    Attributes
+    ----------
+    name
+        What people type.
+    condition
+        When an edge a → b is contracted, in one sentence.
+    source
+        Where the rule comes from.
+    apply
+        Merges in the given :class:`Merging` until nothing more may be merged.
+    confluent
+        Whether the tasks are the same whatever the order of the merges. Every rule keeps the
+        critical path for all task times; that is what makes it a rule here.
+    """
+
+    name: str
+    condition: str
+    source: str
+    apply: Callable[[Merging], None]
+    confluent: bool = True
+
+
+DIRECT_NAME = "direct"
+
+
+def apply_direct(merging: Merging) -> None:
+    """Contract a → b iff Pred(b)∖{a} ⊆ Pred(a) and Succ(a)∖{b} ⊆ Succ(b), as long as there is one.
+
+    Nothing is lost: every path that ends in a extends through b, and every path that starts in b
+    extends backwards through a, so a path of the merged graph is part of a path that was there
+    before, and the critical path stays as it is for all operator times.
+
+    O(n log n + m).
+    """
+    DirectWorklist(merging, DIRECT_NAME, lambda u, v: direct_reason(merging, u, v)).run()
+
+
+def direct_reason(merging: Merging, u: int, v: int) -> str:
+    """The condition with the neighbours that it was checked on."""
+    a, b = merging.ends(u, v)
+    inputs, consumers = merging.other_inputs(u, v), merging.other_consumers(u, v)
+    reads = f"and otherwise only what {a} reads too ({inputs})" if inputs else "only"
+    feeds = f"and otherwise only what {b} feeds too ({consumers})" if consumers else "only"
+    return f"{b} reads from {a} {reads}; {a} feeds {b} {feeds}."
+
+
+DIRECT = Rule(
+    name=DIRECT_NAME,
+    condition=(
+        "a → b is contracted when every other input of b is an input of a, and every other consumer of a "
+        "is a consumer of b."
+    ),
+    source="Nona, slides on graph contraction (Pit-Claudel et al., IEEE CloudNet 2024)",
+    apply=apply_direct,
+)
+
+POSET_NAME = "poset"
+
+
+def apply_poset(merging: Merging) -> None:
+    """Contract a → b iff Anc(b)∖{a} ⊆ Anc(a) and Desc(a)∖{b} ⊆ Desc(b), as long as there is one.
+
+    Equivalent: in the transitive reduction a has one successor, b, and b one predecessor, a; so
+    the result is the path compression of the transitive reduction. Complete: where the rule does
+    not hold, say for x ∈ Anc(b) that is not comparable to a, the times p(x) = p(a) = 1 and 0 for
+    the rest give a critical path of 1, and of 2 after merging a and b.
+
+    The direct rule implies this one, so it goes first: it is linear, and what it leaves is small.
+    """
+    apply_direct(merging)
+    quotient = merging.quotient
+    heads, dag = quotient.dag()
+    tails = [quotient.tail[h] for h in heads]
+    hasse = transitive_reduction(dag)
+    chain = [
+        (i, successors[0])
+        for i, successors in enumerate(hasse.successors)
+        if len(successors) == 1 and len(hasse.predecessors[successors[0]]) == 1
+    ]
+    for i, j in sorted(chain, key=lambda link: (merging.priority[tails[link[0]]], link)):
+        u, v = tails[i], heads[j]
+        a_grew, b_grew = quotient.head[u] != heads[i], quotient.tail[v] != tails[j]
+        merging.join(u, v, POSET_NAME, _reason(merging, u, v, a_grew, b_grew))
+
+
+def _reason(merging: Merging, u: int, v: int, a_grew: bool, b_grew: bool) -> str:
+    """The condition with the neighbours that it was checked on: those of the ends that meet.
+
+    Where a or b has grown by this rule, the rest of it has more neighbours; for these the steps
+    before have shown the same.
+    """
+    a, b = merging.ends(u, v)
+    end, start = f"the end of {a}" if a_grew else a, f"the start of {b}" if b_grew else b
+    inputs, consumers = merging.other_inputs(u, v), merging.other_consumers(u, v)
+    before = f"{start} reads from {a} only"
+    if inputs:
+        before = f"what else {start} reads ({inputs}) comes before {a} ends anyway"
+    behind = f"{end} feeds {b} only"
+    if consumers:
+        behind = f"what else {end} feeds ({consumers}) comes after {b} starts anyway"
+    return f"{before}; {behind}."
+
+
+POSET = Rule(
+    name=POSET_NAME,
+    condition=(
+        "a → b is contracted when everything else that b depends on comes before a, and everything else "
+        "that depends on a comes after b."
+    ),
+    source="Own extension of the direct rule: path compression of the transitive reduction",
+    apply=apply_poset,
+)
+
+SIZE_AWARE_NAME = "size-aware"
+
+
+def apply_size_aware(merging: Merging) -> None:
+    """Contract by the direct rule, only if size(a → b) ≥ bytes into a or ≥ bytes out of b.
+
+    Then a placement that parts a from b can move one of them to the other without sending more
+    bytes. Sizes are of distinct tensors between tasks (:class:`Traffic`).
+
+    The result may depend on the order (a merge adds to the bytes into its task), so edges are
+    taken from inputs to outputs: the same graph always gives the same tasks.
+    """
+    traffic = Traffic(merging.graph, merging.quotient)
+    head = merging.quotient.head
+
+    def reason(u: int, v: int) -> str | None:
+        a = head[u]
+        between, into, out = traffic.between(a, v), traffic.into(a), traffic.out_of(v)
+        if between < into and between < out:
+            return None
+        first, second = merging.ends(u, v)
+        bound = f"the {format_size(into)} into {first}"
+        if between < into:
+            bound = f"the {format_size(out)} out of {second}"
+        text = direct_reason(merging, u, v).removesuffix(".")
+        return f"{text}; the {format_size(between)} between them are no less than {bound}."
+
+    DirectWorklist(merging, SIZE_AWARE_NAME, reason, lambda u, v: traffic.merge(head[u], v)).run()
+
+
+SIZE_AWARE = Rule(
+    name=SIZE_AWARE_NAME,
+    condition=(
+        "a → b is contracted when the direct rule allows it and the bytes between them are at least the "
+        "bytes into a or at least the bytes out of b."
+    ),
+    source="Own restriction of the direct rule, which keeps the cheapest cuts",
+    apply=apply_size_aware,
+    confluent=False,
+)
 
 RULES: Registry[Rule] = Registry("Contraction rule", (DIRECT, POSET, SIZE_AWARE), GraphError)
 DEFAULT_RULE = POSET.name

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from nona.cost.options import MOST_QUERIES, CostOptions, CostPrecision
-from nona.cost.stack import stacks
+from nona.cost.options import MOST_QUERIES, CostOptions, CostPrecision, stacks
 from nona.errors import CostError
-from nona.foreign.rows import CsvFile
+from nona.foreign.files import CsvFile
 
 ANY = "*"
 MOST_ROWS = 1_000_000

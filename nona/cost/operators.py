@@ -1,4 +1,4 @@
-"""The work of every operator of a model graph: FLOPs, MACs and bytes, by the registered rules."""
+"""The work of every operator of a model graph: FLOPs, MACs and bytes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from nona.cost.options import DEFAULT_OPTIONS, CostOptions
-from nona.cost.rules import RULES, Site, UnknownShapeError
-from nona.cost.rules.registry import Launch
+from nona.cost.rules import RULES, Launch
+from nona.cost.site import Site, UnknownShapeError
 from nona.graph.model import ModelGraph, Operator, Work
 
 

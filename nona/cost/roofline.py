@@ -1,4 +1,4 @@
-"""The cost formula: t = t₀ + max(F / (e_c·P), Q / (e_m·B)) for each fused kernel.
+"""The cost formula of a fused kernel, and the time of a message on an idle link.
 
 F is the kernel's FLOPs, Q the bytes it moves, P the device's dense peak (FLOP/s) at the precision
 in use, B its memory bandwidth (bytes/s), t₀ the overhead of a kernel, e_c and e_m the fractions
@@ -6,14 +6,21 @@ of peak and bandwidth that kernels reach.
 
 Source: the roofline model (Williams, Waterman and Patterson 2009), with overhead and
 efficiencies. At batch 1 the plain roofline is optimistic by about 3 (see docs/validation.md).
+
+The affine model fits NCCL between nodes within 2 to 5 % and inside a node within 3 to 11 %
+(microsoft/vidur profiles; see ``nona/hardware/data/links.csv``). Waiting is not in it: that is
+the placement's and the simulation's part.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
-from nona.cost.stack import Calibration, calibration, slice_constant
+from nona.cost.options import Calibration, calibration, slice_constant
+from nona.errors import CostError
 from nona.hardware.device import Precision
 from nona.hardware.executor import ExecutorClass
 
@@ -77,3 +84,29 @@ def given_slowdown(executor: ExecutorClass) -> float:
     (1.0, 2.0)
     """
     return float(executor.compute_fraction ** -slice_constant("given_exponent"))
+
+
+class Channel(Protocol):
+    """What a transfer needs: :class:`nona.hardware.cluster.Network` and ``catalogue.Link`` are such."""
+
+    @property
+    def capacity(self) -> float: ...
+    @property
+    def latency_s(self) -> float: ...
+
+
+def transfer_s(size_bytes: float, channel: Channel) -> float:
+    """Seconds from sending to arrival when nothing else is sent.
+
+    Raises
+    ------
+    CostError
+        For a size that is negative or not finite.
+
+    >>> from nona.hardware.cluster import Network
+    >>> transfer_s(1e6, Network(capacity=1e9, latency_s=20e-6))
+    0.00102
+    """
+    if not (math.isfinite(size_bytes) and size_bytes >= 0):
+        raise CostError(f"Transfer of {size_bytes} bytes: the size must be finite and at least 0.")
+    return size_bytes / channel.capacity + channel.latency_s

@@ -1,26 +1,139 @@
-"""Times that are stated rather than modelled: measured tables and times in the model file.
+"""Times that are stated: measured or in the model's file, carried to other hardware.
+
+Where the task's FLOPs and bytes are known, the ratio is that of the modelled times
+(:mod:`nona.cost.costing`). Where they are not, it follows from what bounds the task:
+
+=============  =========================================================================
+``compute``    (e_c·g·P) of the one over that of the other
+``memory``     (e_m·g·B) of the one over that of the other
+``host``       1: it does not run on the device
+not known      from device to device the geometric mean of both; to a slice or share f^(−γ)
+=============  =========================================================================
+
+P is the peak at the precision in use, B the bandwidth, g the gain of a slice (:class:`Roofline`), γ the
+exponent of :func:`given_slowdown`. A task's bound is what its file states, else that of its kind
+(``data/task_kinds.csv``).
 
 Precedence, per operator: measured on this very executor class; given in the file for it; measured
 on the whole device; given for the whole device; given for any device (``"*"``); given for another
 slice of the device, or another device; the model. A time for other hardware is carried over by the
 ratio of the modelled times, or, where the operator's work is not known, by what bounds it
-(:mod:`nona.cost.carrying`). A time for any device is the same on all hardware.
+(:mod:`nona.cost.stated`). A time for any device is the same on all hardware.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+from typing import cast
 
-from nona.cost.carrying import bound_of
 from nona.cost.costed import CostedGraph, Provenance
 from nona.cost.measured import ANY, MeasuredTable
 from nona.cost.operators import OperatorWork
 from nona.cost.options import CostOptions
+from nona.cost.roofline import Roofline, given_slowdown
 from nona.errors import CostError, HardwareError
-from nona.graph.model import ANY_DEVICE, ModelGraph, Operator
-from nona.hardware.device import Device
+from nona.graph.model import ANY_DEVICE, Bound, ModelGraph, Operator
+from nona.hardware.device import Device, Precision
 from nona.hardware.executor import ExecutorClass, executor_class, make_executor_class
+from nona.hardware.table_file import shipped_table
+
+
+def bound_of(operator: Operator) -> Bound | None:
+    """What the operator's time depends on: as stated, else by its kind; ``None`` where nothing tells.
+
+    >>> bound_of(Operator("a", "MatMul")), bound_of(Operator("b", "Lookup")), bound_of(Operator("c"))
+    ('compute', 'host', None)
+    """
+    return operator.bound or _kinds().get(operator.kind.lower())
+
+
+def carried(bound: Bound | None, source: ExecutorClass, target: ExecutorClass, options: CostOptions) -> float:
+    """Time on ``target`` over time on ``source`` of a task whose work is not known.
+
+    >>> from nona.hardware.executor import executor_class
+    >>> a100, t4 = executor_class("a100-40gb"), executor_class("t4")
+    >>> [round(carried(b, a100, t4, CostOptions()), 2) for b in ("compute", "memory", "host", None)]
+    [2.41, 4.86, 1.0, 3.42]
+    """
+    if bound == "host" or source.name == target.name:
+        return 1.0
+    precision = options.peak_for(None)
+    if bound is not None:
+        return _speed(bound, source, precision, options) / _speed(bound, target, precision, options)
+    whole = [make_executor_class(e.device) for e in (source, target)]
+    ratios = [carried(b, whole[0], whole[1], options) for b in ("compute", "memory")]
+    return math.sqrt(math.prod(ratios)) * given_slowdown(target) / given_slowdown(source)
+
+
+def _speed(bound: Bound, executor: ExecutorClass, precision: Precision, options: CostOptions) -> float:
+    """FLOP/s or bytes/s that kernels reach."""
+    roofline = Roofline(executor, options.stack)
+    work = (1.0, 0.0) if bound == "compute" else (0.0, 1.0)
+    return 1.0 / roofline.work_s(*work, precision)
+
+
+@cache
+def _kinds() -> Mapping[str, Bound]:
+    rows = shipped_table("nona.cost", "data/task_kinds.csv")
+    return MappingProxyType({row["kind"]: cast(Bound, row["bound"]) for row in rows})
+
+
+def has_given_times(graph: ModelGraph) -> bool:
+    """Whether the file states a time for some operator."""
+    return any(o.compute_s for o in graph.operators)
+
+
+def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, float]) -> ModelGraph:
+    """The graph with its stated times on ``device``, and on others by ``factors``.
+
+    Parameters
+    ----------
+    device
+        On which the times hold (``"any"``: on all alike), in place of what the file says; ``None``: as the
+        file says. Where it gives a task times for several devices, those stay.
+    factors
+        Device or executor class → its time over the stated one. Host work has no factor, and a time
+        that the file states for that very class stays.
+
+    Raises
+    ------
+    CostError
+        When the file states no times.
+
+    Examples
+    --------
+    >>> flow = ModelGraph("flow", (Operator("a", compute_s={"*": 0.002}),), ())
+    >>> with_given(flow, "a100-40gb", {"t4": 3.0}).operators[0].compute_s
+    {'a100-40gb': 0.002, 't4': 0.006}
+    """
+    if device is None and not factors:
+        return graph
+    if not has_given_times(graph):
+        raise CostError(
+            f"Model {graph.name!r}: its file states no times, so cost.given has nothing to say; remove it."
+        )
+    named = ANY_DEVICE if device == "any" else device
+    operators = tuple(replace(o, compute_s=_times(o, named, factors)) for o in graph.operators)
+    return replace(graph, operators=operators, device=named or graph.device)
+
+
+def _times(
+    operator: Operator, device: str | None, factors: Mapping[str, float]
+) -> Mapping[str, float] | None:
+    stated = operator.compute_s
+    if not stated:
+        return stated
+    times = dict(stated)
+    if device is not None and len(times) == 1:
+        times = {device: next(iter(times.values()))}
+    if bound_of(operator) != "host":
+        base = next(iter(times.values()))
+        times |= {name: base * factor for name, factor in factors.items() if name not in times}
+    return times
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Experiments: many independent runs, in this process or in several, with one interface."""
+"""Many independent runs, in this process or in several, behind one interface."""

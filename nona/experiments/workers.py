@@ -1,4 +1,4 @@
-"""Runs in worker processes, each with a pipe of its own to this one.
+"""Runs in worker processes, and the pieces of a study on as many as are wanted.
 
 Nothing is shared, so a worker can be ended at any instant: that is how runs are cancelled. A worker
 that dies is noticed by the end of its pipe; another takes its place and repeats the run. The start
@@ -12,14 +12,14 @@ import os
 import pickle
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, cast
 
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, Key, Listener, P, R, ThisProcess, Work, pickled
+from nona.experiments.pool import RETRIES, Key, Listener, P, Pool, R, ThisProcess, Work, pickled
 
 
 def cores() -> int:
@@ -199,3 +199,57 @@ def serve(connection: Connection) -> None:
                 error = SimulationError(f"Replications: a worker cannot start: {error}.")
             with contextlib.suppress(OSError):  # the parent may be gone
                 connection.send(("error", error))
+
+
+Hear = Callable[[int, str], None]
+
+
+def run_work(
+    work: Work[P, R],
+    keys: Sequence[Key],
+    listener: Listener[P],
+    workers: int = 1,
+    pool: Pool[P, R] | None = None,
+) -> Mapping[Key, R]:
+    """The result of every key, whatever the number of processes; ``pool`` takes the place of ``workers``.
+
+    Raises
+    ------
+    SimulationError
+        When the work cannot be sent to a process, or a run's process is lost again and again.
+    """
+    if pool is not None:
+        return pool.run(work, keys, listener)
+    if workers == 1 or len(keys) < 2:
+        return ThisProcess().run(work, keys, listener)
+    with ProcessPool(min(workers, len(keys))) as processes:
+        return processes.run(work, keys, listener)
+
+
+class _Heard:
+    """Counts the pieces that are done."""
+
+    def __init__(self, on_progress: Hear) -> None:
+        self._done: set[Key] = set()
+        self._on_progress = on_progress
+
+    def report(self, key: Key, name: str) -> None:
+        """A piece is done."""
+        self._done.add(key)
+        self._on_progress(len(self._done), name)
+
+    def repeat(self, key: Key) -> None:
+        """A piece's process was lost; another one starts the piece again."""
+
+
+def run_pieces(
+    work: Work[str, R], count: int, workers: int = 1, on_progress: Hear = lambda done, name: None
+) -> list[R]:
+    """The results of ``count`` pieces, in their order: the n-th is that of key (n, 0).
+
+    A piece reports its name when it is done. ``on_progress`` hears how many are done, and the name of the
+    last; what it raises ends the work.
+    """
+    keys: list[Key] = [(n, 0) for n in range(count)]
+    found = run_work(work, keys, _Heard(on_progress), workers)
+    return [found[key] for key in keys]

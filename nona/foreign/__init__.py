@@ -1,1 +1,1 @@
-"""What comes from outside: how much of it is taken (``limits``), and how files and CSV are read."""
+"""What comes from outside: limits on it, and how files, CSV and archives are read."""

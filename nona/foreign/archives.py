@@ -1,4 +1,4 @@
-"""ZIP files from outside: plain names at the top, within limits before anything is unpacked.
+"""ZIP files from outside: plain names, within limits before anything is unpacked.
 
 Whoever made the file may want to do harm: what its directory says is bounded before a member is read, names
 are plain, and no more bytes are unpacked than it says. Equal content gives equal bytes.
@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from nona.foreign.limits import MOST_BUNDLE_BYTES, MOST_FILE_BYTES
+from nona.foreign.files import MOST_BUNDLE_BYTES, MOST_FILE_BYTES
 
 MOST_RATIO = 200  # unpacked over packed bytes of a file
 SMALL_BYTES = 1_000_000  # whose ratio does no harm

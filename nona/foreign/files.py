@@ -1,11 +1,56 @@
-"""Read a file that a user names: its kind and size are looked at before its content."""
+"""Files and CSV rows from outside, read within limits; own files, written whole.
+
+They are ours: far above any network, trace or table in use, low enough that a hostile or damaged file
+cannot exhaust the machine that reads it. What a model graph may hold is in :mod:`nona.graph.text`, what a
+scenario may hold in :mod:`nona.scenario.gate`.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+import secrets
 import stat
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+MOST_FILE_BYTES = 64_000_000
+"""A model, a trace, a table."""
+
+MOST_BUNDLE_BYTES = 128_000_000
+"""A scenario's bundle, packed and unpacked."""
+
+READ_CPU_S = 10
+READ_S = 30.0
+READ_MEMORY_BYTES = 2**30
+"""What reading one file may take, whatever its format: processor time, time at all, address space.
+
+On a machine with a free core the first is what ends it. Where many work at a time, a file is not refused
+because of the others.
+"""
+
+MOST_COLUMNS = 600_000
+"""Cells in a row of CSV; a row of the Azure Functions trace has 1,444."""
+
+MOST_MINUTES = 366 * 24 * 60
+"""Minutes of a trace of counts: a leap year."""
+
+MOST_ARRIVALS = 5_000_000
+"""Arrivals of a trace."""
+
+MOST_TRACE_S = 1e12
+"""Distance of a time in a trace from 1970, in seconds: 30,000 years."""
+
+MOST_RECEIVED_FILES = 20
+MOST_RECEIVED_BYTES = 128_000_000
+"""Files of one session that wait in the server's memory until a page takes them."""
+
+MOST_SESSION_FILES = 100
+MOST_SESSION_BYTES = 256_000_000
+"""Files that a session of the app holds, and their bytes together."""
 
 _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISDIR, "a folder"),
@@ -70,3 +115,127 @@ def _check(found: os.stat_result, what: str, most: int, refuse: Callable[[str], 
     if found.st_size > most:
         raise refuse(f"{what}: {found.st_size} bytes is more than the limit of {most}; make it smaller.")
     return found.st_size
+
+
+Refuse = Callable[[str], Exception]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A file of CSV in UTF-8.
+
+    Attributes
+    ----------
+    data
+        Its bytes.
+    what
+        How errors call it.
+    refuse
+        Makes the exception from a message of one line.
+    most_rows
+        How many rows are taken, the header among them.
+    strict
+        Whether quotes must be closed and stand alone.
+    within_s
+        Seconds of processor time in which whoever asks must have taken all rows.
+
+    Examples
+    --------
+    >>> list(CsvFile(b"a,b\\n\\n1,2\\n", "Table", ValueError).rows())
+    [(1, ['a', 'b']), (3, ['1', '2'])]
+    >>> list(CsvFile(b"a\\n1\\n", "Table", ValueError, most_rows=1).rows())
+    Traceback (most recent call last):
+    ValueError: Table: it has more than 1 rows; give fewer.
+    """
+
+    data: bytes
+    what: str
+    refuse: Refuse
+    most_rows: int = MOST_FILE_BYTES
+    strict: bool = False
+    within_s: float = READ_CPU_S
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Numbered rows that are not blank; line numbers as an editor shows them."""
+        self.check_size()
+        cells = _Cells()
+        reader = csv.reader(self._lines(cells), strict=self.strict)
+        end, count = time.thread_time() + self.within_s, 0
+        try:
+            for row in reader:
+                cells.count = 0
+                if time.thread_time() > end:
+                    raise self.refuse(
+                        f"{self.what}, line {reader.line_num}: reading it takes more than "
+                        f"{self.within_s:g} s of processor time; give a smaller file."
+                    )
+                if not any(cell.strip() for cell in row):
+                    continue
+                count += 1
+                if count > self.most_rows:
+                    raise self.refuse(f"{self.what}: it has more than {self.most_rows:,} rows; give fewer.")
+                yield reader.line_num, row
+        except csv.Error as error:
+            raise self.refuse(
+                f"{self.what}, line {reader.line_num}: it is not CSV ({error}); correct it."
+            ) from None
+        except UnicodeDecodeError:
+            raise self.refuse(self._not_text()) from None
+
+    def check_size(self) -> None:
+        """Raise what ``refuse`` makes if there are too many bytes."""
+        if len(self.data) > MOST_FILE_BYTES:
+            raise self.refuse(
+                f"{self.what}: {len(self.data):,} bytes are more than {MOST_FILE_BYTES:,}; make it smaller."
+            )
+
+    def _lines(self, cells: _Cells) -> Iterator[str]:
+        """The lines, decoded one by one; a record of too many cells is refused before it is taken apart."""
+        with io.TextIOWrapper(io.BytesIO(self.data), "utf-8-sig", newline="") as lines:
+            for line in lines:
+                cells.count += line.count(",")
+                if cells.count >= MOST_COLUMNS:
+                    raise self.refuse(
+                        f"{self.what}: a row has more than {MOST_COLUMNS:,} cells; give fewer columns."
+                    )
+                yield line.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+    def _not_text(self) -> str:
+        try:
+            self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            return f"{self.what}: byte {error.start} is not UTF-8; save it as text in UTF-8."
+        return f"{self.what}: it is not UTF-8; save it as text in UTF-8."
+
+
+@dataclass
+class _Cells:
+    """Cells of the record that is being read."""
+
+    count: int = 0
+
+
+FRESH = ".new-"  # begins the name of a file that is being written
+
+
+def write_whole(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write a file under another name and rename it, so that no half of it is ever found.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder) / "a", b"1")
+    ...     [p.name for p in Path(folder).iterdir()]
+    ['a']
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = path.with_name(f"{FRESH}{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise

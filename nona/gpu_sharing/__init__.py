@@ -1,4 +1,1 @@
-"""Ways of sharing the GPUs of an invoker: counted, sliced by MIG, shared by MPS, taken in turns.
-
-``way`` says what a way of sharing declares, ``registry`` holds them by name; a scenario names one.
-"""
+"""Ways of sharing an invoker's GPUs: counted, sliced by MIG, by MPS, in turns."""

@@ -1,15 +1,12 @@
-"""vGPUs as a number that is free: any of them make up any size. This is how ESG counts them.
+"""vGPUs as a number that is free, as ESG counts them.
 
 Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024 ("up to 7 vGPUs").
 """
 
 from __future__ import annotations
 
-from nona.gpu_sharing.ledger import Ledger, few_vcpus
-from nona.gpu_sharing.pool import Lease
-from nona.gpu_sharing.resources import Configuration, Invoker
-from nona.gpu_sharing.way import Way
-from nona.look import Look
+from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Ledger, Way, few_vcpus
+from nona.registry import Look
 
 
 class CounterPool(Ledger):

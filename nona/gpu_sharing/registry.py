@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.gpu_sharing import counter, slices, soft
-from nona.gpu_sharing.pool import Pool
-from nona.gpu_sharing.resources import Invoker
-from nona.gpu_sharing.way import Settings, Way
+from nona.gpu_sharing.pool import Invoker, Pool, Settings, Way
 from nona.registry import Registry
 
 WAYS: Registry[Way] = Registry(

@@ -1,15 +1,12 @@
-"""Sharing without isolation: clients of one GPU under MPS, or in turns. They slow each other down."""
+"""Sharing without isolation: clients under MPS, or in turns, slow each other down."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from nona.gpu_sharing.ledger import Ledger
-from nona.gpu_sharing.pool import Lease
-from nona.gpu_sharing.resources import Configuration, Invoker
-from nona.gpu_sharing.way import Settings, Way
-from nona.hardware.geometry import board
-from nona.look import Look
+from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Ledger, Settings, Way
+from nona.hardware.mig import board
+from nona.registry import Look
 
 
 class SoftPool(Ledger):

@@ -1,4 +1,4 @@
-"""The model graph: what a reader hands over. Operators, the tensors between them, and no times.
+"""The model graph: operators and tensors in order, and symbolic dimensions.
 
 A :class:`ModelGraph` holds only operators that run (constants are parameters, not operators) and
 one :class:`Edge` for every (producer, consumer, tensor). A tensor with many consumers is one
@@ -8,13 +8,70 @@ tensor: it is sent once to each server that needs it, so edges that share it car
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag
+from nona.graph.text import quote
+
+MAX_DIMENSION = 10**9
+
+
+class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
+    """The model has symbolic dimensions without a number; ``names`` says which.
+
+    >>> str(MissingDimensions.of("m", ["batch"]))
+    "Model 'm': dimension 'batch' is symbolic; give a whole number for it, for example batch=1."
+    """
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        self.names = tuple(names)
+        super().__init__(message)
+
+    @classmethod
+    def of(cls, model: str, names: Sequence[str]) -> MissingDimensions:
+        """The question for ``names`` of ``model``."""
+        few = ", ".join(quote(n) for n in names[:8]) + (f" and {len(names) - 8} more" if names[8:] else "")
+        example = ", ".join(f"{n}={_guess(n)}" for n in names[:3])
+        what, verb, each = (
+            ("dimension", "is", "it") if len(names) == 1 else ("dimensions", "are", "each of them")
+        )
+        return cls(
+            f"Model {quote(model)}: {what} {few} {verb} symbolic; give a whole number for {each}, "
+            f"for example {example}.",
+            names,
+        )
+
+    def __reduce__(self) -> tuple[type[MissingDimensions], tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.names)
+
+
+def _guess(name: str) -> int:
+    return 128 if any(part in name.lower() for part in ("seq", "len", "token", "past")) else 1
+
+
+def check_symbols(symbols: Mapping[str, int] | None) -> dict[str, int]:
+    """The given numbers, if each is a whole number from 1 to 10⁹.
+
+    Raises
+    ------
+    GraphError
+        For any other value; the message names the dimension.
+
+    >>> check_symbols({"batch": 8})
+    {'batch': 8}
+    """
+    for name, value in (symbols or {}).items():
+        if type(value) is not int or not 1 <= value <= MAX_DIMENSION:
+            raise GraphError(
+                f"Dimension {quote(name)}: {quote(value)} must be a whole number from 1 to "
+                f"{MAX_DIMENSION}; give for example {_guess(name)}."
+            )
+    return dict(symbols or {})
+
 
 AttributeValue = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 ANY_DEVICE = "*"
@@ -171,3 +228,60 @@ class ModelGraph:
     def parameter_count(self) -> int:
         """Number of weight elements, each parameter counted once."""
         return sum(math.prod(self.tensors[p].shape or ()) for p in self.parameters)
+
+
+def in_order(
+    operators: Sequence[Operator], edges: Sequence[Edge], name: str
+) -> tuple[list[Operator], list[Edge]]:
+    """Operators in a topological order (their own, if it is one), edges by producer, consumer, tensor.
+
+    Raises
+    ------
+    GraphError
+        When there is a cycle; the message names the nodes on it.
+    """
+    index = {o.id: i for i, o in enumerate(operators)}
+    arcs = [(index[e.source], index[e.target]) for e in edges]
+    order: Sequence[int] = range(len(operators))
+    if any(u >= v for u, v in arcs):
+        dag = Dag.from_edges(len(operators), arcs)
+        cycle = find_cycle(dag)
+        if cycle:
+            raise GraphError(cycle_message(name, [operators[v].id for v in cycle]))
+        order = dag.topological_order()
+    rank = [0] * len(operators)
+    for place, v in enumerate(order):
+        rank[v] = place
+    keys = sorted(
+        (rank[u], rank[v], e.tensor, k) for k, ((u, v), e) in enumerate(zip(arcs, edges, strict=True))
+    )
+    return [operators[v] for v in order], [edges[key[3]] for key in keys]
+
+
+def cycle_message(name: str, nodes: Sequence[str]) -> str:
+    """One line that shows the way round."""
+    few = nodes[:6]
+    way = " → ".join(quote(v, 40) for v in few) + (" → …" if nodes[6:] else "") + f" → {quote(nodes[0], 40)}"
+    return f"Graph {quote(name)}: it has a cycle, {way}; remove the edge that points backwards."
+
+
+def find_cycle(dag: Dag) -> tuple[int, ...]:
+    """The nodes of one cycle in order, or ``()`` when there is none. O(n + m), no recursion.
+
+    >>> find_cycle(Dag.from_edges(4, [(0, 1), (1, 2), (2, 1), (2, 3)]))
+    (1, 2)
+    """
+    done, missing = dag.peel()
+    if len(done) == len(dag):
+        return ()
+    # every node that is left has a predecessor that is left, so walking back must close a loop
+    v = next(v for v, k in enumerate(missing) if k > 0)
+    place: dict[int, int] = {}
+    walk: list[int] = []
+    while v not in place:
+        place[v] = len(walk)
+        walk.append(v)
+        v = next(u for u in dag.predecessors[v] if missing[u] > 0)
+    loop = walk[place[v] :][::-1]
+    start = loop.index(min(loop))
+    return tuple(loop[start:] + loop[:start])

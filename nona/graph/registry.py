@@ -1,4 +1,4 @@
-"""The registry of file formats: name → reader. A reader's module is imported when it is first used."""
+"""The registry of file formats: name → reader, imported when it is first used."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class Reader:
 READERS: Registry[Reader] = Registry(
     "Reader",
     (
-        Reader("onnx", (".onnx",), True, "nona.graph.onnx.reader", "ONNX"),
-        Reader("json", (".json",), True, "nona.graph.node_link.reader", "node-link JSON"),
-        Reader("dot", (".dot", ".gv"), True, "nona.graph.markup.dot", "DOT", keeps_state=True),
-        Reader("graphml", (".graphml",), True, "nona.graph.markup.graphml", "GraphML"),
+        Reader("onnx", (".onnx",), True, "nona.graph.onnx_reader", "ONNX"),
+        Reader("json", (".json",), True, "nona.graph.node_link", "node-link JSON"),
+        Reader("dot", (".dot", ".gv"), True, "nona.graph.dot", "DOT", keeps_state=True),
+        Reader("graphml", (".graphml",), True, "nona.graph.graphml", "GraphML"),
     ),
     GraphError,
 )

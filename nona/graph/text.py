@@ -1,10 +1,15 @@
-"""Names from files, made fit for one-line messages: clipped, quoted, without control characters."""
+"""Texts and numbers from files: names made fit for messages, and limits on what is read.
+
+The limits are ours: far above any network or workflow, low enough that a hostile or damaged file
+cannot exhaust the machine that reads it.
+"""
 
 from __future__ import annotations
 
 import re
 
 from nona.errors import GraphError
+from nona.foreign.files import MOST_FILE_BYTES
 
 MAX_NAME = 2_000
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -55,3 +60,41 @@ def check_name(name: str, what: str) -> str:
     if _UNSAFE.search(name):
         raise GraphError(f"{what} {quote(name)}: its name holds a control character; remove it.")
     return name
+
+
+MAX_BYTES = MOST_FILE_BYTES
+MAX_OPERATORS = 200_000
+MAX_EDGES = 1_000_000
+MAX_TENSORS = 1_000_000
+MAX_RANK = 64
+MAX_SIZE_BYTES = 1e18
+MAX_TIME_S = 1e9
+MAX_FLOPS = 1e24
+
+
+def checked(value: object, owner: str, key: str, most: float) -> float:
+    """``value`` as a float, if it is a number from 0 to ``most``.
+
+    Raises
+    ------
+    GraphError
+        For anything that is not a number, and for NaN, infinite, negative and larger numbers.
+
+    >>> checked(3, "Node 'a'", "bytes", 1e18)
+    3.0
+    """
+    if type(value) is not float and type(value) is not int:
+        raise GraphError(
+            f"{owner}: {key}={quote(value)} is not a number; give a number of at least 0, without a unit."
+        )
+    if not 0 <= value <= most:  # also false for NaN
+        raise GraphError(f"{owner}: {key}={quote(value)} must be between 0 and {most:g}; correct it.")
+    return float(value)
+
+
+def check_count(found: int, most: int, what: str, name: str) -> None:
+    """Refuse a graph ``name`` with more than ``most`` of ``what``."""
+    if found > most:
+        raise GraphError(
+            f"Graph {quote(name)}: it has {found} {what}, at most {most} are allowed; give a smaller graph."
+        )

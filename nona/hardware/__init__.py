@@ -1,1 +1,1 @@
-"""Hardware: where it can run. Devices with sources, MIG geometry, servers, network, cluster."""
+"""Hardware: where it can run. Devices with sources, MIG geometry, network, cluster."""

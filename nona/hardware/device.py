@@ -1,15 +1,102 @@
-"""A device: its peak rates, memory and links, each with where the figure comes from."""
+"""A device, each figure with its source, and the catalogue of devices and links."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from nona.errors import HardwareError
-from nona.hardware.attributes import parse_attributes
-from nona.hardware.geometry import board
+from nona.hardware.mig import board
+from nona.hardware.table_file import Row, shipped_table
+from nona.units import parse_quantity, start_of
+
+# Possessive, as in nona.units: many digits are given up in linear time.
+_RATE = re.compile(
+    r"\s*+(\d++\.?+\d*+(?:[eE][+-]?\d++)?+|\.\d++)\s*+([kMGTP]?)(?:FLOP|FLOPS|OP|OPS)(?:/s)?\s*+"
+)
+_PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+MOST_SMS = 100_000
+
+
+def attribute_schema() -> Mapping[str, Mapping[str, str]]:
+    """Attribute → type, unit, required, description: what a device may state."""
+    return {row["attribute"]: row for row in shipped_table("nona.hardware", "data/device_attributes.csv")}
+
+
+def parse_attributes(given: Mapping[str, object], device: str, complete: bool = True) -> dict[str, object]:
+    """``given`` in SI units, every key known and every value of the right kind.
+
+    Parameters
+    ----------
+    complete
+        Whether the required attributes must all be there.
+
+    Raises
+    ------
+    HardwareError
+        For the first key or value that breaks the schema.
+
+    >>> parse_attributes({"fp32": "19.5 TFLOP/s", "sms": 108}, "a", complete=False)
+    {'fp32': 19500000000000.0, 'sms': 108}
+    """
+    schema = attribute_schema()
+    for key in given:
+        if key not in schema:
+            near = get_close_matches(str(key), schema, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the attributes are {', '.join(schema)}."
+            raise HardwareError(f"Device {device!r}: attribute {key!r} is unknown; {hint}")
+    missing = [k for k, row in schema.items() if row["required"] == "yes" and k not in given]
+    if complete and missing:
+        raise HardwareError(
+            f"Device {device!r}: {', '.join(missing)} must be given, or a 'base' device; add it."
+        )
+    return {k: _value(device, k, v, schema[k]) for k, v in given.items() if k != "base" and v is not None}
+
+
+def _value(device: str, key: str, value: object, row: Mapping[str, str]) -> object:
+    kind, unit = row["type"], row["unit"]
+    if kind == "text":
+        if isinstance(value, str):
+            return value
+        raise HardwareError(f"Device {device!r}: {key}={start_of(value)} must be a text; put it in quotes.")
+    if kind == "count":
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_SMS:
+            return value
+        raise HardwareError(
+            f"Device {device!r}: {key}={start_of(value)} must be a whole number up to {MOST_SMS}."
+        )
+    try:
+        if unit.endswith("OP/s"):
+            return parse_rate(value)
+        dimension = {"GB": "size", "GB/s": "bandwidth", "": "fraction"}[unit]
+        return parse_quantity(value, dimension)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise HardwareError(f"Device {device!r}: {key}={error}.") from None
+
+
+def parse_rate(value: object) -> float:
+    """Operations per second: a number, or a text such as ``"312 TFLOP/s"`` or ``"624 TOPS"``.
+
+    >>> parse_rate("624 TOPS")
+    624000000000000.0
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    match = _RATE.fullmatch(value) if isinstance(value, str) else None
+    rate = float(match.group(1)) * _PREFIX[match.group(2)] if match else math.nan
+    if not math.isfinite(rate):
+        raise ValueError(
+            f"{start_of(value)} is not a rate; write for example '312 TFLOP/s', "
+            "or a number of operations per second"
+        )
+    return rate
+
 
 Precision = Literal["fp32", "tf32", "fp16", "fp8", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -174,3 +261,115 @@ def _check_positive(device: str, key: str, value: float, most: float) -> None:
         raise HardwareError(
             f"Device {device!r}: {key}={value:g} must be finite, above 0{bound}; correct the value."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A kind of link: bytes/s in one direction, seconds of latency, and the source."""
+
+    name: str
+    label: str
+    capacity: float
+    latency_s: float
+    fact: Fact
+
+
+@cache
+def devices() -> Mapping[str, Device]:
+    """All devices of the catalogue by name.
+
+    >>> devices()["a100-40gb"].peak("fp16"), devices()["a100-40gb"].peer_bandwidth
+    (312000000000000.0, 300000000000.0)
+    """
+    rows: dict[str, list[Row]] = {}
+    for row in shipped_table("nona.hardware", "data/devices.csv"):
+        rows.setdefault(row["device"], []).append(row)
+    return MappingProxyType({name: _device(name, own) for name, own in rows.items()})
+
+
+@cache
+def links() -> Mapping[str, Link]:
+    """All links of the catalogue by name.
+
+    >>> links()["25gbe"].capacity
+    3125000000.0
+    """
+    texts = source_texts()
+    found = {}
+    for row in shipped_table("nona.hardware", "data/links.csv"):
+        capacity = parse_quantity(f"{row['capacity']} {row['capacity_unit']}", "bandwidth")
+        found[row["link"]] = Link(
+            name=row["link"],
+            label=row["label"],
+            capacity=_one_direction(capacity, row["kind"], row["link"]),
+            latency_s=parse_quantity(f"{row['latency']} {row['latency_unit']}", "time"),
+            fact=Fact(texts[row["source"]], row["checked"]),
+        )
+    return MappingProxyType(found)
+
+
+def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
+    """The device called ``name`` among the user's own, else in the catalogue.
+
+    Raises
+    ------
+    HardwareError
+        When there is none.
+    """
+    known = {**devices(), **(own or {})}
+    if name not in known:
+        raise HardwareError(f"Device {name!r}: it is unknown; use {', '.join(known)}, or define it.")
+    return known[name]
+
+
+def user_devices(definitions: Mapping[str, Mapping[str, object]]) -> dict[str, Device]:
+    """The user's own devices; ``base`` names one of the catalogue to start from.
+
+    >>> user_devices({"a100-pcie": {"base": "a100-80gb", "bandwidth": "1935 GB/s"}})["a100-pcie"].sms
+    108
+    """
+    made = {}
+    for name, attributes in definitions.items():
+        base = attributes.get("base")
+        if base is not None and (not isinstance(base, str) or base not in devices()):
+            raise HardwareError(
+                f"Device {name!r}: base={base!r} is not in the catalogue; use {', '.join(devices())}."
+            )
+        made[name] = Device.from_mapping(attributes, name, devices()[base] if isinstance(base, str) else None)
+    return made
+
+
+@cache
+def source_texts() -> Mapping[str, str]:
+    """Key of a source → what it is."""
+    rows = shipped_table("nona.hardware", "data/sources.csv")
+    return MappingProxyType({row["source"]: row["text"] for row in rows})
+
+
+def _device(name: str, rows: list[Row]) -> Device:
+    texts = source_texts()
+    values: dict[str, object] = {}
+    facts = {}
+    for row in rows:
+        key = row["attribute"]
+        if row["unit"]:
+            amount = float(row["value"])
+            values[key] = f"{_one_direction(amount, row['kind'], name):g} {row['unit']}"
+        else:
+            values[key] = int(row["value"]) if key == "sms" else row["value"]
+        if row["source"]:
+            facts[key] = Fact(texts[row["source"]], row["checked"])
+    device = Device.from_mapping(values, name)
+    return Device(
+        **{f: getattr(device, f) for f in Device.__dataclass_fields__ if f != "facts"},
+        facts=facts,
+    )
+
+
+def _one_direction(amount: float, kind: str, owner: str) -> float:
+    """The dense, one-way figure; data sheets also print sparse ones and sums of two directions."""
+    if kind in ("", "dense", "per-direction"):
+        return amount
+    if kind in ("sparse", "both-directions"):
+        return amount / 2
+    raise HardwareError(f"Catalogue entry {owner!r}: kind {kind!r} is unknown; correct the table.")

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nona.errors import HardwareError
-from nona.hardware.catalogue import find_device
-from nona.hardware.device import Device, Precision
-from nona.hardware.geometry import board
+from nona.hardware.device import Device, Precision, find_device
+from nona.hardware.mig import board
 
 MOST_MPS_CLIENTS = 48
 """Client processes of one MPS server (NVIDIA MIG user guide, table of sharing methods)."""
@@ -74,7 +73,7 @@ def make_executor_class(device: Device, mig: str | None = None, mps: int | None 
     HardwareError
         When the device cannot be sliced so, or more clients share it than MPS admits.
 
-    >>> from nona.hardware.catalogue import devices
+    >>> from nona.hardware.device import devices
     >>> half = make_executor_class(devices()["a100-40gb"], mig="3g.20gb", mps=2)
     >>> half.name, round(half.compute_fraction, 4), half.bandwidth_fraction
     ('a100-40gb/3g.20gb/mps-1of2', 0.1944, 0.25)

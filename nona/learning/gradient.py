@@ -1,4 +1,4 @@
-"""The gradient of a policy's log-probabilities, by hand through the score and the graph network."""
+"""The gradient of a policy's log-probabilities, and Adam's steps along it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,7 @@ from numpy.typing import NDArray
 
 from nona.graph.dag import Dag
 from nona.learning.rollouts import Choices
-from nona.schedulers.learned.network import (
-    SLOPE,
-    WIDTH,
-    Embedding,
-    Layer,
-    Network,
-    embed,
-    leaky,
-    network_of,
-)
+from nona.schedulers.learned.network import SLOPE, WIDTH, Embedding, Layer, Network, embed, leaky, network_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -127,3 +118,27 @@ def _slopes(score: Floats, choices: Choices, advantage: Floats, entropy: float) 
     slope = -p * (advantage[choice] + entropy * (log_p + uncertainty[choice]))
     slope[choices.taken] += advantage
     return slope
+
+
+class Adam:
+    """Ascends; ``step`` changes the weights in place. Kingma and Ba (ICLR 2015), algorithm 1.
+
+    >>> weights, adam = np.zeros(1), Adam(1)
+    >>> adam.step(weights, np.array([3.0]), 0.1)
+    >>> round(float(weights[0]), 6)
+    0.1
+    """
+
+    def __init__(self, size: int, mean_decay: float = 0.9, square_decay: float = 0.999) -> None:
+        self.mean, self.square = np.zeros(size), np.zeros(size)
+        self.decays, self.steps = (mean_decay, square_decay), 0
+
+    def step(self, weights: Floats, gradient: Floats, rate: float) -> None:
+        """One step of length about ``rate`` in each weight."""
+        self.steps += 1
+        a, b = self.decays
+        self.mean = a * self.mean + (1 - a) * gradient
+        self.square = b * self.square + (1 - b) * gradient**2
+        mean = self.mean / (1 - a**self.steps)
+        square = self.square / (1 - b**self.steps)
+        weights += rate * mean / (np.sqrt(square) + 1e-8)

@@ -1,4 +1,4 @@
-"""Solve a placement: one interface, several solvers."""
+"""Solve a placement: one interface, several solvers, and the notes on a solution."""
 
 from __future__ import annotations
 
@@ -11,33 +11,71 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.capacity.class_loads import loads_of
-from nona.placement.capacity.memory import allowed_classes
-from nona.placement.capacity.stability import check_feasible
-from nona.placement.certificate.bounds import bounds_s
-from nona.placement.configurations.extremes import server_slots
-from nona.placement.configurations.labels import ENUMERATED
-from nona.placement.configurations.shape import Shape
-from nona.placement.enumeration.considered import candidates
-from nona.placement.formula.mean_jct import value_at
-from nona.placement.formula.model import Model, build_model
-from nona.placement.formula.prediction import prediction_of
-from nona.placement.interiors.budget import Budget
-from nona.placement.interiors.column_generation import generate
-from nona.placement.notes import assumptions, bound_notes
-from nona.placement.program.probabilities import placements
-from nona.placement.result.placement import Placement
-from nona.placement.shares.choice import Wanted, choose_shares, is_choice
-from nona.placement.shares.lower_bound import shares_bound_s
-from nona.placement.shares.notes import share_notes
-from nona.placement.shares.search import Solved
+from nona.placement.capacity import allowed_classes, check_feasible, loads_of
+from nona.placement.certificate import CLOSED, bounds_s
+from nona.placement.configurations import ENUMERATED, Shape, server_slots
+from nona.placement.enumeration import candidates
+from nona.placement.interiors.column_generation import Budget, cheapest_configuration, climbed, generate
+from nona.placement.interiors.prices import Prices
+from nona.placement.interiors.relaxed_columns import least_columns
+from nona.placement.messages import Candidates, Link
+from nona.placement.model import Model, build_model, value_at
+from nona.placement.prediction import prediction_of
+from nona.placement.result import Placement
+from nona.placement.shares import Solved, Wanted, choose_shares, is_choice, share_notes
+from nona.placement.shares_bound import shares_bound_s
 from nona.placement.solver.descent import descend
-from nona.placement.solver.linearised import Solution
 from nona.placement.solver.parametric import solve_parametric
 from nona.placement.solver.registry import GAP, SOLVERS, Solver, run_solver
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.messages import Link
+from nona.placement.solver.solution import Solution, placements
 from nona.system import System
+from nona.units import format_time
+
+
+def bound_notes(
+    solution: Solution, wait_s: float, bound: float, everywhere: float, free: bool
+) -> tuple[str, ...]:
+    """What the bounds hold for; ``free``: the shares of the executor classes could be chosen."""
+    notes = []
+    if math.isnan(bound):
+        notes.append("No bound: this solver gives none.")
+    else:
+        notes.append(
+            f"The bound is certified at the server wait of the formula's optimum "
+            f"({format_time(wait_s)}), linearised there; at a different "
+            f"server wait a placement may be better, but no placement is below {format_time(everywhere, 4)}."
+            + (
+                " That holds for all shares of the executor classes, the gap for the shares found."
+                if free
+                else ""
+            )
+        )
+    if not solution.certified.complete:
+        notes.append(f"Stopped after {solution.certified.cells} linear programs, before the requested gap.")
+    closed = bound >= solution.value_s * (1.0 - CLOSED)
+    restricted = dict.fromkeys(
+        g.candidates.note for g in solution.priced.groups if not g.candidates.exhaustive and not closed
+    )
+    notes += [f"Restricted: {note}; the bounds hold for all configurations." for note in restricted]
+    return tuple(notes)
+
+
+def assumptions(system: System) -> tuple[str, ...]:
+    """The prediction's assumptions that this system violates, a sentence each."""
+    notes = []
+    bursty = [q.name for q in system.queries if q.arrivals.process != "poisson"]
+    if bursty:
+        notes.append(
+            f"The formula assumes Poisson arrivals, but those of {', '.join(bursty)} are not Poisson: the "
+            "simulation shows the effect on the waits."
+        )
+    if len(system.class_names) > 1:
+        notes.append(
+            f"The formula uses mean times over executors of {len(system.class_names)} classes "
+            f"({', '.join(system.class_names)}); the simulation uses the times of each class."
+        )
+    return tuple(notes)
+
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
@@ -56,7 +94,7 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
         configuration is listed (6), ``time_s``: about how long to look for better configurations of
         larger interiors, and for better bounds, where a gap is open (6 s), and ``shares``: of the
         executor classes, ``"optimal"`` (searched where there are several, see
-        :mod:`nona.placement.shares.search`), ``"uniform"``, or (J, K) probabilities.
+        :mod:`nona.placement.shares`), ``"uniform"``, or (J, K) probabilities.
 
     Returns
     -------
@@ -152,3 +190,14 @@ def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, s
         global_bound_s=bounds.everywhere_s,
         class_shares=model.class_shares,
     )
+
+
+def compile_searches() -> None:
+    """Run each search once on a fork of two tasks; numba keeps what it compiles on disk."""
+    ends = np.array([0, 0, 1, 2], dtype=np.int64), np.array([1, 2, 3, 3], dtype=np.int64)
+    shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ends, np.arange(4), np.ones(4))
+    link, prices = Link(10.0, 0.0), Prices()
+    cheapest_configuration(shape, link, 2, prices)
+    candidates = Candidates(shape, np.array([[0, 0, 0], [0, 1, 0]]), link, exhaustive=False)
+    climbed(candidates, 2, prices, Budget(1.0))
+    least_columns(candidates, 2, prices)

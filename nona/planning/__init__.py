@@ -1,4 +1,1 @@
-"""What to buy: targets, offers, prices, the sequential verdict, the search for the least count, growth.
-
-Nothing here simulates. :mod:`nona.study.planning` brings scenarios and simulations.
-"""
+"""What to buy: targets and offers, prices, traffic by the hour, the sequential verdict."""

@@ -1,4 +1,4 @@
-"""The least count that keeps a target: the one search behind plans, capacity and serverless nodes.
+"""The least count that keeps a target: the one search behind plans and capacity.
 
 A search is a generator: it yields the count that it wants judged next, is sent whether that count keeps,
 and returns the least count found. So one search can be driven alone (:func:`driven`), and several can be

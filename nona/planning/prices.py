@@ -1,15 +1,113 @@
-"""What a GPU costs per hour and draws in watts: the shipped list, with dates and sources.
+"""Prices: what a GPU costs and draws, and prices per hour from what people write.
 
 Prices are as of their date and of one seller each: a scenario may say otherwise.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from nona.errors import ScenarioError
 from nona.hardware.table_file import shipped_table
+
+HOURS: Mapping[str, float] = {
+    "h": 1.0,
+    "hour": 1.0,
+    "day": 24.0,
+    "week": 168.0,
+    "month": 730.0,
+    "year": 8760.0,
+}
+_PRICE = re.compile(
+    r"\s*(?P<amount>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?:/\s*(?P<many>\d+(?:\.\d+)?)?\s*(?P<unit>[a-z]+))?\s*"
+)
+_GROWTH = re.compile(
+    r"\s*(?P<share>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*%\s*/\s*(?P<unit>week|month|year)\s*"
+)
+MOST_PRICE = 1e9
+
+
+def per_hour(value: object) -> float:
+    """A price per hour: a number, or a text such as ``1.29/h``, ``900/month`` or ``30000/3 years``.
+
+    The last is something bought for 30,000 that serves three years. A month has 730 h, a year 8760 h.
+
+    >>> per_hour("1.5"), per_hour("730/month"), round(per_hour("26280/3 years"), 6)
+    (1.5, 1.0, 1.0)
+
+    Raises
+    ------
+    ScenarioError
+        For anything else, a negative price, or a time that is not above 0.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        price = float(value)
+    else:
+        found = _PRICE.fullmatch(value) if isinstance(value, str) else None
+        unit = (found["unit"] or "h") if found else ""
+        hours = HOURS.get(unit) or HOURS.get(unit.removesuffix("s"), 0.0)
+        times = float(found["many"] or 1) if found else 0.0
+        price = float(found["amount"]) / (hours * times) if found and hours * times > 0 else math.nan
+    if not 0 <= price <= MOST_PRICE:
+        raise ScenarioError(
+            [f"Price {value!r}: it must be a number of at least 0; write 1.29, 900/month or 30000/3 years."]
+        )
+    return price
+
+
+def growth_per_month(value: object) -> float:
+    """Growth of the traffic as a share per month: 0.08, or a text such as ``8%/month`` or ``150%/year``.
+
+    Formula: (1 + g)^(hours of a month / hours of the unit) − 1.
+
+    >>> growth_per_month("8%/month"), round(growth_per_month("100%/year"), 4)
+    (0.08, 0.0595)
+
+    Raises
+    ------
+    ScenarioError
+        For anything else, or a growth of −100 % or less.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        share, months = float(value), 1.0
+    else:
+        found = _GROWTH.fullmatch(value) if isinstance(value, str) else None
+        share = float(found["share"]) / 100 if found else math.nan
+        months = HOURS["month"] / HOURS[found["unit"]] if found else 1.0
+    if not -1 < share <= 1000:
+        raise ScenarioError(
+            [f"Growth {value!r}: it must be a share per time above -100 %; write for example 8%/month."]
+        )
+    return share if months == 1 else float((1 + share) ** months - 1)
+
+
+def growth_text(share: float) -> str:
+    """How :func:`growth_per_month` reads it.
+
+    >>> growth_text(0.08), growth_per_month(growth_text(0.0123456789)) == 0.0123456789
+    ('8%/month', True)
+    """
+    text = f"{100 * share:.10g}%/month"
+    return text if growth_per_month(text) == share else f"{100 * share!r}%/month"
+
+
+def breaks_after(headroom: float, growth: float) -> int | None:
+    """The first month m = 0, 1, … in which the traffic (1 + g)^m exceeds the headroom.
+
+    ``None`` where it never does: no growth, or none that is known to be used up.
+
+    >>> breaks_after(1.31, 0.08), breaks_after(0.9, 0.08), breaks_after(2.0, 0.0)
+    (4, 0, None)
+    """
+    if headroom < 1:
+        return 0
+    if growth <= 0:
+        return None
+    return math.floor(math.log(headroom) / math.log1p(growth) + 1e-12) + 1
 
 
 @dataclass(frozen=True, slots=True)

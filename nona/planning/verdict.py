@@ -1,4 +1,4 @@
-"""The sequential test: does an option keep all its targets, miss one, or is that still open?
+"""The sequential test: does an option keep its targets, miss one, or is that still open?
 
 A target asks that a share p of jobs within a bound is at least p₀. Replications r = 1…n give N_r jobs, of
 which H_r are within the bound. Jobs of one run depend on each other (late jobs come in bursts), replications
@@ -32,15 +32,17 @@ which errs on the safe side). The limits at each look are approximate, by large 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from nona.errors import SimulationError
-from nona.results.verdict import Verdict
+from nona.planning.least import driven
+from nona.results.document import Verdict
 
 LEVELS = (1.0, 2.0, 4.0)
 FIRST = 4  # replications at the first look; each further look doubles them
@@ -211,3 +213,86 @@ def _would_stand(counts: Sequence[Counts], shares: Sequence[float], error: float
             if not missing:
                 kept &= found.lower >= share
     return kept
+
+
+def counted(runs: Sequence[ArrayLike], share: float) -> Counts:
+    """The counts of a target that asks for ``share``, from the jobs of every run.
+
+    Parameters
+    ----------
+    runs
+        For each replication its jobs' times over their bounds; ``inf`` or ``nan`` for unfinished ones. Jobs
+        of several models may stand together: each time is divided by its own bound.
+
+    >>> found = counted([[0.5, 0.9, 1.2, float("nan")], [0.4, 0.6, 0.7, 0.8]], 0.5)
+    >>> found.hits, found.late[0]
+    ((2, 4), (3, 1))
+    """
+    ratios = [_finished(run) for run in runs]
+    whole = np.concatenate(ratios)
+    levels = [_level(whole, min(1.0, factor * (1 - share))) for factor in LEVELS]
+    return Counts(
+        tuple(len(r) for r in ratios),
+        tuple(int(np.count_nonzero(r <= 1)) for r in ratios),
+        tuple(tuple(int(np.count_nonzero(r > level)) for r in ratios) for level in levels),
+    )
+
+
+def _finished(run: ArrayLike) -> NDArray[np.float64]:
+    ratios: NDArray[np.float64] = np.asarray(run, dtype=float)
+    return np.where(np.isnan(ratios), np.inf, ratios)
+
+
+def _level(ratios: NDArray[np.float64], beyond: float) -> float:
+    """The bound itself, or the smaller factor on it that a share ``beyond`` of the jobs exceeds."""
+    return min(1.0, float(np.quantile(ratios, 1 - beyond, method="lower"))) if len(ratios) else 1.0
+
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled(Generic[R]):
+    """The verdict, the looks it took, and the result that it rests on."""
+
+    verdict: Verdict
+    looks: int
+    result: R
+
+
+def looks_of(
+    judge: Callable[[R, int, int], Verdict], most: int, first: int = FIRST
+) -> Generator[int, R, Settled[R]]:
+    """The looks of one test: yields how many replications it wants, is sent the result of that many.
+
+    So one test can be run alone (:func:`settle`), and several side by side, their replications in parallel.
+    Parameters are those of :func:`settle`.
+    """
+    look, looks = 1, looks_within(most, first)
+    while True:
+        result = yield min(replications_at(look, first), most)
+        found = judge(result, look, looks)
+        if found != "open" or look == looks:
+            return Settled(found, look, result)
+        look += 1
+
+
+def settle(
+    simulate: Callable[[int], R],
+    judge: Callable[[R, int, int], Verdict],
+    most: int,
+    first: int = FIRST,
+) -> Settled[R]:
+    """Simulate ``first`` replications, then 2, 4, … times as many, until a verdict stands or ``most`` are.
+
+    Parameters
+    ----------
+    simulate
+        The result of that many replications, those of the look before among them.
+    judge
+        The verdict at look l of L (:func:`nona.planning.verdict.verdict`).
+
+    >>> settle(lambda n: n, lambda n, look, looks: "keeps" if n >= 8 else "open", 64)
+    Settled(verdict='keeps', looks=2, result=8)
+    """
+    return driven(looks_of(judge, most, first), simulate)

@@ -1,1 +1,1 @@
-"""Reports: metrics, tables, figures (pure functions) and exports."""
+"""Reports: what results say in words, tables, figures, HTML and files; pure functions."""

@@ -1,13 +1,13 @@
-"""Means with their intervals: from statistics into results, and from results into text."""
+"""Means with their intervals: from statistics into results, from results into text."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.document import Interval as Bounds
-from nona.results.estimate import UNKNOWN, Estimate
-from nona.simulation.statistics.intervals import Interval
+from nona.simulation.intervals import Interval
 
 Show = Callable[[float], str]
 

@@ -1,13 +1,30 @@
-"""Reports as plain text for a terminal."""
+"""Numbers, counts, shares, times and tables as text; values that JSON can hold."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.report.inputs.given_times import given_text
-from nona.results.model import FullContraction, Inspection
+from nona.report.times import given_text
+from nona.results.models import FullContraction, Inspection
 from nona.units import format_count, format_size, format_time
+
+
+def plain(value: Any) -> Any:
+    """The value with ``None`` in place of infinities and NaN.
+
+    >>> plain({"a": (1.0, float("inf"))})
+    {'a': [1.0, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
 
 Row = Mapping[str, object]
 _STEPS = 8  # of a coarsening, that are printed

@@ -1,1 +1,1 @@
-"""Results as typed, immutable objects with one way to JSON and back, for pages, exports and the CLI."""
+"""Results as typed, immutable objects with one way to JSON and back."""

@@ -1,10 +1,10 @@
-"""The base of every result: frozen, typed, written as JSON and read back equal."""
+"""The base of all results, estimates with intervals, verdicts, and where a result is from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -55,3 +55,87 @@ class Document(BaseModel):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The result from what :meth:`to_json` gave."""
         return cls.model_validate(data)
+
+
+class Estimate(Document):
+    """A mean over replications with its interval at 95 %; each is ``None`` where it is not known.
+
+    >>> Estimate(mean=0.5, ci95=(0.25, 0.75)).half_width, UNKNOWN.half_width
+    (0.25, None)
+    """
+
+    mean: Figure
+    ci95: Interval
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the length of the interval."""
+        return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
+
+
+class OffRange(Document):
+    """Where a mean time (seconds) lies if modelled task times are off as they usually are.
+
+    ``high_s`` is ``None`` where the cluster is overloaded then; see :mod:`nona.report.times`.
+    """
+
+    low_s: float
+    high_s: Figure
+
+
+UNKNOWN = Estimate(mean=None, ci95=None)
+
+Verdict = Literal["keeps", "misses", "open"]
+
+
+class About(Document):
+    """The provenance of an outcome, enough to make it again.
+
+    ``yaml`` is the scenario, with model files inside up to a size limit; ``files`` are those that it only
+    names, so that they must lie beside it. ``made`` is the date as text.
+    """
+
+    name: str
+    description: str
+    seed: int
+    hash: str
+    version: str
+    made: str
+    jobs: int
+    replications: int
+    yaml: str
+    files: tuple[str, ...]
+
+    @property
+    def stamp(self) -> str:
+        """Which scenario it is of, and when it was made, in one line."""
+        return f"Fingerprint {self.hash} · {self.made}"
+
+
+class GivenTimes(Document):
+    """The hardware for which a model's file states times.
+
+    ``on`` are the devices or slices; ``unscaled`` is the share of the model's time that is the same on all
+    hardware because the file names no device for it; ``everywhere``: the file states that its times are
+    the same on any device.
+    """
+
+    on: tuple[str, ...] = ()
+    unscaled: float = 0.0
+    everywhere: bool = False
+
+
+class ModelFacts(Document):
+    """Times of one row's model, their origin and uncertainty.
+
+    ``provenance`` is the fraction of the total time by origin; ``sigma`` the standard deviation of the
+    logarithm of true over stated time, by origin; ``given`` is about times that the file states.
+    """
+
+    parallelism: float
+    total_compute_s: float
+    critical_path_s: float
+    device: str
+    provenance: Mapping[str, float]
+    sigma: Mapping[str, float]
+    given: GivenTimes = GivenTimes()

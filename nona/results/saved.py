@@ -1,4 +1,4 @@
-"""Saved items: what a list says of each, and several of them side by side."""
+"""Saved items: what a list says of each, and several side by side."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nona.results.document import Document
-from nona.results.estimate import Estimate
+from nona.results.document import Document, Estimate
 
 MOST_NAME, MOST_NOTE = 120, 4000  # characters
 MOST_ABOUT = 200  # characters
@@ -41,7 +40,7 @@ class SavedItem(Document):
     id
         Sixteen hexadecimal digits.
     kind
-        What it is, see :data:`nona.store.kinds.SAVED_KINDS`.
+        What it is, see :data:`nona.store.contents.SAVED_KINDS`.
     saved_at
         When it was saved, ISO 8601 in UTC.
     imported

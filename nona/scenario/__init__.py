@@ -1,1 +1,1 @@
-"""Scenarios: everything a study depends on, as one validated, immutable object, and its file."""
+"""Scenarios: everything a study depends on, as one validated object, and its file."""

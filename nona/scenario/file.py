@@ -1,4 +1,4 @@
-"""Scenario files: YAML (or JSON, the same schema) to :class:`~nona.scenario.schema.Scenario` and back."""
+"""Scenario files, YAML or JSON: read, checked, written, hashed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ import yaml
 from pydantic import ValidationError
 
 from nona.errors import ScenarioError
-from nona.foreign.files import read_file
-from nona.foreign.limits import MOST_BUNDLE_BYTES
-from nona.scenario.gate import bounded, foreign_values, place_text, shown
-from nona.scenario.limits import MAX_PROBLEMS
+from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
+from nona.scenario.gate import MAX_PROBLEMS, bounded, foreign_values, load_yaml, place_text, shown
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
-from nona.scenario.yaml_text import load_yaml
 
 P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]

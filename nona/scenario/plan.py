@@ -1,4 +1,4 @@
-"""The part of a scenario that asks what to buy: targets, offers, schedulers, links, prices, growth."""
+"""The part that asks what to buy: targets, offers, prices, growth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.errors import ScenarioError
-from nona.planning.money import growth_per_month, growth_text, per_hour
+from nona.planning.prices import growth_per_month, growth_text, per_hour
 from nona.scenario.values import (
     Bandwidth,
     Name,

@@ -1,4 +1,4 @@
-"""The file of ``nona training allocate``: jobs and GPUs at one moment, as a question to a policy."""
+"""The file of ``nona training allocate``: one question to a policy."""
 
 from __future__ import annotations
 

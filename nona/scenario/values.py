@@ -1,4 +1,4 @@
-"""The types of a scenario's values: quantities with units, names, and the base of all its parts."""
+"""The types of a scenario's values: quantities with units, names, the base of its parts."""
 
 from __future__ import annotations
 

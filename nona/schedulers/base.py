@@ -1,4 +1,4 @@
-"""What a scheduler is: a plain decision function over arrays, its tables, and its declaration.
+"""What a scheduler is: a decision function over arrays, its tables, its declaration.
 
 A decision function is pure: it reads arrays and writes into ``out``. It uses only what a compiler
 for numerical Python understands (arrays, named tuples of arrays, loops, scalars), so that one
@@ -9,18 +9,35 @@ belong to the job and are the same for every scheduler.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.families import Family
-from nona.system import System
+from nona.errors import SimulationError
+from nona.options import check_known
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.system import QueryClass, System
+
+Family = Literal["practice", "queueing", "heuristic", "learned", "allocation", "placement", "other"]
+
+#: The families in the order of lists, with the titles shown there; ``other`` is for those that declare none.
+FAMILY_TITLES: Mapping[Family, str] = MappingProxyType(
+    {
+        "placement": "Optimised placement",
+        "practice": "In common use",
+        "queueing": "Queueing",
+        "heuristic": "Heuristics",
+        "learned": "Learned",
+        "allocation": "Allocation in rounds",
+        "other": "Others",
+    }
+)
 
 Kind = Literal["bind", "pick", "configure", "allocate"]
 
@@ -143,7 +160,7 @@ class Prepared(NamedTuple):
     task reaches its executor so many seconds after it is picked; its inputs are requested then, and until
     then the executor is promised to it and idle. A scheduler of kind ``allocate`` is asked for sets by
     ``allocate`` every ``round_s`` seconds, first at ``round_s``. Its ``tables`` have the field ``work_s`` of
-    :class:`~nona.schedulers.queues.least_loaded.ExecutorWorks`, which the engine rewrites at a round.
+    :class:`~nona.schedulers.least_loaded.ExecutorWorks`, which the engine rewrites at a round.
     """
 
     tables: Any
@@ -240,3 +257,83 @@ def _as_list(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return as_lists(value) if isinstance(value, tuple) else value
+
+
+def check_options(scheduler: str, options: Mapping[str, object], known: Collection[str] = ()) -> None:
+    """Refuse options that the scheduler would ignore.
+
+    >>> check_options("local", {"cap": 3})
+    Traceback (most recent call last):
+    nona.errors.SimulationError: Scheduler 'local': option 'cap' is not known; it takes no options.
+    """
+    check_known(f"Scheduler {scheduler!r}", options, known)
+
+
+def required_placement(scheduler: str, placement: Placement | None) -> Placement:
+    """The placement, or an error that says that one is needed."""
+    if placement is None:
+        raise SimulationError(f"Scheduler {scheduler!r}: it samples a placement; solve one first.")
+    return placement
+
+
+PRIME, FACTOR = 2147483647, 48271  # of the "minimal standard" generator
+
+
+def mixed(draw: float, first: int, salt: int) -> int:
+    """A number from 0 to 2³¹ − 2 that depends on a uniform draw and two whole numbers: Lehmer's generator,
+    started from the draw and fed with the others. Its bits are folded in between, as a sum alone would move
+    neighbouring numbers by the same small step.
+
+    >>> [mixed(0.5, 3, salt) % 10 for salt in range(8)]
+    [5, 3, 0, 9, 8, 0, 4, 7]
+    """
+    h = folded((1 + int(draw * (PRIME - 2))) * FACTOR + first + 1)
+    h = folded(h * FACTOR + salt)
+    return folded(h * FACTOR + 11)
+
+
+def folded(h: int) -> int:
+    """A remainder whose high bits change the low ones, and the other way round by a product."""
+    h = h % PRIME
+    return (h ^ (h >> 15)) * FACTOR % PRIME
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The tasks of all Q query classes are numbered through: T of them.
+
+    ``first`` (Q+1,) delimits the tasks of each class, ``inputs`` (T+1,) the tensors that a task reads: of
+    ``source``, the number of a task of its query, ``size_bytes`` each.
+    """
+
+    first: NDArray[np.int64]
+    inputs: NDArray[np.int64]
+    source: NDArray[np.int64]
+    size_bytes: NDArray[np.float64]
+
+
+def reads_of(system: System) -> Reads:
+    """The tensors that each task reads, by source; a tensor once, however many edges carry it."""
+    rows = [sorted(row) for q in system.queries for row in _rows(q)]
+    flat = [read for row in rows for read in row]
+    return Reads(
+        first=np.cumsum([0, *(len(q.tasks) for q in system.queries)]).astype(np.int64),
+        inputs=np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64),
+        source=np.array([source for source, _, _ in flat], dtype=np.int64),
+        size_bytes=np.array([size for _, _, size in flat], dtype=float),
+    )
+
+
+def server_of(executor_server: NDArray[np.int64], places: NDArray[np.int64], place: int) -> int:
+    """The server on which the complete task at a place ran; for the compiled engine too."""
+    return executor_server[-2 - places[place]]  # type: ignore[no-any-return]
+
+
+def _rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:
+    """For each task: source, tensor and bytes of what it reads."""
+    graph = query.tasks
+    rows: list[set[tuple[int, int, float]]] = [set() for _ in range(len(graph))]
+    columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())
+    for source, target, tensor in zip(*columns, strict=True):
+        rows[target].add((source, tensor, float(graph.tensor_bytes[tensor])))
+    return rows

@@ -4,43 +4,54 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.registry import Registry
-from nona.schedulers.base import Scheduler
-from nona.schedulers.flows import gandiva, gavel, optimus, pollux, themis, tiresias
-from nona.schedulers.learned import decima_blind, decima_link
-from nona.schedulers.live import scheduler as nona_live
-from nona.schedulers.offline import flexflow
-from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo, sparrow, tetris
-from nona.schedulers.queues import jsq_d, least_loaded, least_loaded_d, random_executor
-from nona.schedulers.sampling import expert, local, nona_d2, nona_stochastic, spread
-
-_MODULES = (
-    nona_stochastic,
-    nona_d2,
-    nona_live,
-    local,
-    spread,
-    random_executor,
-    opportunistic,
-    spark_fair,
-    spark_fifo,
-    priority,
-    sparrow,
-    tetris,
+from nona.schedulers import (
+    expert,
+    flexflow,
     jsq_d,
     least_loaded,
     least_loaded_d,
-    flexflow,
-    decima_blind,
-    decima_link,
-    gavel,
-    themis,
-    tiresias,
-    gandiva,
-    optimus,
-    pollux,
-    expert,
+    nona_live,
+    opportunistic,
+    priority,
+    random_executor,
+    spark_fair,
+    spark_fifo,
+    sparrow,
+    tetris,
 )
-SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", (m.SCHEDULER for m in _MODULES), SimulationError)
+from nona.schedulers.base import Scheduler
+from nona.schedulers.flows import gandiva, gavel, optimus, pollux, themis, tiresias
+from nona.schedulers.learned.decima import DECIMA_BLIND, DECIMA_LINK
+from nona.schedulers.sampling import LOCAL, NONA, NONA_D2, SPREAD
+
+_SHIPPED = (
+    NONA,
+    NONA_D2,
+    nona_live.SCHEDULER,
+    LOCAL,
+    SPREAD,
+    random_executor.SCHEDULER,
+    opportunistic.SCHEDULER,
+    spark_fair.SCHEDULER,
+    spark_fifo.SCHEDULER,
+    priority.SCHEDULER,
+    sparrow.SCHEDULER,
+    tetris.SCHEDULER,
+    jsq_d.SCHEDULER,
+    least_loaded.SCHEDULER,
+    least_loaded_d.SCHEDULER,
+    flexflow.SCHEDULER,
+    DECIMA_BLIND,
+    DECIMA_LINK,
+    gavel.SCHEDULER,
+    themis.SCHEDULER,
+    tiresias.SCHEDULER,
+    gandiva.SCHEDULER,
+    optimus.SCHEDULER,
+    pollux.SCHEDULER,
+    expert.SCHEDULER,
+)
+SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", _SHIPPED, SimulationError)
 
 
 def scheduler_names() -> tuple[str, ...]:

@@ -31,10 +31,8 @@ from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
 from nona.serverless.engine.options import RunOptions
-from nona.serverless.model.application import Application
-from nona.serverless.model.arrivals import LEAST_NOISE, calls, noise_factors
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.times import least_times
+from nona.serverless.sharing import least_times
+from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem, calls, noise_factors
 
 Floats = NDArray[np.float64]
 HOW = (

@@ -1,4 +1,4 @@
-"""Where each default of the serverless model comes from, in one table for documents, commands and pages.
+"""Where each default of the serverless model comes from, in one table.
 
 Values are read from where they act, so that the table cannot drift from the program; only what stands in
 shipped scenarios and workflows has its value in the table, and a test compares them.

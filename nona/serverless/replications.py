@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments.pieces import run_work
-from nona.experiments.pool import Key, check_runs
-from nona.experiments.progress import Shares
+from nona.experiments.pool import Key, Shares, check_runs
+from nona.experiments.workers import run_work
 from nona.options import Options
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Policy
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import ServerlessSystem
 
 DEFAULT = RunOptions()
 

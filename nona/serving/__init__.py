@@ -1,1 +1,1 @@
-"""How the app is served: settings, allowed hosts, the password's file, the folder for work to keep."""
+"""How the app is served: settings, who may come in, how a server ends and cleans up."""

@@ -1,20 +1,68 @@
-"""Run a simulation: its options, one run, its records."""
+"""Run a simulation: its options, its engine, one run, its records.
+
+All give the same records, bit for bit. ``compiled`` is the quick one; ``simpy`` is the one to read.
+``auto`` is the compiled engine when its machine code lies ready on disk; until then SimPy answers,
+and a process in the background compiles.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.engines import AUTO, ENGINES, engine_named
-from nona.simulation.records.checks import run_checks
-from nona.simulation.records.collected import OnProgress, Progress
-from nona.simulation.records.run import RawRun, Records, Timeline
+from nona.simulation.collected import OnProgress, Progress
+from nona.simulation.compiled.build import is_ready
+from nona.simulation.compiled.preparation import prepare_in_background
+from nona.simulation.records import RawRun, Records, Timeline, run_checks
+from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
-from nona.simulation.statistics.overload import judge, offered_load
+from nona.simulation.steady_state import judge, offered_load
 from nona.system import System
+
+AUTO = "auto"
+Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], RawRun]
+
+
+def _simpy(
+    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+) -> RawRun:
+    return SimPyRun(system, scheduler, prepared, size, on_progress).run()
+
+
+def _compiled(
+    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+) -> RawRun:
+    from nona.simulation.compiled.engine import run_compiled  # Numba takes most of a second to import
+
+    return run_compiled(system, scheduler, prepared, size, on_progress)
+
+
+ENGINES: Mapping[str, Engine] = {"compiled": _compiled, "simpy": _simpy}
+
+
+def engine_named(name: str) -> str:
+    """The engine that runs when ``name`` is asked for: itself, or for ``auto`` what is ready.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown name.
+    """
+    if name in ENGINES:
+        return name
+    if name != AUTO:
+        raise SimulationError(
+            f"Engine {name!r} is not known; choose one of {', '.join((AUTO, *sorted(ENGINES)))}."
+        )
+    if is_ready():
+        return "compiled"
+    prepare_in_background()
+    return "simpy"
+
 
 __all__ = ["ENGINES", "Cancelled", "OnProgress", "Progress", "RunOptions", "simulate_run"]
 
@@ -38,7 +86,7 @@ class RunOptions:
     replication
         Number of the replication; it selects the random streams.
     engine
-        A name in :data:`~nona.simulation.engines.ENGINES`, or ``auto``: what is ready.
+        A name in :data:`~nona.simulation.run.ENGINES`, or ``auto``: what is ready.
     timeline_jobs
         Measured jobs whose intervals are kept.
     tail_jobs

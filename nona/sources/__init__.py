@@ -1,1 +1,1 @@
-"""Where models, tables and scenarios come from: the samples that ship, the scenario itself, files."""
+"""Where models, tables and scenarios come from: samples, the scenario itself, files."""

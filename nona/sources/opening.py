@@ -1,4 +1,8 @@
-"""Open a scenario wherever it lies: a YAML or JSON file, or a bundle with its files inside."""
+"""Scenarios opened wherever they lie: a file, or a bundle with its files inside.
+
+At the top of the archive lie ``scenario.yaml`` and the files that it names, in no folder. Equal content
+gives equal bytes. The models are parsed as uploads are, which is in a guarded process.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,73 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nona.errors import ScenarioError
+from nona.foreign.archives import Archive, is_zip
+from nona.foreign.files import MOST_BUNDLE_BYTES as MOST_BYTES
 from nona.scenario.file import (
     Check,
+    dump_scenario,
     parse_scenario,
     read_scenario_bytes,
     scenario_from_mapping,
     scenario_text,
 )
+from nona.scenario.gate import MAX_BYTES as MOST_SCENARIO_BYTES
 from nona.scenario.schema import Scenario
-from nona.sources.bundle import SCENARIO, is_bundle, read_bundle
-from nona.sources.lookup import Sources
+from nona.sources.lookup import Sources, file_names, unused_name, with_files_renamed
 from nona.sources.unknown import missing_files, unknown_names
+
+SUFFIX = ".nona.zip"
+SCENARIO = "scenario.yaml"
+MOST_MEMBERS = 101  # the scenario and a hundred files
+is_bundle = is_zip
+
+
+def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
+    """The bundle of a scenario with every file that it names.
+
+    Files from different folders that share a name get names of their own. A query class keeps its label.
+
+    Raises
+    ------
+    ScenarioError
+        When files are missing: all of them are named.
+
+    Examples
+    --------
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"
+    >>> data = pack_bundle(parse_scenario(text), Sources())
+    >>> list(read_bundle(data)), data == pack_bundle(parse_scenario(text), Sources())
+    (['scenario.yaml'], True)
+    """
+    sources.check(scenario)
+    names: dict[str, str] = {}
+    for name in file_names(scenario):
+        names[name] = unused_name(name, [SCENARIO, *names.values()])
+    members = {names[name]: sources.read(name) for name in names}
+    renamed = with_files_renamed(scenario, lambda name: names[name])
+    return _BUNDLE.write({SCENARIO: dump_scenario(renamed).encode(), **dict(sorted(members.items()))})
+
+
+def read_bundle(data: bytes) -> dict[str, bytes]:
+    """The files of a bundle by name, :data:`SCENARIO` among them.
+
+    Raises
+    ------
+    ScenarioError
+        In one line, whatever ``data`` is.
+    """
+    return _BUNDLE.read(data)
+
+
+def _bad(why: str, remedy: str) -> ScenarioError:
+    return ScenarioError([f"Bundle: {why}; {remedy}."])
+
+
+_BUNDLE = Archive(
+    _bad, SCENARIO, MOST_SCENARIO_BYTES, MOST_MEMBERS, MOST_BYTES, "leave weights out of the models"
+)
 
 
 class Opened(NamedTuple):

@@ -1,31 +1,136 @@
-"""Names in a scenario file that stand for nothing: devices, layouts, schedulers, policies, models, files.
+"""Names in a scenario that stand for nothing, and what to write instead.
 
 They are looked for in what the file holds, so that they are listed together with what breaks the schema.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
 from pydantic import ValidationError
 
+from nona.allocation.registry import get_policy
 from nona.errors import NonaError
-from nona.hardware.catalogue import devices, user_devices
 from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
-from nona.hardware.device import Device
+from nona.hardware.device import Device, devices, user_devices
 from nona.scenario.plan import offer_entry
 from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
-from nona.serverless.model.catalogue import network_names
-from nona.serverless.policies.registry import get_policy
+from nona.serverless.functions import network_names
+from nona.serverless.policies.registry import get_policy as policies_get_policy
 from nona.sources.lookup import Sources
-from nona.sources.near import instead
 from nona.sources.samples import sample_names
-from nona.sources.unknown_training import training_files, unknown_in_training
+from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
+
+
+def instead(name: str, known: Iterable[str], most: int = 40) -> str:
+    """The names most like a wrong one; the first of those that are known where none is like it.
+
+    >>> instead("resnet19", ["resnet18", "gpt2"]), instead("x", ["a", "b", "c"], most=2)
+    ('use resnet18', 'use one of a, b …')
+    """
+    names = list(known)
+    near = get_close_matches(name[:60], names, n=2, cutoff=0.6)
+    if near:
+        return f"use {' or '.join(near)}"
+    return f"use one of {', '.join(names[:most])}{' …' if len(names) > most else ''}"
+
+
+MOST = 10_000
+
+
+def unknown_in_training(
+    training: Mapping[str, Any], gpus: Collection[str], models: Mapping[str, Any]
+) -> Iterator[str]:
+    """One line for each policy, GPU, table, team and model that is not known.
+
+    ``gpus`` are the catalogue's and the scenario's own; ``models`` those inside the scenario.
+
+    >>> list(unknown_in_training({"throughputs": "gavle"}, (), {}))
+    ["training.throughputs: 'gavle' is no table and has no file extension; use gavel, or name a CSV file."]
+    """
+    for i, entry in enumerate(_training_entries(training.get("policies"))):
+        name = _mapping(named_entry(entry)).get("name")
+        try:
+            if isinstance(name, str):
+                get_policy(name)
+        except NonaError as error:
+            yield f"training.policies[{i}]: {error}"
+    table = training.get("throughputs", GAVEL)
+    if isinstance(table, str) and table not in TABLES and not PurePath(table).suffix:
+        yield (
+            f"training.throughputs: {table[:60]!r} is no table and has no file extension; "
+            f"{instead(table, TABLES)}, or name a CSV file."
+        )
+    yield from _gpus("training.prices", training.get("prices"), gpus)
+    for i, entry in enumerate(_training_entries(training.get("jobs"))):
+        yield from _job(f"training.jobs[{i}]", _mapping(entry), training, gpus, models)
+
+
+def training_files(training: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Place and name of each file that the training part names."""
+    if isinstance(trace := training.get("trace"), str):
+        yield "training.trace", trace
+    table = training.get("throughputs", GAVEL)
+    if isinstance(table, str) and table not in TABLES and PurePath(table).suffix:
+        yield "training.throughputs", table
+    for i, entry in enumerate(_training_entries(training.get("jobs"))):
+        model = _costed(_mapping(entry), table, models)
+        if model and PurePath(model).suffix:
+            yield f"training.jobs[{i}].model", model
+
+
+def _job(
+    place: str,
+    job: Mapping[str, Any],
+    training: Mapping[str, Any],
+    gpus: Collection[str],
+    models: Mapping[str, Any],
+) -> Iterator[str]:
+    yield from _gpus(f"{place}.throughputs", job.get("throughputs"), gpus)
+    entities, entity = _mapping(training.get("entities")), job.get("entity")
+    if entities and isinstance(entity, str) and entity not in ("", *entities):
+        yield f"{place}.entity: {entity[:60]!r} is not among the entities; {instead(entity, entities)}."
+    table, model = training.get("throughputs", GAVEL), job.get("model")
+    if (costed := _costed(job, table, models)) and not PurePath(costed).suffix:
+        yield (
+            f"{place}.model: {costed[:60]!r} is no sample and has no file extension; "
+            f"{instead(costed, sample_names())}, or name a file."
+        )
+    measured = table == GAVEL and job.get("kind", "training") == "training" and not job.get("throughputs")
+    if measured and isinstance(model, str):
+        known = sorted({key.model for key in shipped_throughputs().alone})
+        if model not in known:
+            yield f"{place}.model: {model[:60]!r} is not in the table gavel; {instead(model, known)}."
+
+
+def _costed(job: Mapping[str, Any], table: object, models: Mapping[str, Any]) -> str:
+    """The model that the cost layer must time, if it is neither a sample nor inside the scenario."""
+    name, kind = job.get("model"), job.get("kind", "training")
+    if not isinstance(name, str) or job.get("throughputs") or kind == "interactive":
+        return ""
+    model = batch_of(name)[0]
+    there = model in models or model in sample_names()
+    return "" if there or (kind != "inference" and table != MODELLED) else model
+
+
+def _gpus(place: str, values: object, gpus: Collection[str]) -> Iterator[str]:
+    for name in list(_mapping(values))[:100]:
+        if isinstance(name, str) and name not in gpus:
+            yield f"{place}: {name[:60]!r} is not a known device; {instead(name, gpus)}."
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _training_entries(value: object) -> list[Any]:
+    return list(value)[:MOST] if isinstance(value, list | tuple) else []
 
 
 def unknown_names(data: Mapping[str, Any]) -> list[str]:
@@ -56,10 +161,6 @@ def missing_files(data: Mapping[str, Any], sources: Sources) -> list[str]:
 class _Named:
     place: str
     name: str
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _entries(value: object) -> list[Any]:
@@ -117,7 +218,7 @@ def _samples(data: Mapping[str, Any]) -> Iterator[str]:
 def _named(data: Mapping[str, Any]) -> Iterator[str]:
     policies = _mapping(data.get("serverless")).get("policies")
     for place, entries, find in (
-        ("serverless.policies", policies, get_policy),
+        ("serverless.policies", policies, policies_get_policy),
         ("schedulers", data.get("schedulers"), get_scheduler),
         ("plan.schedulers", _mapping(data.get("plan")).get("schedulers"), get_scheduler),
     ):

@@ -1,22 +1,99 @@
-"""The contents of an item as the data base holds them: a bundle, and the result's JSON, packed."""
+"""What an item holds: its kind, its bundle and result packed, its row in the data base."""
 
 from __future__ import annotations
 
 import json
+import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from nona.errors import NonaError, StoreError
-from nona.foreign.limits import MOST_FILE_BYTES
+from nona.foreign.files import MOST_FILE_BYTES
+from nona.registry import Registry
 from nona.results.document import Document
-from nona.results.saved import MOST_NAME, MOST_NOTE, SavedFacts
+from nona.results.saved import MOST_NAME, MOST_NOTE, SavedAnswer, SavedFacts, SavedItem
 from nona.scenario.schema import Scenario
-from nona.sources.bundle import SCENARIO
 from nona.sources.lookup import Sources
-from nona.sources.opening import Opened, open_bytes
-from nona.store.kinds import SAVED_KINDS
+from nona.sources.opening import SCENARIO, Opened, open_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of several results beside each other, and for each how it was compared with the first."""
+
+    answers: tuple[SavedAnswer, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedKind:
+    """One kind of saved item.
+
+    Its functions stand as ``module:function``, so that a list of items imports none of them.
+
+    Attributes
+    ----------
+    name, noun
+        What it is filed under, and what people call it.
+    result
+        The type of its result, a :class:`~nona.results.document.Document`.
+    facts
+        The function that says of a result what lists and searches show (:class:`SavedFacts`).
+    answers
+        The function that puts results side by side (:class:`Answers`).
+    """
+
+    name: str
+    noun: str
+    result: str
+    facts: str
+    answers: str
+
+    def read(self, data: Mapping[str, Any]) -> Document:
+        """The result from its JSON; ``ValueError`` where it is none."""
+        found: Document = _named(self.result).from_json(data)
+        return found
+
+    def facts_of(self, result: Document) -> SavedFacts:
+        """What a result says of itself."""
+        found: SavedFacts = _named(self.facts)(result)
+        return found
+
+    def compare(self, results: Sequence[Document]) -> Answers:
+        """Results beside each other, the first as the reference."""
+        found: Answers = _named(self.answers)(results)
+        return found
+
+
+def _named(text: str) -> Any:
+    module, _, name = text.partition(":")
+    return getattr(import_module(module), name)
+
+
+SIMULATION, PLAN = "simulation", "plan"
+SAVED_KINDS: Registry[SavedKind] = Registry(
+    "Kind of saved item",
+    (
+        SavedKind(
+            SIMULATION,
+            "simulation",
+            "nona.report.simulations.report:SimulatedRun",
+            "nona.store.simulations:facts",
+            "nona.store.simulations:answers",
+        ),
+        SavedKind(
+            PLAN,
+            "plan",
+            "nona.results.planning:PlanOutcome",
+            "nona.store.plans:facts",
+            "nona.store.plans:answers",
+        ),
+    ),
+    StoreError,
+)
 
 MOST_RESULT_BYTES = MOST_FILE_BYTES  # of JSON
 # What reading may raise when somebody has changed the text.
@@ -33,7 +110,7 @@ class Contents:
 
     @classmethod
     def of(cls, kind: str, bundle: bytes, result: Document) -> Contents:
-        """Of a result and its scenario, packed by :func:`~nona.sources.bundle.pack_bundle`."""
+        """Of a result and its scenario, packed by :func:`~nona.sources.opening.pack_bundle`."""
         return cls(kind, bundle, result.model_dump_json(by_alias=True).encode())
 
     def opened(self) -> Opened:
@@ -135,3 +212,65 @@ def one_line(error: BaseException) -> str:
     """The first words of an error."""
     text = str(error) if isinstance(error, NonaError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:160].encode("utf-8", "replace").decode()
+
+
+LISTED_COLUMNS = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
+"""The columns that :func:`item_of` reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """What is to be saved: name and note, the contents, what the result says of itself."""
+
+    name: str
+    note: str
+    contents: Contents
+    facts: SavedFacts
+    imported: bool = False
+
+
+def row_of(item: NewItem, owner: str, time: str) -> dict[str, Any]:
+    """The columns of a new row; :class:`~nona.errors.StoreError` where name, note or result break a limit."""
+    result = packed(item.contents.result)
+    return {
+        "id": secrets.token_hex(8),
+        "owner": owner,
+        "kind": item.contents.kind,
+        "name": clean_name(item.name),
+        "note": clean_note(item.note),
+        "saved_at": time,
+        "imported": item.imported,
+        "size_bytes": len(item.contents.bundle) + len(result),
+        "facts": item.facts.model_dump_json(),
+        "scenario": item.contents.bundle,
+        "result": result,
+    }
+
+
+def item_of(row: tuple[object, ...], is_mine: Callable[[object], bool]) -> SavedItem | None:
+    """A row as an item, ``None`` where it is damaged; ``is_mine`` says whose items may be changed."""
+    item_id, owner, kind, name, note, saved_at, imported, size_bytes, facts = row
+    try:
+        return SavedItem.model_validate(
+            {
+                "id": item_id,
+                "kind": kind,
+                "name": name,
+                "note": note,
+                "saved_at": saved_at,
+                "imported": bool(imported),
+                "mine": is_mine(owner),
+                "size_bytes": size_bytes,
+                "facts": SavedFacts.model_validate_json(str(facts)),
+            }
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def holds(item: SavedItem, search: str) -> bool:
+    """Whether every word of ``search`` is in the name, the note, the schedulers or the models."""
+    facts = item.facts
+    words = (item.name, item.note, facts.scenario, *facts.schedulers, *facts.models)
+    text = "\n".join(words).casefold()
+    return all(word in text for word in search.casefold().split())

@@ -1,4 +1,4 @@
-"""The data base's file: opened for one operation at a time, by any number of threads and processes.
+"""The data base's file: its tables, and how it is opened for one operation at a time.
 
 The write-ahead log lets others read while one writes; with ``synchronous=FULL`` what was committed stands on
 disk, so that neither the end of the process nor of the machine takes it back. Every trouble is one line.
@@ -10,13 +10,78 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from nona.errors import StoreError
-from nona.store.schema import MIGRATIONS, Migrations, migrate
+
+APPLICATION_ID = 0x4E4F4E41  # "NONA": what stands in the file's header
+Migrations = Sequence[Sequence[str]]
+MIGRATIONS: Migrations = (
+    (
+        """CREATE TABLE items (
+            id TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            note TEXT NOT NULL,
+            saved_at TEXT NOT NULL,
+            imported INTEGER NOT NULL,
+            deleted_at TEXT,
+            size_bytes INTEGER NOT NULL,
+            facts TEXT NOT NULL,
+            scenario BLOB NOT NULL,
+            result BLOB NOT NULL
+        )""",
+        "CREATE INDEX items_of_owners ON items (owner, saved_at)",
+    ),
+)
+"""Version n of the schema is what the first n entries make; an entry that was released never changes."""
+
+
+def migrate(connection: sqlite3.Connection, migrations: Migrations = MIGRATIONS) -> None:
+    """Bring the data base to the latest version, in one transaction; a fresh file starts at version 0.
+
+    Raises
+    ------
+    StoreError
+        When another program wrote the file, or a later version of this one.
+    """
+    if _state(connection) == (APPLICATION_ID, len(migrations)):
+        return
+    connection.execute("BEGIN IMMEDIATE")  # of several that open it at once, one migrates
+    try:
+        application, version = _state(connection)
+        if application != APPLICATION_ID and (application or version or _tables(connection)):
+            raise StoreError("another program wrote it; name another folder with --store")
+        if version > len(migrations):
+            raise StoreError(
+                f"its version is {version}, and this program knows {len(migrations)}; install the "
+                "version of Nona Planner that wrote it"
+            )
+        for statements in migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _state(connection: sqlite3.Connection) -> tuple[int, int]:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return application, version
+
+
+def _tables(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()[0])
+
 
 FILE = "saved.sqlite3"
 WAIT_S = 20.0  # for another process that writes

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nona.report.plan.text import plan_finding
-from nona.report.plan.words import day_of
-from nona.report.scenario_line import scenario_line
-from nona.results.estimate import UNKNOWN, Estimate
-from nona.results.plan import PlanModel, PlanOutcome
+from nona.report.plan import day_of, plan_finding
+from nona.report.saved import scenario_line
+from nona.results.document import UNKNOWN, Estimate
+from nona.results.planning import PlanModel, PlanOutcome
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.scenario.file import parse_scenario
-from nona.sources.bundle import pack_bundle
-from nona.sources.opening import Opened
-from nona.store.contents import Contents
-from nona.store.kinds import PLAN, Answers
-from nona.store.rows import NewItem
+from nona.sources.opening import Opened, pack_bundle
+from nona.store.contents import PLAN, Answers, Contents, NewItem
 
 _LONGEST = 1000  # characters of a finding
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.report.means import mean_of
-from nona.report.scenario_line import scenario_line
-from nona.report.simulations.compared.baseline import changes, pairing
-from nona.report.simulations.compared.text import COLUMNS
-from nona.report.simulations.finding.headline import headline
-from nona.report.simulations.simulated import SimulatedRun
-from nona.results.estimate import UNKNOWN, Estimate
+from nona.report.saved import scenario_line
+from nona.report.simulations.comparison import COLUMNS, changes, pairing
+from nona.report.simulations.findings import headline
+from nona.report.simulations.report import SimulatedRun
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
-from nona.results.simulation.compared import Change, Measure, ReplicationMeans
-from nona.simulation.statistics.intervals import mean_interval
-from nona.sources.bundle import pack_bundle
+from nona.results.simulation import Change, Measure, ReplicationMeans
+from nona.simulation.intervals import mean_interval
 from nona.sources.lookup import Sources
-from nona.store.contents import Contents
-from nona.store.kinds import SIMULATION, Answers
-from nona.store.rows import NewItem
+from nona.sources.opening import pack_bundle
+from nona.store.contents import SIMULATION, Answers, Contents, NewItem
 
 _UNITS: dict[Measure, Unit] = {
     "jct_s": "s",
@@ -59,7 +56,7 @@ def answers(runs: Sequence[SimulatedRun]) -> Answers:
     """Every measure of every scheduler in each run, with the change from the first.
 
     Runs of the same jobs are paired by replication, others compared by Welch's interval: see
-    :mod:`nona.report.simulations.compared.baseline`.
+    :mod:`nona.report.simulations.comparison`.
     """
     first = runs[0]
     pairs = [pairing(first.scenario, run.scenario, (_warmup(first), _warmup(run))) for run in runs]

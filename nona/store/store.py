@@ -1,19 +1,44 @@
-"""The operations on saved items: save, list, search, rename, note, duplicate, delete and restore."""
+"""The operations on saved items: save, list, search, change, compare, export, import.
+
+At the top of the ZIP file lie ``saved.json``, which lists the items, and for each its scenario's bundle and
+its result's JSON. Names, notes and dates are taken; what a list shows of a result is made from the result
+again. Scenarios pass the same checks as any that is opened. Models stay bytes until a page reads them, which
+is in a guarded process.
+"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
-from nona.errors import StoreError
-from nona.results.saved import SavedItem, SavedList
-from nona.store.contents import Contents, clean_name, clean_note, unpacked
+from pydantic import Field, ValidationError
+
+from nona.errors import NonaError, StoreError
+from nona.foreign.archives import Archive
+from nona.report.simulations.scenario_diff import scenario_changes
+from nona.results.document import Document
+from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
+from nona.sources.opening import Opened, is_bundle
+from nona.store.contents import LISTED_COLUMNS as LISTED
+from nona.store.contents import (
+    MOST_RESULT_BYTES,
+    SAVED_KINDS,
+    Contents,
+    NewItem,
+    clean_name,
+    clean_note,
+    holds,
+    item_of,
+    row_of,
+    unpacked,
+)
 from nona.store.database import Database
-from nona.store.rows import LISTED, NewItem, holds, item_of, row_of
 
-MOST_ITEMS = 1000  # of one owner
+MOST_STORED = 1000  # of one owner
 MOST_BYTES = 2**30  # of one owner, deleted items among them
 UNDO_S = 86400.0  # how long a deleted item can be restored
 _LEAST, _SHOWN = 4, 8  # digits of an identifier that name it, and that are shown
@@ -199,8 +224,152 @@ class Store:
         many, total = connection.execute(
             "SELECT COUNT(*) - COUNT(deleted_at), TOTAL(size_bytes) FROM items WHERE owner = ?", (self.owner,)
         ).fetchone()
-        if many + more > MOST_ITEMS or total + size > MOST_BYTES:
+        if many + more > MOST_STORED or total + size > MOST_BYTES:
             raise StoreError(
-                f"Saved items: {many:,} with {total:,.0f} bytes are kept, at most {MOST_ITEMS:,} with "
+                f"Saved items: {many:,} with {total:,.0f} bytes are kept, at most {MOST_STORED:,} with "
                 f"{MOST_BYTES:,}; export some and delete them."
             )
+
+
+FEWEST, MOST = 2, 4
+
+
+def compare(store: Store, ids: Sequence[str]) -> SavedComparison:
+    """The items beside each other; the first is what the others are compared with.
+
+    Raises
+    ------
+    StoreError
+        When they are not two to four different items of one kind, or one cannot be read.
+    """
+    chosen = list(dict.fromkeys(ids))
+    if not FEWEST <= len(chosen) <= MOST:
+        raise StoreError(
+            f"Comparison: {len(chosen)} items are chosen; choose {FEWEST} to {MOST} different ones."
+        )
+    items = tuple(store.find(item_id) for item_id in chosen)
+    kinds = list(dict.fromkeys(item.kind for item in items))
+    if len(kinds) > 1:
+        raise StoreError(f"Comparison: {' and '.join(kinds)} are different kinds; choose items of one kind.")
+    contents = [store.contents(item_id) for item_id in chosen]
+    opened = [content.opened() for content in contents]
+    found = SAVED_KINDS.find(kinds[0]).compare([content.answer() for content in contents])
+    return SavedComparison(
+        items=items,
+        scenario=tuple(_changes(opened[0], other) for other in opened),
+        notes=found.notes,
+        answers=found.answers,
+    )
+
+
+def _changes(first: Opened, other: Opened) -> tuple[str, ...]:
+    """What differs in the second scenario, the files of both with it."""
+    before, after = first.sources.held or {}, other.sources.held or {}
+    files = [f"file {name} changed" for name in before if name in after and before[name] != after[name]]
+    return (*scenario_changes(first.scenario, other.scenario), *files)
+
+
+SUFFIX = ".nona-saved.zip"
+LIST_FILE = "saved.json"
+VERSION = 1
+MOST_IN_FILE = 50  # of one file
+
+
+class _Entry(Document):
+    kind: str
+    name: Annotated[str, Field(max_length=MOST_NAME)]
+    note: Annotated[str, Field(max_length=MOST_NOTE)]
+    saved_at: str
+    scenario: str
+    result: str
+
+
+class _Listed(Document):
+    version: int
+    items: tuple[_Entry, ...]
+
+
+def _bad(why: str, remedy: str) -> StoreError:
+    return StoreError(f"File of saved items: {why}; {remedy}.")
+
+
+_ARCHIVE = Archive(_bad, LIST_FILE, 1_000_000, 2 * MOST_IN_FILE + 1, smaller="export fewer items at a time")
+
+
+def export_items(store: Store, ids: Sequence[str]) -> bytes:
+    """The items as one file; equal items give equal bytes.
+
+    Raises
+    ------
+    StoreError
+        When there are none or too many, or one cannot be read.
+    """
+    chosen = list(dict.fromkeys(ids))
+    if not 1 <= len(chosen) <= MOST_IN_FILE:
+        raise StoreError(f"Export: {len(chosen)} items are chosen; choose 1 to {MOST_IN_FILE}.")
+    entries: list[_Entry] = []
+    members: dict[str, bytes] = {}
+    for number, item_id in enumerate(chosen, start=1):
+        item, contents = store.find(item_id), store.contents(item_id)
+        scenario, result = f"{number}.nona.zip", f"{number}.json"
+        members |= {scenario: contents.bundle, result: contents.result}
+        entries.append(
+            _Entry(
+                kind=item.kind,
+                name=item.name,
+                note=item.note,
+                saved_at=item.saved_at,
+                scenario=scenario,
+                result=result,
+            )
+        )
+    listed = _Listed(version=VERSION, items=tuple(entries))
+    return _ARCHIVE.write({LIST_FILE: json.dumps(listed.to_json(), indent=1).encode(), **members})
+
+
+def import_items(store: Store, data: bytes) -> tuple[SavedItem, ...]:
+    """Save all items of a file as this owner's; all of them, or none where one is wrong.
+
+    Raises
+    ------
+    StoreError
+        In one line, whatever ``data`` is.
+    """
+    return store.save(*_checked(_ARCHIVE.read(data)))
+
+
+def _checked(members: Mapping[str, bytes]) -> Iterator[NewItem]:
+    try:
+        listed = _Listed.model_validate_json(members[LIST_FILE])
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or LIST_FILE
+        raise _bad(f"its list is wrong at {where[:80]} ({first['msg'][:120]})", "get it again") from None
+    if listed.version != VERSION:
+        raise _bad(f"its version is {listed.version}, not {VERSION}", "install the version that wrote it")
+    if not 1 <= len(listed.items) <= MOST_IN_FILE:
+        raise _bad(f"it lists {len(listed.items)} items, not 1 to {MOST_IN_FILE}", "export again")
+    for number, entry in enumerate(listed.items, start=1):
+        try:
+            yield _item(entry, members)
+        except NonaError as error:
+            raise StoreError(f"File of saved items, item {number}: {_first_line(error)}") from None
+
+
+def _item(entry: _Entry, members: Mapping[str, bytes]) -> NewItem:
+    kind = SAVED_KINDS.find(entry.kind[:40]).name
+    for name in (entry.scenario, entry.result):
+        if name == LIST_FILE or name not in members:
+            raise StoreError(f"its file {name[:60]!r} is not there; get it again.")
+    if len(members[entry.result]) > MOST_RESULT_BYTES:
+        raise StoreError("its result is too large; export it again.")
+    if not is_bundle(members[entry.scenario]):
+        raise StoreError("its scenario is no bundle; get it again.")
+    contents = Contents(kind, members[entry.scenario], members[entry.result])
+    contents.scenario()
+    return NewItem(clean_name(entry.name), clean_note(entry.note), contents, contents.facts(), imported=True)
+
+
+def _first_line(error: NonaError) -> str:
+    text = str(error)
+    return text if len(text) <= 400 else f"{text[:399]}…"

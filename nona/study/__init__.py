@@ -1,4 +1,4 @@
-"""The study: the only place that composes the layers. App, command line and scripts call this.
+"""The study: the one place that composes the layers; app and command line call it.
 
 :func:`prepare` turns a scenario into a :class:`~nona.system.System`, :func:`place` solves its
 placement, :func:`simulate` runs its schedulers.
@@ -12,20 +12,21 @@ placement, :func:`simulate` runs its schedulers.
 """
 
 from nona.study.cache import StudyCache
-from nona.study.coarsening import glued_model
 from nona.study.preparation import (
     PreparedModel,
     Study,
     configuration_counts,
     given_graph,
+    glued_model,
     prepare,
     prepare_model,
 )
-from nona.study.simulating.early import Answer, answers
-from nona.study.simulating.run import (
+from nona.study.simulation import (
+    Answer,
     Comparison,
     SimulationProgress,
     SimulationResult,
+    answers,
     chosen_schedulers,
     compare,
     needs_placement,
@@ -33,8 +34,8 @@ from nona.study.simulating.run import (
     predictions,
     simulate,
 )
-from nona.study.sweeps.numbers import Number, number_named, numbers_of, with_value
-from nona.study.sweeps.sweep import SweptPoint, sweep
+from nona.study.sweep_numbers import Number, number_named, numbers_of, with_value
+from nona.study.sweeps import SweptPoint, sweep
 
 __all__ = [
     "Answer",

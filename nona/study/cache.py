@@ -12,9 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from nona.placement.result.placement import Placement
-from nona.scenario.schema import Scenario
-from nona.scenario.workload import WorkloadRow
+from nona.placement.result import Placement
+from nona.scenario.schema import Scenario, WorkloadRow
 from nona.sources.lookup import Sources
 
 T = TypeVar("T")
@@ -51,7 +50,7 @@ class Recent(Generic[T]):
 
 
 class StudyCache:
-    """Entries of :func:`nona.study.prepare` and :func:`nona.study.place`, by content.
+    """Entries of :func:`nona.study.preparation.prepare` and :func:`nona.study.simulation.place`, by content.
 
     One for a process and one thread at a time; memory is bounded by the number of entries.
     """

@@ -1,4 +1,4 @@
-"""Files of a run, written in the same way by the command line, Python and the app's workers."""
+"""Files of a run, the same from the command line, from Python and from the app."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from pathlib import Path
 import pandas as pd
 
 from nona.errors import ReportError
-from nona.report.serverless.exports.calls import call_table
-from nona.report.serverless.exports.trace import serverless_trace
+from nona.report.files import safe_cell
+from nona.report.serverless.exports import call_table, serverless_trace
 from nona.report.simulations.report import job_table
-from nona.report.simulations.timeline.chrome_trace import chrome_trace, trace_text
-from nona.report.table_files import safe_cell
-from nona.results.simulation.outcome import SimulationOutcome
-from nona.simulation.records.run import Records
+from nona.report.simulations.timeline import chrome_trace, trace_text
+from nona.results.simulation_charts import SimulationOutcome
+from nona.simulation.records import Records
 from nona.study.preparation import Study
 from nona.study.serverless.run import ServerlessResult
-from nona.study.simulating.run import SimulationResult
+from nona.study.simulation import SimulationResult
 
 PARQUET = (".parquet", ".pq")
 CALLS_CSV, CALLS_PARQUET = "calls.csv", "calls.parquet"

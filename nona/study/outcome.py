@@ -1,41 +1,88 @@
-"""The outcome of a run or a placement, for pages and exports."""
+"""The outcome of a run or a placement as data, with the response of a placement."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 
 from nona import __version__
-from nona.cost.uncertainty import SIGMA
-from nona.graph.node_link.document import to_node_link
-from nona.placement.capacity.stability import executor_utilization
-from nona.placement.result.placement import Placement
-from nona.report.inputs.given_times import given_times
-from nona.report.inputs.models import provenance_shares
-from nona.report.placements.parts import parts_of
-from nona.report.placements.report import placement_report
-from nona.report.simulations.differences import all_differences
-from nona.report.simulations.hits_over_time import with_hits
-from nona.report.simulations.report import simulation_report
-from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
-from nona.report.simulations.warmup import warmup_series
-from nona.report.times_off import MeanParts, mean_if_off, means_if_off, times_error
-from nona.results.about import About, ModelFacts
-from nona.results.estimate import OffRange
-from nona.results.placement.outcome import PlacementOutcome
-from nona.results.placement.report import FullPlacementReport
-from nona.results.plan import PlanOutcome, PlanReport
-from nona.results.simulation.outcome import SimulationOutcome
-from nona.results.simulation.report import SimulationReport
+from nona.cost.costed import SIGMA
+from nona.errors import PlacementError
+from nona.gpu_sharing.pool import Invoker
+from nona.graph.node_link import to_node_link
+from nona.hardware.mig import board
+from nona.placement.capacity import executor_utilization
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import reported_response
+from nona.report.models import provenance_shares
+from nona.report.placements.report import placement_report, response_report
+from nona.report.placements.text import parts_of
+from nona.report.serverless.layouts import layout_rows, story_rows
+from nona.report.simulations.comparison import replication_means
+from nona.report.simulations.report import SimulatedRun, simulation_report
+from nona.report.simulations.series import (
+    ecdf_series,
+    executor_load,
+    gantt_rows,
+    jct_over_time,
+    warmup_series,
+    with_hits,
+)
+from nona.report.simulations.uncertainty import all_differences, idle_bound_s
+from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, times_error
+from nona.results.document import About, ModelFacts, OffRange
+from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
+from nona.results.planning import PlanOutcome, PlanReport
+from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
+from nona.results.simulation import SimulationReport
+from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.workload.arrivals import effective_rate
-from nona.sources.named import file_names, is_file
+from nona.simulation.arrivals import effective_rate
+from nona.sources.lookup import file_names, is_file
+from nona.study.prediction_map import warning
 from nona.study.preparation import Study
-from nona.study.response import predicted_means, response_of
-from nona.study.simulating.run import Comparison, SimulationResult, compare
+from nona.study.serverless.run import ServerlessResult, report_of
+from nona.study.simulation import Comparison, SimulationResult, compare
 from nona.system import System
+
+
+def response_of(study: Study, placement: Placement) -> ResponseReport:
+    """Mean, percentiles and SLO misses of each model and of the mix; ``warning`` is a line or ``None``."""
+    report = response_report(study.system, placement, study.scenario.labels)
+    return report.model_copy(update={"warning": warning(study.system, report)})
+
+
+def predicted_means(study: Study, placement: Placement | None) -> dict[str, float | None]:
+    """Scheduler of the scenario → predicted mean JCT (s), for those that have a prediction.
+
+    What stands beside simulated means: by sampled jobs, not by the optimiser's formula
+    (:func:`nona.study.simulation.predictions`). ``None`` where there is no steady state; ``placement``
+    is what ``nona`` samples from.
+    """
+    found: dict[str, float | None] = {}
+    names = {s.name for s in study.scenario.schedulers}
+    if placement is not None and "nona" in names:
+        found["nona"] = _mean_s(study, placement)
+    for name, fixed in (("local", local_placement), ("spread", spread_placement)):
+        if name in names:
+            try:
+                found[name] = _mean_s(study, fixed(study.system))
+            except PlacementError:  # the executors themselves are overloaded
+                found[name] = None
+    return found
+
+
+def _mean_s(study: Study, placement: Placement) -> float | None:
+    if not math.isfinite(placement.prediction.jct_s):
+        return None
+    judged = placement.formula is not None  # then that mean is its objective
+    mean_s = placement.objective_s if judged else reported_response(study.system, placement).mix.mean_s
+    return mean_s if math.isfinite(mean_s) else None
+
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
@@ -179,3 +226,43 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
         )
         for name, model in zip(study.scenario.labels, study.models, strict=True)
     }
+
+
+def simulated_run(
+    prepared: Study, result: SimulationResult, outcome: SimulationOutcome, live: LiveRun
+) -> SimulatedRun:
+    """The run whose ``outcome`` is that of :func:`~nona.study.outcome.simulation_outcome`."""
+    return SimulatedRun(
+        **dict(outcome),
+        live=live,
+        means=replication_means(result.records, [q.slo_s for q in prepared.system.queries]),
+        idle_s=idle_bound_s(prepared.system),
+        scenario=prepared.scenario,
+    )
+
+
+def serverless_outcome(scenario: Scenario, result: ServerlessResult, made: str) -> ServerlessOutcome:
+    """All displayed data of a run; ``made`` is the date as text.
+
+    Calls and replications in its provenance are those that were run, which options may have set.
+    """
+    first = {name: runs[0] for name, runs in result.records.items()}
+    system, setting = result.system, result.setting
+    about = about_scenario(scenario, scenario, made)
+    size = {"jobs": setting.calls, "replications": setting.replications}
+    return ServerlessOutcome(
+        about=about.model_copy(update=size),
+        report=report_of(result),
+        layouts=Layouts(
+            mode=system.sharing.mode,
+            applications=tuple(a.name for a in system.applications),
+            nodes=tuple(_node(n) for n in system.invokers),
+            rows={name: layout_rows(run, system) for name, run in first.items()},
+        ),
+        stories={name: story_rows(run, system) for name, run in first.items()},
+    )
+
+
+def _node(node: Invoker) -> LayoutNode:
+    memory = board(node.board).memory_slices if node.board else node.vgpus
+    return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)

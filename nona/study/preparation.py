@@ -1,4 +1,4 @@
-"""From a scenario to a system: every model read, costed, contracted and decomposed."""
+"""From a scenario to a system: links, and every model read, costed, contracted."""
 
 from __future__ import annotations
 
@@ -13,29 +13,84 @@ from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import CostedGraph
-from nona.cost.costing import CostOptions, cost_graph, scaled_edges
-from nona.cost.given import with_given
+from nona.cost.costing import cost_graph
 from nona.cost.measured import MeasuredTable, read_measured
-from nona.cost.options import resident_bytes
-from nona.decomposition.dominators import decompose
-from nona.decomposition.subgraph import Decomposition
+from nona.cost.options import CostOptions, resident_bytes, scaled_edges
+from nona.cost.stated import with_given
+from nona.decomposition import Decomposition, decompose
 from nona.errors import ScenarioError
 from nona.graph.model import ModelGraph
-from nona.hardware.cluster import Cluster, ExecutorClass
+from nona.hardware.cluster import Cluster
 from nona.hardware.device import Device
-from nona.placement.coarsening.steps import base_rule
-from nona.placement.enumeration.counts import configurations_considered
-from nona.scenario.cost import CostSpec
-from nona.scenario.schema import Scenario
-from nona.scenario.workload import WorkloadRow
-from nona.simulation.workload.arrivals import effective_rate
-from nona.simulation.workload.trace_rows import Where
-from nona.simulation.workload.trace_window import row_arrivals
-from nona.simulation.workload.traces import read_trace
+from nona.hardware.executor import ExecutorClass
+from nona.placement.coarsening import base_rule, coarsen_tasks
+from nona.placement.enumeration import configurations_considered
+from nona.placement.link_routes import link_between
+from nona.placement.messages import Link
+from nona.report.models import Glued, glued
+from nona.scenario.schema import BackgroundNetwork, CostSpec, Scenario, WorkloadRow
+from nona.serverless.system import SharedNetwork
+from nona.simulation.arrivals import effective_rate
+from nona.simulation.traces import Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, once_per_model, study_key
-from nona.study.network import network_background, topology_of
 from nona.system import Arrivals, QueryClass, Stream, System
+from nona.topology import Topology, make_topology
+
+
+def topology_of(cluster: Cluster) -> Topology | None:
+    """The cluster's links, or ``None`` for a single link."""
+    network, racks = cluster.network, cluster.network.racks
+    if not network.several_links:
+        return None
+    size, uplink = (racks.size, racks.uplink) if racks else (None, None)
+    return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
+
+
+def network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
+    """The background of the core, of ``capacity`` bytes/s."""
+    return Stream(spec.utilization * capacity / spec.mean_size, spec.mean_size, spec.scv)
+
+
+def shared_network(scenario: Scenario) -> SharedNetwork | None:
+    """The network that the transfers of a serverless scenario share, ``None`` where they do not.
+
+    Raises
+    ------
+    ScenarioError
+        When its links are not first come, first served.
+    """
+    spec, of = scenario.serverless, scenario.cluster.network
+    if spec is None or spec.transfer.remote != "network":
+        return None
+    if of.discipline != "fifo":
+        raise ScenarioError(
+            [
+                f"serverless.transfer.remote: 'network' needs links that are first come, first served, not "
+                f"{of.discipline!r}; set cluster.network.discipline to fifo, or remote to alone."
+            ]
+        )
+    size, uplink = (of.racks.size, of.racks.uplink) if of.racks else (None, None)
+    servers = sum(group.count for group in scenario.cluster.servers)
+    return SharedNetwork(
+        make_topology(servers, of.capacity, of.nic, size, uplink),
+        of.latency,
+        network_background(scenario.background.network, of.capacity),
+    )
+
+
+def placement_link(cluster: Cluster) -> Link:
+    """The link between the cluster's servers, with the route over cards and racks where it has them."""
+    network = cluster.network
+    servers = np.bincount([e.server for e in cluster.executors], minlength=cluster.servers)
+    return link_between(
+        network.capacity,
+        network.latency_s,
+        network.discipline,
+        topology_of(cluster),
+        servers / servers.sum(),
+    )
+
 
 _NO_SOURCES = Sources()
 _AS_IN_FILE = CostOptions()
@@ -210,3 +265,13 @@ def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
         return read_trace(sources.read(name), PurePath(name).name, where)
 
     return row_arrivals(scenario, index, read)
+
+
+def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executor_class: int = 0) -> Glued:
+    """Which tasks of ``model`` stay together on its executor class number ``executor_class``."""
+    weights = np.zeros(len(model.tasks.compute_s))
+    weights[executor_class] = 1.0
+    found = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
+    compute_s = model.tasks.compute_s[executor_class].tolist()
+    device = model.costed[executor_class].device
+    return glued(model.contracted, model.decomposition, found, compute_s, link, share, device)

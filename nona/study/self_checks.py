@@ -1,4 +1,4 @@
-"""Quick self-checks of the program on this machine: a row each, with the result."""
+"""Quick self-checks of the program on this machine, with NetworkX as second opinion."""
 
 from __future__ import annotations
 
@@ -9,18 +9,44 @@ from typing import Any
 import numpy as np
 
 from nona.cost.costing import cost_graph
+from nona.decomposition import VIRTUAL, immediate_dominators
 from nona.errors import NonaError
+from nona.graph.dag import Dag, transitive_reduction
 from nona.hardware.executor import executor_class
-from nona.placement.fixed.local_and_spread import local_placement
-from nona.placement.sampled.reported import by_response
-from nona.results.checks import SelfCheck
+from nona.placement.fixed import local_placement
+from nona.placement.sampled.judge import by_response
+from nona.results.program import SelfCheck
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.schedulers.registry import scheduler_names
-from nona.simulation.compiled import is_ready
+from nona.simulation.compiled.build import is_ready
 from nona.sources.samples import load_sample
 from nona.study.preparation import Study, prepare, prepare_model
-from nona.study.second_opinion import graph_differences
-from nona.study.simulating.run import SimulationResult, place, simulate
+from nona.study.simulation import SimulationResult, place, simulate
+
+SOURCE = "source"
+
+
+def graph_differences(dag: Dag) -> tuple[str, ...]:
+    """What comes out differently there: order, dominators, transitive reduction; empty if nothing does.
+
+    >>> graph_differences(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3)]))
+    ()
+    """
+    import networkx as nx  # late: nothing else needs it
+
+    other = nx.DiGraph()
+    other.add_nodes_from(range(len(dag)))
+    other.add_edges_from(dag.edges())
+    place = {v: k for k, v in enumerate(dag.topological_order())}
+    ordered = nx.is_directed_acyclic_graph(other) and all(place[u] < place[v] for u, v in other.edges)
+    reduced = set(transitive_reduction(dag).edges()) == set(nx.transitive_reduction(other).edges)
+    other.add_edges_from((SOURCE, v) for v in range(len(dag)) if not dag.predecessors[v])
+    above = nx.immediate_dominators(other, SOURCE)
+    wanted = tuple(VIRTUAL if above[v] == SOURCE else above[v] for v in range(len(dag)))
+    dominated = immediate_dominators(dag) == wanted
+    found = {"order": ordered, "transitive reduction": reduced, "dominators": dominated}
+    return tuple(what for what, same in found.items() if not same)
+
 
 JOBS, SEED = 60, 5
 MODEL = "googlenet"  # a sample with sub-graphs to split

@@ -1,32 +1,40 @@
-"""Results of studies that ship with the program: one run of each, as its command printed it."""
+"""Results of studies that ship with the program, and when a result was made."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nona.report.plain import plain
+from nona.report.text import plain
 from nona.results.document import Document
-from nona.results.serverless.study import ServerlessStudy
-from nona.results.studies.decisions import DecisionStudy
-from nona.results.studies.estimator import EstimatorStudy
-from nona.results.studies.network_views import NetworkViewsStudy
-from nona.results.studies.paper import PaperStudy
-from nona.results.studies.prediction_map import PredictionMap
-from nona.results.training.elastic import ElasticStudy
-from nona.results.training.elastic_link import ElasticLinkStudy
-from nona.results.training.study import TrainingStudy
+from nona.results.elastic import ElasticLinkStudy, ElasticStudy
+from nona.results.serverless_study import ServerlessStudy
+from nona.results.studies import (
+    DecisionStudy,
+    EstimatorStudy,
+    NetworkViewsStudy,
+    PaperStudy,
+    PredictionMap,
+    TrainingStudy,
+)
+
+
+def now_text() -> str:
+    """Date and time of day in UTC, to the minute, as exports state it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
 
 DIGITS = 8
 D = TypeVar("D", bound=Document)
 
 
 def shipped_path(study: str) -> Path:
-    """Where the result of a study lies, by the name of its package; it may be missing."""
-    return Path(__file__).parent / study / "data" / f"{study}.json"
+    """Where the result of a study lies, by its name; it may be missing."""
+    return Path(__file__).parent / "data" / f"{study}.json"
 
 
 @cache

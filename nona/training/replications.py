@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nona.allocation.policies.base import Policy
-from nona.allocation.policies.problem import Floats
-from nona.allocation.policies.registry import POLICIES, get_policy
-from nona.experiments.pieces import run_work
+from nona.allocation.problem import Floats, Policy
+from nona.allocation.registry import POLICIES, get_policy
 from nona.experiments.pool import Key, check_runs
+from nona.experiments.workers import run_work
 from nona.options import Options
-from nona.results.training.extensions import ExtensionFindings
-from nona.simulation.records.run import Check
-from nona.training.engine.ideal import ideal_jcts_s
-from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
-from nona.training.engine.run import simulate_training
-from nona.training.extensions.hooks import findings_of, hooks_for
-from nona.training.model.system import TrainingSystem
-from nona.training.records.checks import run_checks
-from nona.training.records.metrics import Measures, measure
-from nona.training.records.run import TrainingRecords
+from nona.results.training import ExtensionFindings
+from nona.simulation.records import Check
+from nona.training.extensions import findings_of, hooks_for
+from nona.training.ideal import ideal_jcts_s
+from nona.training.metrics import Measures, measure
+from nona.training.records import TrainingRecords, run_checks
+from nona.training.rounds import OnProgress, RunOptions, TrainingProgress, simulate_training
+from nona.training.system import TrainingSystem
 
 DEFAULT = RunOptions()
 

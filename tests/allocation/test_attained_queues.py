@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nona.allocation.policies.ordered.attained import Standing, in_order, joined, moved, take_in_order
+from nona.allocation.tiresias import Standing, in_order, joined, moved, take_in_order
 
 LIMITS = np.array([10.0, 30.0])
 RUN = np.array([True, True, True])

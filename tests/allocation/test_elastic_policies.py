@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.allocation.policies.elastic.optimus import marginal_gains, one_each
-from nona.allocation.policies.elastic.pollux import LEAST, fairest_goodputs
+from nona.allocation.whole_workers import LEAST, fairest_goodputs, marginal_gains, one_each
 
 RATES = st.lists(
     st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.5]), min_size=2, max_size=2), min_size=1, max_size=4

@@ -20,7 +20,7 @@ from browser_tools import (
 )
 from contrast import texts_of
 
-from nona.report.training.words import hours_text
+from nona.report.training.findings import hours_text
 
 pytestmark = pytest.mark.browser
 NODES = ".st-key-elastic-nodes .node"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from browser_tools import assert_fits, open_page, wait_idle
 
-from nona.schedulers.families import FAMILY_TITLES
+from nona.schedulers.base import FAMILY_TITLES
 from nona.schedulers.registry import SCHEDULERS
 
 pytestmark = pytest.mark.browser

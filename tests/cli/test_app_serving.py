@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from nona.cli import app as start
 from nona.cli.main import main
-from nona.cli.serving import start
-from nona.serving.password import read_password
+from nona.serving.access import read_password
 from nona.serving.settings import Serving
 
 PASSWORD = "correct horse battery"

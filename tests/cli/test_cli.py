@@ -18,8 +18,9 @@ from nona.scenario.file import dump_scenario, load_scenario
 from nona.schedulers.registry import scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, sample_names, scenario_names, scenario_path
-from nona.study import place, prepare
 from nona.study.outcome import full_report
+from nona.study.preparation import prepare
+from nona.study.simulation import place
 
 SMALL = ["--jobs", "400", "--replications", "2"]
 

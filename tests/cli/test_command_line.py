@@ -14,12 +14,12 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from nona.cli import lists, options
+from nona.cli import options as planning_options
+from nona.cli import options as saved_options
+from nona.cli import options as training_options
 from nona.cli.main import main, nona
-from nona.cli.planning import options as planning_options
-from nona.cli.saved import options as saved_options
-from nona.cli.training import options as training_options
+from nona.placement.solver.comparison import solve_slsqp
 from nona.placement.solver.registry import SOLVERS, Solver
-from nona.placement.solver.slsqp import solve_slsqp
 from nona.sources.samples import sample_names, scenario_names
 
 

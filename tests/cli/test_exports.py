@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from nona import study
+from nona.cli import app as start
 from nona.cli.main import main
-from nona.cli.serving import start
-from nona.report.html.report import simulation_html
-from nona.report.placements.certificate_text import bound_text
-from nona.results.placement.report import FullPlacementReport
+from nona.report.html.simulation import simulation_html
+from nona.report.placements.certificate import bound_text
+from nona.results.placement import FullPlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.study.exports import write_records

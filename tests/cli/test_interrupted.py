@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nona.cli.main import main
-from nona.results.capacity import ServerCount
-from nona.study.capacity import search
+from nona.results.planning import ServerCount
+from nona.study import capacity as search
 
 SCENARIO = """
 version: 1

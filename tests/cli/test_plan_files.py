@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 
 from nona.cli.main import main
-from nona.results.estimate import Estimate
-from nona.results.plan import PlanOutcome
-from nona.store.comparing import compare
+from nona.results.document import Estimate
+from nona.results.planning import PlanOutcome
 from nona.store.database import Database
 from nona.store.plans import change
-from nona.store.store import COMMAND_LINE, Store
-from nona.store.transfer import export_items, import_items
+from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
 
 SCENARIO = """
 version: 1

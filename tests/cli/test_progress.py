@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from nona.cli.main import main
-from nona.cli.progress import ProgressLine
+from nona.cli.output import ProgressLine
 
 
 class Terminal(io.StringIO):

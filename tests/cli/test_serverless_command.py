@@ -11,9 +11,9 @@ import pytest
 from nona.cli.main import main
 from nona.cli.serverless import with_times
 from nona.report.serverless.text import schedulers_text
-from nona.results.serverless.report import SchedulersReport
+from nona.results.serverless import SchedulersReport
 from nona.scenario.file import dump_scenario, load_scenario
-from nona.serverless.model.catalogue import shipped_function
+from nona.serverless.functions import shipped_function
 from nona.serverless.policies.registry import policy_names
 from nona.sources.samples import scenario_path
 from nona.study.shipped import shipped

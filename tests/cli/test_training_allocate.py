@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nona.allocation.policies.registry import policy_names
+from nona.allocation.registry import policy_names
 from nona.cli.main import main
-from nona.results.training.allocate import AllocateReport
+from nona.results.training import AllocateReport
 
 QUESTION: dict[str, Any] = {
     "workers": {"v100": 1, "k80": 1, "p100": 0},

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from nona.cli.main import main
-from nona.results.training.checkpoints import CheckpointReport
-from nona.results.training.switches import SwitchesReport
+from nona.results.training import CheckpointReport, SwitchesReport
 
 CLUSTER = "cluster: {servers: [{count: 2, gpu: v100}, {count: 2, gpu: k80}]}"
 JOBS = "generate: {jobs: 6, mean_gap: 600 s}, policies: [isolated, fifo]"

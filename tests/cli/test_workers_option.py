@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from nona.cli.commands import common
+from nona.cli.commands import group as common
 from nona.cli.main import main, nona
 
 

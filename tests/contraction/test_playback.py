@@ -10,9 +10,8 @@ from contraction_cases import deep_arcs, graphs, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.contraction.playback import Playback
+from nona.contraction.contracted import Playback, summarize_contraction
 from nona.contraction.rules import RULES, contract, contract_by
-from nona.contraction.summary import summarize_contraction
 from nona.errors import GraphError
 from nona.graph.model import ModelGraph
 

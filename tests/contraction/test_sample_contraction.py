@@ -8,11 +8,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from nona.contraction.contracted import ContractedGraph
-from nona.contraction.playback import Playback
+from nona.contraction.contracted import ContractedGraph, Playback
 from nona.contraction.rules import RULES, contract
-from nona.decomposition.dominators import decompose
-from nona.decomposition.subgraph import VIRTUAL
+from nona.decomposition import VIRTUAL, decompose
 from nona.graph.model import ModelGraph
 from nona.graph.readers import read_model
 

@@ -8,9 +8,8 @@ from contraction_cases import arcs_of, direct_holds, graphs, merged, moves, quot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.contraction.quotient import Quotient
+from nona.contraction.merging import Quotient, Traffic
 from nona.contraction.rules import RULES, contract, contract_by
-from nona.contraction.traffic import Traffic
 from nona.graph.model import Edge, ModelGraph, Operator
 
 Block = frozenset[int]

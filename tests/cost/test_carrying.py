@@ -2,20 +2,19 @@
 
 import pytest
 
-from nona.cost.carrying import bound_of, carried
-from nona.cost.costing import CostOptions, cost_graph
-from nona.cost.given import with_given
-from nona.cost.stated import unscaled_share
+from nona.cost.costing import cost_graph
+from nona.cost.options import CostOptions
+from nona.cost.stated import bound_of, carried, unscaled_share, with_given
 from nona.errors import CostError, GraphError, ScenarioError
 from nona.graph.model import ModelGraph, Operator
-from nona.graph.node_link.document import from_node_link, to_node_link
+from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
-from nona.hardware.catalogue import user_devices
+from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class, make_executor_class
-from nona.report.inputs.given_times import given_times, hardware_notes, hardware_warnings, origin_text
+from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.sources.samples import load_sample
-from nona.study import given_graph, prepare
+from nona.study.preparation import given_graph, prepare
 
 # Peaks and bandwidths as in the catalogue: A100 19.5 TFLOP/s fp32, 312 fp16, 1555 GB/s; T4 8.1, 65, 320.
 COMPUTE, COMPUTE_FP16, MEMORY = 19.5 / 8.1, 312 / 65, 1555 / 320

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions
-from nona.cost.rules import RULES, Site, UnknownShapeError
-from nona.cost.rules.registry import rule
-from nona.cost.validation.sketch import Sketch
+from nona.cost.rules import RULES, rule
+from nona.cost.site import Site, UnknownShapeError
+from nona.cost.validation_networks import Sketch
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work
 from nona.graph.readers import read_model
 

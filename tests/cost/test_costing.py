@@ -9,19 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.cost.costing import CostOptions, cost_graph, scaled_edges, tensor_scale
-from nona.cost.fusion import fuse
+from nona.cost.costed import interval, total_interval
+from nona.cost.costing import cost_graph, fuse
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.operators import operator_work
-from nona.cost.roofline import Roofline, given_slowdown
-from nona.cost.stack import stacks
-from nona.cost.transfer import transfer_s
-from nona.cost.uncertainty import interval, total_interval
-from nona.cost.validation.networks import reference_model
-from nona.cost.validation.sketch import Sketch
+from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
+from nona.cost.roofline import Roofline, given_slowdown, transfer_s
+from nona.cost.validation_networks import Sketch, reference_model
 from nona.errors import CostError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
-from nona.hardware.catalogue import devices, links, user_devices
+from nona.hardware.device import devices, links, user_devices
 from nona.hardware.executor import executor_class, make_executor_class
 
 RESNET = reference_model("resnet50")

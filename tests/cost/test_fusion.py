@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.cost.fusion import Kernel, fuse
+from nona.cost.costing import Kernel, fuse
 from nona.cost.operators import operator_work
-from nona.cost.validation.sketch import Sketch
+from nona.cost.validation_networks import Sketch
 from nona.graph.dag import Dag
 from nona.graph.model import ModelGraph
 

@@ -14,16 +14,25 @@ from onnx import TensorProto, helper
 
 from nona.cost.costing import cost_graph
 from nona.cost.measured import read_measured
-from nona.cost.measuring.batches import measure_batches, profile_text
-from nona.cost.measuring.fill import fill_weights, name_nodes, random_inputs, save_model
-from nona.cost.measuring.machine import device_definition, device_name
-from nona.cost.measuring.measure import measure_model, refusing, table_text
-from nona.cost.measuring.profile import node_times
+from nona.cost.measuring import (
+    device_definition,
+    device_name,
+    fill_weights,
+    measure_batches,
+    measure_model,
+    name_nodes,
+    node_times,
+    profile_text,
+    random_inputs,
+    refusing,
+    save_model,
+    table_text,
+)
 from nona.errors import CostError, NonaError
 from nona.graph.readers import read_model
-from nona.hardware.catalogue import user_devices
+from nona.hardware.device import user_devices
 from nona.hardware.executor import make_executor_class
-from nona.serverless.profiles.reader import read_profile, rows_of
+from nona.serverless.profiles import read_profile, rows_of
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 

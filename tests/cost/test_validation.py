@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from nona.cost.costed import SIGMA
 from nona.cost.operators import operator_work
-from nona.cost.uncertainty import SIGMA
-from nona.cost.validation.latencies import summarise, validation_report
-from nona.cost.validation.networks import reference_model
+from nona.cost.validation import summarise, validation_report
+from nona.cost.validation_networks import reference_model
 from nona.errors import CostError
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.decomposition.dominators import decompose, immediate_dominators
-from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
+from nona.decomposition import VIRTUAL, Decomposition, SubGraph, decompose, immediate_dominators
 from nona.errors import GraphError
 from nona.graph.dag import Dag
 

@@ -9,14 +9,11 @@ import pytest
 
 from nona.cost.measured import read_measured
 from nona.errors import NonaError
-from nona.foreign.limits import MOST_ARRIVALS, MOST_COLUMNS, MOST_MINUTES
-from nona.foreign.rows import CsvFile
-from nona.hardware.mig_parted import read_mig_parted
-from nona.simulation.workload.trace_rows import trace_columns
-from nona.simulation.workload.traces import read_azure_functions, read_azure_llm, read_times
-from nona.training.workload.job_table import read_job_table
-from nona.training.workload.table import read_throughputs
-from nona.training.workload.trace import read_trace
+from nona.foreign.files import MOST_ARRIVALS, MOST_COLUMNS, MOST_MINUTES, CsvFile
+from nona.hardware.mig_layouts import read_mig_parted
+from nona.simulation.traces import read_azure_functions, read_azure_llm, read_times, trace_columns
+from nona.training.job_files import read_job_table, read_trace
+from nona.training.throughput_table import read_throughputs
 
 MOST_BYTES = 200e6
 
@@ -56,7 +53,7 @@ def test_times_far_away_are_refused(read, far) -> None:
 
 
 def test_more_arrivals_than_allowed_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("nona.simulation.workload.trace_rows.MOST_ARRIVALS", 1000)
+    monkeypatch.setattr("nona.foreign.files.MOST_ARRIVALS", 1000)
     assert "more than 1,001 rows" in refused(read_times, b"0\n" * 1002, "t.csv")
     assert len(read_times(b"0\n" * 1000, "t.csv")) == 1000
     assert MOST_ARRIVALS <= 5_000_000

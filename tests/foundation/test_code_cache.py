@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(cache: Cache, tmp_path: Path) 
 def test_a_full_disk_is_one_line(cache: Cache, tmp_path: Path) -> None:
     full = """
 import errno, os
-from nona.code_cache import sealed
+from nona.code_cache import folders as sealed
 def write_whole(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 sealed.write_whole = write_whole

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.graph.dag import Dag
+from nona.graph.blocks import (
+    MOST_PARTS,
+    BlockGraph,
+    Cut,
+    Path,
+    block_graph,
+    common_path,
+    modules,
+    run_paths,
+    scope_paths,
+    with_few_parts,
+)
+from nona.graph.dag import Dag, knots_of
 from nona.graph.readers import read_model
-from nona.graph.structure.blocks import BlockGraph, Cut, block_graph, modules
-from nona.graph.structure.knots import knots_of
-from nona.graph.structure.scopes import MOST_PARTS, Path, common_path, run_paths, scope_paths, with_few_parts
 from nona.sources.samples import load_sample
 
 MANY = settings(max_examples=120, deadline=None, derandomize=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_readers import mutate, outcome, seeds
 from nona.errors import GraphError
-from nona.graph.guarded.guard import GuardedWorker
-from nona.graph.node_link.document import from_node_link
+from nona.graph.guard import GuardedWorker
+from nona.graph.node_link import from_node_link
 from nona.graph.registry import READERS
 
 SETTINGS = settings(

@@ -15,11 +15,11 @@ import pytest
 from onnx_cases import model, relu
 
 from nona.errors import GraphError
-from nona.graph.guarded import guard
-from nona.graph.guarded.columns import PIECE, from_lines, to_lines
-from nona.graph.guarded.guard import GuardedWorker, Limits, parse_guarded
+from nona.graph import guard
+from nona.graph.guard import GuardedWorker, Limits, parse_guarded
+from nona.graph.guard_columns import PIECE, from_lines, to_lines
 from nona.graph.model import ModelGraph
-from nona.graph.node_link.document import from_node_link
+from nona.graph.node_link import from_node_link
 from nona.graph.readers import read_model
 from nona.sources.samples import load_sample, sample_names
 
@@ -110,7 +110,7 @@ def test_a_worker_reads_on_after_a_crash(monkeypatch) -> None:
 
 
 def test_an_unforeseen_error_is_one_line_too() -> None:
-    from nona.graph.guarded.child import UNEXPECTED, answer
+    from nona.graph.guard_child import UNEXPECTED, answer
 
     question = {"reader": "json", "filename": "m.json", "symbols": {}, "bytes": 1}
     assert UNEXPECTED.encode() in answer(question, None)
@@ -133,7 +133,7 @@ def test_the_child_inherits_no_secrets(monkeypatch) -> None:
 
 def test_the_child_imports_only_what_it_needs() -> None:
     code = (
-        "import sys; sys.argv = ['x', '{}']; import nona.graph.guarded.child, nona.graph.onnx.reader; "
+        "import sys; sys.argv = ['x', '{}']; import nona.graph.guard_child, nona.graph.onnx_reader; "
         "heavy = {'streamlit', 'scipy', 'plotly', 'pandas', 'networkx', 'numba', 'pygraphviz', 'simpy'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )
@@ -219,7 +219,7 @@ def test_edges_between_two_nodes_take_time_in_proportion() -> None:
 
 ORPHAN = """
 import sys, threading, time
-from nona.graph.guarded.guard import GuardedWorker
+from nona.graph.guard import GuardedWorker
 worker = GuardedWorker()
 worker.parse("dot", b"digraph { a -> b }", "m.dot")
 print(worker._child.pid, flush=True)
@@ -233,14 +233,14 @@ time.sleep(60)
 def test_a_child_ends_with_its_parent(number, without, tmp_path) -> None:
     code = ORPHAN
     if without:  # each of the two ways alone
-        start = "import nona.graph.guarded.orphans as orphans, nona.graph.guarded.child as child\n"
+        start = "import nona.graph.orphans as orphans, nona.graph.guard_child as child\n"
         (tmp_path / "own.py").write_text(f"{start}{without}\nchild.main()")
         code = code.replace(
             "worker = ",
             f"""
 import json, os, subprocess
 from dataclasses import asdict
-from nona.graph.guarded import guard
+from nona.graph import guard
 guard._start = lambda limits: subprocess.Popen([sys.executable, {str(tmp_path / "own.py")!r},
     json.dumps({{**asdict(limits), "parent": os.getpid()}})], stdin=-1, stdout=-1)
 worker = """,

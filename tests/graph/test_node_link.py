@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag
-from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work
-from nona.graph.node_link.document import from_node_link, to_node_link
+from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work, find_cycle
+from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
-from nona.graph.structure.order import find_cycle
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=8)

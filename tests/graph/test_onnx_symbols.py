@@ -9,8 +9,9 @@ from onnx import helper
 from onnx_cases import INT64, model, relu, value, weight
 
 from nona.errors import GraphError
-from nona.graph.onnx.dims import evaluate
-from nona.graph.readers import MissingDimensions, read_model
+from nona.graph.model import MissingDimensions
+from nona.graph.onnx_reader import evaluate
+from nona.graph.readers import read_model
 
 node = helper.make_node
 

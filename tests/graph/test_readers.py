@@ -11,7 +11,9 @@ import pytest
 from onnx_cases import model, relu
 
 from nona.errors import GraphError
-from nona.graph.readers import MAX_BYTES, READERS, read_model, reader_for
+from nona.graph.readers import read_model, reader_for
+from nona.graph.registry import READERS
+from nona.graph.text import MAX_BYTES
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_models"
 ROWS = {r["file"]: r for r in json.loads((SAMPLES / "MANIFEST.json").read_text())["models"]}

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import GraphError
-from nona.graph.dag import Dag
-from nona.graph.structure.reduction import transitive_reduction
+from nona.graph.dag import Dag, transitive_reduction
 
 arcs = st.integers(1, 14).flatmap(
     lambda n: st.tuples(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import HardwareError
-from nona.hardware.catalogue import devices, user_devices
 from nona.hardware.cluster import Cluster, Network, ServerGroup
+from nona.hardware.device import devices, user_devices
 from nona.scenario.schema import ClusterSpec
 
 

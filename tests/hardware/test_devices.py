@@ -12,11 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import HardwareError
-from nona.hardware.attributes import attribute_schema
-from nona.hardware.catalogue import devices, find_device, links, source_texts, user_devices
-from nona.hardware.device import Device
+from nona.hardware.device import (
+    Device,
+    attribute_schema,
+    devices,
+    find_device,
+    links,
+    source_texts,
+    user_devices,
+)
 from nona.hardware.executor import executor_class, make_executor_class
-from nona.hardware.geometry import board
+from nona.hardware.mig import board
 from nona.hardware.table_file import parse_table
 
 EXPECTED = [

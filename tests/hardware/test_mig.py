@@ -10,9 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import HardwareError
-from nona.hardware.catalogue import devices
-from nona.hardware.geometry import Board, Profile, board, boards
-from nona.hardware.mig import MigLayout, legal_layouts, maximal_layouts, parse_layout
+from nona.hardware.device import devices
+from nona.hardware.mig import (
+    Board,
+    MigLayout,
+    Profile,
+    board,
+    boards,
+    legal_layouts,
+    maximal_layouts,
+    parse_layout,
+)
 
 # The 14 multisets of compute slices that the user guide draws for a board of seven slices.
 SEVEN_SLICE_SETS = {

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import HardwareError
-from nona.hardware.geometry import Board, board, boards
-from nona.hardware.mig import MigLayout, Slice, legal_layouts, parse_layout
-from nona.hardware.mig_edit import (
+from nona.hardware.mig import Board, MigLayout, Slice, board, boards, legal_layouts, parse_layout
+from nona.hardware.mig_layouts import (
     add_slice,
     empty_layout,
     layout_of,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nona.errors import HardwareError
 from nona.hardware.mig import legal_layouts
-from nona.hardware.mig_parted import MOST_BYTES, read_mig_parted, write_mig_parted
+from nona.hardware.mig_layouts import MOST_BYTES, read_mig_parted, write_mig_parted
 
 LAYOUTS = legal_layouts("a100-40gb", extended=True)
 

@@ -10,14 +10,11 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.learning.adam import Adam
-from nona.learning.episodes import drawn_system
-from nona.learning.returns import advantages, job_seconds
-from nona.learning.rollouts import Choices, Rollout
-from nona.learning.train import TrainSettings, rollouts_of, trained
-from nona.schedulers.learned.card import from_text, read_weights
+from nona.learning.gradient import Adam
+from nona.learning.rollouts import Choices, Rollout, advantages, job_seconds
+from nona.learning.training import TrainSettings, drawn_system, rollouts_of, trained
+from nona.schedulers.learned.card import Ranges, from_text, numbers_of, outside, read_weights
 from nona.schedulers.learned.network import first_weights
-from nona.schedulers.learned.ranges import Ranges, numbers_of, outside
 
 # Four servers whose link cannot carry what random choices send over it: to stay is learned at once.
 LOADED = Ranges(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.configurations.labels import set_partitions
-from nona.placement.configurations.shape import Shape
+from nona.placement.configurations import Shape, set_partitions
 
 
 def drawn_shape(

@@ -12,8 +12,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from nona.placement.configurations.shape import Shape
-from nona.placement.spans.messages import Link
+from nona.placement.configurations import Shape
+from nona.placement.messages import Link
 
 
 class EventWalk:

@@ -12,20 +12,19 @@ import numpy as np
 from event_walk import EventWalk
 from onnx import helper
 
-from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.configurations.labels import canonical, to_configuration
-from nona.placement.configurations.shape import Shape
-from nona.placement.formula.model import shapes
-from nona.placement.formula.prediction import predict
-from nona.placement.response.predict import predict_response
-from nona.placement.result.configuration import SubGraphPlacement
-from nona.placement.waits.link_route import link_of
+from nona.decomposition import VIRTUAL
+from nona.placement.configurations import Shape, canonical, to_configuration
+from nona.placement.link_routes import link_of
+from nona.placement.model import shapes
+from nona.placement.prediction import predict
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.result import SubGraphPlacement
 from nona.scenario.file import scenario_from_mapping
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling.tables import build_tables
+from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
-from nona.study import prepare
+from nona.study.preparation import prepare
 from nona.system import System
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "graph"))

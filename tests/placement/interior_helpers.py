@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nona.placement.configurations.labels import Labels, canonical, set_partitions
-from nona.placement.configurations.shape import Shape
+from nona.placement.configurations import Labels, Shape, canonical, set_partitions
 from nona.placement.interiors.prices import BlockPrice, Prices
-from nona.placement.spans.messages import Link
+from nona.placement.messages import Link
 
 
 def random_shape(rng: np.random.Generator, m: int, classes: int = 1) -> Shape:

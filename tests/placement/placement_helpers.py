@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
+from nona.decomposition import VIRTUAL, Decomposition, SubGraph
 from nona.system import QueryClass, Stream, System
 
 Edge = tuple[int, int, float] | tuple[int, int, float, str]

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from nona.placement.configurations.shape import Shape
-from nona.placement.spans.messages import Link
+from nona.placement.configurations import Shape
+from nona.placement.messages import Link
 
 Terms = dict[int, float]
 

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from nona.placement.program.problem import Problem
-from nona.placement.solver.best_response import best_response
-from nona.placement.solver.knapsack import solve_knapsack
+from nona.placement.solver.inner_program import best_response, solve_knapsack
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.spans.envelope import Envelope
+from nona.placement.solver.problem import Problem
+from nona.placement.spans import Envelope
 
 
 def random_problem(

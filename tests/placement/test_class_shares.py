@@ -11,24 +11,18 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
 
 from nona.errors import PlacementError
-from nona.placement.capacity.class_loads import loads_of
-from nona.placement.capacity.memory import allowed_classes
-from nona.placement.configurations.extremes import server_slots
-from nona.placement.enumeration.considered import candidates
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.formula.model import build_model
-from nona.placement.formula.prediction import as_model, predict
-from nona.placement.result.placement import Placement
-from nona.placement.shares.descent import descend_shares
-from nona.placement.shares.least_times import speeds_of
-from nona.placement.shares.lower_bound import shares_bound_s
-from nona.placement.shares.objective import SharesObjective
-from nona.placement.shares.run_squares import runs_of
-from nona.placement.shares.starts import starting_shares
+from nona.placement.capacity import allowed_classes, loads_of
+from nona.placement.configurations import server_slots
+from nona.placement.enumeration import candidates
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.model import build_model
+from nona.placement.prediction import as_model, predict
+from nona.placement.queueing import fifo_wait_s
+from nona.placement.result import Placement
+from nona.placement.shares import SharesObjective, descend_shares, starting_shares
+from nona.placement.shares_bound import runs_of, shares_bound_s, speeds_of
 from nona.placement.solve import solve
-from nona.placement.spans.longest_paths import COMPUTE, VISITS, spans
-from nona.placement.spans.single_span import longest_path, plan_of
-from nona.placement.waits.queueing import fifo_wait_s
+from nona.placement.spans import COMPUTE, VISITS, longest_path, plan_of, spans
 from nona.system import QueryClass, Stream, System
 
 ORDINARY = settings(max_examples=25, deadline=None, derandomize=True)
@@ -242,7 +236,7 @@ def test_where_executors_are_alike_there_is_nothing_to_search(monkeypatch: pytes
     def refused(*_: object) -> None:
         raise AssertionError("searched")
 
-    monkeypatch.setattr("nona.placement.shares.choice.search_shares", refused)
+    monkeypatch.setattr("nona.placement.shares.search_shares", refused)
     found = solve(random_system(3))
     assert found.class_shares is None
     assert len(found.prediction.classes) == 1

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import PlacementError
-from nona.placement.coarsening import Coarsening, coarsen
-from nona.placement.configurations.shape import Shape
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
+from nona.placement.coarsening import coarsen
+from nona.placement.configurations import Shape
+from nona.placement.glue import Coarsening
+from nona.placement.messages import Candidates, Link
+from nona.placement.spans import spans
 
 PRICED = st.lists(
     st.tuples(*(st.sampled_from([0.0, 0.1, 1.0, 7.0]) for _ in range(4))), min_size=3, max_size=6

@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 from placement_helpers import cut, task_graph
 
-from nona.contraction.playback import Playback
+from nona.contraction.contracted import Playback
 from nona.hardware.executor import executor_class
-from nona.placement.coarsening import coarsen
-from nona.placement.coarsening.steps import NAME, coarsen_tasks
-from nona.placement.configurations.shape import shapes_of
-from nona.placement.enumeration.considered import candidates
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
+from nona.placement.coarsening import NAME, coarsen, coarsen_tasks
+from nona.placement.configurations import shapes_of
+from nona.placement.enumeration import candidates
+from nona.placement.messages import Candidates, Link
+from nona.placement.spans import spans
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import load_sample, sample_names, scenario_path
-from nona.study import Study, glued_model, place, prepare, prepare_model
-from nona.study.preparation import PreparedModel
+from nona.study.preparation import PreparedModel, Study, glued_model, prepare, prepare_model
+from nona.study.simulation import place
 
 SLOW, FAST = Link(25e9 / 8, 20e-6), Link(200e9 / 8, 20e-6)
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.decomposition.subgraph import VIRTUAL, SubGraph
-from nona.placement.configurations.labels import (
+from nona.decomposition import VIRTUAL, SubGraph
+from nona.placement.configurations import (
     configuration_labels,
     enumerate_configurations,
     set_partitions,
     to_configuration,
     to_labels,
 )
-from nona.placement.configurations.symmetry import multiset_partitions
-from nona.placement.result.configuration import Configuration
+from nona.placement.enumeration import multiset_partitions
+from nona.placement.result import Configuration
 
 
 def bell(n: int) -> int:

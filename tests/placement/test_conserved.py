@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from placement_helpers import query, random_system, system
 
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.formula.model import build_model
-from nona.placement.formula.prediction import predict
-from nona.placement.program.probabilities import placements
-from nona.placement.response import predict_response
-from nona.placement.result.configuration import SubGraphPlacement
-from nona.placement.spans.candidates import Candidates
-from nona.placement.waits.conserved_floor import conserved_floor_s
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.messages import Candidates
+from nona.placement.model import build_model
+from nona.placement.prediction import predict
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.result import SubGraphPlacement
+from nona.placement.sampled.judge import conserved_floor_s
+from nona.placement.solver.solution import placements
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling.tables import build_tables
+from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.study.placing.place import place_system
+from nona.study.placing import place_system
 from nona.system import Arrivals, Stream, System
 
 

@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interior_helpers import every_configuration, random_case, random_shape
 
-from nona.placement.certificate.block_squares import least_squares
-from nona.placement.certificate.exchange_group_bound import exchange_group_cost_s, exchange_group_ends
-from nona.placement.certificate.exchange_groups import exchange_groups_of
-from nona.placement.certificate.relaxed_columns import common_s
-from nona.placement.configurations.shape import Shape
-from nona.placement.interiors.flat_shape import flatten
+from nona.placement.configurations import Shape
+from nona.placement.interiors.exchange_groups import (
+    exchange_group_cost_s,
+    exchange_group_ends,
+    exchange_groups_of,
+)
 from nona.placement.interiors.prices import Prices, costs
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.messages import Link
+from nona.placement.interiors.relaxed_columns import common_s, least_squares
+from nona.placement.interiors.start_bounds import flatten
+from nona.placement.messages import Candidates, Link
 
 SEEDS = st.integers(0, 10**6)
 

@@ -6,8 +6,8 @@ import pytest
 from placement_helpers import query, slides, system
 
 from nona.errors import PlacementError
-from nona.placement.capacity.stability import servers_needed
-from nona.placement.fixed.local_and_spread import local_placement
+from nona.placement.capacity import servers_needed
+from nona.placement.fixed import local_placement
 from nona.placement.solve import solve
 from nona.system import Stream, System
 

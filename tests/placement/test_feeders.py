@@ -7,10 +7,9 @@ from drawn_shapes import drawn_shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.placement.configurations.shape import Shape
-from nona.placement.enumeration.feeders import feeder_configurations
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.messages import Link
+from nona.placement.configurations import Shape
+from nona.placement.messages import Candidates, Link
+from nona.placement.sampled.moves import feeder_configurations
 
 
 def below_chain(shape: Shape) -> set[int]:

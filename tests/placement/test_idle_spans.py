@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.dominators import decompose
-from nona.placement.enumeration.idle_spans import idle_spans
-from nona.placement.spans.messages import Link
-from nona.placement.waits.link_route import link_between
+from nona.decomposition import decompose
+from nona.placement.enumeration import idle_spans
+from nona.placement.link_routes import link_between
+from nona.placement.messages import Link
 from nona.topology import make_topology
 
 FREE = Link(1e30, 0.0)

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from span_milp import cheapest_by_milp
 
-from nona.placement.configurations.shape import Shape
-from nona.placement.interiors.cheapest import best_configuration
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
+from nona.placement.configurations import Shape
+from nona.placement.interiors.column_generation import best_configuration
+from nona.placement.messages import Candidates, Link
+from nona.placement.spans import spans
 
 LINKS = st.builds(
     Link,

@@ -11,27 +11,28 @@ from hypothesis import strategies as st
 from interior_helpers import every_configuration, random_case
 from placement_helpers import random_system
 
-from nona.placement.certificate.leaving_root import earliest_end
-from nona.placement.certificate.relaxed_columns import common_s, corners, least_columns, least_cost_s
-from nona.placement.certificate.unlisted_bound import Task
-from nona.placement.configurations.shape import Shape
-from nona.placement.enumeration.considered import candidates
-from nona.placement.formula.model import build_model
-from nona.placement.interiors import branch_and_bound as search
-from nona.placement.interiors import earliest_starts as earliest
-from nona.placement.interiors.budget import Budget
-from nona.placement.interiors.cheapest import best_configuration, cheapest_configuration
-from nona.placement.interiors.cluster_moves import climb, cost_of
-from nona.placement.interiors.clusters import clusters, flat_groups
-from nona.placement.interiors.flat_shape import flatten
+from nona.placement.certificate import Task
+from nona.placement.configurations import Shape
+from nona.placement.enumeration import candidates
+from nona.placement.interiors import compiled_searches as earliest
+from nona.placement.interiors import compiled_searches as search
+from nona.placement.interiors.column_generation import (
+    Budget,
+    best_configuration,
+    cheapest_configuration,
+    clusters,
+    flat_groups,
+)
+from nona.placement.interiors.compiled_searches import climb, cost_of
 from nona.placement.interiors.prices import Prices, block_prices, costs
-from nona.placement.interiors.start_bounds import crossing_s, starts, tails_s
-from nona.placement.program.problem import build_problem, groups_of
+from nona.placement.interiors.relaxed_columns import common_s, corners, least_columns, least_cost_s
+from nona.placement.interiors.start_bounds import crossing_s, earliest_end, flatten, starts, tails_s
+from nona.placement.messages import Candidates, Link, Route
+from nona.placement.model import build_model
 from nona.placement.solve import solve
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link, Route
+from nona.placement.solver.problem import build_problem, groups_of
+from nona.placement.spans import spans
 
 SEEDS = st.integers(0, 10**6)
 

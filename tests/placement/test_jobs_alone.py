@@ -15,8 +15,8 @@ from idle_cases import (
     skip_over_cuts,
 )
 
-from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.formula.model import shapes
+from nona.decomposition import VIRTUAL
+from nona.placement.model import shapes
 from nona.system import System
 
 

@@ -11,21 +11,18 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from placement_helpers import query, system
 
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.fixed.presets import idle_presets, place_fixed
-from nona.placement.response import predict_response
-from nona.placement.result.configuration import Queries
-from nona.placement.result.placement import Placement, Rival
-from nona.placement.sampled.choose import choose_placement
+from nona.placement.fixed import idle_presets, local_placement, place_fixed, spread_placement
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.result import Placement, Queries, Rival
 from nona.placement.sampled.judge import rows
-from nona.placement.sampled.starts import starts
+from nona.placement.sampled.moves import starts
+from nona.placement.sampled.search import choose_placement
 from nona.placement.solve import solve
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling.tables import build_tables
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.intervals import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics.paired import paired_difference
-from nona.study.placing.place import place_system
-from nona.study.placing.referee import decide
+from nona.study.placing import decide, place_system
 from nona.system import Stream, System
 
 RUNS, JOBS = 5, 1500

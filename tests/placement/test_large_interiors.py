@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 from placement_helpers import cut, query, system, task_graph
 
-from nona.placement.configurations.labels import canonical, configuration_labels
-from nona.placement.configurations.shape import shapes_of
-from nona.placement.configurations.symmetry import component_classes, components
-from nona.placement.enumeration.considered import candidates
-from nona.placement.enumeration.large_interiors import CLASSES
-from nona.placement.fixed.local_and_spread import local_placement
-from nona.placement.program.least_column import least_column
+from nona.placement.configurations import canonical, configuration_labels, shapes_of
+from nona.placement.enumeration import CLASSES, candidates, component_classes, components
+from nona.placement.fixed import local_placement
+from nona.placement.messages import Candidates, Link
 from nona.placement.solve import solve
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
+from nona.placement.solver.problem import least_column
+from nona.placement.spans import spans
 from nona.system import Stream
 
 

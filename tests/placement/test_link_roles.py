@@ -11,18 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
 
-from nona.placement.enumeration.considered import candidates
-from nona.placement.formula.link_waits import link_waits, traffic_of
-from nona.placement.formula.mean_jct import value_at
-from nona.placement.formula.model import Model, build_model
-from nona.placement.formula.prediction import prediction_of
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.messages import Link
-from nona.placement.waits.link_crossings import crossings, draws_of
-from nona.placement.waits.link_price import wait_per_byte
-from nona.placement.waits.link_roles import Traffic, roles_of
-from nona.placement.waits.link_route import link_of, quickest_link, route_of
-from nona.placement.waits.link_wait_curve import Curve
+from nona.placement.enumeration import candidates
+from nona.placement.link_routes import crossings, draws_of, link_of, quickest_link, route_of
+from nona.placement.link_waits import Curve, Traffic, roles_of, wait_per_byte
+from nona.placement.messages import Candidates, Link
+from nona.placement.model import Model, build_model, value_at
+from nona.placement.prediction import link_waits, prediction_of, traffic_of
 from nona.system import Stream, System
 from nona.topology import NONE, Topology, make_topology
 

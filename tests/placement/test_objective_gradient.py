@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from placement_helpers import random_system
 
-from nona.placement.configurations.extremes import server_slots
-from nona.placement.enumeration.considered import candidates
-from nona.placement.formula.mean_jct import gradient, objective_s, value_at
-from nona.placement.formula.model import Model, build_model
-from nona.placement.formula.prediction import congestion_price, prediction_of
-from nona.placement.program.problem import build_problem, groups_of
+from nona.placement.configurations import server_slots
+from nona.placement.enumeration import candidates
+from nona.placement.model import Model, build_model, gradient, objective_s, value_at
+from nona.placement.prediction import congestion_price, prediction_of
+from nona.placement.solver.problem import build_problem, groups_of
 from nona.system import System
 
 

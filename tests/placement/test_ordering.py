@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nona.placement.response.ordering import by_count_then, in_order
+from nona.placement.response.sample_paths import by_count_then, in_order
 
 few = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 2.0, 3.0])
 some = st.floats(allow_nan=False)

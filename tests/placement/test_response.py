@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
 
 from nona.errors import PlacementError
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.formula.prediction import predict
-from nona.placement.response import Response, predict_response
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.prediction import predict
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.response.times import Response
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling.tables import build_tables
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.intervals import mean_interval
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics.intervals import mean_interval
 from nona.system import Arrivals, Stream, System
 from nona.topology import make_topology
 

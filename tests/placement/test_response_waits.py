@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_helpers import query, system
 
-from nona.placement.fixed.local_and_spread import local_placement
-from nona.placement.response import Response, predict_response
-from nona.placement.response.arrivals import burst_rank, instants
-from nona.placement.response.sample_paths import Bank, make_path
-from nona.placement.response.service_draws import even_draws
-from nona.placement.response.tracks import Tracks, Visits
-from nona.placement.response.transfers import shared_s
+from nona.placement.fixed import local_placement
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.response.resources import Tracks, Visits
+from nona.placement.response.sample_paths import Bank, burst_rank, instants, make_path
+from nona.placement.response.times import Response
+from nona.placement.response.walk import even_draws, shared_s
 from nona.system import Arrivals, Stream, System
 
 

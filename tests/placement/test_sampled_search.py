@@ -8,24 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nona.decomposition.subgraph import SubGraph
+from nona.decomposition import SubGraph
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import choose_placement
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
 from nona.placement.sampled.judge import Judge, Values, rows
 from nona.placement.sampled.moves import groups_of, moves
-from nona.placement.sampled.search import SURE
+from nona.placement.sampled.search import SURE, choose_placement
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling.tables import build_tables
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.intervals import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics.paired import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study import Study, place, prepare, with_value
-from nona.study.sweeps.numbers import LINK
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import place
+from nona.study.sweep_numbers import LINK, with_value
 from nona.system import System
 
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from placement_helpers import query, system
 
 from nona.errors import PlacementError
-from nona.placement.capacity.class_loads import loads_of
-from nona.placement.capacity.memory import allowed_classes, default_shares, replicas, resident_bytes
+from nona.placement.capacity import allowed_classes, default_shares, loads_of, replicas, resident_bytes
 from nona.placement.solve import solve
-from nona.report.placements.memory import memory_report, shares_report
+from nona.report.placements.report import memory_report, shares_report
 from nona.system import System
 
 GB = 1e9

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from placement_helpers import random_query, random_system, slides, system
 
-from nona.placement.enumeration.considered import candidates
-from nona.placement.fixed.local_and_spread import local_placement
-from nona.placement.formula.model import Model, build_model
-from nona.placement.spans.candidates import Candidates
-from nona.placement.waits.queueing import fifo_wait_s
+from nona.placement.enumeration import candidates
+from nona.placement.fixed import local_placement
+from nona.placement.messages import Candidates
+from nona.placement.model import Model, build_model
+from nona.placement.queueing import fifo_wait_s
 from nona.system import Stream
 
 

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
 
 from nona.errors import PlacementError
-from nona.placement.enumeration.considered import candidates
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.formula.mean_jct import gradient, objective_s, value_at
-from nona.placement.formula.model import Model, build_model
-from nona.placement.program.problem import Problem, build_problem, groups_of
+from nona.placement.enumeration import candidates
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.link_waits import Role
+from nona.placement.model import Model, build_model, gradient, objective_s, value_at
 from nona.placement.solve import solve
+from nona.placement.solver.inner_program import TwoRows, solve_two_rows
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.solver.two_row_program import TwoRows, solve_two_rows
-from nona.placement.waits.link_roles import Role
+from nona.placement.solver.problem import Problem, build_problem, groups_of
 from nona.system import Stream, System
 from nona.topology import make_topology
 

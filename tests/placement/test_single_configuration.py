@@ -5,13 +5,11 @@ import pytest
 from placement_helpers import random_system
 from test_spans import random_shape
 
-from nona.placement.configurations.labels import configuration_labels
-from nona.placement.enumeration.considered import candidates
-from nona.placement.formula.model import build_model
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
-from nona.placement.spans.single_span import single_span
+from nona.placement.configurations import configuration_labels
+from nona.placement.enumeration import candidates
+from nona.placement.messages import Candidates, Link
+from nona.placement.model import build_model
+from nona.placement.spans import single_span, spans
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])

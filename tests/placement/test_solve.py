@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
 
 from nona.errors import PlacementError
-from nona.placement.configurations.extremes import server_slots
-from nona.placement.enumeration.considered import candidates
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.formula.model import build_model
-from nona.placement.formula.prediction import predict
-from nona.placement.result.configuration import Configuration, SubGraphPlacement
-from nona.placement.result.placement import Placement
+from nona.placement.configurations import server_slots
+from nona.placement.enumeration import candidates
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.model import build_model
+from nona.placement.prediction import predict
+from nona.placement.result import Configuration, Placement, SubGraphPlacement
 from nona.placement.solve import solve
 from nona.placement.solver.registry import SOLVERS
 from nona.system import Arrivals, Stream, System
@@ -106,7 +105,7 @@ def test_certificate_and_random_placements(seed: int, load: float, network: floa
 
 
 def _configuration(labels: np.ndarray, interior: tuple[int, ...]) -> Configuration:
-    from nona.placement.configurations.labels import to_configuration
+    from nona.placement.configurations import to_configuration
 
     return to_configuration(labels.tolist(), interior)
 

@@ -5,12 +5,9 @@ import numpy as np
 import pytest
 from placement_helpers import cut, task_graph
 
-from nona.placement.configurations.labels import configuration_labels
-from nona.placement.configurations.shape import Shape, shapes_of
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.envelope import envelope
-from nona.placement.spans.longest_paths import spans
-from nona.placement.spans.messages import Link
+from nona.placement.configurations import Shape, configuration_labels, shapes_of
+from nona.placement.messages import Candidates, Link
+from nona.placement.spans import envelope, spans
 
 
 def random_shape(seed: int, m: int, *, root: bool = True, sink: bool = True) -> Shape:

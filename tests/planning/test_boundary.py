@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from nona.report.simulations.hits_over_time import hits_over_time
-from nona.report.simulations.live.series import LiveSeries
+from nona.report.simulations.live import LiveSeries
+from nona.report.simulations.series import hits_over_time
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.simulation.theory.single import erlang_c
+from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
-from nona.study.capacity.search import fewest_servers
+from nona.study.capacity import fewest_servers
 from nona.study.planning.plan import plan
 from nona.study.preparation import prepare
-from nona.study.simulating.run import simulate
+from nona.study.simulation import simulate
 
 RATE, SERVICE_S, HIT = 40.0, 0.02, 0.9
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nona.errors import HardwareError, ScenarioError
-from nona.hardware.catalogue import devices
-from nona.planning.money import breaks_after, growth_per_month, growth_text, per_hour
-from nona.planning.offers import Offer, Option, slicings
-from nona.planning.prices import listed_prices
-from nona.planning.targets import Target
+from nona.hardware.device import devices
+from nona.planning.offers import Offer, Option, Target, slicings
+from nona.planning.prices import breaks_after, growth_per_month, growth_text, listed_prices, per_hour
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 

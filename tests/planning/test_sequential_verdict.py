@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from nona.errors import SimulationError
-from nona.planning.counted import counted
 from nona.planning.verdict import (
     Counts,
+    counted,
     limits,
     looks_within,
     replications_at,
@@ -22,8 +22,8 @@ from nona.planning.verdict import (
     spent,
     verdict,
 )
-from nona.results.verdict import Verdict
-from nona.simulation.theory.single import erlang_c
+from nona.results.document import Verdict
+from nona.simulation.theory import erlang_c
 
 Floats = NDArray[np.float64]
 TRIALS, ALPHA = 300, 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nona.errors import ScenarioError
-from nona.planning.profile import is_table, read_profile
+from nona.planning.traffic import is_table, read_profile
 
 DAY = [f"{hour},{1 + hour / 24:.3f}" for hour in range(24)]
 

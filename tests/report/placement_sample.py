@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.results.about import About
-from nona.results.placement.memory import MemoryReport
-from nona.results.placement.outcome import PlacementOutcome
-from nona.results.placement.prediction import PredictedClass, PredictedMix
-from nona.results.placement.report import CertifiedOptimum, FullPlacementReport, PlacementReport
-from nona.results.placement.response import ResponseReport
+from nona.results.document import About
+from nona.results.placement import (
+    CertifiedOptimum,
+    FullPlacementReport,
+    MemoryReport,
+    PlacementOutcome,
+    PlacementReport,
+    PredictedClass,
+    PredictedMix,
+    ResponseReport,
+)
 
 ABOUT = About(
     name="sample",

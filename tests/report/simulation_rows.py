@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.results.estimate import Estimate
-from nona.results.simulation.differences import Difference
-from nona.results.simulation.report import (
+from nona.results.document import Estimate
+from nona.results.simulation import (
+    Difference,
     Jct,
     JobCounts,
     ModelResult,

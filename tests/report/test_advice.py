@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import t
 from simulation_rows import around, difference, parts, scheduler
 
-from nona.report.simulations.finding.advice import scheduler_advice, views_text
-from nona.results.simulation.differences import Difference
-from nona.results.simulation.report import Resources, SchedulerResult
+from nona.report.simulations.advice import scheduler_advice, views_text
+from nona.results.simulation import Difference, Resources, SchedulerResult
 from nona.schedulers.registry import SCHEDULERS
 
 FAR = "slower"

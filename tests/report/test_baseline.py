@@ -11,21 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nona.report.simulations.compared.baseline import (
+from nona.report.simulations.comparison import (
+    baseline_headline,
+    baseline_rows,
     changes,
+    effect_text,
     pairing,
     replication_means,
     welch_interval,
 )
-from nona.report.simulations.compared.text import baseline_headline, baseline_rows, effect_text
 from nona.report.simulations.report import simulation_report
-from nona.results.estimate import Estimate
-from nona.results.simulation.compared import ReplicationMeans
-from nona.results.simulation.report import SimulationReport
+from nona.results.document import Estimate
+from nona.results.simulation import ReplicationMeans, SimulationReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
-from nona.study import prepare, simulate
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12).filter(lambda v: np.ptp(v) > 1e-3)
 

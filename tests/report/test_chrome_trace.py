@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from nona import study
-from nona.report.simulations.timeline.chrome_trace import chrome_trace, trace_text
-from nona.results.simulation.trace import Trace
+from nona.report.simulations.timeline import chrome_trace, trace_text
+from nona.results.trace import Trace
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.sources.samples import scenario_path
 from nona.system import System
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from nona.hardware.cluster import Cluster, Network, Racks, ServerGroup
-from nona.report.inputs.cluster_map import background_load, cluster_map, executor_rows
-from nona.results.simulation.series import LinkLoad, ResourceLoad
+from nona.report.clusters import background_load, cluster_map, executor_rows
+from nona.results.simulation_charts import LinkLoad, ResourceLoad
 from nona.topology import make_topology
-from nona.ui.pages.cluster.drawing import MOST_SERVERS, MOST_UNITS, cluster_tree
-from nona.ui.widgets.drawing.drawing import texts
+from nona.ui.pages.cluster_drawing import MOST_SERVERS, MOST_UNITS, cluster_tree
+from nona.ui.widgets.components import texts
 
 MIXED = (ServerGroup(3, gpus=2, mig="3g.20gb, 2g.10gb, 2g.10gb"), ServerGroup(2, "t4"))
 

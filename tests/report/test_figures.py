@@ -12,26 +12,21 @@ from hypothesis import strategies as st
 from placement_sample import RESPONSE, outcome
 from simulation_rows import model, parts, scheduler
 
-from nona.report.figures.style import text
-from nona.report.inputs.figures import time_by_kind_figure
-from nona.report.placements.figures.placement import (
-    comparison_figure,
-    jct_split_figure,
-    servers_of,
-)
-from nona.report.placements.parts import PARTS, TimeParts, parts_of
-from nona.report.simulations.figures.parts import parts_figure
-from nona.report.simulations.figures.simulation import (
+from nona.report.figures import text
+from nona.report.models import time_by_kind_figure
+from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
+from nona.report.placements.text import PARTS, TimeParts, parts_of
+from nona.report.simulations.figures import (
     ecdf_figure,
     executor_figure,
     jct_over_time_figure,
+    parts_figure,
     utilisation_figure,
 )
 from nona.report.simulations.series import _binned, _ecdf
-from nona.results.placement.configuration import PlacedConfiguration, PlacedModel
-from nona.results.placement.response import ModelResponse
-from nona.results.simulation.report import Resources
-from nona.results.simulation.series import Distribution, OverTime, ResourceLoad
+from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
+from nona.results.simulation import Resources
+from nona.results.simulation_charts import Distribution, OverTime, ResourceLoad
 
 NASTY = "<b>x</b><a href='http://e'>"
 

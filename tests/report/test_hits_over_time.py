@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from nona import study
-from nona.report.simulations.figures.hits_over_time import hits_over_time_figure, hits_over_time_title
-from nona.report.simulations.hits_over_time import hits_over_time, worst_window
+from nona.report.simulations.figures import hits_over_time_figure, hits_over_time_title
+from nona.report.simulations.series import hits_over_time, worst_window
 from nona.scenario.file import scenario_from_mapping
 from nona.study.outcome import simulation_outcome
 

@@ -11,18 +11,14 @@ from html.parser import HTMLParser
 import pytest
 
 from nona import study
-from nona.report.html.report import placement_html, simulation_html
-from nona.report.html.simulation import edges
-from nona.report.html.svg_axes import log_ticks, ticks
+from nona.report.html.charts import log_ticks, ticks
+from nona.report.html.simulation import edges, placement_html, simulation_html
 from nona.report.means import mean_text
-from nona.report.placements.certificate_text import bound_text
-from nona.report.placements.compared import comparison_finding
-from nona.report.placements.links import link_finding
-from nona.report.placements.steps_text import early_text
-from nona.report.simulations.finding.findings import findings
-from nona.report.simulations.finding.headline import headline
+from nona.report.placements.certificate import bound_text, comparison_finding
+from nona.report.placements.text import early_text, link_finding
+from nona.report.simulations.findings import findings, headline
 from nona.report.text import share_text, time_text
-from nona.results.simulation.outcome import SimulationOutcome
+from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.study.outcome import placement_outcome, simulation_outcome

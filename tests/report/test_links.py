@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nona.hardware.cluster import Network, Racks
-from nona.report.simulations.links import (
+from nona.report.simulations.series import (
     busiest_links,
     each_link,
     link_stages,

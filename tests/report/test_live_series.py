@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.simulations.live.series import BINS, LiveSeries, Stretches, bin_edge_s
-from nona.results.simulation.live import LiveLine
-from nona.simulation.records.collected import UNKNOWN, Busy
-from nona.simulation.run import Progress
+from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
+from nona.results.simulation_charts import LiveLine
+from nona.simulation.collected import UNKNOWN, Busy, Progress
 
 
 def progress(arrival: list[float], jct: list[float], query: list[int] | None = None, busy=(0.5, 0.25)):

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.placement.capacity.stability import executor_utilization
-from nona.report.inputs.arrival_sample import GAP_BINS, LARGEST_GAP, arrival_sample
-from nona.report.inputs.offered import load_text, offered_load, slo_text
+from nona.placement.capacity import executor_utilization
+from nona.report.workloads import GAP_BINS, LARGEST_GAP, arrival_sample, load_text, offered_load, slo_text
 from nona.scenario.file import scenario_from_mapping
-from nona.simulation.workload.jobs import Workload
-from nona.study import prepare
+from nona.simulation.workload import Workload
+from nona.study.preparation import prepare
 from nona.system import Arrivals
 
 SCENARIO = {

@@ -5,21 +5,24 @@ from __future__ import annotations
 import pytest
 from placement_sample import MIX, RESPONSE, outcome, report
 
-from nona.report.placements.certificate_text import (
+from nona.report.placements.certificate import (
     bound_above,
     bound_text,
+    comparison_finding,
     error_text,
     gap_text,
     measure_text,
+    order_finding,
 )
-from nona.report.placements.compared import comparison_finding, order_finding
-from nona.report.placements.sampled import gain_finding
-from nona.report.placements.servers import servers_finding
-from nona.report.placements.terminal import placement_text
-from nona.report.placements.text import price_text
-from nona.results.placement.prediction import PredictedClass, PredictedLink
-from nona.results.placement.report import CertifiedOptimum, PlacementReport
-from nona.results.placement.search import SampledSearch
+from nona.report.placements.report import gain_finding
+from nona.report.placements.text import placement_text, price_text, servers_finding
+from nona.results.placement import (
+    CertifiedOptimum,
+    PlacementReport,
+    PredictedClass,
+    PredictedLink,
+    SampledSearch,
+)
 
 
 def test_the_error_is_said_in_the_unit_of_the_value() -> None:

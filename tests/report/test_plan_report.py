@@ -7,19 +7,18 @@ from datetime import date
 
 import pytest
 
-from nona.report.plan.budget import floor_note, target_rows, tightest
-from nona.report.plan.costs import bills
-from nona.report.plan.evidence import chain_rows, failure_rows
-from nona.report.plan.figures.costs import costs_figure
-from nona.report.plan.figures.load import LOAD_MEASURES, cliff_figure
-from nona.report.plan.figures.marks import SYMBOLS
-from nona.report.plan.figures.options import options_figure
-from nona.report.plan.figures.week import week_figure
-from nona.report.plan.rows import option_rows
-from nona.report.plan.text import plan_finding, plan_rows
-from nona.report.plan.words import month_text
-from nona.results.estimate import Estimate
-from nona.results.plan import PlanLoad, PlanReport, PlanTarget, PlanWeek
+from nona.report.plan import floor_note, month_text, plan_finding, plan_rows, target_rows, tightest
+from nona.report.plan_options import bills, chain_rows, failure_rows, option_rows
+from nona.report.planning_figures import (
+    LOAD_MEASURES,
+    SYMBOLS,
+    cliff_figure,
+    costs_figure,
+    options_figure,
+    week_figure,
+)
+from nona.results.document import Estimate
+from nona.results.planning import PlanLoad, PlanReport, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
 from nona.study.planning.plan import plan
 

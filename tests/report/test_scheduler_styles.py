@@ -6,14 +6,10 @@ import itertools
 
 import numpy as np
 
-from nona.allocation.policies.registry import POLICIES as TRAINING_POLICIES
+from nona.allocation.registry import POLICIES as TRAINING_POLICIES
 from nona.gpu_sharing.registry import WAYS
-from nona.look import Look
-from nona.report.figures.scheduler_styles import (
-    OVERLOADED_DASH,
-    UNSTABLE_SYMBOL,
-    scheduler_style,
-)
+from nona.registry import Look
+from nona.report.figures import OVERLOADED_DASH, UNSTABLE_SYMBOL, scheduler_style
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
 

@@ -6,25 +6,24 @@ import json
 
 import pytest
 
-from nona.placement.fixed.local_and_spread import local_placement
+from nona.placement.fixed import local_placement
 from nona.report.html.placement import placement_section
-from nona.report.placements.compared import comparison_finding
+from nona.report.placements.certificate import comparison_finding
 from nona.report.placements.report import placement_report
-from nona.report.placements.servers import (
+from nona.report.placements.text import (
     class_rows,
     memory_finding,
+    placement_text,
     replica_rows,
     servers_finding,
     share_rows,
 )
-from nona.report.placements.terminal import placement_text
-from nona.results.placement.report import PlacementReport
+from nona.results.placement import PlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path
-from nona.study import place, prepare
 from nona.study.outcome import placement_outcome
-from nona.study.preparation import Study
-from nona.study.simulating.run import compare, predictions
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import compare, place, predictions
 
 
 @pytest.fixture(scope="module")

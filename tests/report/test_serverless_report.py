@@ -7,43 +7,57 @@ import json
 import plotly.graph_objects as go
 import pytest
 
-from nona.report.serverless.figures.nodes import nodes_figure
-from nona.report.serverless.figures.policies import latency_figure, pareto_figure, search_figure
-from nona.report.serverless.figures.study import (
+from nona.report.serverless.figures import (
+    latency_figure,
+    nodes_figure,
+    pareto_figure,
+    search_figure,
+    ways_title,
+)
+from nona.report.serverless.findings import (
+    PER,
+    cost_text,
+    hit_rate,
+    latency_title,
+    nodes_finding,
+    over_oracle,
+    own_search_title,
+    pareto_title,
+    ranked,
+    search_title,
+)
+from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
+from nona.report.serverless.text import serverless_text, sharing_text
+from nona.report.studies.policy_figures import (
     cutoff_figure,
     misses_figure,
     sensitivity_figure,
     settings_figure,
     sharing_figure,
 )
-from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
-from nona.report.serverless.nearest import over_oracle
-from nona.report.serverless.nodes import nodes_finding
-from nona.report.serverless.study.text import cutoff_title
-from nona.report.serverless.text import serverless_text, sharing_text
-from nona.report.serverless.titles import (
-    latency_title,
-    own_search_title,
-    pareto_title,
-    search_title,
-)
-from nona.report.serverless.ways import ways_title
-from nona.report.serverless.words import PER, cost_text, hit_rate, ranked
-from nona.results.estimate import Estimate
-from nona.results.serverless.dispatch import LayoutBatch
-from nona.results.serverless.nodes import NodesFor, NodesReport, NodesSetting, TriedNodes
-from nona.results.serverless.outcome import (
+from nona.report.studies.serverless_text import cutoff_title
+from nona.results.document import Estimate
+from nona.results.serverless import (
     ApplicationOutcome,
     CallCounts,
+    Latency,
+    NodesFor,
+    NodesReport,
+    NodesSetting,
+    Oracle,
     PolicyOutcome,
+    ServerlessReport,
+    Setting,
+    SharingReport,
+    Spread,
     StandingOutcome,
+    TriedNodes,
     Utilization,
 )
-from nona.results.serverless.report import Oracle, ServerlessReport, Setting, SharingReport
-from nona.results.serverless.values import Latency, Spread
-from nona.study.serverless.sensitivity.alternatives import ALTERNATIVES
+from nona.results.serverless_charts import LayoutBatch
+from nona.study.serverless.study_parts import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
-from nona.ui.pages.serverless.policy_views import DECIDING, policy_rows
+from nona.ui.pages.serverless_results import DECIDING, policy_rows
 
 NASTY = "<b>x</b><a href='http://e'>"
 

@@ -8,14 +8,17 @@ import plotly.graph_objects as go
 import pytest
 from simulation_rows import NO_MEAN, around
 
-from nona.report.figures.compare import Dot, dots_figure
-from nona.report.simulations.compared.baseline import changes
-from nona.report.simulations.figures.baseline import dumbbell_figure
-from nona.report.simulations.figures.gantt import are_rare, gantt_figure, gantt_title
-from nona.report.simulations.figures.sureness import forest_figure
-from nona.results.simulation.compared import ReplicationMeans
-from nona.results.simulation.series import GanttBar
-from nona.results.simulation.sureness import Sureness
+from nona.report.figures import Dot, dots_figure
+from nona.report.simulations.comparison import changes
+from nona.report.simulations.figures import (
+    are_rare,
+    dumbbell_figure,
+    forest_figure,
+    gantt_figure,
+    gantt_title,
+)
+from nona.results.simulation import ReplicationMeans, Sureness
+from nona.results.simulation_charts import GanttBar
 
 NASTY = "<b>x</b>"
 

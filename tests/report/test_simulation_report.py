@@ -9,14 +9,14 @@ import pytest
 
 from nona import study
 from nona.errors import SimulationError
-from nona.report.simulations.differences import all_differences, differences
-from nona.report.simulations.figures.warmup import warmup_figure
+from nona.report.simulations.figures import warmup_figure
 from nona.report.simulations.report import MOST_LINKS, compared, simulation_report
-from nona.report.simulations.text import compared_text, difference_text, simulation_text
-from nona.report.simulations.warmup import warmup_series
-from nona.results.simulation.report import WarmupReport
+from nona.report.simulations.series import warmup_series
+from nona.report.simulations.tables import compared_text, difference_text, simulation_text
+from nona.report.simulations.uncertainty import all_differences, differences
+from nona.results.simulation import WarmupReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.simulation.experiments.precision import FEWEST
+from nona.simulation.summary import FEWEST
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 

@@ -10,26 +10,21 @@ import pytest
 from pydantic import ValidationError
 
 from nona import study
-from nona.report.html.simulation import RESULTS as HTML
-from nona.report.simulations.compared.baseline import replication_means
-from nona.report.simulations.live.series import LiveSeries
-from nona.report.simulations.network_story import story_load
-from nona.report.simulations.simulated import SimulatedRun
-from nona.report.simulations.summary_table import summary_table
-from nona.report.simulations.sureness import sureness_rows
-from nona.report.simulations.tables.columns import COLUMNS
-from nona.report.simulations.tables.rows import result_rows
-from nona.report.simulations.text import RESULTS as TEXT
-from nona.report.simulations.text import STYLE, parts_text
+from nona.report.simulations.comparison import replication_means
+from nona.report.simulations.live import LiveSeries
+from nona.report.simulations.report import SimulatedRun
+from nona.report.simulations.series import story_load
+from nona.report.simulations.tables import COLUMNS, STYLE, parts_text, result_rows, summary_table
+from nona.report.simulations.tables import RESULT_COLUMNS as TEXT
+from nona.report.simulations.tables import RESULTS as HTML
+from nona.report.simulations.uncertainty import sureness_rows
 from nona.results.document import Document
-from nona.results.simulation.answer import QuickAnswer
-from nona.results.simulation.live import LiveRun
-from nona.results.simulation.story import Story
+from nona.results.simulation import QuickAnswer
+from nona.results.simulation_charts import LiveRun, Story
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.simulation.records.collected import Busy
-from nona.simulation.run import Progress
+from nona.simulation.collected import Busy, Progress
 from nona.sources.samples import scenario_path
-from nona.study.network_story import network_story
+from nona.study.link_load import network_story
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 
 

@@ -10,15 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation_rows import around, difference, report, scheduler
 
-from nona.report.simulations.compared.scenario_diff import change_text, scenario_changes
-from nona.report.simulations.finding.findings import shortest
-from nona.report.simulations.finding.headline import headline, live_headline
-from nona.report.simulations.finding.remedies import TARGET, advice, remedies
-from nona.report.simulations.live.series import LiveSeries, bin_edge_s
-from nona.report.simulations.live.text import live_alts, live_titles, measured, quantile_s
+from nona.report.simulations.findings import TARGET, advice, headline, live_headline, remedies, shortest
+from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live_titles, measured, quantile_s
 from nona.report.simulations.report import python_decisions
-from nona.report.simulations.sureness import idle_bound_s, sureness_headline, sureness_rows
-from nona.report.simulations.sureness_text import provenance_lines, sureness_table
+from nona.report.simulations.scenario_diff import change_text, scenario_changes
 from nona.report.simulations.titles import (
     differences_title,
     ecdf_title,
@@ -29,18 +24,24 @@ from nona.report.simulations.titles import (
     percentile_rows,
     utilisation_title,
 )
-from nona.results.about import ModelFacts
-from nona.results.estimate import OffRange
-from nona.results.simulation.live import LiveLine, LiveRun
-from nona.results.simulation.report import Resources
+from nona.report.simulations.uncertainty import (
+    idle_bound_s,
+    provenance_lines,
+    sureness_headline,
+    sureness_rows,
+    sureness_table,
+)
+from nona.results.document import ModelFacts, OffRange
+from nona.results.simulation import Resources
+from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
-from nona.simulation.run import Progress
+from nona.simulation.collected import Progress
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, scenario_path
-from nona.study import prepare
 from nona.study.outcome import simulation_outcome
-from nona.study.simulating.run import simulate
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
 
 
 def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() -> None:

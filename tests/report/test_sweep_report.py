@@ -10,19 +10,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.report.sweeps.ends import FAR, GAP, curve_ends, off_curves, round_ticks, spread_labels
-from nona.report.sweeps.explained import explanation
-from nona.report.sweeps.figure import sweep_figure, views
-from nona.report.sweeps.figure_target import nines
-from nona.report.sweeps.grid import cells, grid_finding, grid_rows, grid_targets, grid_text
-from nona.report.sweeps.grid_figure import grid_figure
-from nona.report.sweeps.report import curve_rows, turns
-from nona.report.sweeps.stability import stability_finding, stability_text, unstable_spans
-from nona.report.sweeps.targets import change_text, crossings, holds_text, target_finding
-from nona.report.sweeps.text import headline, sweep_text, value_rows
-from nona.report.sweeps.values import parse_value, parse_values, spaced, value_text
-from nona.results.estimate import UNKNOWN, Estimate
-from nona.results.sweep import (
+from nona.report.sweep_figures import (
+    FAR,
+    GAP,
+    curve_ends,
+    nines,
+    off_curves,
+    round_ticks,
+    spread_labels,
+    sweep_figure,
+    views,
+)
+from nona.report.sweep_findings import (
+    change_text,
+    crossings,
+    explanation,
+    headline,
+    holds_text,
+    stability_finding,
+    stability_text,
+    sweep_text,
+    target_finding,
+    unstable_spans,
+    value_rows,
+)
+from nona.report.sweep_grid_figure import grid_figure
+from nona.report.sweep_grids import cells, grid_finding, grid_rows, grid_targets, grid_text
+from nona.report.sweeps import curve_rows, parse_value, parse_values, spaced, turns, value_text
+from nona.results.document import UNKNOWN, Estimate
+from nona.results.sweeps import (
     FormulaPoint,
     GridRow,
     ServersNeeded,

@@ -9,7 +9,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.table_files import csv_bytes, parquet_bytes
+from nona.report.files import csv_bytes, parquet_bytes
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=12)
 

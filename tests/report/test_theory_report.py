@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from nona.cost.validation.latencies import validation_report
-from nona.cost.validation.text import validation_markdown
-from nona.report.checks.figures import theory_figure
-from nona.report.checks.theory import comparison_rows, theory_markdown, theory_rows, theory_summary
-from nona.report.checks.validation_page import EFFORT, main, validation_page
-from nona.report.figures.style import BAD
-from nona.simulation.known import KNOWN, LOADS, Agreement, Comparison, Effort, Expected, known_result
+from nona.cost.validation import validation_markdown, validation_report
+from nona.report.figures import BAD
+from nona.report.studies.figures import theory_figure
+from nona.report.studies.validation import comparison_rows, theory_markdown, theory_rows, theory_summary
+from nona.report.studies.validation_page import EFFORT, main, validation_page
+from nona.simulation.agreement import Agreement, Comparison, Effort, Expected
+from nona.simulation.intervals import Interval
+from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.simulation.run import ENGINES
-from nona.simulation.statistics.intervals import Interval
 
 DOCS = Path(__file__).parents[2] / "docs" / "validation.md"
-REMEDY = "run: python -m nona.report.checks.validation_page docs/validation.md"
+REMEDY = "run: python -m nona.report.studies.validation_page docs/validation.md"
 QUICK = Effort(replications=4, scale=0.1)
 NOTHING = Interval(0.0, 0.0, 1)
 
@@ -98,7 +98,7 @@ def test_the_markdown_has_a_line_for_every_row() -> None:
 
 
 def test_the_page_is_both_validations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nona.report.checks.validation_page.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
+    monkeypatch.setattr("nona.simulation.known_systems.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
     text = validation_page(QUICK)
     times = validation_markdown(validation_report())
     comparisons = [known_result("M/D/1", load, QUICK) for load in LOADS]
@@ -125,7 +125,7 @@ def test_the_documentation_is_what_the_command_writes() -> None:
 def test_the_page_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nona.report.checks.validation_page.validation_page", lambda: "text\n")
+    monkeypatch.setattr("nona.report.studies.validation_page.validation_page", lambda: "text\n")
     main([str(tmp_path / "page.md")])
     main([])
     assert (tmp_path / "page.md").read_text("utf-8") == capsys.readouterr().out == "text\n"

@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from nona.report.times_off import MeanParts, TimesError, mean_if_off, off_text, times_error
-from nona.results.about import ModelFacts
-from nona.results.estimate import OffRange
+from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
+from nona.results.document import ModelFacts, OffRange
 
 
 def facts(total_s: float, **shares: float) -> ModelFacts:

@@ -5,20 +5,38 @@ from __future__ import annotations
 import pytest
 from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 
-from nona.report.training.figures.allocation import allocation_figure
-from nona.report.training.figures.policies import frontier, jct_cdf_figure, pareto_figure, rho_figure, steps
-from nona.report.training.figures.time import gantt_figure, rounds_figure
-from nona.report.training.finding import (
+from nona.report.training.figures import (
+    MOST_BARS,
+    MOST_LANES,
+    allocation_figure,
+    fitting_span,
+    frontier,
+    gantt_figure,
+    jct_cdf_figure,
+    one_more_dots,
+    one_more_finding,
+    one_more_rows,
+    pareto_figure,
+    rho_figure,
+    round_at,
+    rounds_figure,
+    steps,
+    window,
+)
+from nona.report.training.findings import (
     best_sentence,
+    cdf_title,
     finding,
     gain_of,
     gain_sentence,
+    gantt_title,
     hero_figure,
+    received_title,
+    rho_title,
+    rounds_title,
     slo_sentence,
 )
-from nona.report.training.one_more import one_more_dots, one_more_finding, one_more_rows
-from nona.report.training.perfetto import stays_trace
-from nona.report.training.rows import (
+from nona.report.training.tables import (
     DECIDING,
     JOB_DECIDING,
     deciding,
@@ -27,12 +45,10 @@ from nona.report.training.rows import (
     job_rows,
     policy_rows,
     priority_rows,
+    stays_trace,
     team_rows,
 )
-from nona.report.training.titles import cdf_title, gantt_title, received_title, rho_title, rounds_title
-from nona.report.training.windows import MOST_BARS, MOST_LANES, fitting_span, round_at, window
-from nona.results.training.extensions import ExtensionFindings
-from nona.results.training.outcome import Stay
+from nona.results.training import ExtensionFindings, Stay
 
 POLICIES = outcome().report.policies
 AWARE, AGNOSTIC = POLICIES

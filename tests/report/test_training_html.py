@@ -5,8 +5,7 @@ from __future__ import annotations
 from training_sample import ABOUT, outcome
 
 from nona.report.html.training import training_html
-from nona.report.training.finding import finding, runs_sentence
-from nona.report.training.words import dollars_text, jct_text
+from nona.report.training.findings import dollars_text, finding, jct_text, runs_sentence
 from tests.report.test_html_report import HOSTILE, Page
 
 

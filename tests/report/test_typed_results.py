@@ -7,26 +7,27 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from nona.hardware.catalogue import devices
+from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
-from nona.report.capacity.report import capacity_report
-from nona.report.checks.theory import comparison_rows
-from nona.report.inputs.hardware import device_row
-from nona.report.inputs.models import contraction, inspection
-from nona.report.sweeps.report import sweep_report
-from nona.results.capacity import DeviceCapacity, ServerCount
-from nona.results.checks import SelfCheck, SelfCheckResult, TheoryResult
-from nona.results.document import Document
-from nona.results.estimate import Estimate
-from nona.results.model import ConfigurationCounts
-from nona.results.sweep import SweepOutcome
+from nona.report.capacity import capacity_report
+from nona.report.clusters import device_row
+from nona.report.models import contraction, inspection
+from nona.report.studies.validation import comparison_rows
+from nona.report.sweeps import sweep_report
+from nona.results.document import Document, Estimate
+from nona.results.models import ConfigurationCounts
+from nona.results.planning import DeviceCapacity, ServerCount
+from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
+from nona.results.sweeps import SweepOutcome
 from nona.scenario.file import load_scenario
-from nona.simulation.known import KNOWN, Effort, compare
+from nona.simulation.agreement import Effort, compare
+from nona.simulation.known_systems import KNOWN
 from nona.sources.samples import load_sample, scenario_path
-from nona.study import configuration_counts, number_named, prepare_model
-from nona.study.sweeps.curves import curves
-from nona.study.sweeps.settings import SweepSettings
-from nona.ui.tasks.sweep import request_of, settings_from
+from nona.study.preparation import configuration_counts, prepare_model
+from nona.study.sweep_bench import SweepSettings
+from nona.study.sweep_numbers import number_named
+from nona.study.sweeps import curves
+from nona.ui.tasks.sweeps import request_of, settings_from
 
 
 def sweep() -> SweepOutcome:

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.result.placement import Placement
-from nona.placement.sampled.reported import certificate_of
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import certificate_of
 from nona.placement.solve import solve
 from nona.report.placements.text import congestion_finding
-from nona.report.placements.working.whole import working
-from nona.results.placement.congestion import CongestionCurve
-from nona.results.placement.working import Working
+from nona.report.placements.working import working
+from nona.results.placement import CongestionCurve, Working
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
-from nona.study import place, prepare
-from nona.study.congestion import background_of, congestion_curve, with_background
+from nona.study.link_load import background_of, congestion_curve, with_background
+from nona.study.preparation import prepare
+from nona.study.simulation import place
 from nona.system import System
 
 MIX = {

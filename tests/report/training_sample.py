@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nona.results.about import About
-from nona.results.training.one_more import OneMoreReport, OneMoreRow
-from nona.results.training.outcome import PolicyTrace, PriorityRow, Received, Round, Stay, TrainingOutcome
-from nona.results.training.report import (
+from nona.results.document import About
+from nona.results.training import (
     JctSummary,
     JobOutcome,
+    OneMoreReport,
+    OneMoreRow,
     PolicyOutcome,
+    PolicyTrace,
+    PriorityRow,
+    Received,
     RhoSummary,
+    Round,
+    Stay,
+    TrainingOutcome,
     TrainingReport,
     TrainingSetting,
 )

@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from nona.placement.spans.messages import Link
-from nona.report.inputs.coarsening import coarsening_report
-from nona.report.placements.working.whole import working
+from nona.placement.messages import Link
+from nona.report.models import coarsening_report
+from nona.report.placements.working import working
 from nona.results.document import Document
-from nona.results.placement.congestion import CongestionCurve
-from nona.results.placement.outcome import PlacementOutcome, SolvedPlacement
-from nona.results.placement.report import FullPlacementReport
+from nona.results.placement import CongestionCurve, FullPlacementReport, PlacementOutcome, SolvedPlacement
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import glued_model, place, prepare
-from nona.study.congestion import congestion_curve
+from nona.study.link_load import congestion_curve
 from nona.study.outcome import placement_outcome
-from nona.study.placing.search_steps import SearchSteps
+from nona.study.placing import SearchSteps
+from nona.study.preparation import glued_model, prepare
+from nona.study.simulation import place
 
 KEYS = ("about", "nona", "local", "spread", "models", "if_times_off")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from nona.planning.offers import Option
-from nona.results.verdict import Verdict
+from nona.results.document import Verdict
 from nona.sources.opening import open_scenario
 from nona.sources.samples import scenario_path
-from nona.study.planning.headroom import judged
+from nona.study.planning.plan import judged
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import MILLE, question_of
-from nona.study.planning.runs import Trial
+from nona.study.planning.trials import Trial
 
 SEED = 4242  # none of the files has it
 DEMOS = ("black_friday", "a100s_sliced_or_l4s", "survive_a_rack", "language_and_vision")

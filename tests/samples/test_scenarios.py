@@ -7,13 +7,13 @@ import pytest
 
 from nona import study
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.result.placement import Placement
-from nona.placement.sampled.reported import by_response
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import by_response
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import Scenario, SimulationSpec
 from nona.scenario.values import SchedulerSpec
-from nona.simulation.statistics.paired import paired_difference
+from nona.simulation.intervals import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.samples import (
     query_scenario_names,

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from nona.cli.main import main
 from nona.errors import ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
-from nona.sources.bundle import MOST_MEMBERS, SCENARIO, pack_bundle, read_bundle
 from nona.sources.lookup import Sources
-from nona.sources.opening import open_scenario
-from nona.study import prepare
+from nona.sources.opening import MOST_MEMBERS, SCENARIO, open_scenario, pack_bundle, read_bundle
+from nona.study.preparation import prepare
 
 NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 1.0}], "edges": []})
 TEXT = """

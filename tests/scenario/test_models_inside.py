@@ -9,7 +9,7 @@ import pytest
 
 from nona.errors import GraphError
 from nona.graph.model import ModelGraph
-from nona.graph.node_link.document import from_node_link
+from nona.graph.node_link import from_node_link
 from nona.sources import lookup
 from nona.sources.lookup import SMALL, Sources
 

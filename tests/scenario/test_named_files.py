@@ -9,8 +9,7 @@ import pytest
 from nona.errors import ScenarioError
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import Sources
-from nona.sources.named import file_names, is_file, named_files, with_files_renamed
+from nona.sources.lookup import Sources, file_names, is_file, named_files, with_files_renamed
 
 INSIDE = {"nodes": [{"id": "a", "compute_ms": 1.0}], "links": [], "directed": True, "multigraph": False}
 

@@ -10,7 +10,7 @@ from nona.errors import HardwareError, ScenarioError
 from nona.hardware.cluster import Cluster, Network, Racks
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.study import prepare
+from nona.study.preparation import prepare
 
 
 def scenario(network: dict[str, Any], servers: int = 5) -> Scenario:

@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 
 from nona.errors import ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
-from nona.scenario.limits import MAX_PROBLEMS
+from nona.scenario.gate import MAX_PROBLEMS
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.opening import open_bytes

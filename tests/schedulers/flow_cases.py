@@ -8,8 +8,7 @@ import numpy as np
 from scheduler_cases import random_view, slides_query, system_of
 
 from nona.schedulers.base import Round
-from nona.schedulers.flows.cluster import FlowCluster, Known
-from nona.schedulers.flows.question import Question
+from nona.schedulers.flows.allotter import FlowCluster, Known, Question
 
 VIEW = random_view(system_of([slides_query()]), np.random.default_rng(0))
 AMPLE = 1e6

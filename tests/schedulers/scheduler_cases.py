@@ -8,10 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition, SubGraph
-from nona.placement.result.configuration import Configuration, SubGraphPlacement
-from nona.placement.result.placement import Placement
-from nona.placement.result.prediction import Prediction, QueryPrediction
+from nona.decomposition import Decomposition, SubGraph
+from nona.placement.result import Configuration, Placement, Prediction, QueryPrediction, SubGraphPlacement
 from nona.schedulers.base import Ready, View
 from nona.system import QueryClass, Stream, System
 

@@ -13,10 +13,10 @@ from scipy.stats import chi2
 
 from nona.contraction.task_graph import TaskGraph
 from nona.errors import SimulationError
-from nona.placement.result.configuration import Configuration, SubGraphPlacement
+from nona.placement.result import Configuration, SubGraphPlacement
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.tables import build_tables
+from nona.schedulers.sampling import place_by_table
+from nona.schedulers.sampling_tables import build_tables
 from nona.system import System
 
 CLUSTERS = [

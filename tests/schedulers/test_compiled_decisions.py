@@ -16,9 +16,9 @@ from scheduler_cases import (
 )
 
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.compiled.build import compile_function
+from nona.simulation.compiled.core import adapter_source, flatten_tables
 from nona.simulation.compiled.engine import policy_of
-from nona.simulation.compiled.machine.build import compile_function
-from nona.simulation.compiled.machine.policies import adapter_source, flatten_tables
 
 SYSTEMS = [
     system_of([fork_join_chain("a", [3, 0, 4], 1), slides_query(), fork_join_chain("one", [])], cluster)

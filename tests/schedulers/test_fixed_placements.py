@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_view, slides_query, system_of
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition, SubGraph
+from nona.decomposition import Decomposition, SubGraph
 from nona.errors import SimulationError
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.fixed.presets import PRESETS, branches_of, idle_presets, place_fixed, traffic_of
-from nona.placement.formula.prediction import predict
+from nona.placement.fixed import (
+    PRESETS,
+    branches_of,
+    idle_presets,
+    local_placement,
+    place_fixed,
+    spread_placement,
+    traffic_of,
+)
+from nona.placement.prediction import predict
 from nona.schedulers.registry import get_scheduler
 from nona.system import QueryClass, Stream
 

@@ -10,12 +10,10 @@ import pytest
 from scheduler_cases import slides_query, system_of
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.dominators import decompose
+from nona.decomposition import decompose
 from nona.errors import SimulationError
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.offline.cost import alone
-from nona.schedulers.offline.flexflow import searched
-from nona.schedulers.offline.search import Walk, best_placement
+from nona.schedulers.flexflow import Walk, alone, best_placement, searched
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, QueryClass, Stream, System

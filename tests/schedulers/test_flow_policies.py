@@ -7,12 +7,20 @@ import pytest
 from flow_cases import AMPLE, cluster, question, seen
 
 from nona.errors import SimulationError
-from nona.schedulers.flows.asked import AskPolicy
-from nona.schedulers.flows.claims import Claims, single_claims, within_needs
-from nona.schedulers.flows.cluster import Known, learned
+from nona.schedulers.flows.allotter import (
+    ALL,
+    AskPolicy,
+    Claims,
+    Known,
+    hold,
+    learned,
+    owned,
+    sets_of,
+    single_claims,
+    within_needs,
+)
 from nona.schedulers.flows.gandiva import AskGandiva, Trial
 from nona.schedulers.flows.gavel import flow_policies
-from nona.schedulers.flows.holdings import ALL, hold, owned, sets_of
 from nona.schedulers.flows.optimus import AskOptimus
 from nona.schedulers.flows.pollux import AskPollux
 from nona.schedulers.flows.tiresias import AskTiresias

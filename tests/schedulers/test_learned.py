@@ -11,20 +11,18 @@ import pytest
 from scheduler_cases import fork_join_chain, random_ready, random_view, system_of, two_speeds
 
 from nona.errors import SimulationError
-from nona.schedulers.learned.card import from_text, read_weights, shipped
-from nona.schedulers.learned.choose import candidates
-from nona.schedulers.learned.decide import decide
-from nona.schedulers.learned.features import mean_work_s, task_features
+from nona.schedulers.learned.card import from_text, outside, read_weights, shipped
+from nona.schedulers.learned.choose import candidates, decide, learned_tables
+from nona.schedulers.learned.decima import LearnedPolicy
 from nona.schedulers.learned.network import (
     BLIND_PAIR,
     LINK_PAIR,
     first_weights,
     leaky,
+    mean_work_s,
     network_of,
+    task_features,
 )
-from nona.schedulers.learned.policy import LearnedPolicy
-from nona.schedulers.learned.ranges import outside
-from nona.schedulers.learned.tables import learned_tables
 from nona.schedulers.registry import get_scheduler
 from nona.system import System
 

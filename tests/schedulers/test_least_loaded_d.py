@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_view, system_of, two_speeds
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition
+from nona.decomposition import Decomposition
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
 
 from nona.errors import SimulationError
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.schedulers.live.policy import split_cost_s
-from nona.schedulers.live.quota import idle_view
-from nona.schedulers.live.slots import find_slots, make_slots
-from nona.schedulers.live.state import make_walk
-from nona.schedulers.live.waits import grown
+from nona.placement.fixed import local_placement, spread_placement
+from nona.schedulers.nona_live import find_slots, grown, idle_view, make_slots, make_walk, split_cost_s
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Stream

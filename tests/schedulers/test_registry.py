@@ -9,8 +9,7 @@ import pytest
 from scheduler_cases import slides_query, system_of
 
 from nona.errors import SimulationError
-from nona.schedulers.base import NetworkView
-from nona.schedulers.families import FAMILY_TITLES
+from nona.schedulers.base import FAMILY_TITLES, NetworkView
 from nona.schedulers.registry import SCHEDULERS, get_scheduler, scheduler_names
 
 

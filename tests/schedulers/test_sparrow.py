@@ -12,13 +12,13 @@ import pytest
 from scheduler_cases import random_view, slides_query, system_of
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition
+from nona.decomposition import Decomposition
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Ready, Scheduler
-from nona.schedulers.queues.jsq_d import Draws
+from nona.schedulers.jsq_d import Draws
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.theory.choices import choices_jct_s
+from nona.simulation.theory import choices_jct_s
 from nona.system import Arrivals, QueryClass, Stream, System
 
 SPARROW = get_scheduler("sparrow")

@@ -17,11 +17,11 @@ from scheduler_cases import (
 )
 from scipy.stats import chi2
 
-from nona.decomposition.subgraph import Decomposition, SubGraph
+from nona.decomposition import Decomposition, SubGraph
 from nona.errors import SimulationError
-from nona.placement.result.configuration import Configuration, SubGraphPlacement
-from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.tables import build_tables
+from nona.placement.result import Configuration, SubGraphPlacement
+from nona.schedulers.sampling import place_by_table
+from nona.schedulers.sampling_tables import build_tables
 
 CLUSTERS = [tuple(range(8)), (0, 0, 1, 1, 2, 2), (0, 1, 0, 2, 0, 1), (0, 0, 0), (0,), (0, 1)]
 

@@ -9,12 +9,11 @@ import pytest
 from scheduler_cases import system_of
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.dominators import decompose
+from nona.decomposition import decompose
 from nona.errors import SimulationError
 from nona.schedulers.base import Ready, View
-from nona.schedulers.picking.packing import best_executors, progress, work_left_s
-from nona.schedulers.picking.tetris import neediest
 from nona.schedulers.registry import get_scheduler
+from nona.schedulers.tetris import best_executors, neediest, progress, work_left_s
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream
 from nona.topology import make_topology

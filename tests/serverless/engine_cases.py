@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import ContainersSpec, TransferSpec
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import Application, ServerlessSystem
 from nona.system import Arrivals
 
 NO_TRANSFER = TransferSpec(local_latency=0, remote_latency=0)

@@ -9,13 +9,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import TransferSpec
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import ConfigurationSpace, grid
-from nona.serverless.model.function import Function, TableTimes, default_times
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.functions import ConfigurationSpace, Function, TableTimes, default_times, grid
+from nona.serverless.system import Application, ServerlessSystem
 
 CHAIN = ((0, 1), (1, 2))
 DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.system import ServerlessSystem
 
 Place = tuple[int, int]
 CONTAINER = 2

@@ -11,8 +11,8 @@ from reference_links import Message
 from reference_platform import Batch, Call, Queue, ReferencePlatform
 
 from nona.gpu_sharing.pool import Lease
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Fleet, Policy, Scales
+from nona.serverless.system import ServerlessSystem
 
 READY, SCALE = 7, 8
 A_MOMENT_S = 1e-9

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nona.random_streams import RandomStreams
-from nona.serverless.model.network import SharedNetwork
-from nona.simulation.workload.draws import link_background
+from nona.serverless.system import SharedNetwork
+from nona.simulation.workload import link_background
 
 
 class ReferenceLink:

@@ -19,12 +19,11 @@ from reference_links import Message, ReferenceLinks
 from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.random_streams import RandomStreams
-from nona.serverless.dispatch.home import home_invoker
-from nona.serverless.model.application import Application
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.dispatch import home_invoker
 from nona.serverless.policies.base import Ask, Plan, Policy
-from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_times
-from nona.simulation.workload.arrivals import arrival_chunks
+from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_times
+from nona.serverless.system import Application, ServerlessSystem
+from nona.simulation.arrivals import arrival_chunks
 
 BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE, JOINS_LINK = 0, 1, 2, 3, 4, 5, 6
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import ConfigurationSpace
-from nona.serverless.model.function import Function
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.functions import ConfigurationSpace, Function
+from nona.serverless.system import Application, ServerlessSystem
 
 
 def one_function(functions: Sequence[Function], space: ConfigurationSpace) -> ServerlessSystem:

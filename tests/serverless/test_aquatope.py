@@ -7,21 +7,22 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from nona.random_streams import RandomStreams
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.aquatope.gaussian_process import Process
-from nona.serverless.policies.aquatope.policy import POLICY, AquatopePlanner
-from nona.serverless.policies.aquatope.training import (
+from nona.serverless.functions import grid
+from nona.serverless.policies.aquatope import (
+    POLICY,
+    AquatopePlanner,
     Cube,
     Effort,
     Observation,
     Platform,
+    Process,
     Training,
     best_seen,
     improvement,
 )
 from nona.serverless.policies.base import Ask
-from nona.serverless.policies.orion.search import Model
+from nona.serverless.policies.orion import Model
+from nona.serverless.system import ServerlessSystem
 from tests.serverless.policy_cases import CHAIN, DIAMOND, SPACE, table_system, workflow_system
 
 

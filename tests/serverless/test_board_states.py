@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from nona.gpu_sharing.board_states import BoardState, Instances, board_states, idle_instances
+from nona.gpu_sharing.slices import BoardState, Instances, board_states, idle_instances
 from nona.hardware.mig import MigLayout, Slice, legal_layouts, maximal_layouts, parse_layout
 
 A100 = "a100-40gb"

@@ -14,13 +14,13 @@ from reference_cases import PLAIN, plain_options, systems
 
 from nona.errors import SimulationError
 from nona.serverless.engine import events
-from nona.serverless.engine.compiled import layout
-from nona.serverless.engine.compiled.suits import suits
-from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.engine.compiled import state as layout
+from nona.serverless.engine.compiled.machine import suits
+from nona.serverless.engine.options import RunOptions, ServerlessProgress
+from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.base import Ask, Plan, Policy
 from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.system import ServerlessSystem
 from nona.simulation.run import Cancelled
 
 QUIET = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.scenario.serverless import ContainersSpec
-from nona.serverless.dispatch.containers import Containers
+from nona.serverless.containers import Containers
 
 COLD = 3.0
 Event = tuple[float, int, int]  # time, 0: container due, 1: batch, and how long it runs

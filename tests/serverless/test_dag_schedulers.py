@@ -8,10 +8,10 @@ import pytest
 from nona.errors import ScenarioError
 from nona.scenario.file import load_scenario
 from nona.scenario.values import SchedulerSpec
-from nona.serverless.model.arrivals import calls
+from nona.serverless.system import calls
 from nona.sources.samples import scenario_path
 from nona.study.preparation import prepare
-from nona.study.serverless.dag_schedulers import dag_scenario, simulate_dag_schedulers
+from nona.study.serverless.comparisons import dag_scenario, simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless
 
 SCENARIO = load_scenario(scenario_path("strict_light"))

@@ -10,18 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import DispatchSpec
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import Function, default_times
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.functions import Function, default_times, grid
 from nona.serverless.policies.base import Ask
-from nona.serverless.policies.esg.explain import explain
+from nona.serverless.policies.esg.explain import explain, trace
 from nona.serverless.policies.esg.policy import BASE_S, POLICY, STEP_S, EsgPlanner
 from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
-from nona.serverless.policies.esg.trace import trace
+from nona.serverless.system import Application, ServerlessSystem
 
 SPACE = grid([1, 2, 4], [1, 2, 4, 16], [1, 2, 7])
 TIMES = (0.3, 0.1, 0.2, 0.5, 0.1)

@@ -8,10 +8,10 @@ from engine_cases import one_application, run, trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Configuration
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import Function, TableTimes
+from nona.gpu_sharing.pool import Configuration
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import Function, TableTimes, grid
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.registry import get_policy

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Invoker
-from nona.hardware.catalogue import find_device
+from nona.gpu_sharing.pool import Invoker
+from nona.hardware.device import find_device
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Planner
-from nona.serverless.policies.carried import CarriedPlans
-from nona.serverless.policies.choices import usable
+from nona.serverless.policies.choices import CarriedPlans, usable
 from nona.serverless.policies.registry import get_policy, policy_names
-from nona.serverless.sharing.times import least_times
+from nona.serverless.sharing import least_times
+from nona.serverless.system import ServerlessSystem
 from tests.serverless.policy_cases import DIAMOND, SPACE, table_system, workflow_system
 
 QUICK = {"aquatope": {"initial": 4, "rounds": 1}}

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Configuration, Invoker
+from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.scenario.serverless import PricesSpec
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask
-from nona.serverless.policies.gshare.policy import POLICY, WHOLE_TIME, FastGsharePlanner
-from nona.serverless.policies.gshare.rectangles import FreeRectangles, best_fit
-from nona.serverless.policies.slo_split import static_shares
+from nona.serverless.policies.choices import static_shares
+from nona.serverless.policies.gshare import POLICY, WHOLE_TIME, FastGsharePlanner, FreeRectangles, best_fit
+from nona.serverless.system import ServerlessSystem
 from tests.serverless.policy_cases import CHAIN, SPACE, CountedView, views, workflow_system
 
 SYSTEM = workflow_system([0.3, 0.1, 0.5], CHAIN, slo_s=0.9)

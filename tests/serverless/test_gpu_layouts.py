@@ -9,20 +9,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.gpu_sharing.registry import make_pool
-from nona.gpu_sharing.resources import Configuration, Invoker
-from nona.hardware.geometry import board
-from nona.hardware.mig import legal_layouts, parse_layout
+from nona.hardware.mig import board, legal_layouts, parse_layout
 from nona.report.serverless.layouts import Placed, layout_rows, placed
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.held import held_vgpus
+from nona.serverless.metrics import batch_cost
 from nona.serverless.policies.base import Ask, Plan, Policy
-from nona.serverless.records.held import held_vgpus
-from nona.serverless.records.measured import batch_cost
-from nona.serverless.records.run import ServerlessRecords
-from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_gpu_seconds
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_seconds
+from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 

@@ -15,11 +15,11 @@ from test_platform_invariants import QUIET, RUN
 
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.serverless import ContainersSpec, PricesSpec
+from nona.serverless.checks import run_checks
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.model.system import HOUR_S, ServerlessSystem
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.container_time import container_time
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.held import container_time
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.sources.samples import scenario_path
 from nona.study.serverless.run import report_of, simulate_serverless_scenario
 

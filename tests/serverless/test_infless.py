@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Invoker
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import ServerlessSystem
+from nona.gpu_sharing.pool import Invoker
+from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask
-from nona.serverless.policies.choices import profile_s
-from nona.serverless.policies.infless.candidates import candidates, listed, window
-from nona.serverless.policies.infless.policy import POLICY, SMALLEST_LEFT, InflessPlanner
-from nona.serverless.policies.slo_split import static_shares
+from nona.serverless.policies.choices import profile_s, static_shares
+from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, InflessPlanner, candidates, listed, window
+from nona.serverless.system import ServerlessSystem
 from tests.serverless.policy_cases import SPACE, CountedView, table_system, views, workflow_system
 
 SYSTEM = workflow_system([0.3, 0.2], [(0, 1)], slo_s=1.2)

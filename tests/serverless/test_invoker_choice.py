@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.serverless.dispatch.home import home_and_step, home_invoker, name_hash, steps, walk
-from nona.serverless.dispatch.order import candidates
+from nona.serverless.dispatch import candidates, home_and_step, home_invoker, name_hash, steps, walk
 
 RULES = ("home", "predecessor", "warm", "walk", "most-free")
 

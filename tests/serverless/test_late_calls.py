@@ -9,13 +9,13 @@ import pytest
 from engine_cases import function, one_application, run, trace
 
 from nona.errors import SimulationError
-from nona.scenario.late import LATE
-from nona.scenario.serverless import DispatchSpec
-from nona.serverless.dispatch.late import least_left_s
-from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.scenario.serverless import LATE, DispatchSpec
+from nona.serverless.checks import run_checks
+from nona.serverless.engine.invokers import least_left_s
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.metrics import summarise
 from nona.serverless.policies.registry import get_policy, policy_names
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.metrics import summarise
 from tests.serverless.policy_cases import DIAMOND, workflow_system
 
 DROP = DispatchSpec(late="drop")

@@ -11,11 +11,24 @@ from hypothesis import strategies as st
 
 from nona.errors import CostError
 from nona.scenario.serverless import ServerlessSpec
-from nona.serverless.model.catalogue import MEASURED, network_names, shipped_function
-from nona.serverless.model.function import DefaultLaw, GpuLaw, default_times
-from nona.serverless.profiles.fit import errors_left_out, fit_law, law_seconds, mean_error
-from nona.serverless.profiles.fits import COLUMNS, fits_text, shipped_fits
-from nona.serverless.profiles.measurements import Points, measured_names, measured_points
+from nona.serverless.fits import COLUMNS, fits_text, shipped_fits
+from nona.serverless.functions import (
+    MEASURED,
+    DefaultLaw,
+    GpuLaw,
+    default_times,
+    network_names,
+    shipped_function,
+)
+from nona.serverless.measurements import (
+    Points,
+    errors_left_out,
+    fit_law,
+    law_seconds,
+    mean_error,
+    measured_names,
+    measured_points,
+)
 
 #: Mean relative errors in per cent that the fits must not exceed, where the issue states them.
 STATED = {"vgg16": 2.7, "vgg19": 2.7, "resnet50": 2.95, "bert": 6.8}

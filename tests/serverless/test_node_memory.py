@@ -18,24 +18,21 @@ from test_idle_cost import same_calls_and_batches
 from test_platform_invariants import QUIET, RUN
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ContainersSpec
-from nona.serverless.dispatch.home import home_invoker
-from nona.serverless.engine.choice import NO_MEMORY
+from nona.serverless.checks import run_checks
+from nona.serverless.dispatch import home_invoker
+from nona.serverless.engine.invokers import NO_MEMORY
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.model.application import Application
-from nona.serverless.model.memory import NodeMemory
-from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import Application, NodeMemory, ServerlessSystem
 from nona.sources.samples import sample_root, scenario_path
-from nona.study.serverless import prepare_serverless
-from nona.study.serverless.run import report_of, simulate_serverless_scenario
-from nona.study.serverless.warmup import may_start_cold
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import may_start_cold, report_of, simulate_serverless_scenario
 
 COLD_S = 2.0
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask
-from nona.serverless.policies.orion.policy import POLICY, OrionPlanner
-from nona.serverless.policies.orion.search import Found, Limits, Model, search, steps_up
+from nona.serverless.policies.orion import POLICY, Found, Limits, Model, OrionPlanner, search, steps_up
+from nona.serverless.system import ServerlessSystem
 from tests.serverless.policy_cases import CHAIN, DIAMOND, SPACE, table_system, workflow_system
 
 TINY = grid([1, 2], [1, 2], [1, 2])

@@ -14,12 +14,13 @@ from reference_cases import MODES, PLAIN, plain_options, systems
 
 from nona.gpu_sharing.registry import WAYS
 from nona.scenario.serverless import SharingSpec
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import grid
+from nona.serverless.metrics import summarise
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.metrics import summarise
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import HOUR_S, ServerlessSystem
 
 POLICIES = ("esg", "esg-wait", "infless", "fast-gshare", "orion", "fixed")
 QUIET = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -6,8 +6,7 @@ import pytest
 
 from nona.errors import SimulationError
 from nona.scenario.serverless import ServerlessSpec
-from nona.serverless.policies.base import Ask
-from nona.serverless.policies.options import known_options
+from nona.serverless.policies.base import Ask, known_options
 from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from tests.serverless.policy_cases import SPACE, workflow_system
 

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from nona.errors import NonaError
-from nona.gpu_sharing.resources import Configuration
+from nona.gpu_sharing.pool import Configuration
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
+from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import load_sample, scenario_path
-from nona.study.serverless.model_functions import MOST_STAGES
+from nona.study.serverless.functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 

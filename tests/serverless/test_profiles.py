@@ -13,16 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nona.errors import CostError, NonaError
-from nona.gpu_sharing.resources import Configuration
+from nona.gpu_sharing.pool import Configuration
 from nona.scenario.schema import Scenario
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.profiles.between import between, profile_times
-from nona.serverless.profiles.fits import shipped_fits
-from nona.serverless.profiles.measurements import measured_points
-from nona.serverless.profiles.reader import ProfileRow, read_profile, rows_of
-from nona.sources.bundle import pack_bundle, read_bundle
+from nona.serverless.fits import shipped_fits
+from nona.serverless.functions import grid
+from nona.serverless.measurements import measured_points
+from nona.serverless.profiles import ProfileRow, between, profile_times, read_profile, rows_of
+from nona.serverless.system import ServerlessSystem
 from nona.sources.lookup import Sources
+from nona.sources.opening import pack_bundle, read_bundle
 from nona.sources.unknown import unknown_names
 from nona.study.serverless.preparation import prepare_serverless
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.gpu_sharing.registry import make_pool
-from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.scenario.file import load_scenario
 from nona.scenario.serverless import DispatchSpec, SharingSpec
 from nona.serverless.policies.base import Ask

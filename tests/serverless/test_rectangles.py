@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.serverless.policies.gshare.rectangles import FreeRectangles, Rectangle, best_fit
+from nona.serverless.policies.gshare import FreeRectangles, Rectangle, best_fit
 
 WIDTH, HEIGHT = 8, 7
 Steps = list[tuple[int, int, int]]

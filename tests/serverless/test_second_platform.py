@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
 from reference_platform import ReferencePlatform
 
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.checks import run_checks
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.held import container_time
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.container_time import container_time
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import ServerlessSystem
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
 SHIPPED = ("esg", "esg-wait", "infless", "fast-gshare", "orion")

@@ -8,17 +8,18 @@ import pytest
 from engine_cases import SMALLEST, function, latencies, one_application, run, told, trace
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.gpu_sharing.registry import WAYS
-from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
-from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress, simulate_serverless
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import Function, TableTimes
+from nona.serverless.checks import run_checks
+from nona.serverless.engine.options import RunOptions, ServerlessProgress
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import Function, TableTimes, grid
 from nona.serverless.policies.base import Ask, Plan
-from nona.serverless.records.checks import run_checks
+from nona.serverless.system import Application
+from nona.simulation.run import Cancelled
 
 TRANSFER = TransferSpec(local_latency=0.5, local_bandwidth=10.0, remote_latency=2.0, remote_bandwidth=1.0)
 

@@ -11,13 +11,12 @@ import pytest
 
 from nona.cli.main import main
 from nona.report.html.serverless import serverless_html
-from nona.report.serverless.exports.calls import call_table
-from nona.report.serverless.exports.trace import serverless_trace
+from nona.report.serverless.exports import call_table, serverless_trace
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE, write_serverless
-from nona.study.serverless.outcome import serverless_outcome
+from nona.study.outcome import serverless_outcome
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario
 
 

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from nona.gpu_sharing.resources import Configuration, Invoker
+from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.graph.dag import Dag
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import Function, TableTimes
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import Function, TableTimes, grid
+from nona.serverless.metrics import summarise
 from nona.serverless.oracle import Bound, application_bounds, oracle
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.metrics import summarise
+from nona.serverless.system import Application, ServerlessSystem
 
 SPACE = grid([1, 2], [1, 2], [1, 2])
 CHAIN, DIAMOND = ((0, 1), (1, 2)), ((0, 1), (0, 2), (1, 3), (2, 3))

@@ -11,31 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.report.serverless.figures.over import over_figure
-from nona.report.serverless.over.text import knee_rows, knee_text, over_finding, over_numbers, over_rows
-from nona.results.serverless.over import OverReport, PolicyOver
-from nona.results.verdict import Verdict
+from nona.report.serverless.figures import over_figure
+from nona.report.serverless.over import knee_rows, knee_text, over_finding, over_numbers, over_rows
+from nona.results.document import Verdict
+from nona.results.serverless_study import OverReport, PolicyOver
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
-from nona.serverless.records.measured import CallMeasures, RunMeasures
-from nona.serverless.records.metrics import ServerlessSummary
+from nona.serverless.metrics import CallMeasures, RunMeasures, ServerlessSummary
 from nona.sources.samples import scenario_path
-from nona.study.serverless.over.run import policies_over
-from nona.study.serverless.over.search import (
+from nona.study.serverless.knees import (
     LEAST_LOAD,
     MOST_LOAD,
+    SWEPT,
+    OverSettings,
     Points,
+    Seen,
     knee_search,
     knees_of,
+    over_number,
     point_search,
+    policies_over,
 )
-from nona.study.serverless.over.seen import Seen
-from nona.study.serverless.over.settings import SWEPT, OverSettings, over_number
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import simulate_serverless_scenario
+from nona.study.serverless.run import calls_per_s, simulate_serverless_scenario
 from nona.study.serverless.tasks import Done
-from nona.study.serverless.warmup import calls_per_s
-from nona.study.sweeps.numbers import LOAD, number_named, numbers_of
+from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 
 CALLS = 2000
 

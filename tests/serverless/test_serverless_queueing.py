@@ -10,12 +10,11 @@ from engine_cases import function, latencies, measured_latency, one_application,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.scenario.serverless import SharingSpec
 from nona.serverless.engine.queues import AfwQueue
-from nona.serverless.model.arrivals import calls, noise_factors
-from nona.serverless.model.system import ServerlessSystem
-from nona.simulation.statistics.intervals import mean_interval
+from nona.serverless.system import ServerlessSystem, calls, noise_factors
+from nona.simulation.intervals import mean_interval
 from nona.system import Arrivals
 
 

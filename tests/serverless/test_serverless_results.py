@@ -11,17 +11,15 @@ import pytest
 from pydantic import ValidationError
 
 from nona.results.document import Document
-from nona.results.serverless.dispatch import ServerlessOutcome
-from nona.results.serverless.nodes import NodesReport
-from nona.results.serverless.over import OverReport
-from nona.results.serverless.report import SchedulersReport, ServerlessReport, WaysReport
-from nona.results.serverless.study import ServerlessStudy
+from nona.results.serverless import NodesReport, SchedulersReport, ServerlessReport, WaysReport
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.serverless_study import OverReport, ServerlessStudy
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.study.serverless.study import StudySettings, serverless_study
 from nona.study.shipped import shipped, shipped_serverless
-from nona.ui.jobs.desk import Desk
 from nona.ui.jobs.kinds import KINDS
+from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
 
 SMALL = {"jobs": 40, "replications": 2}

@@ -11,18 +11,18 @@ import pytest
 from engine_cases import SMALLEST, function, one_application, run, told, trace
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.scenario.serverless import PricesSpec
-from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.checks import checks_of, run_checks
+from nona.serverless.engine.options import RunOptions, ServerlessProgress
+from nona.serverless.functions import grid
+from nona.serverless.metrics import judge, summarise
 from nona.serverless.policies.base import Plan
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.checks import checks_of, run_checks
-from nona.serverless.records.metrics import summarise
-from nona.serverless.records.overload import judge
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
 from nona.serverless.replications import run_policies
+from nona.serverless.system import ServerlessSystem
+from nona.simulation.run import Cancelled
 
 
 @pytest.fixture(scope="module")

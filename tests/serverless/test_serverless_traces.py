@@ -10,10 +10,11 @@ import pytest
 
 from nona.errors import NonaError
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import ServerlessSystem
 from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 

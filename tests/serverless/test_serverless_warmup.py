@@ -9,15 +9,21 @@ import pytest
 
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.metrics import hits, slo_ratios
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.measured import hits, slo_ratios
 from nona.simulation.sizes import auto_warmup
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import simulate_serverless_scenario
-from nona.study.serverless.warmup import calls_per_s, may_start_cold, mser_calls, warmup_calls
-from nona.study.sweeps.numbers import with_value
+from nona.study.serverless.run import (
+    calls_per_s,
+    may_start_cold,
+    mser_calls,
+    simulate_serverless_scenario,
+    warmup_calls,
+)
+from nona.study.sweep_numbers import with_value
 
 CALLS = 1000
 

@@ -7,16 +7,15 @@ import pytest
 from engine_cases import function, one_application, run, trace
 
 from nona.errors import ScenarioError
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.serverless import ContainersSpec, DispatchSpec
-from nona.serverless.model.network import SharedNetwork
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.run import ServerlessRecords
-from nona.simulation.statistics.intervals import mean_interval
+from nona.serverless.checks import run_checks
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import ServerlessSystem, SharedNetwork
+from nona.simulation.intervals import mean_interval
 from nona.sources.samples import scenario_path
-from nona.study.serverless.over.settings import over_number
+from nona.study.serverless.knees import over_number
 from nona.study.serverless.run import report_of, simulate_serverless_scenario
 from nona.system import Stream
 from nona.topology import make_topology

@@ -8,15 +8,13 @@ from hypothesis import strategies as st
 from sharing_cases import one_function
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Lease, Pool
+from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Pool
 from nona.gpu_sharing.registry import WAYS, make_pool
-from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import SharingSpec
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.times import gpu_seconds
+from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, grid
+from nona.serverless.sharing import gpu_seconds
+from nona.serverless.system import ServerlessSystem
 
 LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 OVER = [name for name, way in WAYS.items() if way.oversubscribes]

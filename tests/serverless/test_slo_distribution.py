@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
-from nona.serverless.policies.esg.slo_distribution import (
-    Chain,
-    Fork,
-    average_normalised_lengths,
-    distribute,
-    reduced,
-)
+from nona.serverless.policies.esg.policy import Chain, Fork, average_normalised_lengths, distribute, reduced
 
 CLOSE = 1e-9
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
-from nona.serverless.model.application import Application
-from nona.serverless.policies.slo_split import split, static_shares
+from nona.serverless.policies.choices import split, static_shares
+from nona.serverless.system import Application
 from tests.serverless.policy_cases import CHAIN, dags, workflow_system
 
 SLO_S = 2.0

@@ -13,24 +13,24 @@ from engine_cases import WARM, function, measured_latency, one_application, trac
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.report.serverless.layouts import layout_rows
-from nona.report.serverless.platform_use import standing_rows
 from nona.report.serverless.report import policy_outcome
+from nona.report.serverless.text import standing_rows
 from nona.report.text import share_text
 from nona.scenario.serverless import ContainersSpec, SharingSpec
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.checks import run_checks
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import grid
+from nona.serverless.held import leases
+from nona.serverless.metrics import summarise
 from nona.serverless.policies.base import Fleet, Scaler, Scales, Service
-from nona.serverless.policies.choices import profile_s
+from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policies.slo_split import static_shares
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.leases import leases
-from nona.serverless.records.metrics import summarise
-from nona.serverless.records.run import Instances, ServerlessRecords
-from nona.simulation.statistics.intervals import mean_interval
+from nona.serverless.records import Instances, ServerlessRecords
+from nona.serverless.system import HOUR_S, ServerlessSystem
+from nona.simulation.intervals import mean_interval
 from tests.serverless.policy_cases import SPACE, table_system, workflow_system
 
 NAMES = ("infless", "fast-gshare")

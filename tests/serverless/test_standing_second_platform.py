@@ -14,13 +14,14 @@ from reference_cases import MODES, PlainPlanner, systems
 from reference_instances import StandingPlatform
 from test_second_platform import QUIET, compare
 
-from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.checks import run_checks
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.held import container_time
 from nona.serverless.policies.base import Fleet, Policy, Service
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.checks import run_checks
-from nona.serverless.records.container_time import container_time
-from nona.serverless.records.run import ServerlessRecords
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import ServerlessSystem
 
 CALLS = 60
 QUICK = {"standing": True, "scale_s": 0.3107, "window_s": 1.009}

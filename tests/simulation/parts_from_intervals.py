@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.system import System
 
 

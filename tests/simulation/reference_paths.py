@@ -9,7 +9,7 @@ from reference_simulator import DELIVERY, HOP, LINK_END, Reference
 
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.workload.draws import background_items
+from nona.simulation.workload import background_items
 from nona.system import System
 from nona.topology import Topology
 

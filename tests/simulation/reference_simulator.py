@@ -16,8 +16,7 @@ from reference_decisions import Decisions
 
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import Prepared, Scheduler, View
-from nona.simulation.workload.draws import background_items
-from nona.simulation.workload.jobs import Workload
+from nona.simulation.workload import Workload, background_items
 from nona.system import System
 
 BACKGROUND, LINK_END, HOP, DELIVERY, END, ARRIVAL = range(6)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.subgraph import Decomposition
+from nona.decomposition import Decomposition
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.picking.free import NoTables
+from nona.schedulers.free_executors import NoTables
 from nona.system import Arrivals, QueryClass, Stream, System
 
 NO_CUTS = Decomposition((), ())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nona.errors import SimulationError
-from nona.simulation.workload.arrivals import arrival_chunks, effective_rate
+from nona.simulation.arrivals import arrival_chunks, effective_rate
 from nona.system import Arrivals
 
 RATE = 50.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from known_sequences import PHI, ar1, is_nominal, mm1
 from scipy.stats import t
 
-from nona.simulation.statistics.batch_means import batch_size, long_run_variance, overlapping_batch_means
+from nona.simulation.intervals import batch_size, long_run_variance, overlapping_batch_means
 
 
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=40), share=st.floats(0, 1))

@@ -20,8 +20,8 @@ from simulation_cases import (
     uniform,
 )
 
-from nona.simulation.records.run import Records
-from nona.simulation.records.tally import PARTS
+from nona.simulation.collected import PARTS
+from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, Stream, System
 from nona.topology import Topology

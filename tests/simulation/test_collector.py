@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
 
 from nona.errors import SimulationError
-from nona.simulation.records.collected import Collected
-from nona.simulation.records.collector import Collector
-from nona.simulation.records.run import pieces
-from nona.simulation.records.tally import PARTS
+from nona.simulation.collected import PARTS, Collected, Collector
+from nona.simulation.records import pieces
 from nona.simulation.sizes import RunSize
 from nona.system import System
 
@@ -75,7 +73,7 @@ def in_pieces(jobs: Jobs, rng: np.random.Generator, watched: bool = False) -> Co
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nona.simulation.records.collector.BLOCK", 16)
+    monkeypatch.setattr("nona.simulation.collected.BLOCK", 16)
 
 
 def content(collected: Collected) -> list[bytes]:

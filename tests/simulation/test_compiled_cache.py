@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from nona.code_cache import folders
-from nona.simulation.compiled import preparation
-from nona.simulation.compiled.machine import build
-from nona.simulation.engines import engine_named
+from nona.simulation.compiled import build, preparation
+from nona.simulation.run import engine_named
 
 
 @pytest.fixture

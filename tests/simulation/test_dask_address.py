@@ -9,7 +9,7 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.simulation.experiments.dask_address import check_address
+from nona.simulation.dask_pool import check_address
 
 MALFORMED = [
     "tcp://",

@@ -19,11 +19,11 @@ from record_equality import same
 from nona.cli.main import main
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.experiments import dask_pool
-from nona.simulation.experiments.dask_pool import DaskPool, simulation_report
-from nona.simulation.experiments.replications import run_replications
-from nona.simulation.known.bound import bind_to
-from nona.simulation.known.parts import one_task_query, system_of
+from nona.simulation import dask_pool
+from nona.simulation.agreement import one_task_query, system_of
+from nona.simulation.dask_pool import DaskPool, simulation_report
+from nona.simulation.known_systems import bind_to
+from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
 from nona.system import Stream
 

@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from simulation_cases import first_fit, fixed, make_system, newest_capped, query, shortest_queue, task_graph
 
 from nona import study
-from nona.decomposition.dominators import decompose
+from nona.decomposition import decompose
 from nona.errors import SimulationError
-from nona.placement.fixed.presets import place_fixed
-from nona.placement.result.placement import Placement
-from nona.placement.result.prediction import Prediction
+from nona.placement.fixed import place_fixed
+from nona.placement.result import Placement, Prediction
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.picking.free import NoTables
+from nona.schedulers.free_executors import NoTables
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.records.run import Records
-from nona.simulation.run import Progress, RunOptions, simulate_run
+from nona.simulation.collected import Progress
+from nona.simulation.records import Records
+from nona.simulation.run import RunOptions, simulate_run
 from nona.sources import samples
 from nona.sources.lookup import Sources
 from nona.system import Stream, System

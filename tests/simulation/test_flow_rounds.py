@@ -13,7 +13,7 @@ from simulation_cases import make_system, query, task_graph
 from nona.errors import SimulationError
 from nona.schedulers.base import Allotment, NetworkView, Prepared, Round, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Stream, System
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from known_sequences import PHI, ar1, is_nominal, mm1
 
-from nona.simulation.statistics.intervals import mean_interval
+from nona.simulation.intervals import mean_interval
 
 
 def test_lindley_against_the_queue_event_by_event():

@@ -9,7 +9,7 @@ from simulation_cases import first_fit, fixed, make_system, query, scheduler, ta
 from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import RunSize
-from nona.simulation.statistics.summary import summarize
+from nona.simulation.summary import summarize
 from nona.system import Arrivals, Stream
 
 ONE = task_graph([1.0])

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from known_sequences import ar1, is_nominal
 
 from nona.errors import SimulationError
-from nona.simulation.statistics.intervals import mean_interval
-from nona.simulation.statistics.paired import paired_difference, paired_jobs
+from nona.simulation.intervals import mean_interval, paired_difference, paired_jobs
 
 VALUES = st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=5, max_size=20)
 

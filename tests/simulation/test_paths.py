@@ -15,7 +15,7 @@ from test_reference_equality import JOBS, SCHEDULERS
 from test_run import busy_system
 
 from nona.errors import HardwareError
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, System
 from nona.topology import make_topology

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from simulation_cases import by_class, fixed, make_system, query, task_graph
 
-from nona.placement.waits.queueing import fifo_wait_s
+from nona.placement.queueing import fifo_wait_s
+from nona.simulation.intervals import mean_interval
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics.intervals import mean_interval
-from nona.simulation.theory.link import link_wait_s
+from nona.simulation.theory import link_wait_s
 from nona.system import Arrivals, Stream, System
 from nona.topology import NONE, Topology, make_topology
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_sequences import is_nominal, mm1
 
-from nona.simulation.statistics.intervals import mean_interval
-from nona.simulation.statistics.percentiles import jobs_needed, percentile_interval, too_few_jobs
+from nona.simulation.intervals import jobs_needed, mean_interval, percentile_interval, too_few_jobs
 
 
 @given(percent=st.floats(0.5, 99.5), beyond=st.integers(1, 200))

@@ -13,10 +13,10 @@ from known_sequences import is_nominal
 from simulation_cases import make_system, query, scheduler, task_graph
 
 from nona.errors import SimulationError
-from nona.simulation.experiments.precision import next_count, precision_of, relative_bound, run_to_precision
-from nona.simulation.experiments.replications import run_replications
+from nona.simulation.intervals import mean_interval
+from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
-from nona.simulation.statistics.intervals import mean_interval
+from nona.simulation.summary import next_count, precision_of, relative_bound, run_to_precision
 
 
 class Fake(NamedTuple):

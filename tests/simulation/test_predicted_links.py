@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from simulation_cases import make_system, task_graph
 
-from nona.decomposition.dominators import decompose
-from nona.placement.configurations.extremes import spread_configuration
-from nona.placement.formula.link_waits import LinkWait, link_waits
-from nona.placement.formula.model import Model
-from nona.placement.formula.prediction import as_model, predict
-from nona.placement.result.configuration import SubGraphPlacement
+from nona.decomposition import decompose
+from nona.placement.configurations import spread_configuration
+from nona.placement.model import Model
+from nona.placement.prediction import LinkWait, as_model, link_waits, predict
+from nona.placement.result import SubGraphPlacement
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.samples import scenario_path
-from nona.study import prepare
+from nona.study.preparation import prepare
 from nona.system import QueryClass, Stream, System
 from nona.topology import make_topology
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.simulation.statistics.intervals import mean_interval
-from nona.simulation.statistics.ratio import NO_RATIO, Ratio, paired_ratio
+from nona.simulation.intervals import NO_RATIO, Ratio, mean_interval, paired_ratio
 
 
 def pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,9 +14,9 @@ from nona.errors import SimulationError
 from nona.experiments.pool import RETRIES, ThisProcess
 from nona.experiments.workers import ProcessPool
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.experiments.replications import run_replications
-from nona.simulation.known.bound import bind_to
-from nona.simulation.known.parts import one_task_query, system_of
+from nona.simulation.agreement import one_task_query, system_of
+from nona.simulation.known_systems import bind_to
+from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
 from nona.system import Stream
 

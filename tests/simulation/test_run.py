@@ -13,7 +13,8 @@ import pytest
 from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
 
 from nona.errors import SimulationError
-from nona.simulation.run import ENGINES, Cancelled, Progress, RunOptions, simulate_run
+from nona.simulation.collected import Progress
+from nona.simulation.run import ENGINES, Cancelled, RunOptions, simulate_run
 from nona.simulation.sizes import auto_warmup
 from nona.system import Stream, System
 

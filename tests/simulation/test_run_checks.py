@@ -9,8 +9,7 @@ import pytest
 from simulation_cases import first_fit, make_system, query, shortest_queue, task_graph, uniform
 
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.records.checks import run_checks
-from nona.simulation.records.run import RawRun
+from nona.simulation.records import RawRun, run_checks
 from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import RunSize

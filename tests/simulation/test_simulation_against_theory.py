@@ -15,10 +15,8 @@ import pytest
 
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.known import KNOWN, LOADS, Effort, compare, known_result
-from nona.simulation.known.bound import bind_to
-from nona.simulation.known.parts import Expected
-from nona.simulation.known.stations import priorities, single_queue
+from nona.simulation.agreement import Effort, Expected, compare
+from nona.simulation.known_systems import KNOWN, LOADS, bind_to, known_result, priorities, single_queue
 from nona.simulation.run import ENGINES
 
 SHORT = Effort(replications=10, scale=0.5, engine="simpy")

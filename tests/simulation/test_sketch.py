@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation_cases import first_fit, make_system, query, task_graph, uniform
 
-from nona.simulation.records.run import pieces
-from nona.simulation.records.sketch import RELATIVE_ERROR, QuantileSketch
-from nona.simulation.records.tally import PARTS
+from nona.simulation.collected import PARTS, RELATIVE_ERROR, QuantileSketch
+from nona.simulation.records import pieces
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics.summary import summarize
+from nona.simulation.summary import summarize
 from nona.system import Stream
 
 VALUES = st.lists(st.one_of(st.just(0.0), st.floats(1e-9, 1e9)), min_size=1, max_size=60)

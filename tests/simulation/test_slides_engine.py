@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from simulation_cases import fixed, make_system, query, task_graph
 
-from nona.simulation.records.run import Records
+from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom, t
 
 from nona.errors import SimulationError
-from nona.simulation.records.run import Check, Records
-from nona.simulation.records.tally import PARTS, tally_of
-from nona.simulation.statistics.intervals import mean_interval, percentile
-from nona.simulation.statistics.summary import hit_rate_difference, jct_difference, summarize
+from nona.simulation.collected import PARTS, tally_of
+from nona.simulation.intervals import mean_interval, percentile
+from nona.simulation.records import Check, Records
+from nona.simulation.summary import hit_rate_difference, jct_difference, summarize
 
 
 def records(jct_s, query=None, **changes):

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from nona.errors import ScenarioError, SimulationError
-from nona.placement.response.arrivals import instants
+from nona.placement.response.sample_paths import instants
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.simulation.workload.arrivals import arrival_chunks, effective_rate
-from nona.simulation.workload.jobs import Workload
+from nona.simulation.arrivals import arrival_chunks, effective_rate
+from nona.simulation.workload import Workload
 from nona.sources.lookup import Sources
-from nona.study import prepare
-from nona.study.preparation import arrivals_of
-from nona.study.sweeps.numbers import number_named
+from nona.study.preparation import arrivals_of, prepare
+from nona.study.sweep_numbers import number_named
 from nona.system import Arrivals
 
 RNG = np.random.default_rng(5)

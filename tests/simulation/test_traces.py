@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nona.errors import SimulationError
-from nona.simulation.workload.traces import (
+from nona.simulation.traces import (
     TRACE_READERS,
     parse_time,
     read_azure_functions,

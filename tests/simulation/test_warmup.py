@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_sequences import ar1, is_nominal
 
-from nona.simulation.statistics.batch_means import overlapping_batch_means
-from nona.simulation.statistics.warmup import common_warmup, mser, mser_statistic
+from nona.simulation.intervals import overlapping_batch_means
+from nona.simulation.steady_state import common_warmup, mser, mser_statistic
 
 
 class Fake(NamedTuple):

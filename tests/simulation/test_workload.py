@@ -10,8 +10,7 @@ from simulation_cases import make_system, query, task_graph
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.simulation.workload.draws import background_items, gamma_draws
-from nona.simulation.workload.jobs import Workload, stream_names
+from nona.simulation.workload import Workload, background_items, gamma_draws, stream_names
 from nona.system import Arrivals, QueryClass, Stream
 
 ONE = task_graph([1.0])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from nona.results.saved import SavedFacts
-from nona.store.contents import Contents
-from nona.store.rows import NewItem
+from nona.store.contents import Contents, NewItem
 
 FACTS = SavedFacts(
     fingerprint="0" * 12,

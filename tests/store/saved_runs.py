@@ -7,14 +7,13 @@ from functools import cache
 from typing import Any
 
 from nona import study
-from nona.report.simulations.simulated import SimulatedRun
-from nona.results.simulation.live import LiveRun
+from nona.report.simulations.report import SimulatedRun
+from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
-from nona.store.rows import NewItem
+from nona.store.contents import NewItem
 from nona.store.simulations import run_item
-from nona.study.outcome import simulation_outcome
-from nona.study.simulating.whole import simulated_run
+from nona.study.outcome import simulated_run, simulation_outcome
 
 SCENARIO: Mapping[str, Any] = {
     "version": 1,

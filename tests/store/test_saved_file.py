@@ -19,8 +19,7 @@ from probes import probe
 
 from nona.errors import StoreError
 from nona.results.saved import SavedItem
-from nona.store.database import FILE, Database
-from nona.store.schema import APPLICATION_ID, MIGRATIONS
+from nona.store.database import APPLICATION_ID, FILE, MIGRATIONS, Database
 from nona.store.store import Store
 
 HERE = Path(__file__).parent

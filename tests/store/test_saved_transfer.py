@@ -18,15 +18,14 @@ from probes import probe
 from saved_runs import new_item, simulated
 
 from nona.errors import StoreError
-from nona.report.simulations.simulated import SimulatedRun
+from nona.report.simulations.report import SimulatedRun
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.sources.lookup import Sources
-from nona.store.comparing import compare
-from nona.store.contents import Contents
+from nona.store.contents import SAVED_KINDS, Contents, SavedKind
 from nona.store.database import Database
-from nona.store.kinds import SAVED_KINDS, SavedKind
-from nona.store.store import Store
-from nona.store.transfer import LISTED, MOST_ITEMS, export_items, import_items
+from nona.store.store import LIST_FILE as LISTED
+from nona.store.store import MOST_IN_FILE as MOST_ITEMS
+from nona.store.store import Store, compare, export_items, import_items
 
 GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 3.0}], "edges": []}
 
@@ -246,7 +245,7 @@ def test_another_kind_is_a_registration(store: Store, other: Store) -> None:
     kind = SavedKind(
         "verdict",
         "verdict",
-        "nona.results.estimate:OffRange",
+        "nona.results.document:OffRange",
         "test_saved_transfer:verdict_facts",
         "nona.store.simulations:answers",
     )

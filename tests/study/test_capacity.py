@@ -9,8 +9,7 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import ScenarioError
-from nona.report.capacity.figure import capacity_figure
-from nona.report.capacity.report import (
+from nona.report.capacity import (
     alone_note,
     capacity_finding,
     capacity_report,
@@ -18,16 +17,16 @@ from nona.report.capacity.report import (
     others_finding,
     range_text,
 )
-from nona.results.capacity import CapacityReport, DeviceCapacity, ServerCount
+from nona.report.planning_figures import capacity_figure
+from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.capacity.devices import cheapest, with_gpu
-from nona.study.capacity.search import fewest_servers
+from nona.study.capacity import cheapest, fewest_servers, with_gpu
 from nona.study.preparation import prepare
-from nona.study.sweeps.numbers import with_value
+from nona.study.sweep_numbers import with_value
 
 NAME = "vision_language_8_servers"
 SOURCES = Sources(scenario_path(NAME).parent)

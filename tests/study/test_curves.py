@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
 from nona.experiments.pool import ThisProcess
-from nona.report.sweeps.report import Curves, sweep_report
-from nona.results.estimate import UNKNOWN
+from nona.report.sweeps import Curves, sweep_report
+from nona.results.document import UNKNOWN
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
-from nona.study import number_named, prepare, simulate
-from nona.study.sweeps.curves import curves
-from nona.study.sweeps.grid import grid
-from nona.study.sweeps.next_values import bends, middle, near_enough, spread_order
-from nona.study.sweeps.settings import GridSettings, SweepSettings, swept_scenario
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
+from nona.study.sweep_bench import GridSettings, SweepSettings, swept_scenario
+from nona.study.sweep_numbers import number_named
+from nona.study.sweeps import bends, curves, grid, middle, near_enough, spread_order
 
 COUNT = "cluster.servers[0].count"
 
@@ -154,7 +154,7 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch: pytest.MonkeyPatc
             asked.append(-len(keys))
             return super().run(work, keys, report)
 
-    monkeypatch.setattr("nona.study.sweeps.bench.ProcessPool", Counted)
+    monkeypatch.setattr("nona.experiments.workers.ProcessPool", Counted)
     given_ = scenario(150.0)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     *_, alone = curves(given_, chosen)

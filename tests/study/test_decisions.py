@@ -12,26 +12,30 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.report.decisions.figures import heat_figure, ratios_figure
-from nona.report.decisions.page import with_results
-from nona.report.decisions.rows import cell_rows, file_rows, missed_gains, network_rows, where, worst_rows
-from nona.report.decisions.text import decisions_text, findings, heat_title, title
-from nona.report.decisions.verdicts import (
+from nona.report.studies.decisions import (
     GAIN,
     GOAL,
     QUESTIONS,
     Counts,
     Sides,
+    cell_rows,
     compared,
     counts,
+    file_rows,
     gained,
+    missed_gains,
+    network_rows,
     prediction_error,
     promising,
     sides,
     unsteady,
     verdict,
+    where,
+    worst_rows,
 )
-from nona.results.studies.decisions import (
+from nona.report.studies.decisions_text import decisions_text, findings, heat_title, title, with_results
+from nona.report.studies.figures import heat_figure, ratios_figure
+from nona.results.studies import (
     DecisionAbout,
     DecisionStudy,
     Entrant,
@@ -43,19 +47,36 @@ from nona.results.studies.decisions import (
     UnplacedCell,
 )
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.statistics.ratio import Ratio
-from nona.study import prepare
-from nona.study.decisions import DecisionSettings, decisions_study
-from nona.study.decisions.cells import BACKGROUNDS, LINKS, LOADS, Cell, all_cells, fraction
-from nona.study.decisions.contest import Contest, Effort, Question, is_precise
-from nona.study.decisions.measure import Size, measure
-from nona.study.decisions.run import TWINS, planned
-from nona.study.decisions.workloads import cell_scenario, distributes, workload_table
+from nona.simulation.intervals import Ratio
+from nona.study.decision_cells import (
+    BACKGROUNDS,
+    LINKS,
+    LOADS,
+    Cell,
+    all_cells,
+    cell_scenario,
+    distributes,
+    fraction,
+    workload_table,
+)
+from nona.study.decisions import (
+    TWINS,
+    Contest,
+    DecisionSettings,
+    Effort,
+    Question,
+    Size,
+    decisions_study,
+    is_precise,
+    measure,
+    planned,
+)
+from nona.study.preparation import prepare
 from nona.study.shipped import shipped, shipped_decisions
 from nona.system import System
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
-REMEDY = "run: python -m nona.study.decisions.page docs/decisions.md"
+REMEDY = "run: python -m nona.study.decisions_page docs/decisions.md"
 
 
 def cell_system(name: str, cell: Cell) -> System:

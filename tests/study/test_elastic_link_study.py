@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nona.errors import SimulationError
-from nona.report.training.elastic.link_figures import link_figure
-from nona.report.training.elastic.link_text import (
+from nona.report.studies.elastic import (
     NO_LINK,
     SEEING,
     cost_of,
@@ -19,16 +18,12 @@ from nona.report.training.elastic.link_text import (
     links_of,
     workload_means,
 )
-from nona.study.elastic.run import simulate_elastic_jobs
-from nona.study.elastic_link.run import (
-    WAYS,
-    ElasticLinkSettings,
-    Place,
-    elastic_link_study,
-    places_of,
-    request_of,
-)
+from nona.report.studies.policy_figures import link_figure
 from nona.study.shipped import shipped_elastic, shipped_elastic_link
+from nona.study.training.elastic import simulate_elastic_jobs
+from nona.study.training.elastic_study import WAYS, ElasticLinkSettings, elastic_link_study, request_of
+from nona.study.training.elastic_study import LinkPlace as Place
+from nona.study.training.elastic_study import link_places_of as places_of
 
 
 @pytest.mark.parametrize("place", [Place("tiresias", 1.25e9), Place("sjf", 0.0)])

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.training.elastic.study_figures import interference_figure, load_figure
-from nona.report.training.elastic.study_text import (
-    elastic_study_text,
-    mean_of,
-    over_load,
-    published_of,
-    study_title,
-)
-from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
-from nona.study.elastic.study import ElasticStudySettings, places_of
+from nona.report.studies.elastic import elastic_study_text, mean_of, over_load, published_of, study_title
+from nona.report.studies.policy_figures import elastic_load_figure as load_figure
+from nona.report.studies.policy_figures import interference_figure
 from nona.study.shipped import shipped_elastic
+from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.study.training.elastic_study import ElasticStudySettings, places_of
 
 
 @pytest.mark.parametrize(("policy", "load", "interference"), [("tiresias", 1.0, 0.0), ("sjf", 1.0, 0.5)])

@@ -1,8 +1,8 @@
 """The study of the throughput estimator."""
 
-from nona.report.estimator.text import converged, estimator_text
-from nona.study.estimator.study import EstimatorSettings, estimator_study
+from nona.report.studies.training import converged, estimator_text
 from nona.study.shipped import shipped_estimator
+from nona.study.training.published import EstimatorSettings, estimator_study
 
 
 def test_a_point_computed_again_lies_in_the_stored_interval() -> None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from nona.report.simulations.network_story import LINK, story_load
+from nona.report.simulations.series import LINK, story_load
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
-from nona.study import place, prepare, with_value
-from nona.study.network_story import STRATEGIES, StoryPoint, network_story, paying_limit
+from nona.study.link_load import STRATEGIES, StoryPoint, network_story, paying_limit
+from nona.study.preparation import prepare
+from nona.study.simulation import place
+from nona.study.sweep_numbers import with_value
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,26 @@ from dataclasses import replace
 import pytest
 
 from nona.errors import SimulationError
-from nona.report.network_views.figure import network_views_figure
-from nona.report.network_views.rows import NOT_RUN, by_slowdown, file_rows, remark_rows, scheduler_rows
-from nona.report.network_views.text import findings, loses, network_views_text, planned_text, title
-from nona.results.estimate import UNKNOWN, Estimate
-from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy, OnLink
+from nona.report.studies.figures import network_views_figure
+from nona.report.studies.network_views import (
+    NOT_RUN,
+    by_slowdown,
+    file_rows,
+    findings,
+    loses,
+    network_views_text,
+    planned_text,
+    remark_rows,
+    scheduler_rows,
+    title,
+)
+from nona.results.document import UNKNOWN, Estimate
+from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers import network_remarks
 from nona.schedulers.base import NetworkView
 from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
-from nona.study.network_views.run import FEWEST_JOBS, NetworkViewSettings, network_views_study
+from nona.study.network_views import FEWEST_JOBS, NetworkViewSettings, network_views_study
 from nona.study.shipped import shipped_network_views
 
 TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))

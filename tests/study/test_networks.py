@@ -10,10 +10,9 @@ import pytest
 
 from nona.errors import GraphError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.study import prepare
-from nona.study.networks import NETWORKS, network_named, network_names
-from nona.study.networks.mixture import mixture_of_experts
-from nona.study.networks.task_graph import BYTES_PER_S, FLOPS, LAUNCH_S, TaskGraphBuilder
+from nona.study.network_layers import BYTES_PER_S, FLOPS, LAUNCH_S, TaskGraphBuilder
+from nona.study.networks import NETWORKS, mixture_of_experts, network_named, network_names
+from nona.study.preparation import prepare
 
 
 def scenario(name: str) -> Any:

@@ -9,30 +9,38 @@ from pathlib import Path
 import pytest
 
 from nona.cli.main import main
-from nona.placement.fixed.local_and_spread import spread_placement
-from nona.placement.formula.prediction import predict
+from nona.placement.fixed import spread_placement
+from nona.placement.prediction import predict
 from nona.report.html.paper import paper_html
-from nona.report.paper.rows import edge_of, faster, grows, jobs_for, largest, point_rows, ratios, summary_rows
-from nona.report.paper.text import findings, paper_text, title
+from nona.report.studies.paper import (
+    edge_of,
+    faster,
+    findings,
+    grows,
+    jobs_for,
+    largest,
+    paper_text,
+    point_rows,
+    ratios,
+    summary_rows,
+    title,
+)
 from nona.report.text import listed
 from nona.results.document import Interval
-from nona.results.studies.paper import Growth, OverloadRun, PaperStudy
+from nona.results.studies import Growth, OverloadRun, PaperStudy
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.experiments.replications import run_replications
+from nona.simulation.intervals import paired_ratio
+from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
-from nona.simulation.statistics.ratio import paired_ratio
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study import place, prepare, with_value
-from nona.study.paper import PaperSettings, paper_study
-from nona.study.paper.overload import growth
-from nona.study.paper.reach import reach
-from nona.study.paper.run import CLAIM, SCENARIO, paper_scenario
+from nona.study.paper import CLAIM, SCENARIO, PaperSettings, growth, paper_scenario, paper_study, reach
+from nona.study.preparation import prepare
 from nona.study.shipped import shipped_paper
-from nona.study.simulating.run import chosen_schedulers
-from nona.study.sweeps.numbers import LINK
+from nona.study.simulation import chosen_schedulers, place
+from nona.study.sweep_numbers import LINK, with_value
 
 SOURCES = Sources(scenario_path(SCENARIO).parent)
 
@@ -175,8 +183,8 @@ def test_the_command_runs_a_small_study(
         other = next(s for s in every.schedulers if get_scheduler(s.name).kind == "allocate")
         return every.model_copy(update={"objective": "formula", "schedulers": (*own, other)})
 
-    monkeypatch.setattr("nona.cli.studies.study.paper_study", small)
-    monkeypatch.setattr("nona.study.paper.run.paper_scenario", by_formula)
+    monkeypatch.setattr("nona.study.paper.paper_study", small)
+    monkeypatch.setattr("nona.study.paper.paper_scenario", by_formula)
     where = tmp_path / "points.csv"
     arguments = [
         "study",

@@ -15,20 +15,19 @@ from nona.cli.main import main
 from nona.errors import NonaError, ScenarioError
 from nona.experiments.workers import ProcessPool
 from nona.planning.offers import Option
-from nona.report.plan.printed import plan_text
-from nona.report.plan.text import plan_finding
-from nona.report.plan.words import month_text
-from nona.results.plan import PlanReport
+from nona.report.plan import month_text, plan_finding
+from nona.report.plan_options import plan_text
+from nona.results.planning import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
-from nona.simulation.theory.single import erlang_c
+from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
-from nona.study.planning.bounds import Bounds
+from nona.study.planning.chains import Bounds
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import MILLE, cluster_price, question_of
-from nona.study.planning.runs import Trial
+from nona.study.planning.trials import Trial
 from nona.study.planning.written import Written, report_of
 
 A, B = "a100-40gb", "l4"
@@ -451,7 +450,7 @@ def test_without_an_slo_there_is_nothing_to_keep() -> None:
 def test_the_command_prints_the_contract(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nona.cli.planning.plan.now_text", lambda: "2026-11-24 09:30 UTC")
+    monkeypatch.setattr("nona.study.shipped.now_text", lambda: "2026-11-24 09:30 UTC")
     path = tmp_path / "s.yaml"
     path.write_text(dump_scenario(scenario(120.0, 60.0, {**PART, "hit": 0.8}, jobs=1000)))
     arguments = ["--offer", f"{A}=1.5", "--scheduler", "opportunistic", "--growth", "8%/month"]

@@ -10,7 +10,8 @@ import pytest
 
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import SweptPoint, sweep, with_value
+from nona.study.sweep_numbers import with_value
+from nona.study.sweeps import SweptPoint, sweep
 
 PATH = "background.network.utilization"
 

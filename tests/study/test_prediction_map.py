@@ -10,38 +10,42 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.formula.prediction import predict
-from nona.placement.sampled.starts import blend
-from nona.report.placements.report import placement_report
-from nona.report.placements.response import response_report
-from nona.report.placements.response_text import response_finding, response_lines, response_rows
-from nona.report.prediction_map.figure import band, map_figure
-from nona.report.prediction_map.rows import (
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.prediction import predict
+from nona.placement.sampled.moves import blend
+from nona.report.placements.report import placement_report, response_report
+from nona.report.placements.text import response_finding, response_lines, response_rows
+from nona.report.studies.figures import band, map_figure
+from nona.report.studies.prediction_map import (
     BOUNDS,
     MEASURES,
     error,
+    findings,
+    map_text,
     point_rows,
     summary_rows,
     surely_outside,
+    title,
     within,
 )
-from nona.report.prediction_map.text import findings, map_text, title
-from nona.results.placement.response import ResponseReport
-from nona.results.studies.prediction_map import Comparison, MapPoint, Measure, PredictionMap
-from nona.study.prediction_map import MapSettings, map_study
-from nona.study.prediction_map.measure import measure
-from nona.study.prediction_map.points import (
+from nona.results.placement import ResponseReport
+from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
+from nona.study.prediction_map import (
     LOADS,
     OF_NETWORKS,
     OF_SERVERS,
     PLACEMENTS,
+    SCENARIOS,
+    SYSTEMS,
+    MapSettings,
+    map_study,
+    map_system,
+    measure,
     names_of,
     point,
     splits,
+    warning,
 )
-from nona.study.prediction_map.region import warning
-from nona.study.prediction_map.systems import SCENARIOS, SYSTEMS, map_system
 from nona.study.shipped import shipped, shipped_map
 from nona.system import Arrivals, Stream
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.result.placement import Placement
-from nona.placement.sampled.reported import by_response, certificate_of
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import by_response, certificate_of
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import prepare
-from nona.study.placing.search_steps import SearchSteps
+from nona.study.placing import SearchSteps
+from nona.study.preparation import prepare
 from nona.system import System
 
 

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from nona.contraction.rules import RULES, contract
-from nona.decomposition.subgraph import VIRTUAL
+from nona.decomposition import VIRTUAL
 from nona.graph.dag import Dag
 from nona.sources.samples import load_sample
-from nona.study.second_opinion import graph_differences
+from nona.study.self_checks import graph_differences
 
 MODELS = ("slides_example", "googlenet", "densenet121", "inception_v3", "gpt2", "rag_pipeline")
 
@@ -38,7 +38,7 @@ def test_random_graphs_are_seen_alike(seed: int) -> None:
 
 def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     dag = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3)])
-    own = "nona.study.second_opinion."
+    own = "nona.study.self_checks."
     monkeypatch.setattr(own + "immediate_dominators", lambda dag: (VIRTUAL, 0, 0, 1))
     assert graph_differences(dag) == ("dominators",)
     monkeypatch.setattr(own + "transitive_reduction", lambda dag: dag)

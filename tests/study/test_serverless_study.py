@@ -7,26 +7,39 @@ from pathlib import Path
 import pytest
 
 from nona.experiments.workers import kept_pool
-from nona.report.serverless.over.slides import SEARCHES, SHARES, claim_text, gaps, study_knee_rows
-from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
-from nona.report.serverless.study.claims import CLAIMS, default_cells, main_cells, movers
-from nona.report.serverless.study.rows import claim_rows, sensitivity_rows, setting_rows
-from nona.report.serverless.study.text import findings, study_text, title
+from nona.report.studies.serverless_claims import (
+    CLAIMS,
+    default_cells,
+    difference,
+    main_cells,
+    mean,
+    movers,
+    ranking_text,
+    swaps,
+)
+from nona.report.studies.serverless_tables import claim_rows, sensitivity_rows, setting_rows
+from nona.report.studies.serverless_text import (
+    SEARCHES,
+    SHARES,
+    claim_text,
+    findings,
+    gaps,
+    study_knee_rows,
+    study_text,
+    title,
+)
 from nona.report.text import share_text
-from nona.results.serverless.study import Cell
+from nona.results.serverless_study import Cell
 from nona.scenario.file import load_scenario
-from nona.serverless.engine.run import RunOptions
+from nona.serverless.engine.options import RunOptions
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import missing, provenance
 from nona.sources.samples import load_sample, scenario_path
-from nona.study.serverless.capacity import cluster_usd_hour
-from nona.study.serverless.over.bench import TRAINED
-from nona.study.serverless.over.profile_sets import PROFILE_SETS
-from nona.study.serverless.over.study import BUSY
+from nona.study.serverless.comparisons import cluster_usd_hour
+from nona.study.serverless.knees import TRAINED
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.searches import measured_searches
-from nona.study.serverless.sensitivity.alternatives import ALTERNATIVES
-from nona.study.serverless.study import POLICIES, SETTINGS, setting, with_load
+from nona.study.serverless.study import POLICIES, SETTINGS, measured_searches, setting, with_load
+from nona.study.serverless.study_parts import ALTERNATIVES, BUSY, PROFILE_SETS
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import shipped_serverless
 from nona.units import format_time

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from nona.results.document import Document
-from nona.results.studies.decisions import DecisionStudy, Entrant
+from nona.results.studies import DecisionStudy, Entrant
 from nona.study.shipped import (
     rounded_result,
     shipped_decisions,

@@ -8,12 +8,12 @@ import pytest
 
 from nona import study
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.simulation.statistics.summary import hit_rate_difference, jct_difference
+from nona.simulation.summary import hit_rate_difference, jct_difference
 from nona.sources.samples import scenario_path
+from nona.study import simulation as bounded
 from nona.study.outcome import simulation_outcome
 from nona.study.preparation import Study
-from nona.study.simulating import bounded
-from nona.study.simulating.run import SimulationResult
+from nona.study.simulation import SimulationResult
 
 
 def prepared(jobs: int, rate: str = "90/s", **simulation: Any) -> Study:
@@ -33,7 +33,7 @@ def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch: pytes
     of = prepared(6000)
     found = simulated(of)
     with monkeypatch.context() as patched:
-        patched.setattr("nona.study.simulating.run.SHORT_JOBS", 10**9)  # nothing is known ahead
+        patched.setattr("nona.study.simulation.SHORT_JOBS", 10**9)  # nothing is known ahead
         whole = simulated(of)
     stopped = found.records["spread"]
     assert [r.jobs for r in stopped] == [bounded.SHORT_JOBS] * 2
@@ -69,9 +69,7 @@ def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(
 ) -> None:
     of = prepared(6000)
     whole = simulated(of)
-    monkeypatch.setattr(
-        "nona.study.simulating.run.predictions", lambda *a: dict.fromkeys(("local", "spread"))
-    )
+    monkeypatch.setattr("nona.study.simulation.predictions", lambda *a: dict.fromkeys(("local", "spread")))
     found = simulated(of)
     assert [r.jobs for r in found.records["local"]] == [6000, 6000]
     assert found.summaries["local"].jct == whole.summaries["local"].jct

@@ -3,14 +3,21 @@
 import pytest
 
 from nona.errors import SimulationError
-from nona.report.training.study.claims import CLAIMS, SINGLE, judged
-from nona.report.training.study.figures import load_figure
-from nona.report.training.study.text import load_rows, makespan_rows, study_text
-from nona.results.training.study import StudyPoint, TrainingStudy
+from nona.report.studies.policy_figures import training_load_figure as load_figure
+from nona.report.studies.training import CLAIMS, SINGLE, judged, load_rows, makespan_rows, study_text
+from nona.results.studies import StudyPoint, TrainingStudy
 from nona.study.shipped import shipped_training
-from nona.study.training.published.pieces import Piece, run_piece, system_of
-from nona.study.training.published.study import StudySettings, training_study
-from nona.study.training.published.variants import AT_ONCE, MODES, OVER_LOAD, Variant
+from nona.study.training.published import (
+    AT_ONCE,
+    MODES,
+    OVER_LOAD,
+    Piece,
+    StudySettings,
+    Variant,
+    run_piece,
+    system_of,
+    training_study,
+)
 
 SMALL = StudySettings(jobs=6, at_once=4, gpus=4, replications=2, loads=(6.0,), policies=("gandiva", "fifo"))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.allocation.policies.problem import Problem
+from nona.allocation.problem import Problem
 
 TYPES = ("k80", "p100", "v100")
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.allocation.policies.base import Policy
-from nona.allocation.policies.problem import Problem
-from nona.training.model.system import TrainingSystem
+from nona.allocation.problem import Policy, Problem
+from nona.training.system import TrainingSystem
 
 Stay = tuple[int, str, float, float]
 """Number of the job, type, start, end."""

@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.training.checkpoints.failures import NodeFailures
-from nona.training.checkpoints.intervals import daly_s, exact_s, wall_per_work, young_s
-from nona.training.checkpoints.progress import Progress, Saving, advanced, checkpointed
-from nona.training.checkpoints.simulation import best_interval, failure_gaps, simulated_wall
+from nona.training.checkpoints import (
+    best_interval,
+    daly_s,
+    exact_s,
+    failure_gaps,
+    simulated_wall,
+    wall_per_work,
+    young_s,
+)
+from nona.training.disturbance import NodeFailures, Progress, Saving, advanced, checkpointed
 
 CASES = [(30.0, 86400.0, 60.0), (50.0, 5000.0, 100.0), (300.0, 3600.0, 600.0)]
 

@@ -7,9 +7,8 @@ import pytest
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.training.estimates.claims import Claims, user_of
-from nona.training.estimates.correction import ClaimBook
-from nona.training.model.job import Job
+from nona.training.beliefs import ClaimBook, Claims, user_of
+from nona.training.system import Job
 
 
 def test_claims_are_log_normal_and_users_are_wrong_alike() -> None:

@@ -5,10 +5,15 @@ import pytest
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.training.estimator.completion import Completion, completed
-from nona.training.estimator.pairs import PairEstimates, matched
-from nona.training.estimator.reference import Reference, reference_of
-from nona.training.model.throughputs import AloneKey, PairKey, Throughputs
+from nona.training.pair_estimator import (
+    Completion,
+    PairEstimates,
+    Reference,
+    completed,
+    matched,
+    reference_of,
+)
+from nona.training.system import AloneKey, PairKey, Throughputs
 
 EXACT = Completion(rank=3, ridge=1e-9, sweeps=2000, tolerance=1e-13)
 

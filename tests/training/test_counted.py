@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 
 from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
-from nona.results.training.counted import CountedReport
-from nona.training.counting.engine import simulate_counted
-from nona.training.counting.gittins import GittinsRank
-from nona.training.counting.job import CountedJob, read_counted_jobs, tiresias_jobs
-from nona.training.counting.queues import limits_of
-from nona.training.counting.records import counted_checks
-from nona.training.counting.schedules import SCHEDULES
+from nona.results.training import CountedReport
+from nona.training.counting.engine import SCHEDULES, simulate_counted
+from nona.training.counting.jobs import CountedJob, counted_checks, read_counted_jobs, tiresias_jobs
+from nona.training.counting.queues import GittinsRank, limits_of
 
 GPUS = 8
 ROWS = st.lists(

@@ -11,11 +11,11 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.report.training.elastic.study_text import elastic_study_text, mean_of, published_of
-from nona.results.training.elastic import ElasticReport
+from nona.report.studies.elastic import elastic_study_text, mean_of, published_of
+from nona.results.elastic import ElasticReport
 from nona.simulation.run import Cancelled
-from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
-from nona.study.elastic.study import ElasticStudySettings, elastic_study, places_of
+from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.study.training.elastic_study import ElasticStudySettings, elastic_study, places_of
 
 JOBS = "name,arrival_s,application,gpus,batch_size\na,0,ncf,1,32768\nb,30,cifar10,4,1024\nc,61,ncf,1,32768\n"
 SMALL = ("--nodes", "2", "--policy", "pollux", "--policy", "fifo", "--replications", "2")

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from nona.errors import ScenarioError, SimulationError
-from nona.training.elastic.applications.batches import Batches
-from nona.training.elastic.applications.reading import Tables, read_applications
-from nona.training.elastic.applications.shipped import shipped_applications
-from nona.training.elastic.model.system import Cluster, ElasticSystem
-from nona.training.elastic.model.workload import at_load, read_workload, shipped_workload
+from nona.training.elastic.applications import Batches
+from nona.training.elastic.profiles import Tables, read_applications, shipped_applications
+from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.workload import at_load, read_workload, shipped_workload
 
 OWN = Tables(
     applications=b"application,task,epochs,least_batch,most_batch,least_local,most_local,fixed_batch,most_gpus\n"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.training.elastic.finding import finding
-from nona.report.training.elastic.history import elastic_history, elastic_trace
-from nona.report.training.elastic.rows import change_rows, course_rows, every_job, policy_rows
-from nona.report.training.words import overlap
-from nona.results.training.elastic_history import ElasticHistory
-from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
-from nona.training.elastic.records.run import ElasticRecords
+from nona.report.training.elastic import change_rows, course_rows, every_job, finding, policy_rows
+from nona.report.training.elastic_report import elastic_history, elastic_trace
+from nona.report.training.findings import overlap
+from nona.results.elastic import ElasticHistory
+from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.training.elastic.records import ElasticRecords
 from tests.report.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")
@@ -55,8 +54,8 @@ def test_gpus_in_use_are_those_of_the_moves_and_the_points(history, result):
 
 
 def test_a_long_run_is_thinned_and_keeps_its_work(history, result, monkeypatch):
-    monkeypatch.setattr("nona.report.training.elastic.history.MOST_TICKS", 50)
-    monkeypatch.setattr("nona.report.training.elastic.history.MOST_POINTS", 40)
+    monkeypatch.setattr("nona.report.training.elastic_report.MOST_TICKS", 50)
+    monkeypatch.setattr("nona.report.training.elastic_report.MOST_POINTS", 40)
     whole = history.traces["fifo"]
     thin = elastic_trace(result.system, records(result, "fifo"))
     assert len(thin.time_s) <= 50

@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.hardware.network import Network
-from nona.results.training.elastic import ElasticReport
-from nona.training.elastic.engine.run import simulate_elastic
-from nona.training.elastic.model.link import Link, Sender, balance, ring_bytes
-from nona.training.elastic.model.system import Cluster, ElasticSystem
-from nona.training.elastic.model.workload import shipped_workload
-from nona.training.elastic.policies.base import Active
-from nona.training.elastic.policies.placing import pack
-from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.elastic.records.checks import elastic_checks
+from nona.hardware.cluster import Network
+from nona.results.elastic import ElasticReport
+from nona.training.elastic.engine import simulate_elastic
+from nona.training.elastic.policy import Active, pack
+from nona.training.elastic.records import elastic_checks
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.system import Cluster, ElasticSystem, Link, Sender, balance, ring_bytes
+from nona.training.elastic.workload import shipped_workload
 
 JOBS = shipped_workload(3)[:24]
 CLUSTER = Cluster(4, 4)

@@ -7,12 +7,12 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.training.elastic.engine.run import simulate_elastic
-from nona.training.elastic.model.system import Cluster, ElasticSystem
-from nona.training.elastic.model.workload import at_load, shipped_workload
-from nona.training.elastic.policies.alone import alone_s
-from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.elastic.records.checks import elastic_checks
+from nona.training.elastic.engine import simulate_elastic
+from nona.training.elastic.policy import alone_s
+from nona.training.elastic.records import elastic_checks
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.workload import at_load, shipped_workload
 
 ONE = Cluster(1, 1)
 NCF = next(job for job in shipped_workload(1) if job.application.name == "ncf" and job.gpus == 1)

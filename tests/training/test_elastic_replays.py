@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.training.elastic.applications.shipped import shipped_applications
-from nona.training.elastic.engine.run import simulate_elastic
-from nona.training.elastic.model.system import Cluster, ElasticSystem
-from nona.training.elastic.model.workload import read_workload, shipped_workload
-from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.elastic.records.checks import elastic_checks
-from nona.training.elastic.records.measures import measure_elastic
+from nona.training.elastic.engine import simulate_elastic
+from nona.training.elastic.profiles import shipped_applications
+from nona.training.elastic.records import elastic_checks, measure_elastic
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.workload import read_workload, shipped_workload
 
 # Mean JCT in seconds of the original programs on these files: whole seconds, averaged over 160 jobs.
 PUBLISHED = {

@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 
 from nona.cli.main import main
 from nona.errors import NonaError, ScenarioError
-from nona.hardware.network import Network
-from nona.results.training.elastic import ElasticReport
+from nona.hardware.cluster import Network
+from nona.results.elastic import ElasticReport
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
-from nona.scenario.training_elastic import ElasticSpec
-from nona.sources.bundle import pack_bundle
-from nona.sources.lookup import Sources
-from nona.sources.named import file_names, with_files_renamed
-from nona.sources.opening import open_scenario
-from nona.study.elastic.scenario import elastic_request
+from nona.scenario.training import ElasticSpec
+from nona.sources.lookup import Sources, file_names, with_files_renamed
+from nona.sources.opening import open_scenario, pack_bundle
+from nona.study.training.elastic import elastic_request
 from nona.study.training.preparation import prepare_training
-from nona.training.elastic.model.link import Link
+from nona.training.elastic.system import Link
 
 JOBS = "name,arrival_s,application,gpus,batch_size\na,0,ncf,1,32768\nb,30,cifar10,4,1024\nc,61,ncf,1,32768\n"
 

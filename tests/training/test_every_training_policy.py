@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 from allocation_cases import problem
 
-from nona.allocation.policies.base import Policy
-from nona.allocation.policies.problem import Allocation, EntityShare, Problem
-from nona.allocation.policies.registry import POLICIES
-from nona.training.engine.run import simulate_training
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.system import TrainingSystem
-from nona.training.records.checks import run_checks
-from nona.training.workload.table import shipped_throughputs
+from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
+from nona.allocation.registry import POLICIES
+from nona.training.records import run_checks
+from nona.training.rounds import simulate_training
+from nona.training.system import Job, NodeGroup, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import shipped_throughputs
 
 SEEDS = range(4)
 MODELS = ("ResNet-18 (batch size 32)", "LM (batch size 20)", "A3C", "CycleGAN", "Transformer (batch size 64)")

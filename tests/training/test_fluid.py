@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nona.allocation.policies.registry import get_policy
-from nona.training.engine.ideal import ideal_jcts_s
-from nona.training.engine.run import simulate_training
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.system import TrainingSystem
-from nona.training.model.throughputs import AloneKey, Throughputs
+from nona.allocation.registry import get_policy
+from nona.training.ideal import ideal_jcts_s
+from nona.training.rounds import simulate_training
+from nona.training.system import AloneKey, Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
 
 
 def _system(jobs: tuple[Job, ...], rates: dict[str, float], gpus: int, round_s: float) -> TrainingSystem:

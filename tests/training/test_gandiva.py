@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from allocation_cases import pairs, problem
 
-from nona.allocation.policies.problem import Allocation, Carried, Problem
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.problem import Allocation, Carried, Problem
+from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
 
 TABLE = [[0.5, 1, 2], [1, 2, 3], [2, 3, 4]]  # columns k80, p100, v100

@@ -3,19 +3,16 @@
 import numpy as np
 import pytest
 
-from nona.allocation.policies.registry import get_policy
-from nona.training.elastic.engine.run import simulate_elastic
-from nona.training.elastic.model.system import Cluster, ElasticSystem
-from nona.training.elastic.model.workload import SHIPPED, shipped_workload
-from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.engine.run import simulate_training
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.rates import Rates
-from nona.training.model.system import TrainingSystem
-from nona.training.records.checks import run_checks
-from nona.training.records.run import TrainingRecords
-from nona.training.workload.table import shipped_throughputs
+from nona.allocation.registry import get_policy
+from nona.training.elastic.engine import simulate_elastic
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.workload import SHIPPED, shipped_workload
+from nona.training.records import TrainingRecords, run_checks
+from nona.training.rounds import simulate_training
+from nona.training.state import Rates
+from nona.training.system import Job, NodeGroup, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import shipped_throughputs
 
 LIGHT = "ResNet-18 (batch size 32)"
 HEAVY = ("ResNet-50 (batch size 64)", "Transformer (batch size 64)")

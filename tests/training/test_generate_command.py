@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nona.cli.main import main
-from nona.training.workload.generator import Generation, generate
-from nona.training.workload.table import shipped_throughputs
-from nona.training.workload.trace import read_trace
+from nona.training.generated_jobs import Generation, generate
+from nona.training.job_files import read_trace
+from nona.training.throughput_table import shipped_throughputs
 
 
 def written(capsys: pytest.CaptureFixture[str], *words: str) -> str:

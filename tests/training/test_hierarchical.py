@@ -5,8 +5,8 @@ import pytest
 from allocation_cases import pairs, problem
 from scipy.optimize import linprog
 
-from nona.allocation.policies.problem import Allocation, EntityShare, Problem
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.problem import Allocation, EntityShare, Problem
+from nona.allocation.registry import get_policy
 
 
 def answer(asked: Problem, **options: bool) -> Allocation:

@@ -9,12 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.training.model.job import Job
-from nona.training.workload.generator import MODELS
-from nona.training.workload.job_table import read_job_table, write_job_table
-from nona.training.workload.rows import MOST_PROBLEMS
-from nona.training.workload.table import shipped_throughputs
-from nona.training.workload.trace import TraceJob, read_trace, reference_rate, trace_jobs, write_trace
+from nona.training.generated_jobs import MODELS
+from nona.training.job_files import (
+    TraceJob,
+    read_job_table,
+    read_trace,
+    reference_rate,
+    trace_jobs,
+    write_job_table,
+    write_trace,
+)
+from nona.training.rows import MOST_PROBLEMS
+from nona.training.system import Job
+from nona.training.throughput_table import shipped_throughputs
 
 TABLE = shipped_throughputs()
 LINE = "LM (batch size 5)\tpython main.py\tlanguage_modeling\t--steps\t1\t392999\t2\t1\t-1.000000\t0"

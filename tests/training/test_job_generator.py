@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from nona.errors import SimulationError
-from nona.training.model.throughputs import AloneKey, Throughputs
-from nona.training.workload.generator import MODELS, Generation, generate, models_of
-from nona.training.workload.table import shipped_throughputs
-from nona.training.workload.trace import TraceJob
+from nona.training.generated_jobs import MODELS, Generation, generate, models_of
+from nona.training.job_files import TraceJob
+from nona.training.system import AloneKey, Throughputs
+from nona.training.throughput_table import shipped_throughputs
 
 TABLE = shipped_throughputs()
 MANY = generate(Generation(6000, 600, multi_gpu=True, weights=True, slos=True), TABLE, 0)

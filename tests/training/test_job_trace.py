@@ -10,9 +10,8 @@ import pytest
 from nona.scenario.file import load_scenario, parse_scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
-from nona.study.training.job_trace import has_trace, job_trace
-from nona.study.training.preparation import prepare_training
-from nona.training.model.job import Job
+from nona.study.training.preparation import has_trace, job_trace, prepare_training
+from nona.training.system import Job
 
 GPUS = "cluster: {servers: [{gpu: v100, gpus: 8}, {gpu: k80, gpus: 8}]}"
 DRAWN = "generate: {jobs: 60, mean_gap: 600 s, multi_gpu: true, weights: true, slos: true}"

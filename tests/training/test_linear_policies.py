@@ -8,9 +8,9 @@ from allocation_cases import pairs, problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.allocation.policies.problem import Allocation, Floats, Problem
-from nona.allocation.policies.registry import get_policy
-from nona.allocation.policies.shares.isolated import isolated_shares
+from nona.allocation.equal_shares import isolated_shares
+from nona.allocation.problem import Allocation, Floats, Problem
+from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
 
 LINEAR = (

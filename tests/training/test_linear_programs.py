@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from nona.allocation.programs.centre import LAST_MU, centre
-from nona.allocation.programs.highs import InfeasibleError, solve_highs
-from nona.allocation.programs.pairs import worthwhile_pairs
-from nona.allocation.programs.polytope import Floats, Polytope, polytope
-from nona.allocation.programs.program import Prices, Program, certified, linear, max_min
-from nona.allocation.programs.solve import solve
+from nona.allocation.centre import LAST_MU, centre, solve
+from nona.allocation.polytope import Floats, Polytope, polytope, worthwhile_pairs
+from nona.allocation.program import InfeasibleError, Prices, Program, certified, linear, max_min, solve_highs
 
 
 def drawn(seed: int, zeros: bool = True) -> tuple[Floats, Floats, Floats]:

@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.training.moves.charge import changed_share, worth
-from nona.training.moves.cost import MoveCost, least_round_s, moved_steps
-from nona.training.moves.sizes import shipped_sizes
-from nona.training.regions.planner import advice, least_stay_s, pays
+from nona.training.moves import MoveCost, changed_share, least_round_s, moved_steps, shipped_sizes, worth
+from nona.training.regions import advice, least_stay_s, pays
 
 
 def _worth(old, new, rates, *others):

@@ -6,7 +6,7 @@ import pytest
 
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.study.training.one_more import one_more_gpu, with_one_more
+from nona.study.training.run import one_more_gpu, with_one_more
 
 
 def cluster(regions: bool) -> Scenario:

@@ -9,14 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.training.elastic.engine.run import simulate_elastic
-from nona.training.elastic.model.system import Cluster, ElasticSystem
-from nona.training.elastic.model.workload import shipped_workload
-from nona.training.elastic.policies.optimus.convergence import fit_curve, remaining_epochs
-from nona.training.elastic.policies.optimus.estimates import Measuring
-from nona.training.elastic.policies.optimus.step_time import Shape, fit_step, step_s
-from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.elastic.records.checks import elastic_checks
+from nona.training.elastic.engine import simulate_elastic
+from nona.training.elastic.optimus import Measuring, Shape, fit_curve, fit_step, remaining_epochs, step_s
+from nona.training.elastic.records import elastic_checks
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.workload import shipped_workload
 
 SHAPES = [Shape(1, 1), Shape(1, 2), Shape(1, 4), Shape(2, 8), Shape(3, 9), Shape(4, 16)]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from allocation_cases import pairs, problem
 
-from nona.allocation.policies.ordered.sjf import shortest_first
-from nona.allocation.policies.problem import Allocation, Carried, Problem
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.in_order import shortest_first
+from nona.allocation.problem import Allocation, Carried, Problem
+from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
 
 

@@ -5,9 +5,9 @@ import pytest
 from allocation_cases import problem
 from scipy.optimize import minimize
 
-from nona.allocation.policies.problem import Allocation, Problem
-from nona.allocation.policies.registry import get_policy
-from nona.allocation.policies.shares.themis_auction import bidders, finish_time_fairness
+from nona.allocation.auctions import bidders, finish_time_fairness
+from nona.allocation.problem import Allocation, Problem
+from nona.allocation.registry import get_policy
 
 
 def answer(name: str, asked: Problem, **options: float) -> Allocation:

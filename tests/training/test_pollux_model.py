@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.training.elastic.applications.shipped import shipped_applications
-from nona.training.elastic.model.workload import shipped_workload
-from nona.training.elastic.policies.pollux.agent import TunedBatch
-from nona.training.elastic.policies.pollux.fitting import Observations, fit, loss
-from nona.training.elastic.policies.pollux.goodput import best_batch, goodputs
-from nona.training.elastic.policies.pollux.step_model import compute_s, network_s, step_s
+from nona.training.elastic.pollux import TunedBatch
+from nona.training.elastic.pollux_goodput import (
+    Observations,
+    best_batch,
+    compute_s,
+    fit,
+    goodputs,
+    loss,
+    network_s,
+    step_s,
+)
+from nona.training.elastic.profiles import shipped_applications
+from nona.training.elastic.workload import shipped_workload
 
 TRUE = np.array([0.05, 0.002, 0.2, 0.01, 0.04, 0.003, 2.0])
 

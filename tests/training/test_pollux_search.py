@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.training.elastic.policies.pollux.operators import cross, mutate, repair
-from nona.training.elastic.policies.pollux.ranking import crowding, fronts, survivors
-from nona.training.elastic.policies.pollux.search import Effort, Jobs, evolve, value_of
+from nona.training.elastic.pollux_search import (
+    Effort,
+    Jobs,
+    cross,
+    crowding,
+    evolve,
+    fronts,
+    mutate,
+    repair,
+    survivors,
+    value_of,
+)
 
 GPUS = 4
 

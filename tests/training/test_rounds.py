@@ -7,19 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
 from nona.simulation.run import Cancelled
-from nona.training.engine.options import RunOptions, TrainingProgress
-from nona.training.engine.run import simulate_training
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.system import TrainingSystem
-from nona.training.model.throughputs import AloneKey, Throughputs
-from nona.training.records.checks import run_checks
-from nona.training.records.metrics import measure, shares_of_time
-from nona.training.records.run import TrainingRecords
-from nona.training.workload.table import shipped_throughputs
+from nona.training.metrics import measure, shares_of_time
+from nona.training.records import TrainingRecords, run_checks
+from nona.training.rounds import RunOptions, TrainingProgress, simulate_training
+from nona.training.system import AloneKey, Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import shipped_throughputs
 from tests.training.loop_cases import PlainLoop
 
 SMALL = (  # Gavel's small_test.trace (MIT): model, steps, GPUs; all arrive at 0

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from nona.cli.main import main
-from nona.report.training.elastic.text import setting_text
-from nona.report.training.figures.policies import jct_cdf_figure, rho_figure
-from nona.report.training.words import hours_text, jct_text
-from nona.results.training.elastic import ElasticReport
-from nona.results.training.outcome import TrainingOutcome
-from nona.results.training.report import TrainingReport
+from nona.report.training.elastic import setting_text
+from nona.report.training.figures import jct_cdf_figure, rho_figure
+from nona.report.training.findings import hours_text, jct_text
+from nona.results.elastic import ElasticReport
+from nona.results.training import TrainingOutcome, TrainingReport
 from nona.scenario.file import parse_scenario
 from nona.study.training.run import outcome_of, simulate_training_scenario
 from tests.report.training_sample import ABOUT

@@ -3,12 +3,11 @@
 import pytest
 
 from nona.errors import ScenarioError
-from nona.report.training.switches_text import checkpoint_text, switches_text
-from nona.results.training.switches import SwitchesReport
+from nona.report.training.text import checkpoint_text, switches_text
+from nona.results.training import SwitchesReport
 from nona.scenario.file import parse_scenario
 from nona.scenario.schema import Scenario
-from nona.study.training.checkpoints import checkpoint_report
-from nona.study.training.switches import OFF, compare_switches
+from nona.study.training.run import OFF, checkpoint_report, compare_switches
 
 JOBS = ", ".join(
     f"{{name: j{i}, model: A3C, steps: {20_000 + 5_000 * i}, arrival: {10 * i} min}}" for i in range(9)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.hardware.catalogue import devices
+from nona.hardware.device import devices
 from nona.planning.prices import listed_prices, prices_of
-from nona.training.model.throughputs import AloneKey
-from nona.training.workload.rows import MOST_PROBLEMS
-from nona.training.workload.table import read_throughputs, shipped_throughputs
+from nona.training.rows import MOST_PROBLEMS
+from nona.training.system import AloneKey
+from nona.training.throughput_table import read_throughputs, shipped_throughputs
 
 TABLE = shipped_throughputs()
 GPUS = ("k80", "p100", "v100")

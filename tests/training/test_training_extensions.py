@@ -6,27 +6,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
-from nona.scenario.training_extensions import (
-    EstimatesSpec,
-    EstimatorSpec,
-    FailuresSpec,
-    MovesSpec,
-    RegionsSpec,
-)
-from nona.training.checkpoints.intervals import daly_s, wall_per_work
-from nona.training.engine.hooks import NO_HOOKS, Hooks
-from nona.training.engine.run import simulate_training
-from nona.training.extensions.hooks import Extensions, hooks_for
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.rates import Rates
-from nona.training.model.system import TrainingSystem
-from nona.training.model.throughputs import AloneKey, Throughputs
-from nona.training.records.run import TrainingRecords
-from nona.training.regions.system import with_regions
-from nona.training.workload.table import shipped_throughputs
+from nona.scenario.training import EstimatesSpec, EstimatorSpec, FailuresSpec, MovesSpec, RegionsSpec
+from nona.training.checkpoints import daly_s, wall_per_work
+from nona.training.extensions import Extensions, hooks_for
+from nona.training.question import NO_HOOKS, Hooks
+from nona.training.records import TrainingRecords
+from nona.training.regions import with_regions
+from nona.training.rounds import simulate_training
+from nona.training.state import Rates
+from nona.training.system import AloneKey, Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import shipped_throughputs
 
 REGIONS = {"east": (0, 1), "west": (2,)}
 

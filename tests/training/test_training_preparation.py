@@ -12,18 +12,16 @@ from hypothesis import strategies as st
 
 from nona.cost.options import CostOptions
 from nona.errors import NonaError, ScenarioError
-from nona.hardware.catalogue import find_device
+from nona.hardware.device import find_device
 from nona.scenario.file import parse_scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import load_sample, scenario_names, scenario_path
-from nona.study.training.modelled import drawn_models
 from nona.study.training.preparation import prepare_training
-from nona.training.model.system import TrainingSystem
-from nona.training.workload.generator import Generation, generate
-from nona.training.workload.replicas import MOST_LOAD, choose_replicas, replica_capacity
-from nona.training.workload.step_time import STACK, all_reduce_s, training_step
-from nona.training.workload.table import shipped_throughputs
-from nona.training.workload.trace import trace_jobs, write_trace
+from nona.study.training.rates import drawn_models
+from nona.training.generated_jobs import MOST_LOAD, Generation, choose_replicas, generate, replica_capacity
+from nona.training.job_files import trace_jobs, write_trace
+from nona.training.system import TrainingSystem
+from nona.training.throughput_table import STACK, all_reduce_s, shipped_throughputs, training_step
 
 TABLE = shipped_throughputs()
 CLUSTER = "[{gpu: v100, count: 2, gpus: 4}, {gpu: k80, count: 3, gpus: 2}, {gpu: v100}]"

@@ -9,10 +9,8 @@ import pytest
 from nona.cli.main import main
 from nona.errors import ScenarioError
 from nona.scenario.file import parse_scenario, scenario_hash
-from nona.sources.bundle import pack_bundle, read_bundle
-from nona.sources.lookup import Sources
-from nona.sources.named import file_names, named_files, with_files_renamed
-from nona.sources.opening import open_bytes, open_scenario
+from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
+from nona.sources.opening import open_bytes, open_scenario, pack_bundle, read_bundle
 
 BAD = """
 version: 1

@@ -8,10 +8,10 @@ import pytest
 from app_driver import Open, end_jobs, go, new_session
 from streamlit.testing.v1 import AppTest
 
-from nona.results.simulation.story import Story
-from nona.ui.jobs.desk import Desk
-from nona.ui.pages.overview.story.story import kept
-from nona.ui.tasks.story import tell_story
+from nona.results.simulation_charts import Story
+from nona.ui.pages.overview import kept
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.sweeps import tell_story
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,7 +24,7 @@ from benchmarks.chaos_table import (
     told,
 )
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.session.disk.saved import FILE
+from nona.ui.session.workspace_files import FILE
 
 CHECK = started("check")
 

@@ -8,19 +8,23 @@ from typing import Any
 import pytest
 from app_driver import Open, metrics
 
-from nona.hardware.catalogue import devices
 from nona.hardware.cluster import Cluster
+from nona.hardware.device import devices
 from nona.hardware.executor import make_executor_class
 from nona.hardware.mig import parse_layout
-from nona.report.inputs.cluster import capacity, weights_problems
-from nona.report.inputs.cluster_map import background_load
-from nona.report.inputs.slices import instance_rows, laid_instances, work_bound_speed
-from nona.ui.pages.cluster.drawing import cluster_tree
-from nona.ui.pages.cluster.mig_edits import edit_layout, parted_file, take_parted
-from nona.ui.pages.workload.row_costs import row_cost
+from nona.report.clusters import (
+    background_load,
+    capacity,
+    instance_rows,
+    laid_instances,
+    weights_problems,
+    work_bound_speed,
+)
+from nona.ui.pages.cluster_drawing import cluster_tree
+from nona.ui.pages.cluster_mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
+from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
-from nona.ui.widgets.drawing.drawing import texts
-from nona.ui.widgets.migview.migview import board_view, stranded_cells
+from nona.ui.widgets.components import texts
 
 
 def state_of(at: Any) -> AppState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from nona.ui.pages.models.views import contraction_headline
+from nona.ui.pages.models import contraction_headline
 
 SPAN: Any = SimpleNamespace(local_s=0.010, best_s=0.0078)
 

@@ -6,8 +6,8 @@ import json
 
 from app_driver import Open, tab
 
-from nona.report.decisions.text import findings, heat_title, title
-from nona.report.decisions.verdicts import compared
+from nona.report.studies.decisions import compared
+from nona.report.studies.decisions_text import findings, heat_title, title
 from nona.study.shipped import shipped_decisions
 
 

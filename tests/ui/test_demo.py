@@ -9,18 +9,17 @@ import pytest
 from app_driver import APP, Open, end_jobs, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
-from nona.report.simulations.finding.headline import headline
+from nona.report.simulations.findings import headline
 from nona.scenario.file import load_scenario
-from nona.ui.jobs.job import Job
-from nona.ui.pages.demo.stories import MOST_STEPS, STORIES
-from nona.ui.pages.demo.story import Step
-from nona.ui.pages.demo.tour import Tour, begin, can, press_key
-from nona.ui.pages.overview.demos import QUESTIONS
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.demo import Tour, begin, can, press_key
+from nona.ui.pages.demo_stories import MOST_STEPS, STORIES, Step
+from nona.ui.pages.overview import QUESTIONS
 from nona.ui.session.kept import is_choice
-from nona.ui.session.shipped import shipped
+from nona.ui.session.opening import shipped
 from nona.ui.session.state import AppState
-from nona.ui.shell import shell
-from nona.ui.shell.strip import facts
+from nona.ui.shell import frame as shell
+from nona.ui.shell.frame import facts
 from nona.ui.widgets.fields import plain
 
 STEPS = [(s, step) for s in STORIES for step in s.steps]
@@ -95,7 +94,7 @@ def test_every_step_opens_its_page(number: int) -> None:
 def by_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shipped scenarios are placed by formula: the search is not what is tested."""
     monkeypatch.setattr(
-        "nona.ui.session.shipped.load_scenario",
+        "nona.scenario.file.load_scenario",
         lambda path: load_scenario(path).model_copy(update={"objective": "formula"}),
     )
 

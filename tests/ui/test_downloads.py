@@ -14,14 +14,13 @@ import pytest
 from app_driver import Open, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
-from nona.report.placements.certificate_text import bound_text, formula_line
-from nona.report.simulations.summary_table import summary_table
-from nona.results.placement.outcome import SolvedPlacement
+from nona.report.placements.certificate import bound_text, formula_line
+from nona.report.simulations.tables import summary_table
+from nona.results.placement import SolvedPlacement
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.ui.pages.simulation import downloads
-from nona.ui.session.runs import Kept
-from nona.ui.session.state import AppState
+from nona.ui.pages import downloads
+from nona.ui.session.state import AppState, Kept
 from nona.ui.session.workspace import jobs
 
 Files = dict[str, downloads.Download]

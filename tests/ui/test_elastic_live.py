@@ -6,11 +6,13 @@ import json
 
 import pytest
 
-from nona.results.training.elastic_history import ElasticLive
-from nona.training.elastic.engine.run import ElasticProgress
-from nona.training.elastic.model.given import Share
-from nona.ui.pages.training.elastic.drawing import MOST_NODES, live_drawing, nodes_of
-from nona.ui.tasks.training.elastic_live import MOST_POINTS, PATIENCE, ElasticWatch
+from nona.results.elastic import ElasticLive
+from nona.training.elastic.engine import ElasticProgress
+from nona.training.elastic.system import Share
+from nona.ui.pages.training_clusterview import MOST_NODES, live_drawing, nodes_of
+from nona.ui.tasks.training import ELASTIC_PATIENCE as PATIENCE
+from nona.ui.tasks.training import MOST_ELASTIC_POINTS as MOST_POINTS
+from nona.ui.tasks.training import ElasticWatch
 
 
 def report(policy: str, minute: int, *, replication: int = 0) -> ElasticProgress:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from test_every_control import silent
 from test_hostile_names import live
 
-from nona.report.figures.style import PALETTE
-from nona.results.training.elastic_history import ElasticHistory
+from nona.report.figures import PALETTE
+from nona.results.elastic import ElasticHistory
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study.elastic.expected import expected_s, expected_text
-from nona.ui.pages.training.elastic.drawing import colours_of
-from nona.ui.pages.training.elastic.tabs import TABS
-from nona.ui.pages.training.start import ELASTIC_DEMOS
+from nona.study.training.elastic import expected_s, expected_text
+from nona.ui.pages.training import ELASTIC_DEMOS
+from nona.ui.pages.training_clusterview import colours_of
+from nona.ui.pages.training_elastic import TABS
 from nona.ui.shell.job_panel import current_job
 
 PAGE = "10_training"

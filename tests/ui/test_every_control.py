@@ -13,13 +13,13 @@ import pytest
 from app_driver import APP, finish, go, new_session, tab
 from streamlit.testing.v1 import AppTest
 
-import nona.ui.pages.placement.tabs as placement
-import nona.ui.pages.plan.tabs as plan
-import nona.ui.pages.serverless.tabs as serverless
-import nona.ui.pages.simulation.result_tabs as simulation
-import nona.ui.pages.training.tabs as training
-import nona.ui.pages.validation.tabs as validation
-from nona.ui.pages.placement.working_views import Working
+import nona.ui.pages.placement as placement
+import nona.ui.pages.plan as plan
+import nona.ui.pages.serverless as serverless
+import nona.ui.pages.simulation_result as simulation
+import nona.ui.pages.training as training
+import nona.ui.pages.validation as validation
+from nona.ui.pages.placement import Working
 from nona.ui.session.workspace import jobs
 
 PAGES = sorted(p.stem for p in (APP.parent / "pages").glob("*.py"))

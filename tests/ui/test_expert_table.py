@@ -8,11 +8,12 @@ from app_driver import Open, choose_schedulers, finish, go
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.placement.fixed.presets import PRESETS
+from nona.placement.fixed import PRESETS
 from nona.report.simulations.report import simulation_report
 from nona.scenario.file import parse_scenario
-from nona.study import prepare, simulate
-from nona.ui.pages.simulation.expert_edits import parse_parts, parts_text
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
+from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.session.state import AppState, Draft
 
 PAGE = "7_simulation"

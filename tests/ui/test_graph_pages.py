@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from app_driver import Open, go, metrics, tab, upload_model
 
+from nona.graph.blocks import MOST_PARTS, Cut, block_graph, modules, scope_paths
 from nona.graph.readers import read_model
-from nona.graph.structure.blocks import Cut, block_graph, modules
-from nona.graph.structure.scopes import MOST_PARTS, scope_paths
 from nona.hardware.executor import executor_class
-from nona.placement.enumeration.idle_spans import idle_spans
-from nona.placement.spans.messages import Link
-from nona.report.inputs.coarsening import glue_headline
+from nona.placement.enumeration import idle_spans
+from nona.placement.messages import Link
+from nona.report.models import glue_headline
 from nona.sources.samples import load_sample, sample_names
-from nona.study import PreparedModel, glued_model, prepare_model
+from nona.study.preparation import PreparedModel, glued_model, prepare_model
 from nona.units import format_time
 
 DIAMOND = {

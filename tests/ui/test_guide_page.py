@@ -8,7 +8,7 @@ import pytest
 from app_driver import Open
 
 from nona.report.guide import matching, sections
-from nona.ui.widgets.guide_link import PARAMETER
+from nona.ui.widgets.terms import GUIDE_PARAMETER as PARAMETER
 
 
 def titles(at: Any) -> list[str]:

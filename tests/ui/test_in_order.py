@@ -15,7 +15,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
-from nona.ui.server.in_order import (
+from nona.ui.server.application import (
     LATE_VALUE_S,
     LOOK_AGAIN_S,
     _after_the_last,

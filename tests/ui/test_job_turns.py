@@ -14,11 +14,9 @@ from app_driver import Open, go, new_session, until
 
 from nona.errors import JobError
 from nona.ui.jobs import registry as room
-from nona.ui.jobs.durations import Durations
-from nona.ui.jobs.job import Job
-from nona.ui.jobs.registry import JobRegistry
+from nona.ui.jobs.registry import Durations, Job, JobRegistry
 from nona.ui.session.workspace import jobs
-from nona.ui.shell.progress import WAITING_S, beat, moved_on, progress_text
+from nona.ui.shell.job_panel import WAITING_S, beat, moved_on, progress_text
 
 OWNERS, EACH = 20, 2
 LONG = 600.0

@@ -19,12 +19,12 @@ from app_driver import until
 from nona.errors import JobError
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.study import prepare, simulate
-from nona.ui.jobs.job import Job
-from nona.ui.jobs.registry import JobRegistry
-from nona.ui.tasks.answer import REPLICATIONS
-from nona.ui.worker.process import NICE, NICE_VARIABLE
-from nona.ui.worker.serving import Server
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
+from nona.ui.jobs.registry import Job, JobRegistry
+from nona.ui.tasks.process import NICE, NICE_VARIABLE
+from nona.ui.tasks.serving import Server
+from nona.ui.tasks.simulation import REPLICATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -225,7 +225,7 @@ def _group(pid: int) -> int | None:
 
 def test_the_worker_writes_nothing_but_its_lines_and_goes_on_after_an_error() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "nona.ui.worker.process"],
+        [sys.executable, "-m", "nona.ui.tasks.process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -388,9 +388,11 @@ def test_sessions_share_no_files_through_a_worker(lasting: JobRegistry, tmp_path
 def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """It never compiles itself: it asks for the one process that does."""
     ready, done = [False], []
-    monkeypatch.setattr("nona.simulation.engines.is_ready", lambda: ready[0])
-    monkeypatch.setattr("nona.simulation.engines.prepare_in_background", lambda: done.append("asked"))
-    monkeypatch.setattr("nona.ui.worker.serving.warm", lambda: done.append("loaded"))
+    monkeypatch.setattr("nona.simulation.compiled.build.is_ready", lambda: ready[0])
+    monkeypatch.setattr(
+        "nona.simulation.compiled.preparation.prepare_in_background", lambda: done.append("asked")
+    )
+    monkeypatch.setattr("nona.simulation.compiled.preparation.warm", lambda: done.append("loaded"))
     server = Server(set(), lambda message: None)
     server.load()
     assert (server.loaded, done) == (False, ["asked"])

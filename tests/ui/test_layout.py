@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
 from nona.sources.samples import load_sample
-from nona.ui.loaded import layout
-from nona.ui.loaded.layout import NODE_HEIGHT, NODE_WIDTH, Layout, lay_out
+from nona.ui.models import dagview as layout
+from nona.ui.models.dagview import NODE_HEIGHT, NODE_WIDTH, Layout, lay_out
 
 
 def overlapping(found: Layout) -> list[tuple[int, int]]:

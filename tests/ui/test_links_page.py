@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from app_driver import Open, solve_demo, tab
 
-from nona.report.placements.figures.link_waits import link_waits_figure
-from nona.report.placements.links import link_finding
-from nona.results.placement.prediction import PredictedLink
+from nona.report.placements.figures import link_waits_figure
+from nona.report.placements.text import link_finding
+from nona.results.placement import PredictedLink
 from nona.ui.session.state import AppState
 
 

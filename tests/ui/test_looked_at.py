@@ -12,14 +12,13 @@ import pytest
 from nona.scenario.file import load_scenario
 from nona.simulation.run import Cancelled
 from nona.sources.samples import scenario_path
-from nona.study.placing.progress import PlacingProgress
-from nona.study.sweeps.numbers import with_value
-from nona.ui.jobs import placing
-from nona.ui.jobs.desk import Desk
-from nona.ui.jobs.job import Job
-from nona.ui.jobs.placing import PlacingWatch
-from nona.ui.tasks.place import place_scenario
-from nona.ui.tasks.simulate import simulate_scenario
+from nona.study.placing import PlacingProgress
+from nona.study.sweep_numbers import with_value
+from nona.ui.jobs.registry import Job
+from nona.ui.tasks import desk as placing
+from nona.ui.tasks.desk import Desk, PlacingWatch
+from nona.ui.tasks.planning import place_scenario
+from nona.ui.tasks.simulation import simulate_scenario
 
 Lines = list[dict[str, Any]]
 

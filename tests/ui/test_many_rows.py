@@ -10,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.study import preparation, prepare
+from nona.study import preparation
+from nona.study.preparation import prepare
 from nona.study.serverless import preparation as serverless
-from nona.study.serverless import prepare_serverless
-from nona.ui.pages.workload.facts import arrivals_of
-from nona.ui.session.editing.written import Written
+from nona.study.serverless.preparation import prepare_serverless
+from nona.ui.pages.workload_facts import arrivals_of
+from nona.ui.session.editing import Written
 from nona.ui.session.state import AppState
-from nona.ui.widgets.pages import AT_ONCE
+from nona.ui.widgets.folding import AT_ONCE
 
 ROWS = 2 * AT_ONCE + 3
 

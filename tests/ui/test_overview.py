@@ -11,10 +11,9 @@ from app_driver import Open
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.ui.jobs.registry import JobRegistry
-from nona.ui.pages.overview.demos import QUESTIONS, answer
-from nona.ui.pages.overview.story.story import TRIES, Kept, finding, kept, story_view
+from nona.ui.pages.overview import QUESTIONS, TRIES, Kept, answer, finding, kept, story_view
 from nona.ui.session.state import AppState
-from nona.ui.tasks.story import LOADS
+from nona.ui.tasks.sweeps import LOADS
 
 
 def test_the_story_on_the_page_is_what_was_computed(open_page: Open) -> None:

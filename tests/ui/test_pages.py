@@ -18,11 +18,12 @@ from app_driver import (
     upload_model,
 )
 
-from nona.report.placements.certificate_text import gap_text
+from nona.report.placements.certificate import gap_text
 from nona.report.placements.text import plain_notes
 from nona.scenario.file import load_scenario, parse_scenario
 from nona.sources.samples import scenario_path
-from nona.study import place, prepare
+from nona.study.preparation import prepare
+from nona.study.simulation import place
 
 DIAMOND = {
     "directed": True,

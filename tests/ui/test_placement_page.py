@@ -10,35 +10,39 @@ import pytest
 from app_driver import Open, finish, go, metrics, open_demo, pickers, solve_demo, tab
 from streamlit.testing.v1 import AppTest
 
-from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.sampled.reported import by_response
-from nona.placement.spans.messages import Link
-from nona.report.capacity.figure import capacity_figure
-from nona.report.capacity.report import capacity_finding, capacity_rows
-from nona.report.figures.style import number_text
-from nona.report.placements.certificate_text import bound_text, formula_line, gap_text, measure_text
-from nona.report.placements.compared import against, hits_text, order_finding
-from nona.report.placements.figures.congestion import congestion_figure
-from nona.report.placements.sampled import gain_finding, missed_finding
-from nona.report.placements.steps_text import early_text, step_rows
-from nona.report.placements.text import congestion_finding, plain_notes
-from nona.report.times_off import off_text
-from nona.results.capacity import CapacityReport
-from nona.results.placement.configuration import PlacedConfiguration, PlacedSubgraph
-from nona.results.placement.search import SearchProgress
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.messages import Link
+from nona.placement.sampled.judge import by_response
+from nona.report.capacity import capacity_finding, capacity_rows
+from nona.report.figures import number_text
+from nona.report.placements.certificate import (
+    against,
+    bound_text,
+    formula_line,
+    gap_text,
+    hits_text,
+    measure_text,
+    order_finding,
+)
+from nona.report.placements.figures import congestion_figure
+from nona.report.placements.report import gain_finding, missed_finding
+from nona.report.placements.text import congestion_finding, early_text, plain_notes, step_rows
+from nona.report.planning_figures import capacity_figure
+from nona.report.times import off_text
+from nona.results.placement import PlacedConfiguration, PlacedSubgraph, SearchProgress
+from nona.results.planning import CapacityReport
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.study import glued_model, place, prepare
-from nona.study.sweeps.numbers import with_value
-from nona.ui.jobs.desk import Desk
-from nona.ui.pages.placement.configuration_list import FIRST, configuration_list
-from nona.ui.pages.placement.search_views import solved_text
-from nona.ui.pages.placement.tabs import TABS
-from nona.ui.pages.placement.working_views import value_text
+from nona.study.preparation import glued_model, prepare
+from nona.study.simulation import place
+from nona.study.sweep_numbers import with_value
+from nona.ui.pages.placement import TABS, solved_text, value_text
+from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks.planning.capacity import find_capacity
-from nona.ui.widgets.drawing.drawing import texts
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.planning import find_capacity
+from nona.ui.widgets.components import texts
 from nona.units import format_time
 
 
@@ -114,7 +118,7 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
     ]
 
     def page(steps: list) -> None:  # type: ignore[type-arg]  # run without the imports above
-        from nona.ui.pages.placement.search_views import live_search
+        from nona.ui.pages.placement import live_search
 
         live_search({"steps": steps})
 

@@ -11,19 +11,17 @@ import pytest
 from app_driver import Open, finish, go, new_session, pickers, tab, until
 from streamlit.testing.v1 import AppTest
 
-from nona.results.plan import PlanOutcome, PlanReport
+from nona.results.planning import PlanOutcome, PlanReport
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store
-from nona.study.planning.opened import opened
-from nona.study.planning.question import question_of
-from nona.ui.pages.plan.pins import option_name
-from nona.ui.pages.plan.start import DEMOS
-from nona.ui.pages.plan.tabs import TABS
+from nona.study.planning.question import opened, question_of
+from nona.ui.pages.plan import TABS, option_name
+from nona.ui.pages.plan_question import DEMOS
 from nona.ui.session.workspace import jobs
-from nona.ui.shell.demo_cards import Demo
+from nona.ui.shell.first_steps import Demo
 from nona.ui.widgets.fields import plain
 
 PAGE = "8_plan"

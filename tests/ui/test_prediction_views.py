@@ -7,8 +7,8 @@ from typing import Any
 
 from app_driver import Open, solve_demo, tab
 
-from nona.report.placements.response_text import response_finding
-from nona.report.prediction_map.text import findings, title
+from nona.report.placements.text import response_finding
+from nona.report.studies.prediction_map import findings, title
 from nona.study.shipped import shipped_map
 
 

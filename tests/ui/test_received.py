@@ -7,10 +7,9 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from nona.errors import GraphError
-from nona.foreign import limits
+from nona.foreign import files as limits
 from nona.ui.session import uploads
-from nona.ui.session.received import GONE_S, Received
-from nona.ui.session.uploads import Uploads
+from nona.ui.session.uploads import GONE_S, Received, Uploads
 
 
 def _file(name: str, size: int) -> UploadedFileRec:

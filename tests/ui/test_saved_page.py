@@ -14,8 +14,7 @@ from streamlit.testing.v1 import AppTest
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.store.database import FILE, Database
-from nona.store.store import COMMAND_LINE, Store
-from nona.store.transfer import export_items, import_items
+from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.ui.session.workspace import jobs
 
 PAGE, RUN = "11_saved", "7_simulation"

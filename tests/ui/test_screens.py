@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nona.scenario.file import scenario_from_mapping
-from nona.ui.pages.cluster.group_edits import add_group, remove_group
-from nona.ui.pages.workload.edits import add_model, remove_entry, set_gpu
-from nona.ui.session.editing.screens import MOST, Screens
+from nona.ui.pages.scenario_edits import add_group, add_model, remove_entry, remove_group, set_gpu
+from nona.ui.session.browser_tabs import MOST, Screens
 from nona.ui.session.state import START, AppState
 
 

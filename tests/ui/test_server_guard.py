@@ -14,11 +14,10 @@ import requests
 from streamlit import config, net_util
 from streamlit.web.server.server_util import is_url_from_allowed_origins
 
-from nona.serving.password import write_password
+from nona.serving.access import write_password
 from nona.serving.settings import Serving
 from nona.ui.server.application import look_up_nothing
-from nona.ui.server.guard import TABS, Guard
-from nona.ui.server.login import GUESSES, PATH
+from nona.ui.server.guard import GUESSES, PATH, TABS, Guard
 from nona.ui.session.cookie import cookie_name, is_token, new_token
 
 T = TypeVar("T")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from app_driver import Open, tab
 
-from nona.report.serverless.functions.fits import fit_title
+from nona.report.serverless.functions import fit_title
 from nona.scenario.file import load_scenario
-from nona.serverless.model.catalogue import network_law
-from nona.serverless.profiles.fits import shipped_fits
+from nona.serverless.fits import shipped_fits
+from nona.serverless.functions import network_law
 from nona.sources.samples import scenario_path
 
 PAGE = "9_serverless"

@@ -11,35 +11,32 @@ import pytest
 from app_driver import Open, finish, go, metrics, new_session, tab
 
 from nona.gpu_sharing.registry import WAYS
+from nona.report.serverless.figures import under_ways, ways_title
+from nona.report.serverless.findings import nodes_finding, oracle_title, over_oracle, pareto_title
 from nona.report.serverless.layouts import placed
-from nona.report.serverless.nearest import oracle_title, over_oracle
-from nona.report.serverless.nodes import nodes_finding
 from nona.report.serverless.report import serverless_report
-from nona.report.serverless.study.text import title
-from nona.report.serverless.titles import pareto_title
-from nona.report.serverless.ways import under_ways, ways_title
+from nona.report.studies.serverless_text import title
 from nona.report.text import share_text
-from nona.results.serverless.live import PlatformLive
+from nona.results.serverless_charts import PlatformLive
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import prepare
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import TAGS, provenance
 from nona.sources.samples import scenario_path
-from nona.study.serverless import prepare_serverless
+from nona.study.serverless.comparisons import ways_for
+from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
-from nona.study.serverless.sharing import ways_for
 from nona.study.shipped import shipped_path, shipped_serverless
-from nona.ui.pages.serverless.form import presets
-from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, load_preset, slo_name, slo_preset
-from nona.ui.pages.serverless.platform.platform import platform_data
-from nona.ui.pages.serverless.run_area import QUICK_CALLS
-from nona.ui.pages.serverless.start import DEMOS, why_not
+from nona.ui.pages import serverless_form as presets
+from nona.ui.pages.serverless import DEMOS, QUICK_CALLS, platform_data, why_not
+from nona.ui.pages.serverless_form import LOADS, SLOS, load_name, load_preset, slo_name, slo_preset
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks.serverless_live import PlatformWatch
-from nona.ui.widgets.policy_options import changed
+from nona.ui.tasks.serverless import PlatformWatch
+from nona.ui.widgets.policy_choice import changed
 
 PAGE = "9_serverless"
 

@@ -19,9 +19,8 @@ from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapp
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
-from nona.ui.session.problems import Problems
+from nona.ui.session.opening import Problems, with_files
 from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, held_text, pack, unpack
-from nona.ui.session.start import with_files
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads
 

@@ -13,8 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nona.errors import GraphError
-from nona.ui.loaded.shelf import Shelf, fetch, shelf
-from nona.ui.loaded.tidying import Tidying, tidying
+from nona.ui.models.loading import Shelf, Tidying, fetch, shelf, tidying
 
 
 def test_work_is_done_once_for_each_key_however_many_ask() -> None:
@@ -113,8 +112,8 @@ def page() -> None:
 
     import streamlit as st
 
-    from nona.ui.loaded.shelf import fetch
-    from nona.ui.shell.problem_views import shown_errors
+    from nona.ui.models.loading import fetch
+    from nona.ui.shell.notices import shown_errors
 
     def slow() -> str:
         time.sleep(0.6)
@@ -146,7 +145,7 @@ def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch: pytes
 def test_a_page_says_what_exceeds_its_budget_and_has_it_later(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.clear()
     with monkeypatch.context() as patched:
-        patched.setattr("nona.ui.loaded.shelf.BUDGET_S", 0.0)
+        patched.setattr("nona.ui.models.loading.BUDGET_S", 0.0)
         (error,) = AppTest.from_function(page).run().error
     assert "it takes longer than 0 s, the budget of a step" in error.value
     at = AppTest.from_function(page).run()

@@ -8,17 +8,16 @@ from typing import Any
 
 from app_driver import Open, finish, metrics
 
-from nona.report.simulations.compared.baseline import changes
-from nona.report.simulations.finding.headline import headline
-from nona.report.simulations.simulated import SimulatedRun
-from nona.results.simulation.live import LiveLine, LiveRun
+from nona.report.simulations.comparison import changes
+from nona.report.simulations.findings import headline
+from nona.report.simulations.report import SimulatedRun
+from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.schedulers.registry import scheduler_names
 from nona.sources.samples import scenario_path
-from nona.ui.pages.simulation.runs_views import show_run, shown_run
-from nona.ui.session.runs import Runs
+from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
+from nona.ui.session.state import Runs
 from nona.ui.widgets.fields import _commit
-from nona.ui.widgets.livechart.livechart import MOST_DRAWN, chart_data
 
 PAGE = "7_simulation"
 TABS = ["Compare", "Distribution", "Where time goes", "Over time", "First jobs", "How sure"]

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import parse_scenario
-from nona.ui.session.disk.store import Store
-from nona.ui.session.start import open_file
+from nona.sources.lookup import safe_name
+from nona.ui.session.opening import open_file
+from nona.ui.session.saving import Store
 from nona.ui.session.state import AppState, Result
-from nona.ui.session.uploads import Uploads, safe_name
+from nona.ui.session.uploads import Uploads
 from nona.ui.session.workspace import Workspaces
 
 
@@ -108,8 +109,8 @@ def test_uploads_are_found_confined_and_go_with_their_owner() -> None:
 
 
 def test_too_large_and_too_many_uploads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nona.ui.session.uploads.MOST_FILE_BYTES", 10)
-    monkeypatch.setattr("nona.ui.session.uploads.MOST_SESSION_FILES", 1)
+    monkeypatch.setattr("nona.foreign.files.MOST_FILE_BYTES", 10)
+    monkeypatch.setattr("nona.foreign.files.MOST_SESSION_FILES", 1)
     uploads = Uploads()
     with pytest.raises(NonaError, match="limit of 10"):
         uploads.add("a", b"x" * 11)

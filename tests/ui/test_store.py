@@ -9,19 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from nona.ui.jobs.desk import Desk
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.cookie import new_token
-from nona.ui.session.disk.files import sweep
-from nona.ui.session.disk.reading import Restored, read_workspace
-from nona.ui.session.disk.saved import BROKEN, FILE
-from nona.ui.session.disk.snapshot import Snapshot
-from nona.ui.session.disk.store import Store
-from nona.ui.session.disk.writing import Texts, write_workspace
-from nona.ui.session.start import new_state
+from nona.ui.session.opening import new_state
+from nona.ui.session.saving import Snapshot, Store, Texts, write_workspace
 from nona.ui.session.state import START, AppState, Result
 from nona.ui.session.workspace import Workspaces, restored
-from nona.ui.tasks.simulate import simulate_scenario
+from nona.ui.session.workspace_files import BROKEN, FILE, Restored, read_workspace, sweep
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.simulation import simulate_scenario
 
 GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
 
@@ -222,7 +218,7 @@ def test_a_full_disk_is_told_and_the_next_look_tries_again(
     state.edit(("seed",), 9)
     store.watch(token, state)
     with monkeypatch.context() as broken:
-        broken.setattr("nona.ui.session.disk.writing.write_whole", full)
+        broken.setattr("nona.foreign.files.write_whole", full)
         store.flush()
         store.flush()
         store.retire(token)

@@ -12,13 +12,12 @@ from app_driver import Open, finish, go
 
 from nona.cli.main import main
 from nona.errors import NonaError
-from nona.report.sweeps.figure import sweep_figure
-from nona.results.sweep import SweepRequest
+from nona.report.sweep_figures import sweep_figure
+from nona.results.sweeps import SweepRequest
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.study import number_named
-from nona.ui.pages.simulation.what_if_copy import move
-from nona.ui.pages.sweep.settings import (
+from nona.study.sweep_numbers import number_named
+from nona.ui.pages.simulation_sweep_settings import (
     change,
     change_ends,
     form_of,
@@ -30,9 +29,10 @@ from nona.ui.pages.sweep.settings import (
     sweep_fingerprint,
     work_text,
 )
+from nona.ui.pages.simulation_what_if import move
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks.sweep import request_of, settings_from
+from nona.ui.tasks.sweeps import request_of, settings_from
 
 
 def state_of(at: Any) -> AppState:

@@ -13,11 +13,11 @@ from app_driver import Open
 
 from nona.errors import JobError
 from nona.scenario.schema import Scenario
-from nona.ui.jobs.job import Job
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.pool import Worker
+from nona.ui.jobs.registry import Job
 from nona.ui.session.state import AppState
-from nona.ui.tasks.run import function_of
+from nona.ui.tasks.serving import function_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_SESSION = sorted(set(KINDS) - {"answer", "story"})  # these two are not started by a button
@@ -61,9 +61,9 @@ def test_a_job_of_any_kind_is_watched_and_can_be_ended_on_every_page(
 ) -> None:
     """A job that nobody looks at is cancelled after a minute: the side bar looks at all of them."""
     at, known = open_page("4_cluster"), _Known()
-    monkeypatch.setattr("nona.ui.shell.job_panel.jobs", lambda: known)
+    monkeypatch.setattr("nona.ui.session.workspace.jobs", lambda: known)
     monkeypatch.setattr(
-        "nona.ui.shell.shell.collect", lambda state: False
+        "nona.ui.shell.job_panel.collect", lambda state: False
     )  # it looks once, at a page's start
     at.session_state["nona_state"].jobs |= {name: name for name in OF_THE_SESSION}
     at.run()

@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 
 from nona.errors import GraphError, JobError
 from nona.scenario.file import scenario_from_mapping
-from nona.serving.temporary import OWNER, TemporaryRoot, sweep, temporary_folder
+from nona.serving.ending import OWNER, TemporaryRoot, sweep, temporary_folder
 from nona.ui.session.cookie import new_token
-from nona.ui.session.disk.store import Store
+from nona.ui.session.saving import Store
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads
 from nona.ui.session.workspace import Workspaces
@@ -101,7 +101,7 @@ def test_a_full_or_unwritable_folder_is_one_line(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(GraphError, match="No space left"):
             uploads.add("a.json", b"{}")
     with monkeypatch.context() as patch:
-        patch.setattr("nona.ui.session.uploads.write_whole", full)
+        patch.setattr("nona.foreign.files.write_whole", full)
         with pytest.raises(GraphError, match=r"'a.json': it cannot be kept.*No space left"):
             uploads.add("a.json", b"{}")
     assert uploads.names() == uploads.lost() == ()

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from app_driver import APP, Open, go, new_session
 
-from nona.report.glossary import TERMS, matching_terms
+from nona.report.guide import TERMS, matching_terms
 from nona.ui.session.page_list import PAGES, page_file
-from nona.ui.widgets.terms import ON_PAGES, PARAMETER, term
+from nona.ui.widgets.terms import ON_PAGES, term
+from nona.ui.widgets.terms import TERM_PARAMETER as PARAMETER
 
 ROOT = APP.parent
 LINKED = re.compile(r"\bterm\(\s*[\"']([^\"']+)[\"']")

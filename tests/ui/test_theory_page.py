@@ -10,16 +10,17 @@ import pytest
 from app_driver import Open, metrics, tab
 
 from nona.errors import JobError
-from nona.report.checks.theory import comparison_rows, theory_rows, theory_summary
-from nona.results.checks import TheoryResult
-from nona.simulation.known import KNOWN, Effort, compare, known_systems
+from nona.report.studies.validation import comparison_rows, theory_rows, theory_summary
+from nona.results.program import TheoryResult
+from nona.simulation.agreement import Effort, compare
+from nona.simulation.known_systems import KNOWN, known_systems
 from nona.simulation.run import Cancelled
-from nona.ui.jobs.desk import Desk
-from nona.ui.pages.validation.theory_views import Length
+from nona.ui.pages.validation import Length
 from nona.ui.session.state import Result
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks import theory as theory_task
-from nona.ui.tasks.run import run_task
+from nona.ui.tasks import checks as theory_task
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.serving import run_task
 
 TINY = Effort(replications=3, scale=0.05)
 FEW = [KNOWN["M/D/1"](0.3), KNOWN["M/G/1 with priorities"](0.6), KNOWN["fork-join of 4"](0.3)]

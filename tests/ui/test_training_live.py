@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from nona.results.training.live import TrainingLive
-from nona.training.engine.options import TrainingProgress
-from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.ui.pages.training.clusterview.clusterview import MOST_LANES, cluster_data
-from nona.ui.tasks.training.live import MOST_POINTS, MOST_STAYS, PATIENCE, TrainingWatch
+from nona.results.training import TrainingLive
+from nona.training.rounds import TrainingProgress
+from nona.training.system import NodeGroup, TrainingCluster
+from nona.ui.pages.training_clusterview import MOST_LANES, cluster_data
+from nona.ui.tasks.training import MOST_POINTS, MOST_STAYS, PATIENCE, TrainingWatch
 
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 

@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 from app_driver import Open, finish, go, metrics, new_session, tab
 
-from nona.report.training.finding import gain_sentence, hero_figure
-from nona.report.training.one_more import one_more_finding
-from nona.report.training.rows import DECIDING
+from nona.report.training.figures import one_more_finding
+from nona.report.training.findings import gain_sentence, hero_figure
+from nona.report.training.tables import DECIDING
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_names, scenario_path
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
-from nona.ui.pages.training.form.switches import SWITCHES
-from nona.ui.pages.training.start import DEMOS
-from nona.ui.pages.training.tabs import TABS
+from nona.ui.pages.training import DEMOS, TABS
+from nona.ui.pages.training_form import SWITCHES
 from nona.ui.session.workspace import jobs
 
 PAGE = "10_training"

@@ -7,11 +7,10 @@ import json
 import pytest
 from app_driver import Open, finish, metrics, tab
 
-from nona.cost.validation.latencies import validation_report
-from nona.cost.validation.text import WEAK_POINTS
-from nona.report.paper.text import findings
+from nona.cost.validation import WEAK_POINTS, validation_report
+from nona.report.studies.paper import findings
 from nona.report.text import share_text
-from nona.results.checks import SelfCheck, SelfCheckResult
+from nona.results.program import SelfCheck, SelfCheckResult
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import shipped_paper
 from nona.ui.session.state import Result

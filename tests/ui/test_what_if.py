@@ -11,14 +11,14 @@ from typing import Any, cast
 
 from app_driver import Open, go, until
 
-from nona.report.figures.compare import GHOST
+from nona.report.figures import GHOST
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.study import answers, number_named, prepare
-from nona.study.sweeps.numbers import COMPUTE, LINK, LOAD
-from nona.ui.jobs.job import Job
-from nona.ui.jobs.registry import JobRegistry
-from nona.ui.pages.simulation.what_if_copy import (
+from nona.study.preparation import prepare
+from nona.study.simulation import answers
+from nona.study.sweep_numbers import COMPUTE, LINK, LOAD, number_named
+from nona.ui.jobs.registry import Job, JobRegistry
+from nona.ui.pages.simulation_what_if import (
     apply,
     capacities,
     changed_text,
@@ -32,7 +32,7 @@ from nona.ui.session.live import Live, question
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks.answer import REPLICATIONS
+from nona.ui.tasks.simulation import REPLICATIONS
 
 
 def state_of(at: Any) -> AppState:

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from app_driver import Open, metrics
 
-from nona.placement.capacity.stability import executor_utilization
-from nona.scenario.workload import ArrivalsSpec
-from nona.study import prepare
-from nona.ui.pages.workload.facts import fastest, offered, sample_of
-from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture
+from nona.placement.capacity import executor_utilization
+from nona.scenario.schema import ArrivalsSpec
+from nona.study.preparation import prepare
+from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture
 from nona.ui.session.state import AppState
-from nona.ui.widgets.drawing.drawing import texts
+from nona.ui.widgets.components import texts
 
 
 def state_of(at: Any) -> AppState:

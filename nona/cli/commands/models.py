@@ -1,14 +1,20 @@
-"""The commands that take a model: inspect, contract, measure."""
+"""The commands that take a model, list choices, or train the learned schedulers."""
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
-from nona.cli.commands import common
-from nona.cli.commands.group import command, takes
+import click
+from click.shell_completion import shell_complete
+
+from nona.cli.commands import group as common
+from nona.cli.commands.group import Usual, command, takes
 from nona.cli.known import RULE
-from nona.cli.options import ContractOptions, MeasureOptions, ModelOptions
+from nona.cli.options import ContractOptions, ListOptions, MeasureOptions, ModelOptions, TrainDecimaOptions
 from nona.cli.parameters import Quantity, Sizes, Whole
+
+if TYPE_CHECKING:
+    from nona.learning.training import TrainSettings
 
 
 def _default_rule() -> str:
@@ -18,13 +24,13 @@ def _default_rule() -> str:
 
 
 def _link_capacity() -> float:
-    from nona.hardware.network import Network
+    from nona.hardware.cluster import Network
 
     return Network().capacity
 
 
 def _link_latency() -> float:
-    from nona.hardware.network import Network
+    from nona.hardware.cluster import Network
 
     return Network().latency_s
 
@@ -113,3 +119,116 @@ def measure(options: MeasureOptions) -> None:
     from nona.cli import basic
 
     basic.measure(options)
+
+
+COMPLETE = "_NONA_COMPLETE"  # the variable by which a shell's script asks for completions
+SHELLS = ("bash", "zsh", "fish")
+
+
+@command("schedulers", "list the schedulers")
+@common.json
+@takes(ListOptions)
+def schedulers(options: ListOptions) -> None:
+    """List the schedulers and policies."""
+    from nona.cli import lists
+
+    lists.schedulers(options)
+
+
+@command("devices", "list the devices")
+@common.json
+@takes(ListOptions)
+def devices(options: ListOptions) -> None:
+    """List the devices."""
+    from nona.cli import lists
+
+    lists.devices(options)
+
+
+@command("models", "list the models")
+@common.json
+@takes(ListOptions)
+def models(options: ListOptions) -> None:
+    """List the sample models and scenarios."""
+    from nona.cli import lists
+
+    lists.models(options)
+
+
+class Shell(click.Choice[str]):
+    """A shell that can be completed; another is refused with the ones that can."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The shell; a usage error in one line for anything else."""
+        if value not in SHELLS:
+            raise click.UsageError(f"shell {value!r} is not known; give one of {', '.join(SHELLS)}", ctx)
+        return value
+
+
+@command("completion", 'print the completion of a shell: eval "$(nona completion bash)"')
+@click.argument("shell", type=Shell(SHELLS))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the script that completes commands, options and names."""
+    shell_complete(context.find_root().command, {}, "nona", COMPLETE, f"{shell}_source")
+
+
+def _usual() -> TrainSettings:
+    from nona.learning.training import TrainSettings
+
+    return TrainSettings()
+
+
+@command("train-decima", "train the learned scheduler decima-link or decima-blind; write its weights")
+@click.option(
+    "-o", "--output", type=common.OUTPUT, required=True, metavar="FILE", help="file to write, e.g. mine.json"
+)
+@click.option("--hide-link", is_flag=True, help="decima-blind: the load of the link is not in sight")
+@click.option(
+    "--iterations",
+    cls=Usual,
+    type=Whole(min=1, max=100_000),
+    default=lambda: _usual().iterations,
+    help="systems that are drawn, one step each",
+)
+@click.option(
+    "--rollouts",
+    cls=Usual,
+    type=Whole(min=2, max=64),
+    default=lambda: _usual().rollouts,
+    help="runs of each system, with the same arrivals",
+)
+@click.option(
+    "--jobs", cls=Usual, type=Whole(min=10, max=10_000), default=lambda: _usual().jobs, help="jobs of a run"
+)
+@click.option(
+    "--seed", cls=Usual, type=Whole(), default=lambda: _usual().seed, help="equal seeds give equal weights"
+)
+@takes(TrainDecimaOptions)
+def train_decima(options: TrainDecimaOptions) -> None:
+    """Train a learned scheduler, with the progress on the terminal, and write its weights."""
+    from nona.cli.output import ProgressLine
+    from nona.learning.training import TrainSettings, trained_file
+    from nona.study.exports import check_places, write_text
+
+    check_places(options.output)
+    settings = TrainSettings(
+        sees_link=not options.hide_link,
+        iterations=options.iterations,
+        rollouts=options.rollouts,
+        jobs=options.jobs,
+        seed=options.seed,
+    )
+    line = ProgressLine()
+
+    def told(number: int, jct: float) -> None:
+        line.tell(f"mean JCT {jct:.2f} times a query's work", number / settings.iterations)
+
+    found = trained_file(settings, told)
+    line.end()
+    write_text(options.output, found.to_text())
+    first, last = found.card.curve[0], found.card.curve[-1]
+    print(
+        f"{options.output}: {len(found.weights)} weights; mean JCT over a query's work {first:.2f} in the "
+        f"first part of the training, {last:.2f} in the last"
+    )

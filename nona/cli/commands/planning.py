@@ -1,21 +1,20 @@
-"""Commands that try many values of a scenario: sweeps, the servers that a workload needs, what to buy."""
+"""The commands that try many values: sweep, capacity, plan."""
 
 from __future__ import annotations
 
 import click
 
-from nona.cli.commands import common
+from nona.cli.commands import group as common
 from nona.cli.commands.group import Usual, command, takes
 from nona.cli.known import DEVICE, OBJECTIVE, OFFER, SCHEDULER, SWEPT
-from nona.cli.options import SweepOptions
+from nona.cli.options import CapacityOptions, PlanOptions, SweepOptions
 from nona.cli.parameters import Price, Share, Whole
-from nona.cli.planning.options import CapacityOptions, PlanOptions
 
 EXAMPLE = "background.network.utilization"
 
 
 def _most_servers() -> int:
-    from nona.study.capacity.search import MOST
+    from nona.study.capacity import MOST
 
     return MOST
 

@@ -1,12 +1,12 @@
-"""``nona saved COMMAND``: runs that were saved in the app, or by ``nona simulate --save``."""
+"""``nona saved COMMAND``: runs that were saved."""
 
 from __future__ import annotations
 
 import click
 
-from nona.cli.commands import common
+from nona.cli.commands import group as common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
-from nona.cli.saved.options import (
+from nona.cli.options import (
     SavedBundleOptions,
     SavedCopyOptions,
     SavedExportOptions,
@@ -50,7 +50,7 @@ item = click.argument("item")
 @takes(SavedListOptions)
 def items(options: SavedListOptions) -> None:
     """List saved items."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.items(options)
 
@@ -62,7 +62,7 @@ def items(options: SavedListOptions) -> None:
 @takes(SavedItemOptions)
 def show(options: SavedItemOptions) -> None:
     """Show a saved item."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.show(options)
 
@@ -75,7 +75,7 @@ def show(options: SavedItemOptions) -> None:
 @takes(SavedNameOptions)
 def rename(options: SavedNameOptions) -> None:
     """Rename a saved item."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.rename(options)
 
@@ -88,7 +88,7 @@ def rename(options: SavedNameOptions) -> None:
 @takes(SavedNoteOptions)
 def note(options: SavedNoteOptions) -> None:
     """Annotate a saved item."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.note(options)
 
@@ -101,7 +101,7 @@ def note(options: SavedNoteOptions) -> None:
 @takes(SavedCopyOptions)
 def duplicate(options: SavedCopyOptions) -> None:
     """Duplicate a saved item."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.duplicate(options)
 
@@ -113,7 +113,7 @@ def duplicate(options: SavedCopyOptions) -> None:
 @takes(SavedItemsOptions)
 def delete(options: SavedItemsOptions) -> None:
     """Delete saved items."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.delete(options)
 
@@ -125,7 +125,7 @@ def delete(options: SavedItemsOptions) -> None:
 @takes(SavedItemOptions)
 def restore(options: SavedItemOptions) -> None:
     """Restore a deleted item."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.restore(options)
 
@@ -137,7 +137,7 @@ def restore(options: SavedItemOptions) -> None:
 @takes(SavedItemsOptions)
 def compare(options: SavedItemsOptions) -> None:
     """Compare saved items."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.compare(options)
 
@@ -152,7 +152,7 @@ def compare(options: SavedItemsOptions) -> None:
 @takes(SavedBundleOptions)
 def bundle(options: SavedBundleOptions) -> None:
     """Write the scenario of a saved item."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.bundle(options)
 
@@ -172,7 +172,7 @@ def bundle(options: SavedBundleOptions) -> None:
 @takes(SavedExportOptions)
 def export(options: SavedExportOptions) -> None:
     """Export saved items."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.export(options)
 
@@ -184,7 +184,7 @@ def export(options: SavedExportOptions) -> None:
 @takes(SavedImportOptions)
 def take(options: SavedImportOptions) -> None:
     """Import saved items."""
-    from nona.cli.saved import items as work
+    from nona.cli import saved as work
 
     work.take(options)
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import click
 
-from nona.cli.commands import common
+from nona.cli.commands import group as common
 from nona.cli.commands.group import Usual, command, takes
 from nona.cli.known import OBJECTIVE, POLICY, SCENARIO, SCHEDULER, SOLVER, WAY
-from nona.cli.options import (
-    AppOptions,
-    BundleOptions,
-    PlaceOptions,
-    ServerlessOptions,
-    SimulateOptions,
-)
+from nona.cli.options import AppOptions, BundleOptions, PlaceOptions, ServerlessOptions, SimulateOptions
 from nona.cli.parameters import Assigned, Share, Whole
 
 
 def _most_nodes() -> int:
-    from nona.study.serverless.capacity import MOST
+    from nona.study.serverless.comparisons import MOST
 
     return MOST
 
@@ -75,7 +69,7 @@ def _warmup(text: str) -> str | int:
 @takes(AppOptions)
 def app(options: AppOptions) -> None:
     """Serve the browser app until interrupted."""
-    from nona.cli.serving import start
+    from nona.cli import app as start
 
     start.app(options)
 

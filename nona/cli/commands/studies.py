@@ -1,30 +1,233 @@
-"""``nona study NAME``: the studies that ship with the program, each one command."""
+"""``nona study NAME``: the studies that ship with the program."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nona.cli.commands import common
+from nona.cli.commands import group as common
 from nona.cli.commands.group import SETTINGS, Commands, Usual, command, takes
-from nona.cli.commands.training_studies import TRAINING
-from nona.cli.known import ENGINE, MAPPED, NETWORK
+from nona.cli.known import ELASTIC_POLICY, ENGINE, MAPPED, NETWORK, TRAINING_POLICY
 from nona.cli.options import (
     DecisionOptions,
+    ElasticLinkOptions,
+    ElasticStudyOptions,
+    EstimatorOptions,
     MapOptions,
     NetworkViewOptions,
     PaperOptions,
     ServerlessStudyOptions,
+    TrainingStudyOptions,
 )
-from nona.cli.parameters import Decimal, Whole
+from nona.cli.parameters import Decimal, Quantity, Share, Whole
 
-if TYPE_CHECKING:  # these take most of the program along
+if TYPE_CHECKING:
     from nona.study.decisions import DecisionSettings
-    from nona.study.network_views.run import NetworkViewSettings
+    from nona.study.network_views import NetworkViewSettings
     from nona.study.paper import PaperSettings
     from nona.study.prediction_map import MapSettings
-    from nona.study.serverless.study import StudySettings
+    from nona.study.serverless.study import StudySettings as ServerlessStudySettings
+    from nona.study.training.elastic_study import ElasticLinkSettings, ElasticStudySettings
+    from nona.study.training.published import EstimatorSettings, StudySettings
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _estimator() -> EstimatorSettings:
+    from nona.study.training.published import EstimatorSettings
+
+    return EstimatorSettings()
+
+
+def _training() -> StudySettings:
+    from nona.study.training.published import StudySettings
+
+    return StudySettings()
+
+
+def _elastic() -> ElasticStudySettings:
+    from nona.study.training.elastic_study import ElasticStudySettings
+
+    return ElasticStudySettings()
+
+
+def _link() -> ElasticLinkSettings:
+    from nona.study.training.elastic_study import ElasticLinkSettings
+
+    return ElasticLinkSettings()
+
+
+_workload = click.option(
+    "--workload",
+    type=Whole(min=1, max=4),
+    multiple=True,
+    metavar="N",
+    help="only this one of the four; repeat for several",
+)
+_policy = click.option(
+    "--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat"
+)
+
+
+def _size(usual: Callable[[], ElasticStudySettings | ElasticLinkSettings]) -> Callable[[F], F]:
+    """How much a study of elastic jobs runs, and how; the defaults are those of ``usual``."""
+    options = (
+        click.option(
+            "--generations",
+            cls=Usual,
+            type=Whole(min=2, max=1000),
+            default=lambda: usual().generations,
+            help="of each search of Pollux; 100 in its public simulator",
+        ),
+        click.option(
+            "--replications",
+            cls=Usual,
+            type=Whole(min=1),
+            default=lambda: usual().replications,
+            help="runs of each point of policies that draw random numbers",
+        ),
+        click.option(
+            "--seed", cls=Usual, type=Whole(), default=lambda: usual().seed, help="seed of all runs"
+        ),
+        common.workers,
+        common.shipped,
+        common.json,
+    )
+
+    def decorated(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorated
+
+
+@command(
+    "estimator", "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles"
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _estimator().replications,
+    help="how often each model is profiled",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _estimator().seed, help="seed of all draws")
+@common.shipped
+@common.json
+@takes(EstimatorOptions)
+def estimator(options: EstimatorOptions) -> None:
+    """The throughput estimator's error."""
+    from nona.cli import studies
+
+    studies.estimator(options)
+
+
+@command("training", "training policies over load and all at once, beside what Gavel's paper states")
+@click.option(
+    "--jobs", cls=Usual, type=Whole(min=10), default=lambda: _training().jobs, help="jobs that arrive per run"
+)
+@click.option(
+    "--at-once",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _training().at_once,
+    help="jobs that are there at the start, for the makespan",
+)
+@click.option(
+    "--gpus", cls=Usual, type=Whole(min=1), default=lambda: _training().gpus, help="GPUs of each type"
+)
+@click.option(
+    "--load",
+    type=Decimal(),
+    multiple=True,
+    metavar="JOBS",
+    help="single-GPU jobs per hour on 36 GPUs of each type, fewer with fewer GPUs; repeat for several",
+)
+@click.option(
+    "--policy",
+    type=TRAINING_POLICY,
+    multiple=True,
+    metavar="P",
+    help="only this one; repeat for several",
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _training().replications,
+    help="independent runs of each point",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
+@common.workers
+@common.shipped
+@common.json
+@takes(TrainingStudyOptions)
+def training(options: TrainingStudyOptions) -> None:
+    """The study of training policies."""
+    from nona.cli import studies
+
+    studies.training(options)
+
+
+@command("elastic", "elastic training jobs: mean JCT over relative load and over interference")
+@_workload
+@click.option(
+    "--load",
+    type=Decimal(),
+    multiple=True,
+    metavar="NUMBER",
+    help="times as many jobs in the same hours; repeat for several",
+)
+@click.option(
+    "--interference",
+    type=Share(),
+    multiple=True,
+    help="part of its speed that a job on several nodes loses beside another one; repeat for several",
+)
+@_policy
+@_size(_elastic)
+@takes(ElasticStudyOptions)
+def elastic(options: ElasticStudyOptions) -> None:
+    """The study of elastic jobs."""
+    from nona.cli import studies
+
+    studies.elastic(options)
+
+
+@command(
+    "elastic-link", "elastic training jobs: what it costs a policy not to see a link that others use too"
+)
+@_workload
+@click.option(
+    "--capacity",
+    type=Quantity("bandwidth"),
+    multiple=True,
+    metavar="RATE",
+    help="of the link (default '10 Gbit/s' and '5 Gbit/s'); repeat for several",
+)
+@click.option(
+    "--background",
+    cls=Usual,
+    type=Decimal(),
+    default=lambda: _link().background,
+    metavar="U",
+    help="part of the link that others use",
+)
+@_policy
+@_size(_link)
+@takes(ElasticLinkOptions)
+def elastic_link(options: ElasticLinkOptions) -> None:
+    """The study of elastic jobs on a link."""
+    from nona.cli import studies as link_study
+
+    link_study.elastic_link(options)
+
+
+TRAINING = (estimator, training, elastic, elastic_link)
 
 SUMMARY = "run or show a shipped study, e.g. the paper's evaluation"
 
@@ -61,12 +264,12 @@ def _decisions() -> DecisionSettings:
 
 
 def _network_views() -> NetworkViewSettings:
-    from nona.study.network_views.run import NetworkViewSettings
+    from nona.study.network_views import NetworkViewSettings
 
     return NetworkViewSettings()
 
 
-def _serverless() -> StudySettings:
+def _serverless() -> ServerlessStudySettings:
     from nona.study.serverless.study import StudySettings
 
     return StudySettings()
@@ -91,7 +294,7 @@ def _serverless() -> StudySettings:
 @takes(PaperOptions)
 def paper(options: PaperOptions) -> None:
     """The paper's evaluation."""
-    from nona.cli.studies import study as studies
+    from nona.cli import studies
 
     studies.paper(options)
 
@@ -122,7 +325,7 @@ def paper(options: PaperOptions) -> None:
 @takes(MapOptions)
 def prediction(options: MapOptions) -> None:
     """The map of the prediction."""
-    from nona.cli.studies import study as studies
+    from nona.cli import studies
 
     studies.prediction(options)
 
@@ -166,7 +369,7 @@ def prediction(options: MapOptions) -> None:
 @takes(DecisionOptions)
 def decisions(options: DecisionOptions) -> None:
     """The placement against the other schedulers."""
-    from nona.cli.studies import study as studies
+    from nona.cli import studies
 
     studies.decisions(options)
 
@@ -194,7 +397,7 @@ def decisions(options: DecisionOptions) -> None:
 @takes(NetworkViewOptions)
 def network_views(options: NetworkViewOptions) -> None:
     """Who sees the network."""
-    from nona.cli.studies import study as studies
+    from nona.cli import studies
 
     studies.network_views(options)
 
@@ -233,7 +436,7 @@ def network_views(options: NetworkViewOptions) -> None:
 @takes(ServerlessStudyOptions)
 def serverless(options: ServerlessStudyOptions) -> None:
     """The study of serverless policies."""
-    from nona.cli.studies import study as studies
+    from nona.cli import studies
 
     studies.serverless(options)
 

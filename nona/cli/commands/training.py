@@ -1,14 +1,13 @@
-"""``nona training COMMAND``: training clusters, where long jobs share GPUs of several types."""
+"""``nona training COMMAND``: training clusters of several types of GPU."""
 
 from __future__ import annotations
 
 import click
 
-from nona.cli.commands import common
+from nona.cli.commands import group as common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
 from nona.cli.known import ELASTIC_POLICY, SCENARIO, SCHEDULE, TRAINING_POLICY
-from nona.cli.parameters import Decimal, Quantity, Share, Whole
-from nona.cli.training.options import (
+from nona.cli.options import (
     AllocateOptions,
     CheckpointOptions,
     CountedOptions,
@@ -17,6 +16,7 @@ from nona.cli.training.options import (
     SimulateTrainingOptions,
     SwitchesOptions,
 )
+from nona.cli.parameters import Decimal, Quantity, Share, Whole
 
 SUMMARY = "training clusters: allocate GPUs of several types to long jobs"
 
@@ -48,7 +48,7 @@ def training() -> None:
 @takes(AllocateOptions)
 def allocate(options: AllocateOptions) -> None:
     """One answer of a policy."""
-    from nona.cli.training import allocate as work
+    from nona.cli import training as work
 
     work.allocate(options)
 
@@ -69,7 +69,7 @@ def allocate(options: AllocateOptions) -> None:
 @takes(GenerateOptions)
 def generate(options: GenerateOptions) -> None:
     """A trace on standard output."""
-    from nona.cli.training import generate as work
+    from nona.cli import training as work
 
     work.generate(options)
 
@@ -92,8 +92,8 @@ def generate(options: GenerateOptions) -> None:
 @takes(SimulateTrainingOptions)
 def simulate(options: SimulateTrainingOptions) -> None:
     """Simulate a training scenario."""
+    from nona.cli import training as work
     from nona.cli.opened import opened
-    from nona.cli.training import simulate as work
 
     work.simulate(options, *opened(options.scenario))
 
@@ -114,8 +114,8 @@ def simulate(options: SimulateTrainingOptions) -> None:
 @takes(SwitchesOptions)
 def switches(options: SwitchesOptions) -> None:
     """Runs with one switch at a time beside runs with none."""
+    from nona.cli import training as work
     from nona.cli.opened import opened
-    from nona.cli.training import switches as work
 
     work.switches(options, *opened(options.scenario))
 
@@ -126,8 +126,8 @@ def switches(options: SwitchesOptions) -> None:
 @takes(CheckpointOptions)
 def checkpoints(options: CheckpointOptions) -> None:
     """Checkpoint intervals for the jobs of a scenario."""
+    from nona.cli import training as work
     from nona.cli.opened import opened
-    from nona.cli.training import switches as work
 
     work.checkpoints(options, *opened(options.scenario))
 
@@ -193,7 +193,7 @@ def checkpoints(options: CheckpointOptions) -> None:
 @takes(ElasticOptions)
 def elastic(options: ElasticOptions) -> None:
     """Simulate the elastic jobs of SCENARIO, or those that options name; options come first."""
-    from nona.cli.training import elastic as work
+    from nona.cli import training as work
 
     work.elastic(options)
 
@@ -214,7 +214,7 @@ def elastic(options: ElasticOptions) -> None:
 @takes(CountedOptions)
 def counted(options: CountedOptions) -> None:
     """Simulate jobs of fixed GPUs and durations."""
-    from nona.cli.training import counted as work
+    from nona.cli import training as work
 
     work.counted(options)
 

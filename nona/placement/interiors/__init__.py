@@ -1,1 +1,1 @@
-"""Large interiors: configurations worth their price, found by search and column generation."""
+"""Large interiors: configurations worth their price, and bounds on those not listed."""

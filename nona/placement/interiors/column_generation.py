@@ -1,4 +1,9 @@
-"""Column generation: configurations that are worth their price, for interiors of which not all are listed.
+"""Column generation: the cheapest configurations at a solution's prices join the program.
+
+cost = span(W_n, W_c) + load price·load_s + square price·square_s2 + price of the blocks of work, over
+*all* configurations. The local one is compared directly; the others are searched by branch and bound
+(:mod:`nona.placement.interiors.compiled_searches`). Where the tree is not finished, ``bound_s`` is below
+all that was left of it.
 
 A solution of the listed configurations gives waits W_n, W_c and prices: of link load and squared
 batches (the multiplier of the link's row), and of blocks of work. At these a local search starts from
@@ -9,23 +14,215 @@ nothing new is found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.configurations.extremes import server_slots
-from nona.placement.configurations.labels import Labels, canonical
-from nona.placement.formula.mean_jct import objective_s, value_at
-from nona.placement.formula.model import Model
-from nona.placement.interiors.budget import Budget
-from nona.placement.interiors.clusters import clusters, flat_groups
-from nona.placement.interiors.flat_shape import flatten
-from nona.placement.interiors.prices import Prices, costs
-from nona.placement.interiors.shadow_prices import group_prices, shadow
-from nona.placement.program.problem import Group
-from nona.placement.solver.linearised import Solution
-from nona.placement.spans.candidates import Candidates
+from nona.placement.configurations import Labels, Shape, canonical, server_slots
+from nona.placement.interiors.prices import Prices, costs, group_prices, scatter_s, shadow
+from nona.placement.interiors.start_bounds import crossing_s, flatten, tails_s
+from nona.placement.messages import Candidates, Link
+from nona.placement.model import Model, objective_s, value_at
+from nona.placement.solver.problem import Group
+from nona.placement.solver.solution import Solution
+
+_STEPS_PER_S = 8e7  # edges and tasks looked at by compiled code on one core, about
+
+
+class Budget:
+    """Steps that are left of about ``time_s`` seconds."""
+
+    def __init__(self, time_s: float) -> None:
+        self._left = time_s * _STEPS_PER_S
+
+    def spend(self, steps: float) -> None:
+        """Take ``steps`` off."""
+        self._left -= steps
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return self._left <= 0
+
+    def times(self, steps: float) -> int:
+        """How often ``steps`` fit into what is left."""
+        return max(int(self._left / steps), 0)
+
+
+Ints = NDArray[np.int64]
+
+
+def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
+    """Single tasks, the sink, and every group that arises when edges are joined, largest tensor first.
+
+    Nodes are 1…m and m+1, the sink; groups with all nodes are left out. Of edges of equal size the
+    ones whose groups have least work are joined first, so that groups grow evenly.
+
+    >>> from nona.placement.configurations import Shape
+    >>> ints = lambda *v: np.array(v, dtype=np.int64)
+    >>> two = np.ones(2)
+    >>> shape = Shape(False, False, two[None], two, ints(1), ints(2), ints(0), np.array([5.0]))
+    >>> clusters(shape)
+    ((1,), (2,), (1, 2))
+    """
+    members: dict[int, tuple[int, ...]] = {v: (v,) for v in range(1, shape.m + 1)}
+    if shape.has_sink:
+        members[shape.m + 1] = (shape.m + 1,)
+    home = {v: v for v in members}
+    work = {v: float(shape.mean_s[v - 1]) if v <= shape.m else 0.0 for v in members}
+    found = list(members.values())
+    left = [
+        (-float(shape.size[e]), int(shape.source[e]), int(shape.target[e]))
+        for e in range(len(shape.size))
+        if shape.source[e] > 0
+    ]
+    for _, level in _levels(left):
+        while level:
+            level = [(u, v) for u, v in level if home[u] != home[v]]
+            if not level:
+                break
+            u, v = min(level, key=lambda e: (max(work[home[e[0]]], work[home[e[1]]]), e))
+            a, b = home[u], home[v]
+            members[a] = (*members[a], *members[b])
+            work[a] += work[b]
+            for node in members[b]:
+                home[node] = a
+            found.append(members[a])
+    whole = shape.m + shape.has_sink
+    return tuple(tuple(sorted(c)) for c in found if len(c) < whole or not shape.has_sink)
+
+
+def levels_of(shape: Shape) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """For each size of tensor, largest first: the groups of tasks that edges of at least that size join."""
+    home = list(range(shape.m + 1))
+
+    def find(v: int) -> int:
+        while home[v] != v:
+            v = home[v]
+        return v
+
+    left = [
+        (-float(shape.size[e]), int(shape.source[e]), int(shape.target[e]))
+        for e in range(len(shape.size))
+        if shape.source[e] > 0 and shape.target[e] <= shape.m
+    ]
+    found = []
+    for _, level in _levels(left):
+        for u, v in level:
+            home[find(v)] = find(u)
+        groups: dict[int, list[int]] = {}
+        for v in range(1, shape.m + 1):
+            groups.setdefault(find(v), []).append(v)
+        found.append(tuple(tuple(g) for g in groups.values()))
+    return tuple(found)
+
+
+def _levels(edges: list[tuple[float, int, int]]) -> list[tuple[float, list[tuple[int, int]]]]:
+    levels: dict[float, list[tuple[int, int]]] = {}
+    for size, u, v in sorted(edges):
+        levels.setdefault(size, []).append((u, v))
+    return sorted(levels.items())
+
+
+def flat_groups(groups: tuple[tuple[int, ...], ...]) -> tuple[Ints, Ints]:
+    """(where each group begins, all members one after the other)."""
+    ends = np.cumsum([0, *(len(g) for g in groups)]).astype(np.int64)
+    return ends, np.array([v for g in groups for v in g], dtype=np.int64)
+
+
+NODES = 400_000
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """``labels`` (m+1,) cost ``cost_s``; no configuration costs less than ``bound_s``.
+
+    ``closed``: the two are equal, to rounding.
+    """
+
+    labels: NDArray[np.int64]
+    cost_s: float
+    bound_s: float
+    closed: bool
+
+
+def best_configuration(
+    shape: Shape,
+    link: Link,
+    slots: int,
+    *,
+    link_wait: float,
+    server_wait_s: float,
+    load_price: float,
+    square_price: float = 0.0,
+    nodes: int = NODES,
+) -> Found:
+    """The least cost over all configurations on at most ``slots`` servers.
+
+    Parameters
+    ----------
+    link_wait, server_wait_s
+        W_n in seconds under FIFO (the stretch w under processor sharing), and W_c.
+    load_price, square_price
+        For each second of link load, and each s² of squared batches (1/s).
+    nodes
+        The most nodes of the tree; then the rest of it is left to the bound.
+
+    Examples
+    --------
+    Two branches of 10 and 8 ms; the second moves two messages of 1 ms when it leaves the root's server:
+
+    >>> from nona.placement.configurations import Shape
+    >>> ints = lambda *v: np.array(v, dtype=np.int64)
+    >>> shape = Shape(True, True, np.array([[0.010, 0.008]]), np.array([0.010, 0.008]), ints(0, 0, 1, 2),
+    ...     ints(1, 2, 3, 3), ints(0, 1, 2, 3), np.array([9.0, 1.0, 9.0, 1.0]))
+    >>> idle = {"link_wait": 0.0, "server_wait_s": 0.0, "load_price": 0.0}
+    >>> found = best_configuration(shape, Link(1000.0, 0.0), 8, **idle)
+    >>> found.labels.tolist(), round(1e3 * found.cost_s, 6), found.closed
+    ([0, 1, 0], 10.0, True)
+    """
+    prices = Prices(link_wait, server_wait_s, load_price, square_price)
+    return cheapest_configuration(shape, link, slots, prices, nodes=nodes)
+
+
+def cheapest_configuration(
+    shape: Shape,
+    link: Link,
+    slots: int,
+    prices: Prices,
+    *,
+    start: NDArray[np.int64] | None = None,
+    nodes: int = NODES,
+) -> Found:
+    """:func:`best_configuration` with a price of blocks, from a known configuration if there is one."""
+    rows = [np.zeros(shape.m + 1, dtype=np.int64)]
+    if start is not None:
+        rows.append(start)
+    known = Candidates(shape, np.array(rows), link)
+    cost = costs(known, prices)
+    at = int(np.argmin(cost))
+    labels, best = known.labels[at], float(cost[at])
+    if shape.m == 0 or slots < 2:
+        return Found(labels, best, best, True)
+    from nona.placement.interiors.compiled_searches import search
+
+    flat = flatten(shape, link, slots, prices)
+    shift = scatter_s(prices, shape) + ahead_s(prices)
+    found = np.zeros(shape.m + 2, dtype=np.int64)
+    tail = tails_s(flat, crossing_s(flat, np.zeros(len(flat.source))))
+    away, bound, _ = search(flat, tail, best - shift, found, nodes)
+    bound = min(bound + shift, best)
+    if away + shift < best and found.any():
+        labels = found[1:]
+        best = min(best, float(costs(Candidates(shape, labels[None], link), prices)[0]))
+    return Found(labels, best, min(bound, best), bound >= best - 1e-12 * abs(best))
+
+
+def ahead_s(prices: Prices) -> float:
+    """Charge of the run that begins at the sink, for configurations that are not local, seconds."""
+    return float(prices.blocks.factor @ prices.blocks.ahead_s2)
+
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
@@ -46,7 +243,7 @@ _FOUND = ", and configurations by column generation at the prices of the solutio
 
 def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Labels:
     """(n, m+1) What the local search makes of the best candidates at these prices, without known ones."""
-    from nona.placement.interiors.cluster_moves import climb
+    from nona.placement.interiors.compiled_searches import climb
 
     shape = candidates.shape
     flat = flatten(shape, candidates.link, slots, prices)

@@ -1,23 +1,287 @@
-"""Walked jobs and the paths they meet, made consistent with each other."""
+"""Walked jobs and the paths that they meet, made consistent: the response itself.
+
+Each executor of class k sees visits of class j at rate λ_j·(visits per job at k)/E_k, each link of a
+role likewise; works and instants are those of the walked jobs, so runs, batches, draws and
+configurations are in them. Poisson classes and background come as Poisson streams. Others come as
+their own process, thinned to the resource, with all visits of a job's stay there (at the core: of all
+the job). A job
+in a burst has the visits of a walked job of about the same rank within its burst.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.response.resource_loads import Loads, Seen
-from nona.placement.response.resource_paths import Paths
-from nona.placement.response.resources import Network, Waits, resource_count
-from nona.placement.response.sample_paths import Bank, make_path
-from nona.placement.response.times import REPLICATES
+from nona.decomposition import VIRTUAL
+from nona.errors import PlacementError
+from nona.placement.capacity import check_feasible
+from nona.placement.model import Known, Model
+from nona.placement.prediction import as_model
+from nona.placement.queueing import fifo_wait_s, second_moment
+from nona.placement.response.resources import Network, Waits, resource_count, roles_of
+from nona.placement.response.sample_paths import Bank, Path, burst_rank, instants, make_path, near
+from nona.placement.response.times import REPLICATES, Response, mixed
 from nona.placement.response.walk import Route, Walk
+from nona.placement.result import SubGraphPlacement
 from nona.random_streams import RandomStreams
-from nona.system import System
+from nona.system import Stream, System
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Visits of one query class's N walked jobs: stay, resource, when, work, wait, whether returning."""
+
+    jobs: int
+    job: Ints
+    stay: Ints
+    resource: Ints
+    at_s: Floats
+    work_s: Floats
+    wait_s: Floats
+    again: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One kind of resource: how many there are, the background of each (services in seconds)."""
+
+    units: int
+    background: Stream
+    core: bool = False
+
+
+def resources_of(system: System) -> tuple[Resource, ...]:
+    """The executor classes, then the roles of links; every link has the same utilisation by background."""
+    counts = np.bincount(system.executor_class, minlength=len(system.class_names))
+    found = [Resource(int(n), system.background_compute) for n in counts]
+    stream = system.background_network
+    for i, role in enumerate(roles_of(system)):
+        rate = stream.rate * role.capacity / system.capacity
+        found.append(Resource(role.links, Stream(rate, stream.mean / role.capacity, stream.scv), core=i == 0))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """The load of every resource, from the visits of all classes."""
+
+    system: System
+    seen: tuple[Seen, ...]
+
+    @cached_property
+    def resources(self) -> tuple[Resource, ...]:
+        """All resources, in the order of the bank's rows."""
+        return resources_of(self.system)
+
+    @cached_property
+    def core(self) -> int:
+        """The number of the core among them."""
+        return len(self.system.class_names)
+
+    @cached_property
+    def background(self) -> tuple[Floats, Floats, Floats]:
+        """Rate (1/s), ρ and λE[S²] (s) of each resource's background."""
+        streams = [r.background for r in self.resources]
+        rate = np.array([s.rate for s in streams])
+        rho = np.array([s.rate * s.mean for s in streams])
+        return rate, rho, np.array([s.rate * second_moment(s) for s in streams])
+
+    def per_unit(self, j: int) -> Floats:
+        """λ_j/(N·units): what one visit of a walked job stands for, visits/s at each unit."""
+        units = np.array([max(r.units, 1) for r in self.resources], dtype=float)
+        each: Floats = self.system.queries[j].rate / self.seen[j].jobs / units
+        return each
+
+    def _sum(self, power: int) -> Floats:
+        count = len(self.resources)
+        total = self.background[power].copy()
+        for j, s in enumerate(self.seen):
+            total += self.per_unit(j) * np.bincount(s.resource, s.work_s**power, count)
+        return total
+
+    @cached_property
+    def rho(self) -> Floats:
+        """Utilisation of each resource."""
+        return self._sum(1)
+
+    @cached_property
+    def visit_s(self) -> Floats:
+        """Mean work of a visit to each resource, background included."""
+        rate = self._sum(0)
+        result: Floats = self.rho / np.where(rate > 0, rate, 1.0)
+        return result
+
+    @cached_property
+    def spare(self) -> Floats:
+        """1 − ρ, and 1 where a resource is overloaded."""
+        return np.where(self.rho < 1, 1.0 - self.rho, 1.0)
+
+    @cached_property
+    def independent_s(self) -> Floats:
+        """E V if all visits were Poisson (Pollaczek–Khinchine); 0 where overloaded."""
+        pairs = zip(self.rho.tolist(), self._sum(2).tolist(), strict=True)
+        return np.array([fifo_wait_s(rho, moment) if rho < 1 else 0.0 for rho, moment in pairs])
+
+    def returned_s(self, seen: Sequence[Seen], mean_s: Floats) -> Floats:
+        """Σ λ E[S·(W − E V)]/(1 − ρ) over visits that come back to a resource, for each resource.
+
+        The law of conserved work, E V = Σ λ E[S·W] + λE[S²]/2 over all kinds of visits (S. L. Brumelle,
+        Operations Research 19, 1971), gives E V = Pollaczek–Khinchine plus this: Poisson visits have
+        W = E V on average, those that come back do not. The paths hold whole stays of other processes, so
+        these do not count.
+        """
+        total = np.zeros(len(self.resources))
+        for j, s in enumerate(seen):
+            if self.system.queries[j].arrivals.process != "poisson":
+                continue
+            back = s.again
+            extra = (s.work_s * (s.wait_s - mean_s[s.resource]))[back]
+            total += (
+                self.per_unit(j)
+                * (self.seen[j].jobs / s.jobs)
+                * np.bincount(s.resource[back], extra, len(total))
+            )
+        result: Floats = total / self.spare
+        return result
+
+
+_GHOSTS = 0.05  # least share of a stream's jobs that bring nothing: at these the walked jobs start
+EVENTS = 1 << 15  # arrivals of one path
+_JOBS = 1 << 17  # of a bursty class, on a path that few of them come to
+
+
+class Paths:
+    """Makes the paths; bursts are counted over ``window_s``.
+
+    ``ranks`` are those within their bursts of all arrivals that were drawn, by their instants; those
+    ``known`` from other paths with the same window are taken from there.
+    """
+
+    def __init__(
+        self, loads: Loads, window_s: float, seed: int, known: Mapping[bytes, Floats] | None = None
+    ) -> None:
+        self.loads, self.system, self.seen = loads, loads.system, loads.seen
+        self.window_s, self.seed = window_s, seed
+        self.known, self.ranks = known or {}, dict[bytes, Floats]()
+
+    def bank(self) -> Bank:
+        """Paths of every resource in every replicate."""
+        streams = [RandomStreams(self.seed, replicate) for replicate in range(REPLICATES)]
+        rows = range(len(self.loads.resources))
+        return Bank([self._path(r, s.generator("response", "path", str(r))) for s in streams for r in rows])
+
+    def _path(self, r: int, rng: np.random.Generator) -> Path:
+        resource, rho = self.loads.resources[r], float(self.loads.rho[r])
+        here = [s.resource == r for s in self.seen]
+        rates = [float(self.loads.per_unit(j)[r]) * int(h.sum()) for j, h in enumerate(here)]
+        stream = resource.background
+        total = stream.rate + sum(rates)
+        if total <= 0 or not 0 < rho < 1:
+            return make_path(np.zeros(0), np.zeros(0), 1.0)
+        bursty = [q.rate for q in self.system.queries if q.arrivals.process != "poisson" and q.rate > 0]
+        length = min(EVENTS / total, _JOBS / max(bursty, default=1e-300))
+        number = _count(stream.rate * length, rng)
+        times, works = [rng.random(number) * length], [_background(stream, number, rng)]
+        points: dict[int, Floats] = {}
+        for j, (query, seen, h) in enumerate(zip(self.system.queries, self.seen, here, strict=True)):
+            if query.arrivals.process == "poisson":
+                number = _count(rates[j] * length, rng)
+                times.append(rng.random(number) * length)
+                works.append(rng.choice(seen.work_s[h], number) if number else np.zeros(0))
+                continue
+            time, work, points[j] = self._bursts(j, h, resource, length, rng)
+            times.append(time)
+            works.append(work)
+        time, work = np.concatenate(times), np.concatenate(works)
+        stretch = float(work.sum()) / rho / length if work.sum() > 0 else 1.0
+        points = {j: p * stretch for j, p in points.items()}
+        return make_path(time * stretch, work, length * stretch, points)
+
+    def _bursts(
+        self, j: int, here: NDArray[np.bool_], resource: Resource, length: float, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, Floats]:
+        """Visits of a class that is not Poisson, and instants of its jobs that go elsewhere."""
+        query, seen = self.system.queries[j], self.seen[j]
+        first, end, order = _groups(seen, np.flatnonzero(here), resource.core)
+        times = instants(query.arrivals, query.rate, length, rng)
+        rank = self._ranked(times)
+        mean = len(first) / seen.jobs / max(resource.units, 1)
+        stays = np.full(len(times), int(mean)) + (rng.random(len(times)) < mean % 1.0)
+        if resource.core:
+            stays = np.ones(len(times), dtype=np.int64)
+        if resource.core or mean > 1 - _GHOSTS:
+            stays[rng.random(len(times)) < _GHOSTS] = 0
+        real = stays > 0
+        which = near(np.repeat(rank[real], stays[real]), len(first), rng)
+        size = (end - first)[which]
+        at, count = order[_ranges(first[which], size)], size
+        begin = np.repeat(np.repeat(times[real], stays[real]), count)
+        ghosts = np.flatnonzero(~real) if (~real).any() else np.arange(len(times))
+        ghosts = ghosts[np.argsort(rank[ghosts])]  # ranks differ
+        return (begin + seen.at_s[at]) % length, seen.work_s[at], times[ghosts]
+
+    def _ranked(self, times: Floats) -> Floats:
+        """Mostly the same arrivals in every round."""
+        key = blake2b(times.tobytes()).digest()
+        if key not in self.ranks:
+            found = self.known.get(key)
+            self.ranks[key] = burst_rank(times, self.window_s) if found is None else found
+        return self.ranks[key]
+
+
+def _within(seen: Seen) -> Floats:
+    """Rank of each walked job within its burst: they stand in that order in every replicate."""
+    result: Floats = (np.arange(seen.jobs) * REPLICATES / seen.jobs) % 1.0
+    return result
+
+
+def _groups(seen: Seen, places: Ints, core: bool) -> tuple[Ints, Ints, Ints]:
+    """Visits that come together, in order of the jobs' ranks: order[first[g]:end[g]] of each group.
+
+    At the core all visits of a job, jobs that bring none with an empty group; elsewhere those of a stay.
+    """
+    rank = _within(seen)[seen.job[places]]
+    if core:
+        by_rank = np.argsort(_within(seen), kind="stable")
+        number = np.empty(seen.jobs, dtype=np.int64)
+        number[by_rank] = np.arange(seen.jobs)
+        key = number[seen.job[places]]
+        order = places[np.argsort(key, kind="stable")]
+        bounds = np.searchsorted(np.sort(key), np.arange(seen.jobs + 1))
+        return bounds[:-1], bounds[1:], order
+    order = places[np.lexsort((seen.stay[places], rank))]
+    starts = np.flatnonzero(np.diff(seen.stay[order], prepend=-1) != 0)
+    return starts, np.append(starts[1:], len(order)) if len(starts) else starts, order
+
+
+def _count(mean: float, rng: np.random.Generator) -> int:
+    return int(mean + rng.random())
+
+
+def _background(stream: Stream, number: int, rng: np.random.Generator) -> Floats:
+    if stream.scv == 0:
+        return np.full(number, stream.mean)
+    drawn: Floats = stream.mean * rng.gamma(1.0 / stream.scv, stream.scv, number)
+    return drawn
+
+
+def _ranges(first: Ints, count: Ints) -> Ints:
+    """first[i], first[i] + 1, … count[i] of them, one after the other."""
+    total = np.cumsum(count)
+    within = np.arange(int(total[-1]) if len(total) else 0) - np.repeat(total - count, count)
+    result: Ints = np.repeat(first, count) + within
+    return result
+
+
 _STEEPEST = (-4.0, 0.8)  # slopes that a secant may have
 _LEAST = 0.2  # of the mean work without returns
 _FEWEST = 64  # jobs of a walk
@@ -123,3 +387,78 @@ def _waits(bank: Bank, mean: Floats, loads: Loads) -> Waits:
     along = bank.mean_s
     factor = np.where(along > 0, np.tile(mean, REPLICATES) / np.where(along > 0, along, 1.0), 1.0)
     return Waits(bank, factor, REPLICATES, float(loads.rho[loads.core]), float(loads.visit_s[loads.core]))
+
+
+SAMPLES = 1024
+
+
+def predict_response(
+    system: System,
+    queries: Sequence[Sequence[SubGraphPlacement]],
+    *,
+    shares: Floats | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    known: Known | None = None,
+) -> Response:
+    """Predict how long the jobs of a placement take: not only the mean, but the distribution.
+
+    ``samples`` jobs of each class are walked through their sub-graphs by the simulator's rules. Each
+    resource that a job touches is a random place in a sample path of the work waiting there
+    (Lindley's recursion), independent of the other resources; what the job itself brought is
+    accounted for exactly. So the maximum of random waits is that of random waits, and a job that comes
+    back to a server meets what came while it was there.
+
+    Parameters
+    ----------
+    queries
+        ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
+    shares
+        (J, K) Probability that a server drawn for class j has an executor of class k; by default the
+        share of these executors.
+    samples
+        Walked jobs of each class, at least 64; the error falls with the square root.
+    seed
+        Of the named random streams; the same seed gives the same numbers.
+    known
+        Configurations of this system and these shares that were evaluated before.
+
+    Raises
+    ------
+    PlacementError
+        When the executors or the link's background are overloaded, or for too few samples.
+
+    Notes
+    -----
+    Limits: resources are independent of each other; under processor sharing a transfer is stretched
+    by a random number of others at its start. ``docs/prediction.md`` derives it and says how far it
+    is off.
+    """
+    if samples < 64:
+        raise PlacementError(f"Response: samples={samples} must be at least 64; give 1024.")
+    check_feasible(system, shares)
+    model, x = as_model(system, queries, shares, known)
+    settled = Equilibrium(system, _routes(model, x), model.shares, samples, seed).settle()
+    links = settled.utilization[len(system.class_names) :]
+    return Response(
+        tuple(mixed([t], [1.0]) for t in settled.times_s),
+        mixed(settled.times_s, model.weights.tolist()),
+        settled.utilization[: len(system.class_names)],
+        float(links.max()),
+    )
+
+
+def _routes(model: Model, x: Sequence[Sequence[Floats]]) -> list[Route]:
+    routes = []
+    for j, q in enumerate(model.system.queries):
+        cuts = q.decomposition.cuts
+        idle = np.zeros(len(model.system.class_names))
+        times = [q.tasks.compute_s[:, t] if t != VIRTUAL else idle for t in cuts]
+        first = cuts[0] != VIRTUAL
+        routes.append(
+            Route(j, np.stack(times, axis=1), model.candidates[j], tuple(x[j]), first, q.service_scv)
+        )
+    return routes
+
+
+__all__ = ["REPLICATES", "SAMPLES", "predict_response"]

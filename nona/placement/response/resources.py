@@ -1,4 +1,8 @@
-"""The resources of a system as walked jobs meet them: executors by class, links by role.
+"""Resources as walked jobs meet them: executors by class, links by role; N jobs at once.
+
+A *track* is one resource as one job meets it: a server's executor, or a link. It stands at a random
+place of that resource's path. A job that comes at time t waits for the path's work there, times the
+resource's factor, and for what is left of the work that it brought itself (see :mod:`.bank`).
 
 Rows of the bank are numbered replicate · resources + resource; resources are the K executor classes,
 then the roles of links. A job keeps its home executor and, where there are several links, that
@@ -14,14 +18,181 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.response.arrivals import near
-from nona.placement.response.sample_paths import Bank
-from nona.placement.response.tracks import Tracks, Visits
+from nona.placement.response.sample_paths import Bank, near
 from nona.system import System
 from nona.topology import NONE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+_FIELDS = ("stay", "row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again")
+
+
+Columns = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Bools]
+
+
+class Visits:
+    """Visits of jobs to resources, as they are added; :meth:`joined` has them in columns.
+
+    Columns: job, stay (one job at one resource), the path's row, when, how much work, its wait, and
+    whether the job was there before.
+    """
+
+    def __init__(self) -> None:
+        self._added: list[Columns] = []
+
+    def add(self, visits: Columns, where: Bools) -> None:
+        """Keep the visits ``where`` there is one."""
+        if where.any():
+            job, stay, row, at, work, wait, again = visits
+            first = job[where], stay[where], row[where]
+            self._added.append((*first, at[where], work[where], wait[where], again[where]))
+
+    def joined(self) -> Columns:
+        """One array for each column."""
+        none = np.zeros(0)
+        if not self._added:
+            whole = none.astype(np.int64)
+            return whole, whole, whole, none, none, none, none.astype(np.bool_)
+        job, stay, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._added, strict=True))
+        return job, stay, row, at, work, wait, again
+
+
+class Tracks:
+    """M tracks of N jobs; arrays are (M, N).
+
+    ``stay`` numbers them. ``own`` is what is left of the job's own work when the path had been idle for
+    ``idle`` seconds, ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are
+    the visit that is going on. ``place`` (servers, N) are the servers, which tell racks apart.
+    """
+
+    def __init__(
+        self,
+        *,
+        bank: Bank,
+        factor: Floats,
+        visits: Visits,
+        jobs: Ints,
+        stay: Ints,
+        row: Ints,
+        base: Floats,
+        place: Ints,
+        anchored: bool,
+    ) -> None:
+        self.jobs, self.place, self.anchored = jobs, place, anchored
+        self.bank, self.factor, self.visits = bank, factor, visits
+        self.stay, self.row, self.base = stay, row, base
+        self.own, self.idle = np.zeros(row.shape), np.zeros(row.shape)
+        self.end, self.at = np.full(row.shape, -np.inf), np.full(row.shape, -np.inf)
+        self.work, self.wait = np.zeros(row.shape), np.zeros(row.shape)
+        self.seen, self.again = np.zeros(row.shape, dtype=bool), np.zeros(row.shape, dtype=bool)
+        self.columns = np.arange(row.shape[1])
+
+    def take(self, tracks: Ints, columns: Ints) -> Tracks:
+        """A copy of some tracks of some jobs."""
+        chosen = np.ix_(tracks, columns)
+        new = Tracks(
+            bank=self.bank,
+            factor=self.factor,
+            visits=self.visits,
+            jobs=self.jobs[columns],
+            stay=self.stay[chosen],
+            row=self.row[chosen],
+            base=self.base[chosen],
+            place=self.place[:, columns],
+            anchored=self.anchored,
+        )
+        for name in _FIELDS[3:]:
+            getattr(new, name)[:] = getattr(self, name)[chosen]
+        return new
+
+    def put(self, track: int, columns: Ints, other: Tracks, source: int) -> None:
+        """Let ``track`` of some jobs be as ``source`` of ``other`` is."""
+        for name in _FIELDS:
+            getattr(self, name)[track, columns] = getattr(other, name)[source]
+
+    def copy(self, track: int, other: Tracks, source: int) -> None:
+        """Let ``track`` be as ``source`` of ``other`` is, for all jobs."""
+        self.put(track, self.columns, other, source)
+
+    def run(self, track: int, ready_s: Floats, seconds: Floats) -> Floats:
+        """A task on an executor: when it ends. It runs on if it is ready by the end of an own task."""
+        on = ready_s <= self.end[track]
+        t = np.maximum(ready_s, self.end[track])
+        wait = np.where(on, 0.0, self._look(track, t))
+        self._visit(track, ~on, t, wait)
+        self.work[track] += seconds
+        self.own[track] += seconds
+        end: Floats = t + wait + seconds
+        self.end[track] = end
+        return end
+
+    def send(self, which: Ints, t: Floats, work: Floats, where: Bools) -> Floats:
+        """The wait of a message of each job ``where`` there is one; those of one instant are one visit."""
+        columns = np.flatnonzero(where)
+        wait = np.zeros(len(t))
+        if len(columns):
+            wait[columns] = self._send((which[columns], columns), t[columns], work[columns])
+        return wait
+
+    def _send(self, at: tuple[Ints, Ints], t: Floats, work: Floats) -> Floats:
+        wait = self._look_at(at, t)
+        fresh = (t != self.at[at]) & (work > 0)
+        self._tell(at, fresh & (self.work[at] > 0))
+        self.again[at] = np.where(fresh, self.seen[at], self.again[at])
+        self.at[at] = np.where(fresh, t, self.at[at])
+        self.wait[at] = np.where(fresh, wait, self.wait[at])
+        self.work[at] = np.where(fresh, work, self.work[at] + work)
+        self.seen[at] |= work > 0
+        self.own[at] += work
+        return wait
+
+    def _look(self, track: int, t: Floats) -> Floats:
+        self._anchor(track, t)
+        row = self.row[track]
+        work, idle = self.bank.look(row, self.base[track], t)
+        own = np.maximum(self.own[track] - np.maximum(idle - self.idle[track], 0.0), 0.0)
+        self.own[track] = own
+        self.idle[track] = np.where(self.seen[track], np.maximum(idle, self.idle[track]), idle)
+        wait: Floats = self.factor[row] * work + own
+        return wait
+
+    def _anchor(self, at: tuple[Ints, Ints] | int, t: Floats) -> None:
+        """Unless bases are arrivals of the job, a base is the place of the first visit: move it there."""
+        if not self.anchored:
+            shift = t / self.bank.length_s[self.row[at]]
+            self.base[at] -= np.where(self.seen[at], 0.0, shift)
+
+    def _look_at(self, at: tuple[Ints, Ints], t: Floats) -> Floats:
+        self._anchor(at, t)
+        row, before, seen = self.row[at], self.idle[at], self.seen[at]
+        work, idle = self.bank.look(row, self.base[at], t)
+        late = ~seen | (t >= self.at[at])  # a message from before the last one has nothing of it ahead
+        own = np.where(late, np.maximum(self.own[at] - np.maximum(idle - before, 0.0), 0.0), self.own[at])
+        self.own[at] = own
+        self.idle[at] = np.where(late, idle, before)
+        wait: Floats = self.factor[row] * work + np.where(late, own, 0.0)
+        return wait
+
+    def _tell(self, at: tuple[Ints, Ints] | int, where: Bools) -> None:
+        jobs = self.jobs if isinstance(at, int) else self.jobs[at[1]]
+        found = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
+        self.visits.add(found, where)
+
+    def _visit(self, track: int, fresh: Bools, t: Floats, wait: Floats) -> None:
+        self._tell(track, fresh & (self.work[track] > 0))
+        self.again[track] = np.where(fresh, self.seen[track], self.again[track])
+        self.at[track] = np.where(fresh, t, self.at[track])
+        self.wait[track] = np.where(fresh, wait, self.wait[track])
+        self.work[track] = np.where(fresh, 0.0, self.work[track])
+        self.seen[track] = True
+
+    def close(self, tracks: list[int]) -> None:
+        """The job is done with these."""
+        for m in tracks:
+            self._tell(m, self.work[m] > 0)
+
+
 SIDES = ("out_link", "up_link", "down_link", "in_link")
 
 

@@ -1,4 +1,4 @@
-"""Completion times as a sample: mean, quantiles, share beyond an SLO, and how sure they are."""
+"""Completion times as a sample: mean, quantiles, share beyond an SLO, and how sure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""One query class walked through its placement, N jobs at once: when each is complete.
+"""One query class walked through its placement: plan, order of tasks, messages, ends.
+
+A walk takes many jobs through a plan at once. Each job has its own order, but at a server one that
+is right for a job without company is right for most: tasks in the order in which they are ready, which
+neither their depth nor their number shows. Messages of several tasks are put in each job's own order
+when they are sent, so as many tasks as possible end before any of them sends.
 
 The rules are the simulator's: a task joins its executor's queue when its last input is there; one
 that is ready when an earlier task of its job ends there runs on; a message is asked for when its
@@ -7,21 +12,327 @@ task ends, waits at the links of its path, and is one tensor to one server.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
-from nona.placement.response.plan import Message, Plan, make_plan
-from nona.placement.response.resources import Network
-from nona.placement.response.service_draws import even_draws
-from nona.placement.response.tracks import Tracks
-from nona.placement.response.transfers import Post, carry
-from nona.placement.spans.candidates import Candidates
+from nona.placement.messages import Candidates
+from nona.placement.response.resources import Network, Tracks
+
+Inputs = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Tasks that run, in order; then nodes that send what they made."""
+
+    joins: tuple[int, ...]
+    sends: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What the order depends on; nodes 0 (root), 1…m (interior), m + 1 (sink).
+
+    ``label`` and ``seconds`` of every node, ``feeds[u]`` the tasks that read from u on its own server,
+    ``sent[u]`` its messages: seconds on the link, and the tasks that wait for each.
+    """
+
+    label: Sequence[int]
+    seconds: Sequence[float]
+    feeds: Inputs
+    sent: Sequence[Sequence[tuple[float, Sequence[int]]]]
+    latency_s: float
+    has_root: bool
+
+
+def blocks_of(errand: Errand) -> tuple[Block, ...]:
+    """Rounds: all tasks that have their inputs and are next at their server; then what these send.
+
+    Examples
+    --------
+    Tasks 1 and 2 of one server get their inputs over the link, task 2 the short one, and first; task 3
+    reads from both:
+
+    >>> sent = (((0.5, (2,)), (9.0, (1,))), (), (), (), ())
+    >>> feeds = ((), (3,), (3,), (4,), ())
+    >>> alone = Errand((0, 1, 1, 1, 1), (0.0, 1.0, 1.0, 1.0, 0.0), feeds, sent, 0.0, True)
+    >>> [(b.joins, b.sends) for b in blocks_of(alone)]
+    [((), (0,)), ((2, 1), (2, 1)), ((3,), (3,))]
+    """
+    waiting = _Alone(errand).joins()
+    needs: dict[int, set[int]] = {v: set() for v in (*waiting, len(errand.label) - 1)}
+    for u, (readers, sent) in enumerate(zip(errand.feeds, errand.sent, strict=True)):
+        for v in (*readers, *(v for _, waits in sent for v in waits)):
+            needs[v].add(u)
+    known = {0}
+    found = [Block((), (0,))] if errand.has_root else []
+    while waiting:
+        joins: list[int] = []
+        held: set[int] = set()
+        for v in waiting:
+            if errand.label[v] not in held and needs[v] <= known:
+                joins.append(v)
+            else:
+                held.add(errand.label[v])
+        known.update(joins)
+        waiting = [v for v in waiting if v not in known]
+        found.append(Block(tuple(joins), tuple(joins)))
+    return tuple(found)
+
+
+class _Alone:
+    """One job by itself: first come first served at servers and at the link."""
+
+    def __init__(self, errand: Errand) -> None:
+        self.e = errand
+        last = len(errand.label) - 1
+        self.missing = [0] * (last + 1)
+        for readers in (*errand.feeds, *(r for sent in errand.sent for _, r in sent)):
+            for v in readers:
+                self.missing[v] += 1
+        self.free = [0.0] * (max(errand.label) + 1)
+        self.link_free, self.pushed = 0.0, 0
+        self.heap: list[tuple[float, int, Callable[[float, int], None], int]] = []
+        self.joined: list[int] = []
+
+    def joins(self) -> list[int]:
+        """The interior tasks in the order in which they become ready."""
+        last = len(self.e.label) - 1
+        if self.e.has_root:
+            self._push(0.0, self._end, 0)
+        for v in range(1, last):
+            if self.missing[v] == 0:
+                self._push(0.0, self._join, v)
+        while self.heap:
+            now, _, act, node = heapq.heappop(self.heap)
+            act(now, node)
+        return self.joined
+
+    def _push(self, time: float, act: Callable[[float, int], None], node: int) -> None:
+        self.pushed += 1
+        heapq.heappush(self.heap, (time, self.pushed, act, node))
+
+    def _join(self, now: float, v: int) -> None:
+        if v == len(self.e.label) - 1:
+            return
+        self.joined.append(v)
+        server = self.e.label[v]
+        self.free[server] = max(self.free[server], now) + self.e.seconds[v]
+        self._push(self.free[server], self._end, v)
+
+    def _end(self, now: float, u: int) -> None:
+        for v in self.e.feeds[u]:
+            self._arrive(now, v)
+        for work, readers in self.e.sent[u]:
+            self.link_free = max(self.link_free, now) + work
+            for v in readers:
+                self._push(self.link_free + self.e.latency_s, self._arrive, v)
+
+    def _arrive(self, now: float, v: int) -> None:
+        self.missing[v] -= 1
+        if self.missing[v] == 0:
+            self._join(now, v)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One tensor to one server, of ``size_bytes``, from the server with label ``source``.
+
+    ``shared_bytes``: Σ min(own size, other size) over its task's messages, served by its end in equal shares.
+    """
+
+    size_bytes: float
+    shared_bytes: float
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Nodes 0 (root), 1…m (interior), m + 1 (sink); servers by label, 0 the root's.
+
+    ``label`` has the server of every node. ``blocks`` are the events of a job alone, in order. ``sent[u]``
+    are the messages of node u in the order in which they are asked for. ``local[v]`` are the nodes
+    whose tensors v finds on its server, ``remote[v]`` the messages (u, place in ``sent[u]``) it needs.
+    ``ends`` are the nodes that the end waits for where the sink is virtual.
+    """
+
+    label: tuple[int, ...]
+    servers: int
+    blocks: tuple[Block, ...]
+    sent: tuple[tuple[Message, ...], ...]
+    local: tuple[tuple[int, ...], ...]
+    remote: tuple[tuple[tuple[int, int], ...], ...]
+    has_root: bool
+    has_sink: bool
+
+
+def make_plan(c: Candidates, row: int) -> Plan:
+    """The plan of configuration ``row`` of ``c``."""
+    shape = c.shape
+    label = (0, *c.labels[row].tolist())
+    source, target, tensor = shape.source.tolist(), shape.target.tolist(), shape.tensor.tolist()
+    nodes = shape.m + 2
+    sent: list[list[Message]] = [[] for _ in range(nodes)]
+    local: list[list[int]] = [[] for _ in range(nodes)]
+    remote: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
+    known: dict[tuple[int, int, int], int] = {}
+    for edge, (u, v) in enumerate(zip(source, target, strict=True)):
+        if label[u] == label[v]:
+            local[v].append(u)
+            continue
+        key = (u, tensor[edge], label[v])
+        if key not in known:
+            known[key] = len(sent[u])
+            sent[u].append(Message(float(shape.size[edge]), 0.0, label[u], label[v]))
+        remote[v].append((u, known[key]))
+    return Plan(
+        label=label,
+        servers=max(label) + 1,
+        blocks=_blocks(c, label, sent, remote),
+        sent=tuple(tuple(_shared(messages)) for messages in sent),
+        local=tuple(tuple(n) for n in local),
+        remote=tuple(tuple(n) for n in remote),
+        has_root=shape.has_root,
+        has_sink=shape.has_sink,
+    )
+
+
+def _shared(sent: list[Message]) -> list[Message]:
+    sizes = [m.size_bytes for m in sent]
+    return [replace(m, shared_bytes=sum(min(m.size_bytes, other) for other in sizes)) for m in sent]
+
+
+def _blocks(
+    c: Candidates,
+    label: Sequence[int],
+    sent: Sequence[Sequence[Message]],
+    remote: Sequence[Sequence[tuple[int, int]]],
+) -> tuple[Block, ...]:
+    """The order in which a job alone does it all, at mean times."""
+    shape, link = c.shape, c.link
+    feeds: list[list[int]] = [[] for _ in label]
+    for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True):
+        if label[u] == label[v]:
+            feeds[u].append(v)
+    waiting = [[(m.size_bytes / link.speed, list[int]()) for m in messages] for messages in sent]
+    for v, needed in enumerate(remote):
+        for u, place in needed:
+            waiting[u][place][1].append(v)
+    seconds = (0.0, *shape.mean_s.tolist(), 0.0)
+    return blocks_of(Errand(label, seconds, feeds, waiting, link.latency_s, shape.has_root))
+
 
 Floats = NDArray[np.float64]
+_SLICES = 1 << 12
+
+
+@lru_cache(maxsize=32)
+def _quantiles(scv: float) -> Floats:
+    """Gamma of mean 1 and squared coefficient of variation ``scv`` at the middle of ``_SLICES`` slices."""
+    shape = 1.0 / scv
+    level = (np.arange(_SLICES) + 0.5) / _SLICES
+    drawn = np.asarray(gammaincinv(shape, level), dtype=np.float64) / shape
+    found: Floats = drawn / drawn.mean()
+    return found
+
+
+def even_draws(scv: float, number: int, rng: np.random.Generator) -> Floats:
+    """(number,) Draws of mean 1 and squared coefficient of variation ``scv``, in random order.
+
+    They differ from independent ones only in that every slice of the distribution has its share.
+
+    >>> bool(abs(even_draws(1.0, 500, np.random.default_rng(0)).mean() - 1) < 0.01)
+    True
+    """
+    if scv == 0:
+        return np.ones(number)
+    rank = (rng.permutation(number) + rng.random(number)) / max(number, 1)
+    return _quantiles(scv)[(rank * _SLICES).astype(np.int64)]
+
+
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+_WAY = (("out_link", 0), ("up_link", 0), ("core", 0), ("down_link", 1), ("in_link", 1))
+
+
+class Post(NamedTuple):
+    """A message of each job: bytes (below 0: it has none), bytes served by its end if all of its task's
+    messages share the link equally, labels of the servers it goes from and to."""
+
+    size: Floats
+    shared: Floats
+    source: Ints
+    target: Ints
+
+
+def carry(network: Network, tracks: Tracks, post: Post, t: Floats, rng: np.random.Generator) -> Floats:
+    """When messages that are asked for at ``t`` (N,) are there."""
+    system = network.system
+    if system.servers < 2:
+        return t
+    if len(network.sides):
+        return _over_links(network, tracks, post, t) + system.latency_s
+    there, core = post.size >= 0, np.full(len(t), len(tracks.row) - 1)
+    work = np.maximum(post.size, 0.0) / system.capacity
+    wait = tracks.send(core, t, work, there)
+    if system.discipline == "fifo":
+        return t + wait + work + system.latency_s
+    alone = np.maximum(post.shared, 0.0) / system.capacity
+    return t + shared_s(alone, network.waits.load, network.waits.message_s, rng) + system.latency_s
+
+
+def shared_s(work_s: Floats, load: float, mean_s: float, rng: np.random.Generator) -> Floats:
+    """Seconds of transfers of ``work_s`` under processor sharing.
+
+    Formula: x·(1 + m + (n − m)·φ), n geometric with mean m = ρ/(1 − ρ), the transfers met at the start,
+    φ = √(2(y − 1 + e^−y))/y, y = (1 − ρ)·x/s̄. Mean x/(1 − ρ) as in every M/G/1 queue, variance that of
+    M/M/1 (E. G. Coffman, R. R. Muntz, H. Trotter, Journal of the ACM 17, 1970; recollected).
+
+    >>> shared_s(np.array([2.0]), 0.0, 1.0, np.random.default_rng(0)).tolist()
+    [2.0]
+    """
+    if not 0 < load < 1 or mean_s <= 0:
+        return work_s
+    mean = load / (1.0 - load)
+    met = rng.geometric(1.0 - load, len(work_s)) - 1.0
+    y = np.maximum((1.0 - load) * work_s / mean_s, 1e-9)
+    fades = np.where(y > 1e-4, np.sqrt(np.maximum(2.0 * (y + np.expm1(-y)), 0.0)) / y, 1.0)
+    result: Floats = work_s * (1.0 + mean + (met - mean) * fades)
+    return np.maximum(result, work_s)
+
+
+def _over_links(network: Network, tracks: Tracks, post: Post, t: Floats) -> Floats:
+    """Link by link as in the simulator: the next is joined when a message has its turn at the one before.
+
+    It is through when every link has had time for it.
+    """
+    there, size = post.size >= 0, np.maximum(post.size, 0.0)
+    columns, through = np.arange(len(t)), t
+    topology = network.system.topology
+    rack = np.zeros(network.system.servers, dtype=np.int64) if topology is None else topology.rack
+    apart = rack[tracks.place[post.source, columns]] != rack[tracks.place[post.target, columns]]
+    for name, side in _WAY:
+        if name != "core" and name not in network.sides:
+            continue
+        role = network.roles[network.sides.get(name, 0)]
+        label = post.target if side else post.source
+        which = label * network.width + network.offset.get(name, 0)
+        if name == "core":
+            which = np.full(len(t), len(tracks.row) - 1)
+        where: Bools = there if name in ("out_link", "in_link") else there & apart
+        work = size / role.capacity
+        begins = t + tracks.send(which, t, work, where)
+        through = np.where(where, np.maximum(through, begins + work), through)
+        t = begins
+    return through
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,21 @@
-"""What a search may change: for each group of equal sub-graphs the configurations worth a trial.
+"""Where a search by sampled jobs starts, and what it may change.
+
+The formula takes mean waits and is optimistic wherever a path crosses many joins; keeping a query whole is
+what it is worst at seeing. So every placement that a person would try by hand is a start, and a mixture takes
+for each query class the start that serves that class best.
+
+The chain of most work stays on one server, in one run. What none of its tasks leads to (the text's keys
+and values of a U-Net, the other experts of a mixture) can be done meanwhile elsewhere, in one visit,
+and has arrived before the chain needs it unless that one visit waits long. So the completion time is a
+maximum of few random waits, where a configuration that parts the chain adds them, and one that sends the
+feeders to many servers takes the maximum of many.
 
 They are: all local; those that the placement uses; the cheapest ones at several link waits, server waits
-and prices of link load (:func:`nona.placement.interiors.cheapest.best_configuration`), free to use and as
-dear as the congestion they cause; and those that leave the root's server for good, so that the job's run
-there ends, which shortens the wait of all others: the whole interior, or its last task, with the sink.
+and prices of link load (:func:`nona.placement.interiors.column_generation.best_configuration`), free to use
+and as dear as the congestion they cause; and those that leave the root's server for good, so that the job's
+run there ends, which shortens the wait of all others: the whole interior, or its last task, with the sink.
 Large interiors may also keep their longest chain together and send what leads to it ahead
-(:mod:`nona.placement.enumeration.feeders`).
+(:mod:`nona.placement.sampled.moves`).
 Large interiors are searched at waits several times the predicted ones (:func:`_dear`): a path that crosses
 many joins waits longer than the sum of its mean waits, so configurations with few visits are worth a trial.
 From the configuration in use the search may also bring one part home, or join two parts
@@ -14,30 +24,225 @@ From the configuration in use the search may also bring one part home, or join t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from nona.decomposition.subgraph import SubGraph
-from nona.placement.configurations.extremes import server_slots
-from nona.placement.configurations.labels import ENUMERATED, canonical, to_configuration, to_labels
-from nona.placement.configurations.shape import Shape, shapes_of
-from nona.placement.enumeration.feeders import feeder_configurations
-from nona.placement.enumeration.large_interiors import list_schedules
-from nona.placement.interiors.budget import Budget
-from nona.placement.interiors.cheapest import best_configuration
-from nona.placement.interiors.column_generation import climbed
+from nona.decomposition import SubGraph
+from nona.placement.configurations import (
+    ENUMERATED,
+    Labels,
+    Shape,
+    canonical,
+    server_slots,
+    shapes_of,
+    to_configuration,
+    to_labels,
+)
+from nona.placement.enumeration import list_schedules
+from nona.placement.fixed import PRESETS, idle_presets, place_fixed
+from nona.placement.interiors.column_generation import Budget, best_configuration, climbed
 from nona.placement.interiors.prices import Prices
-from nona.placement.result.configuration import Configuration, Queries, SubGraphPlacement
-from nona.placement.result.placement import Placement
+from nona.placement.link_routes import link_of
+from nona.placement.messages import Candidates, Link
+from nona.placement.result import Configuration, Placement, Queries, SubGraphPlacement
 from nona.placement.sampled.judge import rows
-from nona.placement.sampled.starts import mixed
-from nona.placement.spans.candidates import Candidates
-from nona.placement.spans.messages import Link
-from nona.placement.waits.link_route import link_of
 from nona.system import System
+
+
+def starts(system: System, optimum: Queries) -> dict[str, Queries]:
+    """Named placements, equal ones once: the formula's ``optimum``, presets, the expert's, and a mixture.
+
+    ``expert`` is for each class the preset that is quickest on an idle cluster; ``half local`` follows the
+    optimum for half of the jobs and keeps the others whole.
+    """
+    named: dict[str, Queries] = {"formula": optimum}
+    for name in PRESETS:
+        named[name] = rows([place_fixed(system, q, name) for q in system.queries])
+    idle = idle_presets(system)
+    named["expert"] = rows([place_fixed(system, q, p) for q, p in zip(system.queries, idle, strict=True)])
+    named["half local"] = blend(optimum, named["local"], 0.5)
+    found: dict[str, Queries] = {}
+    for name, queries in named.items():
+        if not any(same(queries, other) for other in found.values()):
+            found[name] = queries
+    return found
+
+
+def best_of_each(named: Mapping[str, Queries], values: Mapping[str, Sequence[float | None]]) -> Queries:
+    """For each query class the start that serves it best; the first of equals.
+
+    ``values[name][j]`` is what class j has under that start, ``None`` where the class does not count.
+    """
+    names = list(values)
+    classes = range(len(values[names[0]]))
+    best = [min(names, key=lambda n: _number(values[n][j])) for j in classes]
+    return rows([named[name][j] for j, name in enumerate(best)])
+
+
+def _number(value: float | None) -> float:
+    return 0.0 if value is None else value
+
+
+def blend(first: Queries, second: Queries, share: float) -> Queries:
+    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
+    return tuple(
+        tuple(mixed(a, b, share) for a, b in zip(row, other, strict=True))
+        for row, other in zip(first, second, strict=True)
+    )
+
+
+def mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
+    """One sub-graph placed as ``b`` says with probability ``share``, else as ``a``."""
+    chances: dict[Configuration, float] = {}
+    for placed, weight in ((a, 1.0 - share), (b, share)):
+        for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
+            chances[c] = chances.get(c, 0.0) + weight * p
+    kept = {c: p for c, p in chances.items() if p > 0}
+    return SubGraphPlacement(a.subgraph, tuple(kept), np.array(list(kept.values())))
+
+
+def same(a: Queries, b: Queries) -> bool:
+    """Whether two placements give every configuration the same probability."""
+    return all(
+        dict(zip(p.configurations, p.probabilities.tolist(), strict=True))
+        == dict(zip(q.configurations, q.probabilities.tolist(), strict=True))
+        for row, other in zip(a, b, strict=True)
+        for p, q in zip(row, other, strict=True)
+    )
+
+
+_SHARES = (1.0, 0.5, 0.25, 0.1)  # of the link's free time
+
+
+def feeder_configurations(shape: Shape, link: Link, slots: int, free_s: float) -> Labels:
+    """(n, m+1) Configurations with the feeders away: all of them, or what fits into shares of ``free_s``.
+
+    Parameters
+    ----------
+    slots
+        Servers there are.
+    free_s
+        Seconds of the link that every query may have: (1 − ρ of the background)/λ.
+
+    Examples
+    --------
+    A chain 1 → 3 → 4 beside task 2, which leads to 4:
+
+    >>> ints = lambda *v: np.array(v, dtype=np.int64)
+    >>> time = np.array([5.0, 1.0, 5.0, 1.0])
+    >>> shape = Shape(False, False, time[None], time, ints(1, 2, 3), ints(3, 4, 4), ints(0, 1, 2), np.ones(3))
+    >>> feeder_configurations(shape, Link(1.0, 0.0), 2, 10.0).tolist()
+    [[0, 1, 0, 0, 0]]
+    """
+    feeders = _feeders(shape)
+    if slots < 2 or not feeders:
+        return np.zeros((0, shape.m + 1), dtype=np.int64)
+    rows: dict[tuple[int, ...], None] = {}
+    for share in _SHARES:
+        away = _within(shape, feeders, share * free_s * link.capacity)
+        parts = _connected(shape, away)
+        for servers in range(1, min(len(parts), slots - 1) + 1):
+            rows[_label(shape, _dealt(shape, parts, servers))] = None
+    rows.pop((0,) * (shape.m + 1), None)
+    return np.array(list(rows), dtype=np.int64).reshape(-1, shape.m + 1)
+
+
+def _feeders(shape: Shape) -> list[int]:
+    """Interior tasks beside the longest chain that no task of it leads to, 1…m."""
+    after = np.zeros(shape.m + 2, dtype=bool)
+    after[[v + 1 for v in shape.interior_dag.critical_path(shape.mean_s.tolist())[1]]] = True
+    for v in range(1, shape.m + 1):
+        after[v] |= any(after[shape.source[e]] for e in shape.edges_into[v])
+    return [v for v in range(1, shape.m + 1) if not after[v]]
+
+
+def _within(shape: Shape, feeders: Sequence[int], most_bytes: float) -> list[int]:
+    """The feeders without those that send most for their work, so that ``most_bytes`` suffice."""
+    away = set(feeders)
+    moved = _crossing(shape, away)
+    while away and moved > most_bytes:
+        best: tuple[float, float, int] | None = None
+        for v in sorted(away):
+            if any(int(shape.target[e]) in away for e in shape.edges_of[v]):
+                continue
+            left = _near(shape, away, v) - _near(shape, away - {v}, v)
+            rank = left / max(float(shape.mean_s[v - 1]), 1e-12), left, v
+            best = rank if best is None or rank > best else best
+        if best is None:
+            break
+        away.discard(best[2])
+        moved -= best[1]
+    return sorted(away)
+
+
+def _near(shape: Shape, away: set[int], v: int) -> float:
+    """Bytes that cross of the tensors that ``v`` reads and makes."""
+    named = {int(shape.tensor[e]) for e in (*shape.edges_into[v], *shape.edges_of[v])}
+    nodes = {v, *(int(shape.source[e]) for e in shape.edges_into[v])}
+    return _sent(shape, away, nodes, named)
+
+
+def _crossing(shape: Shape, away: set[int]) -> float:
+    """Bytes between ``away``, taken as one server, and the rest."""
+    return _sent(shape, away, set(range(shape.m + 1)), set(shape.tensor.tolist()))
+
+
+def _sent(shape: Shape, away: set[int], nodes: set[int], named: set[int]) -> float:
+    sent: dict[int, float] = {}
+    for u in nodes:
+        for e in shape.edges_of[u]:
+            if int(shape.tensor[e]) in named and (u in away) != (int(shape.target[e]) in away):
+                sent[int(shape.tensor[e])] = float(shape.size[e])
+    return sum(sent.values())
+
+
+def _connected(shape: Shape, tasks: Sequence[int]) -> list[list[int]]:
+    """Groups of ``tasks`` that edges among them join, most work first."""
+    chosen, home = set(tasks), {v: v for v in tasks}
+
+    def find(v: int) -> int:
+        while home[v] != v:
+            v = home[v]
+        return v
+
+    for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True):
+        if u in chosen and v in chosen:
+            home[find(v)] = find(u)
+    groups: dict[int, list[int]] = {}
+    for v in tasks:
+        groups.setdefault(find(v), []).append(v)
+    return sorted(groups.values(), key=lambda g: (-_work(shape, g), g))
+
+
+def _work(shape: Shape, group: Sequence[int]) -> float:
+    return float(sum(shape.mean_s[v - 1] for v in group))
+
+
+def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[list[int]]:
+    """``parts`` on so many servers, each to the one with least work."""
+    held: list[list[int]] = [[] for _ in range(servers)]
+    for part in parts:
+        min(held, key=lambda h: _work(shape, h)).extend(part)
+    return held
+
+
+def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """A row of labels: the chain, what follows it and the sink on one server, ``held`` on others."""
+    server = [0] * (shape.m + 1)
+    for number, tasks in enumerate(held, start=1):
+        for v in tasks:
+            server[v - 1] = number
+    if not shape.has_root and server[0]:  # behind a virtual root the first task's server is number 0
+        first = server[0]
+        swap = {first: 0, 0: first}
+        server = [swap.get(s, s) for s in server]
+        if not shape.has_sink:
+            server[-1] = 0
+    return canonical(server)
+
 
 NODES = 20_000  # of a search for one configuration of a small interior: here any good one will do
 _SMALL = 14  # tasks; larger interiors get fewer nodes, as each of them takes longer
@@ -103,7 +308,7 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
             labels = _labels(shape, link, slots, placement)
             own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
             if shape.m > ENUMERATED:
-                labels += _feeders(system, j, shape, link, slots)
+                labels += _moves_feeders(system, j, shape, link, slots)
                 labels += _dear(shape, link, slots, placement, labels + [_row(c, shape.m) for c in own])
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
             columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
@@ -165,7 +370,7 @@ def _dear(
     return found
 
 
-def _feeders(system: System, query: int, shape: Shape, link: Link, slots: int) -> list[list[int]]:
+def _moves_feeders(system: System, query: int, shape: Shape, link: Link, slots: int) -> list[list[int]]:
     """Configurations that keep the longest chain together and send what leads to it ahead."""
     stream, rate = system.background_network, system.queries[query].rate
     free = 1.0 - stream.rate * stream.mean / system.capacity

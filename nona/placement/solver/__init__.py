@@ -1,1 +1,1 @@
-"""Solvers: the point of least mean JCT, at a constant server wait and at the one it brings about."""
+"""Solvers: the point of least mean JCT, certified or for comparison, by name."""

@@ -1,5 +1,9 @@
 """The server wait that a placement itself brings about: descent with certified steps.
 
+With the server wait linearised, a move is charged A·ΔW_c; its true effect has the term ΔA·ΔW_c as
+well (A: expected visits), which is negative for going local or away. So a point that the priced
+problem cannot improve may still be improved by a single sub-graph.
+
 The certified solver holds the server wait W_c constant. W_c depends on the placement, though: long
 local runs enlarge it for everyone. So each step linearises W_c at the present point x̂: paths are
 evaluated at W_c(x̂), and every candidate is charged the price A_c·∂W_c/∂x (A_c: expected visits),
@@ -20,17 +24,59 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from nona.placement.formula.mean_jct import gradient, objective_s, value_at
-from nona.placement.formula.model import Model
-from nona.placement.program.probabilities import probabilities
-from nona.placement.program.problem import Group, Problem, build_problem, groups_of
-from nona.placement.solver.certified import Certified
-from nona.placement.solver.linearised import Solution, price
-from nona.placement.solver.single_moves import best_single_move
-from nona.placement.spans.longest_paths import spans
+from nona.placement.model import Model, gradient, link_price, objective_s, value_at
+from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
+from nona.placement.solver.solution import Certified, Solution, price, probabilities
+from nona.placement.spans import LINK, VISITS, spans
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
+_TRIED = 12
+
+
+def best_single_move(model: Model, x: Table, limit: float) -> Table | None:
+    """The best of the most promising moves of one sub-graph; None if no objective is below ``limit``.
+
+    Every configuration is scored by the gradient plus ΔA·ΔW_c; the twelve best moves, one for each
+    sub-graph and kind of configuration (local or not), are evaluated exactly.
+    """
+    promising = sorted(_scored(model, x), key=lambda m: m[0])[:_TRIED]
+    best, value = None, limit
+    for _, j, k, c in promising:
+        moved = [list(row) for row in x]
+        moved[j][k] = np.eye(1, len(x[j][k]), c)[0]
+        found = objective_s(model, value_at(model, moved))
+        if found < value:
+            best, value = moved, found
+    return best
+
+
+def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
+    """(score in seconds, class, sub-graph, configuration): the best local and the best other one."""
+    value = value_at(model, x, every=True)
+    weighted = model.weights @ value.terms
+    wait_price = link_price(model, value)
+    slopes = model.server_wait_gradient(x, model.weights * value.terms[:, VISITS])
+    moves = []
+    for j, row in enumerate(model.candidates):
+        rate = model.system.queries[j].rate * weighted[LINK]
+        for k, c in enumerate(row):
+            if len(c) == 1 or model.weights[j] == 0:
+                continue
+            span, path = value.spans[j][k]
+            traffic = rate * wait_price.of(c.messages)
+            visits = model.weights[j] * (path[VISITS] - path[VISITS] @ x[j][k])
+            wait = slopes[j][k][0] - slopes[j][k][0] @ x[j][k]
+            direct = model.weights[j] * span + traffic
+            score = direct - direct @ x[j][k] + (1.0 + visits / weighted[VISITS]) * wait
+            for kind in (c.local, ~c.local):
+                at = int(np.argmin(np.where(kind, score, np.inf)))
+                if x[j][k][at] < 1:
+                    moves.append((float(score[at]), j, k, at))
+    return moves
+
+
+DescentTable = list[list[Floats]]
 Inner = Callable[[Problem, Floats | None], Certified]
 TOLERANCE = 1e-6
 _ROUGH = 1e-3
@@ -64,7 +110,7 @@ def descend_from_starts(model: Model, rough: Inner, inner: Inner) -> Solution:
     return replace(end, x=_without_arrivals(model, end.x))
 
 
-def _away(model: Model, server_wait_s: Floats) -> Table:
+def _away(model: Model, server_wait_s: Floats) -> DescentTable:
     """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
     known: dict[tuple[int, int], Floats] = {}
     for j, row in enumerate(model.candidates):
@@ -85,7 +131,7 @@ def _away(model: Model, server_wait_s: Floats) -> Table:
     return x
 
 
-def _without_arrivals(model: Model, x: Table) -> Table:
+def _without_arrivals(model: Model, x: DescentTable) -> DescentTable:
     """Classes without weight in the objective get what is quickest at the waits of the others."""
     value = value_at(model, x, every=True)
     return [
@@ -103,7 +149,7 @@ def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
     return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
 
 
-def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Solution:
+def descend(model: Model, inner: Inner, x: DescentTable, tolerance: float = TOLERANCE) -> Solution:
     """Repeat priced steps until none lowers the objective by ``tolerance``, relative."""
     for rounds in range(_ROUNDS + 1):
         value = value_at(model, x)
@@ -124,7 +170,7 @@ def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) 
     return Solution(x, here, priced, solved)
 
 
-def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+def _step(model: Model, x: DescentTable, wanted: DescentTable, limit: float) -> DescentTable | None:
     """Move the sub-graphs that gain most towards ``wanted``: all, half, … one.
 
     None if no such point has an objective below ``limit``. Where the link is overloaded, so that
@@ -156,14 +202,16 @@ def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
     return best if best is not None or not math.isfinite(limit) else _part_of_the_way(model, x, wanted, limit)
 
 
-def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+def _part_of_the_way(
+    model: Model, x: DescentTable, wanted: DescentTable, limit: float
+) -> DescentTable | None:
     """x + t·(wanted − x) at the best t of (0, 1), to three digits; None if that is not below ``limit``.
 
     Visits and their wait both follow the placement, so their product bends: where a whole step is too
     long, sub-graphs mix.
     """
 
-    def at(t: float) -> Table:
+    def at(t: float) -> DescentTable:
         return [[p + t * (q - p) for p, q in zip(a, b, strict=True)] for a, b in zip(x, wanted, strict=True)]
 
     def value(t: float) -> float:

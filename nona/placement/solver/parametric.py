@@ -1,4 +1,4 @@
-"""The certified solver: a linear program parametrised by the link's wait, and branch and bound.
+"""The certified solver: a program parametrised by the link's wait, branch and bound.
 
 F is increasing in the link's wait w, and w(x) ≤ W is linear in x for a fixed W::
 
@@ -21,11 +21,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.program.problem import Problem
-from nona.placement.solver.best_response import best_response
-from nona.placement.solver.certified import Certified
-from nona.placement.solver.knapsack import Choice, cheapest, solve_knapsack
+from nona.placement.solver.inner_program import Choice, best_response, cheapest, solve_knapsack
+from nona.placement.solver.problem import Problem
 from nona.placement.solver.several_links import solve_network
+from nona.placement.solver.solution import Certified
 
 __all__ = ["Certified", "solve_parametric"]
 

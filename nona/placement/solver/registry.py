@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.formula.model import Model
-from nona.placement.program.problem import Problem
-from nona.placement.solver.certified import Certified
+from nona.placement.model import Model
+from nona.placement.solver.comparison import solve_exhaustive, solve_slsqp
 from nona.placement.solver.descent import descend_from_starts
-from nona.placement.solver.exhaustive import solve_exhaustive
-from nona.placement.solver.linearised import Solution
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.solver.slsqp import solve_slsqp
+from nona.placement.solver.problem import Problem
+from nona.placement.solver.solution import Certified, Solution
 from nona.registry import Registry
 
 Floats = NDArray[np.float64]

@@ -1,13 +1,24 @@
-"""The certified solver over several links: two scalars, whatever the number of links.
+"""The certified solver over several links: cells of waits and loads.
+
+With prices μ ≥ 0 of the wait and ν of the load, a point x whose wait is w and whose load is y has
+
+    F(x) = Σ x_c·cost_c(w) + μ·(A0(y) + A1(y)·B·x + A2(y)·P·x − w) + ν·(load·x − y)
+
+because both brackets are 0. cost_c and the A are convex, so each may be replaced by its tangent at a
+point of the rectangle; then every column's term is affine in (w, y), their minimum over the columns
+of each group is concave, and the least value over the rectangle is at one of its corners. The
+minimum over the columns is over all x, so that is a bound. At the prices of the linear program at the
+tangents' point the error is of second order in the size of the rectangle. With the costs and curves
+of the lower corner and the rows of the upper one there is a second bound, for large rectangles.
 
 All links' loads are lines in one number, the load y of the queries, so for a fixed y the mean wait
-of a message is *linear* in the probabilities, see :mod:`nona.placement.waits.link_wait_curve`. The objective
+of a message is *linear* in the probabilities, see :mod:`nona.placement.link_waits`. The objective
 is increasing in that wait, so
 
     min F = min over (w, y) of the linear program with costs at w under
             A0(y) + A1(y)·B·x + A2(y)·P·x ≤ w   and   load·x ≤ y,
 
-and branch and bound over rectangles of (w, y), :mod:`nona.placement.solver.wait_load_cells`, certifies the
+and branch and bound over rectangles of (w, y), :mod:`nona.placement.solver.several_links`, certifies the
 global minimum. Waits are split geometrically, loads geometrically in what the fullest role has left.
 """
 
@@ -16,19 +27,87 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.program.link_columns import Rows
-from nona.placement.program.problem import Problem
-from nona.placement.solver.best_response import best_response
-from nona.placement.solver.certified import Certified
-from nona.placement.solver.knapsack import cheapest
-from nona.placement.solver.two_row_program import Dual, TwoRows, solve_two_rows
-from nona.placement.solver.wait_load_cells import Cell, Tangents
+from nona.placement.solver.inner_program import Dual, TwoRows, best_response, cheapest, solve_two_rows
+from nona.placement.solver.problem import Problem, Rows
+from nona.placement.solver.solution import Certified
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Waits ``w0``…``w1`` in seconds, loads ``y0``…``y1``; ``guess``: a price of the load near by."""
+
+    w0: float
+    w1: float
+    y0: float
+    y1: float
+    guess: float = 0.0
+
+    def holds_none(self, rows: Rows) -> bool:
+        """Whether no point has its wait and its load in the cell, by the messages' sizes alone."""
+        least, most, pairs = rows.ratios
+        idle, bundle, _ = rows.curve.at(self.y0)
+        if idle + bundle * least * self.y0 > self.w1 * (1 + 1e-12):
+            return True
+        idle, bundle, pair = rows.curve.at(self.y1)
+        return idle + (bundle * most + pair * pairs) * self.y1 < self.w0 * (1 - 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Tangents:
+    """The bound's terms at (``wait``, ``load``) with the prices μ, ν of wait and load."""
+
+    problem: Problem
+    rows: Rows
+    wait: float
+    load: float
+    wait_price: float
+    load_price: float
+    cost: Floats
+    slope: Floats
+
+    @staticmethod
+    def at(problem: Problem, rows: Rows, wait: float, load: float, prices: tuple[float, float]) -> Tangents:
+        """The tangents at one point."""
+        return Tangents(problem, rows, wait, load, *prices, *problem.lines.tangents(wait))
+
+    def value(self, wait: float, load: float) -> float:
+        """The concave function of the module's head."""
+        p, r, dw, dy = self.problem, self.rows, wait - self.wait, load - self.load
+        (i0, b0, p0), (i1, b1, p1) = r.curve.at(self.load), r.curve.slopes(self.load)
+        price = self.cost + self.slope * dw + self.load_price * r.load
+        price += self.wait_price * ((b0 + b1 * dy) * r.bundle + (p0 + p1 * dy) * r.pairs)
+        rest = self.wait_price * (i0 + i1 * dy - wait) - self.load_price * load
+        return p.constant + float(np.minimum.reduceat(price, p.start[:-1]).sum()) + rest
+
+    def least(self, cell: Cell) -> float:
+        """Its least value on the cell."""
+        return min(self.value(w, y) for w in (cell.w0, cell.w1) for y in (cell.y0, cell.y1))
+
+    def across(self, cell: Cell) -> tuple[float, float]:
+        """How far it falls towards the ends of the waits, and towards those of the loads."""
+        here = self.value(self.wait, self.load)
+        by_wait = here - min(self.value(w, self.load) for w in (cell.w0, cell.w1))
+        by_load = here - min(self.value(self.wait, y) for y in (cell.y0, cell.y1))
+        return by_wait, by_load
+
+    def coarse(self, cell: Cell) -> float:
+        """The second bound: costs and curves of the lower corner, rows of the upper one."""
+        p, r = self.problem, self.rows
+        idle, bundle, pair = r.curve.at(cell.y0)
+        price = p.lines(cell.w0) + self.load_price * r.load
+        price += self.wait_price * (bundle * r.bundle + pair * r.pairs)
+        rest = self.wait_price * (idle - cell.w1) - self.load_price * cell.y1
+        found = p.constant + float(np.minimum.reduceat(price, p.start[:-1]).sum()) + rest
+        return found if math.isfinite(found) else -math.inf
+
+
 _DUAL = 0.05  # of the wanted gap, to which the prices of a cell are found
 
 

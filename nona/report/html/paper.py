@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.html.parts import bullets, chart, document, header, paragraph, section, table
-from nona.report.html.svg_charts import Line, lines
+from nona.report.figures import scheduler_style
+from nona.report.html.charts import Line, lines
+from nona.report.html.pieces import bullets, chart, document, header, paragraph, section, table
 from nona.report.means import mean_text
-from nona.report.paper.rows import edge_of, growth_rows, summary_rows
-from nona.report.paper.text import OURS, findings, provenance, title
-from nona.report.sweeps.stability import stability_finding
-from nona.report.sweeps.text import ratio_text
-from nona.report.sweeps.values import axis_scale, value_text
-from nona.results.studies.paper import PaperStudy
-from nona.results.sweep import SweepReport, SweptPoint
+from nona.report.studies.paper import OURS, edge_of, findings, growth_rows, provenance, summary_rows, title
+from nona.report.sweep_findings import ratio_text, stability_finding
+from nona.report.sweeps import axis_scale, value_text
+from nona.results.studies import PaperStudy
+from nona.results.sweeps import SweepReport, SweptPoint
 from nona.units import format_time
 
 

@@ -6,33 +6,33 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.html.parts import chart, facts, paragraph, section, table
-from nona.report.html.svg_charts import Bar, bars
-from nona.report.placements.certificate_text import (
+from nona.report.figures import scheduler_style
+from nona.report.html.charts import Bar, bars
+from nona.report.html.pieces import chart, facts, paragraph, section, table
+from nona.report.placements.certificate import (
     bound_text,
+    comparison_finding,
     formula_line,
     gap_text,
+    hits_text,
+    is_slo,
     mean_of,
     measure_text,
     origin_text,
 )
-from nona.report.placements.compared import comparison_finding, hits_text, is_slo
-from nona.report.placements.links import link_finding, link_rows
-from nona.report.placements.sampled import missed_finding
-from nona.report.placements.servers import (
+from nona.report.placements.report import missed_finding
+from nona.report.placements.text import (
     class_rows,
+    early_text,
+    link_finding,
+    link_rows,
     memory_finding,
     servers_finding,
     share_rows,
 )
-from nona.report.placements.steps_text import early_text
 from nona.report.text import or_dash, time_text
-from nona.report.times_off import off_text
-from nona.results.placement.configuration import PlacedConfiguration
-from nona.results.placement.outcome import PlacementOutcome
-from nona.results.placement.prediction import PredictedLink
-from nona.results.placement.report import PlacementReport
+from nona.report.times import off_text
+from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
 from nona.units import format_time
 
 MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4

@@ -1,4 +1,4 @@
-"""A plan as one HTML file: the answer, its charts, every option, and what the verdicts rest on."""
+"""A plan as one HTML file: the answer, its charts, every option, the evidence."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.figures.style import GOOD, PALETTE, QUIET
-from nona.report.html.parts import bullets, chart, document, facts, paragraph, section, table
-from nona.report.html.report import report_header, scenario_section
-from nona.report.html.svg_charts import Line, lines, stacked_bars
-from nona.report.html.svg_points import Point, Shape, points
-from nona.report.plan.budget import LEAST_USED, floor_note, target_rows, tightest
-from nona.report.plan.costs import bills
-from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
-from nona.report.plan.text import (
+from nona.report.figures import GOOD, PALETTE, QUIET, scheduler_style
+from nona.report.html.charts import Line, Point, Shape, lines, points, stacked_bars
+from nona.report.html.pieces import bullets, chart, document, facts, paragraph, section, table
+from nona.report.html.simulation import report_header, scenario_section
+from nona.report.plan import (
+    LEAST_USED,
     answer_text,
     cliff_finding,
     curve_rows,
+    day_of,
     energy_text,
     finding_parts,
+    floor_note,
+    headroom_text,
+    money,
     plan_rows,
+    servers_text,
+    target_rows,
+    tightest,
     week_text,
 )
-from nona.report.plan.words import day_of, headroom_text, money, servers_text
-from nona.results.plan import PlanOption, PlanOutcome, PlanReport, PlanWeek
-from nona.results.verdict import Verdict
+from nona.report.plan_options import bills, chain_rows, evidence_text, failure_rows
+from nona.results.document import Verdict
+from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
 
 SHAPES: Mapping[Verdict, Shape] = {"keeps": "circle", "misses": "cross", "open": "diamond"}
 MOST_ROWS = 200

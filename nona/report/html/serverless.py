@@ -1,20 +1,26 @@
-"""A serverless run as one HTML file: policies, applications, platform, where the defaults come from."""
+"""A serverless run as one HTML file."""
 
 from __future__ import annotations
 
 from markupsafe import Markup
 
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.html.parts import bullets, chart, document, paragraph, section, table
-from nona.report.html.report import INTERVALS, report_header, scenario_section
-from nona.report.html.svg_charts import Bar, bars, span
-from nona.report.serverless.platform_use import container_rows, memory_rows, standing_rows, transfer_rows
-from nona.report.serverless.text import application_rows, platform_rows, policy_rows
-from nona.report.serverless.titles import latency_title, pareto_title
-from nona.report.serverless.words import PER, dollars
+from nona.report.figures import scheduler_style
+from nona.report.html.charts import Bar, bars, span
+from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
+from nona.report.html.simulation import INTERVALS, report_header, scenario_section
+from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
+from nona.report.serverless.text import (
+    application_rows,
+    container_rows,
+    memory_rows,
+    platform_rows,
+    policy_rows,
+    standing_rows,
+    transfer_rows,
+)
 from nona.report.text import share_text
-from nona.results.serverless.dispatch import ServerlessOutcome
-from nona.results.serverless.report import ServerlessReport
+from nona.results.serverless import ServerlessReport
+from nona.results.serverless_charts import ServerlessOutcome
 from nona.serverless.provenance import TAGS, provenance
 
 LIMITS = (

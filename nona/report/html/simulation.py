@@ -1,25 +1,49 @@
-"""The sections of a simulation's HTML report."""
+"""A simulation as one HTML file, with the header and scenario that all reports have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import shlex
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from markupsafe import Markup
 
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.html.parts import bullets, chart, paragraph, section, table
-from nona.report.html.svg_charts import Bar, Line, bars, lines, overloaded, span
-from nona.report.simulations.figures.hits_over_time import hits_over_time_title
-from nona.report.simulations.finding.findings import shortest
-from nona.report.simulations.tables.cells import Style, text_rows
-from nona.report.simulations.tables.columns import RESULTS
-from nona.report.simulations.tables.rows import result_rows
-from nona.report.simulations.text import difference_row, precision_lines, warmup_lines, withheld_lines
-from nona.report.text import share_text
-from nona.results.simulation.hits import HitWindow
-from nona.results.simulation.outcome import SimulationOutcome
-from nona.results.simulation.report import Schedulers, SimulationReport
+from nona.report.figures import scheduler_style
+from nona.report.html.charts import Bar, Line, bars, lines, overloaded, span, stacked_bars
+from nona.report.html.pieces import (
+    bullets,
+    chart,
+    code,
+    document,
+    header,
+    paragraph,
+    section,
+    subtitle,
+    table,
+)
+from nona.report.html.placement import placement_section
+from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.figures import LABELS, hits_over_time_title
+from nona.report.simulations.findings import findings, shortest
+from nona.report.simulations.tables import (
+    PARTS,
+    RESULTS,
+    Style,
+    columns,
+    difference_row,
+    precision_lines,
+    result_rows,
+    text_rows,
+    warmup_lines,
+    withheld_lines,
+)
+from nona.report.text import or_dash, share_text
+from nona.report.times import hardware_notes, hardware_warnings, off_lines
+from nona.results.document import About, ModelFacts
+from nona.results.placement import PlacementOutcome
+from nona.results.simulation import HitWindow, Schedulers, SimulationReport
+from nona.results.simulation_charts import SimulationOutcome
 from nona.units import format_time
 
 MOST_CHARTS = 8
@@ -165,3 +189,216 @@ def checks_section(report: SimulationReport) -> Markup:
     rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()]
     failed = [(line, "bad") for line in report.failed_checks]
     return section("Self-checks of the runs", table(rows, "In every run of every scheduler"), bullets(failed))
+
+
+def slo_section(data: SimulationOutcome) -> Markup:
+    """SLO hit rates over all models and of each model."""
+    found = data.report.schedulers
+    if all(s.slo_hit_rate.mean is None for s in found.values()):
+        return Markup()
+    rows = [
+        Bar(
+            name,
+            None if s.slo_hit_rate.mean is None else 100 * s.slo_hit_rate.mean,
+            or_dash(s.slo_hit_rate.mean, STYLE.rate),
+            scheduler_style(name).colour,
+            span(s.slo_hit_rate.ci95, 100),
+        )
+        for name, s in found.items()
+    ]
+    by_model = [
+        {
+            "scheduler": name,
+            **{m: or_dash(r.slo_hit_rate, STYLE.rate) for m, r in s.models.items()},
+        }
+        for name, s in found.items()
+    ]
+    picture = bars(rows, "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0)
+    return section(
+        "SLO hits",
+        chart("Share of the arrived jobs that were completed within their SLO", picture),
+        table(by_model, "SLO hit rate by model") if len(data.slo_s) > 1 else Markup(),
+    )
+
+
+def parts_section(data: SimulationOutcome) -> Markup:
+    """Parts of the completion times."""
+    found = data.report.schedulers
+    values = {n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in found.items()}
+    rows = text_rows(result_rows(found), columns("scheduler", *PARTS), STYLE)
+    picture = stacked_bars(
+        list(values.items()),
+        [(label, colour) for _, label, colour in LABELS],
+        "mean JCT, ms",
+        "Mean completion time of each scheduler by parts",
+    )
+    return section(
+        "Parts of the completion time",
+        chart(_parts_title(found), picture),
+        table(rows, "Mean parts; they add up to the mean JCT"),
+    )
+
+
+def _parts_title(found: Schedulers) -> str:
+    best = shortest(found)
+    parts = {k: v for k, v in found[best].parts_s.by_name().items() if v} if best else {}
+    whole = sum(parts.values())
+    if not whole:
+        return "No scheduler has a steady state"
+    most = max(parts, key=lambda k: parts[k])
+    return f"{best}: {share_text(parts[most] / whole)} of the time is {PARTS[most]}"
+
+
+def utilisation_section(data: SimulationOutcome) -> Markup:
+    """Utilisation of executors and links."""
+    found = data.report.schedulers
+    rows = []
+    for name, s in found.items():
+        colour = scheduler_style(name).colour
+        for share, what in ((s.utilization.compute, "executors"), (s.utilization.network, "link")):
+            told = or_dash(share, STYLE.share)
+            rows.append(Bar(f"{name}, {what}", None if share is None else 100 * share, told, colour))
+    picture = bars(rows, "busy, %", "Utilisation of executors and link under each scheduler", 100.0)
+    return section(
+        "Utilisation", chart("Share of the time that resources were busy, background included", picture)
+    )
+
+
+INTERVALS = (
+    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
+    "twenty excludes its true value by chance."
+)
+LIMITS = (
+    "Times of operators are modelled unless they are marked as measured or given; their accuracy is "
+    "stated above.",
+    "An executor runs one task at a time, first come, first served, without preemption; sharing one GPU "
+    "is modelled by MIG slices or MPS shares only.",
+    "Background load is Poisson and independent of the queries. Failures, cold starts and the loading of "
+    "weights are not simulated.",
+    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
+    "twenty excludes 0 by chance.",
+    "Predictions assume Poisson arrivals and waits that are independent of one another.",
+)
+
+
+def simulation_html(data: SimulationOutcome) -> str:
+    """The report on a simulation's outcome (:func:`nona.study.outcome.simulation_outcome`).
+
+    Equal data give equal bytes; the date is among them.
+    """
+    told, report = data.about, data.report
+    lines = [(f.text, f.kind) for f in findings(data)]
+    told_off = [(f"{line[0].upper()}{line[1:]}.", "") for line in off_lines(data.off)]
+    advice = scheduler_advice(report.schedulers, data.differences)
+    return document(
+        f"{told.name}: simulation",
+        [
+            report_header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
+            bullets([*lines, *told_off], "findings"),
+            paragraph(" ".join(advice.lines)) if advice else Markup(),
+            results_section(data),
+            difference_section(data),
+            distribution_section(data),
+            slo_section(data),
+            windows_section(data),
+            parts_section(data),
+            utilisation_section(data),
+            warmup_section(data),
+            checks_section(report),
+            provenance_section(data.models),
+            placement_section(data.placement),
+            section("Limits", bullets([(line, "") for line in LIMITS])),
+            scenario_section(told, "simulate", "--html", "report.html"),
+        ],
+    )
+
+
+def placement_html(data: PlacementOutcome) -> str:
+    """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
+    told = data.about
+    return document(
+        f"{told.name}: placement",
+        [
+            report_header(told, "Placement", {"Solver": data.nona.solver}),
+            placement_section(data.nona, data),
+            provenance_section(data.models),
+            section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
+            scenario_section(told, "place", "--html", "placement.html"),
+        ],
+    )
+
+
+def report_header(told: About, what: str, more: Mapping[str, object]) -> Markup:
+    """The top of a report with its provenance."""
+    about = {
+        "Made": told.made,
+        "By": f"Nona Planner {told.version}",
+        "Seed": told.seed,
+        "Fingerprint": told.hash,
+        **more,
+    }
+    return header(told.name, what, told.description, about)
+
+
+def _engine(report: SimulationReport) -> str:
+    return f"{report.engine}, {format_time(report.seconds)} on the clock"
+
+
+def _size(data: SimulationOutcome) -> str:
+    found = data.report.schedulers
+    most = max((s.replications for s in found.values()), default=0)
+    return f"{data.about.jobs:,} jobs per run, {most} replications, {len(found)} schedulers"
+
+
+def provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
+    """The origin and the uncertainty of the times."""
+    rows = [
+        {
+            "model": name,
+            "device": m.device,
+            "all operators": format_time(m.total_compute_s),
+            "longest chain": format_time(m.critical_path_s),
+            "parallelism": f"{m.parallelism:.3f}",
+            "provenance": ", ".join(
+                f"{share_text(share, 1)} {kind}" for kind, share in sorted(m.provenance.items())
+            ),
+        }
+        for name, m in models.items()
+    ]
+    sigma: dict[str, float] = {}
+    for m in models.values():
+        sigma.update(m.sigma)
+    lines = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
+    given = {name: m.given for name, m in models.items()}
+    for name, m in models.items():
+        lines += [(note, "") for note in hardware_notes({name: m.given}, m.device)]
+    lines += [(warning, "bad") for warning in hardware_warnings(given)]
+    return section("Where the times come from", table(rows, "Times of the models"), bullets(lines))
+
+
+def _error(kind: str, sigma: float) -> str:
+    if sigma == 0:
+        return f"{kind}: taken as the file states them."
+    low, high = math.exp(-sigma), math.exp(sigma)
+    return (
+        f"{kind}: in two of three cases the true time is between {low:.2f} and {high:.2f} times what is "
+        f"stated (standard deviation of the logarithm about {sigma:g})."
+    )
+
+
+def scenario_section(told: About, command: str, *arguments: str) -> Markup:
+    """The scenario in full, and the command that does the same."""
+    files = (
+        f" It refers to files that must be in the same folder: {', '.join(told.files)}. "
+        "The scenario's bundle (.nona.zip) contains them."
+        if told.files
+        else ""
+    )
+    line = shlex.join(["nona", *command.split(), "scenario.yaml", *arguments])
+    return section(
+        "Reproduce this report",
+        paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
+        code(line),
+        subtitle("scenario.yaml"),
+        code(told.yaml),
+    )

@@ -1,4 +1,4 @@
-"""A run on a training cluster as one HTML file: findings, policies, jobs' fairness, checks, the scenario."""
+"""A run on a training cluster as one HTML file, elastic or not."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.html.parts import bullets, chart, document, paragraph, section, table
-from nona.report.html.report import INTERVALS, report_header, scenario_section
-from nona.report.html.svg_charts import Bar, bars, span
+from nona.report.figures import scheduler_style
+from nona.report.html.charts import Bar, bars, span
+from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
+from nona.report.html.simulation import INTERVALS, report_header, scenario_section
 from nona.report.text import counted
-from nona.report.training import rows
-from nona.report.training.elastic import finding as elastic_findings
-from nona.report.training.elastic.rows import policy_rows as elastic_rows
-from nona.report.training.elastic.text import setting_text as elastic_setting
-from nona.report.training.finding import finding
-from nona.report.training.simulation_text import MORE, setting_text
-from nona.report.training.titles import cdf_title, rho_title
-from nona.report.training.words import HOUR_S, dollars_text, hours_text
-from nona.results.about import About
-from nona.results.training.elastic import ElasticReport
-from nona.results.training.report import JctSummary, TrainingReport
+from nona.report.training import elastic as elastic_findings
+from nona.report.training import tables as rows
+from nona.report.training.elastic import policy_rows as elastic_rows
+from nona.report.training.elastic import setting_text as elastic_setting
+from nona.report.training.findings import HOUR_S, cdf_title, dollars_text, finding, hours_text, rho_title
+from nona.report.training.text import MORE, setting_text
+from nona.results.document import About
+from nona.results.elastic import ElasticReport
+from nona.results.training import JctSummary, TrainingReport
 
 WHISKERS = "Whiskers: 95 % confidence interval."
 LIMITS = (

@@ -1,1 +1,1 @@
-"""Reports on placements: certificate and prediction, sentences, the working."""
+"""Reports on placements: certificate, prediction, sentences, figures, the working."""

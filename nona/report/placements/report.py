@@ -1,26 +1,195 @@
-"""Report on a placement: the certificate, the prediction, and each configuration's probability."""
+"""The report on a placement: memory, search by sampling, prediction, response."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.result.configuration import SubGraphPlacement
-from nona.placement.result.placement import Objective, Placement
-from nona.placement.result.prediction import Prediction, QueryPrediction
-from nona.placement.sampled.reported import certificate_of
-from nona.report.placements.memory import memory_report, shares_report
-from nona.report.placements.sampled import sampled_report
-from nona.results.placement.configuration import PlacedConfiguration, PlacedModel, PlacedSubgraph
-from nona.results.placement.prediction import PredictedClass, PredictedLink, PredictedMix
-from nona.results.placement.report import CertifiedOptimum, PlacementReport
+import numpy as np
+
+from nona.decomposition import VIRTUAL
+from nona.placement.capacity import replicas, resident_bytes
+from nona.placement.response.times import ResponseTimes
+from nona.placement.result import Objective, Placement, Prediction, QueryPrediction, SubGraphPlacement
+from nona.placement.sampled.judge import certificate_of, reported_response
+from nona.results.placement import (
+    CertifiedOptimum,
+    ClassMemory,
+    MemoryReport,
+    ModelMemory,
+    ModelResponse,
+    PlacedConfiguration,
+    PlacedModel,
+    PlacedSubgraph,
+    PlacementReport,
+    PredictedClass,
+    PredictedLink,
+    PredictedMix,
+    ResponseReport,
+    SampledSearch,
+)
 from nona.system import System
+from nona.units import format_time
+
+
+def memory_report(system: System, placement: Placement, names: Sequence[str]) -> MemoryReport:
+    """Weights by executor class and by model, in bytes.
+
+    An executor holds the weights of every model whose share of its class is positive, whole, as any
+    part may come to it. ``replicas`` counts the executors that hold a model; rows of the workload
+    with one model share them. Activations and workspace are not counted.
+    """
+    shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
+    models, counts = replicas(system), system.class_counts
+    held = resident_bytes(system, shares > 0)
+    room = system.class_memory_bytes
+    label = [" + ".join(names[j] for j in r.queries) for r in models]
+    classes = []
+    for k, kind in enumerate(system.class_names):
+        weights = {label[m]: float(held[m, k]) for m in range(len(models)) if held[m, k] > 0}
+        resident = math.fsum(weights.values())
+        memory = None if room is None else float(room[k])
+        classes.append(
+            ClassMemory(
+                executor_class=kind,
+                executors=int(counts[k]),
+                memory_bytes=memory,
+                weights_bytes=weights,
+                resident_bytes=resident,
+                free_bytes=None if memory is None else memory - resident,
+            )
+        )
+    where = np.array([(shares[list(r.queries)] > 0).any(axis=0) for r in models])
+    copies = (where * counts).sum(axis=1)
+    return MemoryReport(
+        classes=tuple(classes),
+        models={
+            label[m]: ModelMemory(
+                weight_bytes=r.size_bytes,
+                replicas=int(copies[m]),
+                replicas_bytes=r.size_bytes * int(copies[m]),
+            )
+            for m, r in enumerate(models)
+        },
+        replicas_bytes=math.fsum(r.size_bytes * int(copies[m]) for m, r in enumerate(models)),
+    )
+
+
+def shares_report(system: System, placement: Placement, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Model → executor class → probability that a server drawn for it is of that class."""
+    shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
+    return {
+        name: dict(zip(system.class_names, map(float, row), strict=True))
+        for name, row in zip(names, shares, strict=True)
+    }
+
+
+def sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
+    """The figures of the search; ``None`` where there was none."""
+    found = placement.sampled
+    if found is None:
+        return None
+    return SampledSearch(
+        value=found.value,
+        error=found.error,
+        bound=found.bound,
+        formula_value=found.formula_value,
+        gain=found.gain,
+        gain_error=found.gain_error,
+        models=dict(zip(names, found.queries, strict=True)),
+        evaluations=found.evaluations,
+        samples=found.samples,
+        settled=found.settled,
+        origin=found.origin,
+    )
+
+
+def value_text(objective: str, value: float | None) -> str:
+    """A value of the objective as text.
+
+    >>> value_text("slo", 0.0123), value_text("mean-jct", 0.0123), value_text("slo", None)
+    ('1.23 %', '12.3 ms', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{100 * value:.2f} %" if objective == "slo" else format_time(value)
+
+
+def missed_finding(report: PlacementReport) -> str:
+    """The result of a search for fewer missed SLOs, in a sentence; empty for other objectives."""
+    found = report.sampled
+    if found is None or report.objective != "slo":
+        return ""
+
+    def shown(share: float | None) -> str:
+        return value_text("slo", share)
+
+    text = f"Predicted share of missed SLOs: {shown(found.value)} (standard error {shown(found.error)})"
+    return f"{text}. {gain_finding(report)} {slo_bound_words(report)}"
+
+
+def gain_finding(report: PlacementReport) -> str:
+    """What the search for fewer missed SLOs gained, in a sentence; empty for other objectives."""
+    found = report.sampled
+    if found is None or report.objective != "slo":
+        return ""
+    if not found.gain:
+        return "No other candidate misses significantly fewer SLOs than the formula's optimum."
+    fewer, own = f"{100 * found.gain:.2g}", value_text("slo", found.formula_value)
+    return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
+
+
+def slo_bound_words(report: PlacementReport) -> str:
+    """How far that is proved."""
+    bound = None if report.sampled is None else report.sampled.bound
+    if not bound:
+        return "The search gives no proof."
+    return f"The search gives no proof; no placement misses fewer than {value_text('slo', bound)}."
+
+
+def response_report(system: System, placement: Placement, names: Sequence[str]) -> ResponseReport:
+    """What ``nona place --json`` prints as ``response``; ``names`` are the labels of the workload's rows.
+
+    The jobs are those by which placements are judged, so
+    ``mean_s`` equals the ``objective_s`` of a placement that was judged.
+    """
+    response = reported_response(system, placement)
+    slo_s = [q.slo_s for q in system.queries]
+    missed = response.miss(slo_s)
+    counted = [(q.rate, m) for q, m in zip(system.queries, missed, strict=True) if m is not None]
+    total = sum(rate for rate, _ in counted)
+    mix = response.mix
+    return ResponseReport(
+        mean_s=mix.mean_s,
+        p50_s=mix.quantile_s(0.50),
+        p95_s=mix.quantile_s(0.95),
+        p99_s=mix.quantile_s(0.99),
+        sampling_s=mix.error_s,
+        miss=sum(rate * m for rate, m in counted) / total if total > 0 else None,
+        compute_utilization=float(response.compute_utilization.max()),
+        link_utilization=response.link_utilization,
+        models={
+            name: _model(times, slo, miss)
+            for name, times, slo, miss in zip(names, response.queries, slo_s, missed, strict=True)
+        },
+    )
+
+
+def _model(times: ResponseTimes, slo_s: float | None, miss: float | None) -> ModelResponse:
+    return ModelResponse(
+        mean_s=times.mean_s,
+        p50_s=times.quantile_s(0.50),
+        p95_s=times.quantile_s(0.95),
+        p99_s=times.quantile_s(0.99),
+        slo_s=slo_s,
+        miss=miss,
+    )
 
 
 def placement_report(system: System, placement: Placement, names: Sequence[str]) -> PlacementReport:
     """The report on a placement; ``names`` are the labels of the workload's rows."""
     models = {
-        name: _model(predicted, [_subgraph(part, query.tasks.task_ids) for part in parts])
+        name: _placed_model(predicted, [_subgraph(part, query.tasks.task_ids) for part in parts])
         for name, query, parts, predicted in zip(
             names, system.queries, placement.queries, placement.prediction.queries, strict=True
         )
@@ -89,7 +258,7 @@ def prediction_report(prediction: Prediction) -> PredictedMix:
     )
 
 
-def _model(predicted: QueryPrediction, subgraphs: Sequence[PlacedSubgraph]) -> PlacedModel:
+def _placed_model(predicted: QueryPrediction, subgraphs: Sequence[PlacedSubgraph]) -> PlacedModel:
     return PlacedModel(
         jct_s=predicted.jct_s,
         compute_s=predicted.compute_s,

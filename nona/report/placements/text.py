@@ -1,13 +1,103 @@
-"""A placement as sentences computed from its numbers; its notes in plain words."""
+"""A placement in sentences, rows and for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from nona.report.placements.parts import PARTS, TimeParts
-from nona.results.placement.congestion import CongestionCurve
-from nona.results.placement.prediction import PredictedMix
-from nona.units import format_time
+from nona.report.placements.certificate import (
+    bound_text,
+    error_text,
+    formula_line,
+    gap_text,
+    hits_text,
+    is_sampled,
+    is_slo,
+    mean_of,
+    origin_text,
+    plus_minus,
+)
+from nona.report.placements.report import missed_finding
+from nona.report.text import counted, or_dash, percent_text, share_text, time_text
+from nona.results.placement import (
+    CongestionCurve,
+    FullPlacementReport,
+    PlacedModel,
+    PlacedSubgraph,
+    PlacementReport,
+    PredictedLink,
+    PredictedMix,
+    ResponseReport,
+    SearchStep,
+)
+from nona.units import format_bandwidth, format_size, format_time
+
+
+@dataclass(frozen=True, slots=True)
+class TimeParts:
+    """Mean JCT of a model and its parts, seconds; ``joins_s`` is what sampled jobs take beyond the path."""
+
+    jct_s: float
+    compute_s: float
+    transfer_s: float
+    network_wait_s: float
+    server_wait_s: float
+    joins_s: float = 0.0
+
+
+PARTS: Mapping[str, Callable[[TimeParts], float]] = {
+    "compute": lambda t: t.compute_s,
+    "transfer": lambda t: t.transfer_s,
+    "network_wait": lambda t: t.network_wait_s,
+    "server_wait": lambda t: t.server_wait_s,
+    "joins": lambda t: t.joins_s,
+}
+"""Name of a part → its seconds, in the order in which they are shown."""
+
+
+def parts_of(models: Mapping[str, PlacedModel], response: ResponseReport | None) -> dict[str, TimeParts]:
+    """Parts of each model's mean JCT: :func:`with_joins` where jobs were sampled, else the formula's."""
+    path = {name: path_parts(m) for name, m in models.items()}
+    if response is None:
+        return path
+    return {name: with_joins(p, response.models[name].mean_s) for name, p in path.items()}
+
+
+def path_parts(model: PlacedModel) -> TimeParts:
+    """The formula's parts of the longest path; 0 where there is no steady state."""
+    return TimeParts(
+        model.jct_s or 0.0,
+        model.compute_s or 0.0,
+        model.transfer_s or 0.0,
+        model.network_wait_s or 0.0,
+        model.server_wait_s or 0.0,
+    )
+
+
+def with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
+    """The formula's parts of the longest path, and what sampled jobs take beyond it.
+
+    Where they take less, the formula's waits are too long: these are shortened so that the parts add up.
+
+    >>> path = TimeParts(8.0, compute_s=5.0, transfer_s=1.0, network_wait_s=1.5, server_wait_s=0.5)
+    >>> with_joins(path, 10.0).joins_s, with_joins(path, 7.0).network_wait_s
+    (2.0, 0.75)
+    """
+    waits_s = path.network_wait_s + path.server_wait_s
+    total_s = path.compute_s + path.transfer_s + waits_s
+    if mean_s is None:
+        mean_s = total_s
+    beyond_s = mean_s - total_s
+    left = max(waits_s + beyond_s, 0.0) / waits_s if beyond_s < 0 and waits_s > 0 else 1.0
+    return TimeParts(
+        mean_s,
+        path.compute_s,
+        path.transfer_s,
+        left * path.network_wait_s,
+        left * path.server_wait_s,
+        max(beyond_s, 0.0),
+    )
+
 
 NAMES = {
     "compute": "compute",
@@ -85,3 +175,272 @@ def price_text(predicted: PredictedMix) -> str:
         f"One more megabyte on the link costs all queries together {format_time(price * 1e6)} of waiting "
         "(the price of congestion, by formula)."
     )
+
+
+_ALIKE = 1e-6
+
+
+def servers_finding(report: PlacementReport) -> str:
+    """The busiest executor class, and the range of mean waits."""
+    classes = report.predicted.classes
+    if len(classes) == 1:
+        (only,) = classes
+        busy, wait = percent_text(only.utilization), time_text(only.wait_s)
+        return f"All executors are of one class: {busy} busy, a visit waits {wait}"
+    busiest = max(classes, key=lambda c: c.utilization)
+    waits = [c.wait_s for c in classes if c.wait_s is not None]
+    busy = percent_text(busiest.utilization)
+    least, most = time_text(min(waits, default=None)), time_text(max(waits, default=None))
+    return (
+        f"{busiest.executor_class} is the busiest of {len(classes)} executor classes, {busy}; "
+        f"a visit waits {least} to {most} by class"
+    )
+
+
+def memory_finding(report: PlacementReport) -> str:
+    """The memory of all replicas, and the executor class where it is tightest."""
+    total = report.memory.replicas_bytes
+    if total == 0:
+        return "No model states weights, so memory does not limit the placement"
+    text = f"Replicas of weights take {format_size(total)} over the cluster"
+    full = [c.resident_bytes / c.memory_bytes for c in report.memory.classes if c.memory_bytes]
+    return f"{text}, at most {percent_text(max(full))} of an executor" if full else text
+
+
+def class_rows(report: PlacementReport) -> list[dict[str, str | int]]:
+    """A row for each executor class: number, load, wait, memory."""
+    return [
+        {
+            "executor class": told.executor_class,
+            "executors": told.executors,
+            "busy": percent_text(told.utilization),
+            "wait of a visit": time_text(told.wait_s),
+            "memory per executor": or_dash(held.memory_bytes, format_size),
+            "weights held": format_size(held.resident_bytes),
+            "free": or_dash(held.free_bytes, format_size),
+            "models": ", ".join(held.weights_bytes) or "–",
+        }
+        for told, held in zip(report.predicted.classes, report.memory.classes, strict=True)
+    ]
+
+
+def replica_rows(report: PlacementReport) -> list[dict[str, str | int]]:
+    """A row for each model: its weights, how many executors hold them, the total of the replicas."""
+    return [
+        {
+            "model": name,
+            "weights": format_size(m.weight_bytes),
+            "replicas": m.replicas,
+            "replicas in all": format_size(m.replicas_bytes),
+        }
+        for name, m in report.memory.models.items()
+    ]
+
+
+def share_rows(report: PlacementReport) -> list[dict[str, str]]:
+    """A row for each query class: the probability of each executor class; no rows for a single class."""
+    shares = report.class_shares
+    if len(report.predicted.classes) == 1:
+        return []
+    return [
+        {
+            "model": name,
+            **{kind: percent_text(share) if share > _ALIKE else "–" for kind, share in row.items()},
+        }
+        for name, row in shares.items()
+    ]
+
+
+def bottleneck(links: Sequence[PredictedLink]) -> PredictedLink:
+    """The most utilised links; the slowest of them if several are equally utilised."""
+    return max(links, key=lambda r: (round(r.utilization, 9), -r.capacity))
+
+
+def link_finding(links: Sequence[PredictedLink]) -> str:
+    """The most utilised links, and the links where a message waits longest.
+
+    >>> more = {"kind": "link", "links": 1, "capacity": 1e9}
+    >>> core = PredictedLink(name="core", share=0.5, utilization=0.6, wait_s=0.004, **more)
+    >>> card = PredictedLink(name="server in", share=1.0, utilization=0.2, wait_s=0.006, **more)
+    >>> link_finding([core, card])
+    'Bottleneck: core, 60.0 % busy; a message waits 8 ms on its route, most of it (75 %) at server in'
+    """
+    worst = bottleneck(links)
+    told = f"Bottleneck: {worst.name}, {percent_text(worst.utilization)} busy"
+    parts = [(r.share * r.wait_s, r.name) for r in links if r.wait_s is not None]
+    if len(parts) < len(links):
+        return f"{told}: overloaded, waits of messages grow without bound"
+    total = sum(p for p, _ in parts)
+    if total <= 0:
+        return f"{told}; messages do not wait"
+    most, name = max(parts, key=lambda p: p[0])
+    where = f"most of it ({share_text(most / total)}) at {name}"
+    return f"{told}; a message waits {format_time(total)} on its route, {where}"
+
+
+def link_rows(links: Sequence[PredictedLink]) -> list[dict[str, str]]:
+    """The roles as text for a table."""
+    return [
+        {
+            "link": r.name,
+            "number": f"{r.links:,}",
+            "capacity of each": format_bandwidth(r.capacity),
+            "crossed by": f"{share_text(r.share, 1)} of messages",
+            "busy": percent_text(r.utilization),
+            "mean wait": time_text(r.wait_s),
+        }
+        for r in links
+    ]
+
+
+ORIGINS = {"formula": "formula's optimum", "local": "all local", "spread": "all spread", "search": "search"}
+
+
+def origin_words(origin: str) -> str:
+    """The origin of a step in a word or two.
+
+    >>> origin_words("local"), origin_words("expert")
+    ('all local', 'expert')
+    """
+    return ORIGINS.get(origin, origin)
+
+
+def best_so_far(steps: Sequence[SearchStep]) -> str:
+    """The last step in a sentence.
+
+    >>> none = {"lower_bound_s": None, "gap": None}
+    >>> best_so_far([SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="local", **none)])
+    'Best so far: mean JCT 90 ms (all local), no bound yet'
+    """
+    last = steps[-1]
+    mean = f"{time_text(last.objective_s)} {plus_minus(last.objective_s, last.error_s)}".strip()
+    gap = (
+        "no bound yet"
+        if last.gap is None
+        else f"gap {100 * last.gap:.2g} % to the formula's bound of {time_text(last.lower_bound_s)}"
+    )
+    return f"Best so far: mean JCT {mean} ({origin_words(last.origin)}), {gap}"
+
+
+def step_rows(steps: Sequence[SearchStep]) -> list[dict[str, str]]:
+    """A row for every step: time, origin, mean JCT, gap to the bound."""
+    return [
+        {
+            "after": time_text(s.elapsed_s),
+            "best so far": origin_words(s.origin),
+            "mean JCT": f"{time_text(s.objective_s)} {plus_minus(s.objective_s, s.error_s)}".strip(),
+            "gap": "no bound yet" if s.gap is None else f"{100 * s.gap:.2g} %",
+        }
+        for s in steps
+    ]
+
+
+def early_text(after_s: float) -> str:
+    """The note on a result whose search was cancelled."""
+    return (
+        f"Cancelled early, after {format_time(after_s, 2)}: this is the best so far. Solve again for a "
+        "complete search."
+    )
+
+
+def response_finding(response: ResponseReport) -> str:
+    """The predicted completion times in a sentence, without the mean.
+
+    >>> times = {"mean_s": 0.01, "p50_s": 0.01, "p95_s": 0.02, "p99_s": 0.02, "sampling_s": 0.0}
+    >>> loads = {"compute_utilization": 0.5, "link_utilization": 0.5}
+    >>> response_finding(ResponseReport(miss=0.031, models={}, **times, **loads))
+    'Of 100 sampled jobs 95 are complete within 20 ms, and 3.1 % miss their SLO'
+    """
+    missed = "" if response.miss is None else f", and {percent_text(response.miss)} miss their SLO"
+    return f"Of 100 sampled jobs 95 are complete within {time_text(response.p95_s)}{missed}"
+
+
+def response_rows(response: ResponseReport, formula: Mapping[str, PlacedModel]) -> list[dict[str, str]]:
+    """A row for each model; ``formula`` has the optimiser's mean as ``jct_s``."""
+    return [
+        {
+            "model": name,
+            "mean": time_text(m.mean_s),
+            "mean by formula": time_text(formula[name].jct_s),
+            "median": time_text(m.p50_s),
+            "95th percentile": time_text(m.p95_s),
+            "99th percentile": time_text(m.p99_s),
+            "SLO": "–" if m.slo_s is None else time_text(m.slo_s),
+            "SLO missed": "–" if m.miss is None else percent_text(m.miss),
+        }
+        for name, m in response.models.items()
+    ]
+
+
+def response_lines(response: ResponseReport) -> list[str]:
+    """What ``nona place`` prints of it."""
+    lines = [response_finding(response)]
+    for name, m in response.models.items():
+        missed = "" if m.miss is None else f", {percent_text(m.miss)} beyond {time_text(m.slo_s)}"
+        lines.append(f"  {name}: mean {time_text(m.mean_s)}, p95 {time_text(m.p95_s)}{missed}")
+    return lines + ([f"warning: {response.warning}"] if response.warning else [])
+
+
+def placement_text(report: PlacementReport) -> str:
+    """What ``nona place`` prints."""
+    p = report.predicted
+    sampled = is_sampled(report) or isinstance(report, FullPlacementReport)
+    by = "by sampled jobs" if sampled else "by formula alone"
+    value = " ".join(t for t in (time_text(mean_of(report)), error_text(report), by) if t)
+    lines = [
+        *([f"SLO hits {hits_text(report)}"] if is_slo(report) else []),
+        f"mean JCT {value}; {bound_text(report)} (gap: {gap_text(report)}); {report.solver}, "
+        f"{report.seconds:.2f} s",
+        *(
+            f"  {line}"
+            for line in (missed_finding(report), origin_text(report), formula_line(report))
+            if line
+        ),
+        f"  by formula: link {percent_text(p.network_utilization)} busy, wait "
+        f"{time_text(p.network_wait_s)}; executors {percent_text(p.compute_utilization)} busy, wait "
+        f"{time_text(p.server_wait_s)}",
+        *_links_text(p.links),
+        *_classes_text(report),
+    ]
+    for name, model in report.models.items():
+        subgraphs = counted(len(model.subgraphs), "sub-graph")
+        lines.append(f"{name}: {time_text(model.jct_s)} by formula, {subgraphs}")
+        lines += [f"  {_mix(s)}" for s in model.subgraphs if not _all_local(s)]
+    lines += [f"note: {n}" for n in report.notes]
+    return "\n".join(lines)
+
+
+def _links_text(links: Sequence[PredictedLink]) -> list[str]:
+    """A line for each role of links, if there are several."""
+    return [
+        f"  {r.name}: {r.links} x {format_bandwidth(r.capacity)}, crossed by {r.share:.0%}, "
+        f"{r.utilization:.0%} busy, wait {time_text(r.wait_s)}"
+        for r in (links if len(links) > 1 else ())
+    ]
+
+
+def _classes_text(report: PlacementReport) -> list[str]:
+    """A line for each executor class, if there are several: load, wait, models drawn to it, weights."""
+    classes, shares = report.predicted.classes, report.class_shares
+    lines = []
+    for told, held in zip(classes, report.memory.classes, strict=True) if len(classes) > 1 else ():
+        kind = told.executor_class
+        drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
+        lines.append(
+            f"  {kind}: {told.executors} x, {told.utilization:.0%} busy, wait "
+            f"{time_text(told.wait_s)}; draws {drawn or 'nothing'}; "
+            f"{format_size(held.resident_bytes)} of weights each"
+        )
+    return lines
+
+
+def _all_local(subgraph: PlacedSubgraph) -> bool:
+    return all(len(c.parts) <= 1 for c in subgraph.configurations)
+
+
+def _mix(subgraph: PlacedSubgraph) -> str:
+    shown = []
+    for c in sorted(subgraph.configurations, key=lambda c: -c.probability)[:3]:
+        parts = " | ".join("{" + ", ".join(p) + "}" for p in c.parts)
+        shown.append(f"{c.probability:.0%} {parts if len(parts) < 100 else parts[:97] + '…'}")
+    return "; ".join(shown)

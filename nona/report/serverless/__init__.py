@@ -1,1 +1,1 @@
-"""Serverless workflows: reports on simulations, the study and the capacity search."""
+"""Reports on serverless workflows: findings, tables, figures, exports."""

@@ -1,4 +1,4 @@
-"""Batches on every GPU over time: rows from the records, positions on the GPU, stranded slices."""
+"""Where batches ran: GPUs over time, idle instances, stranded slices, first dispatches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,61 @@ from functools import cache
 
 import numpy as np
 
-from nona.hardware.geometry import board
-from nona.report.serverless.idle import idle_rows
-from nona.results.serverless.dispatch import LayoutBatch
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.held import slot_runs
-from nona.serverless.records.run import ServerlessRecords
+from nona.hardware.mig import board
+from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
+from nona.serverless.held import leases, slot_runs
+from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
+from nona.serverless.system import ServerlessSystem
+
+
+def idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[LayoutBatch, ...]:
+    """Every stretch in which an instance stood without a batch, as rows of no jobs; not what ended earlier.
+
+    Times are in seconds from the start of the measured window; what began before it begins below 0.
+    """
+    standing, start_s = records.instances, records.sums.start_s
+    if standing is None:
+        return ()
+    until_s = leases(records).to_s
+    spans = (
+        (n, begin, end)
+        for n in range(len(standing.started_s))
+        for begin, end in _gaps(records, standing, n, float(until_s[n]))
+        if end > max(begin, start_s)
+    )
+    return tuple(_row(standing, system, n, begin - start_s, end - start_s) for n, begin, end in spans)
+
+
+def _gaps(
+    records: ServerlessRecords, standing: Instances, number: int, until_s: float
+) -> Iterator[tuple[float, float]]:
+    """(from, to) between an instance's batches, before the first and after the last."""
+    at_s = float(standing.started_s[number])
+    for k in np.flatnonzero(standing.of_batch == number).tolist():  # in order of dispatch
+        yield at_s, float(records.batches.dispatched_s[k])
+        end_s = float(records.batches.ended_s[k])
+        at_s = until_s if np.isnan(end_s) else end_s
+    yield at_s, until_s
+
+
+def _row(standing: Instances, system: ServerlessSystem, n: int, from_s: float, to_s: float) -> LayoutBatch:
+    application = system.applications[int(standing.application[n])]
+    held = system.space[int(standing.configuration[n])]
+    return LayoutBatch(
+        invoker=int(standing.invoker[n]),
+        gpu=int(standing.gpu[n]),
+        from_s=from_s,
+        computes_s=to_s,
+        to_s=to_s,
+        slots=int(standing.slots[n]),
+        vgpus=held.vgpus,
+        application=application.name,
+        stage=application.stage_names[int(standing.stage[n])],
+        configuration=held.text,
+        jobs=0,
+        cold=bool(standing.cold[n]),
+    )
+
 
 MOST_ROWS = 1200
 
@@ -157,3 +206,48 @@ def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float,
     lost = sum(b - a for a, b, _ in stranded) / area
     tail = f", {100 * lost:.2g} % of it is stranded" if stranded else ""
     return f"{100 * held:.0f} % of the GPU is allocated over {end - begin:.3g} s{tail}"
+
+
+def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[StoryRow, ...]:
+    """One row for each recorded dispatch, with the earlier attempts and the reasons for refusal."""
+    return tuple(_story_row(story, records, system) for story in records.stories)
+
+
+def _story_row(story: DispatchStory, records: ServerlessRecords, system: ServerlessSystem) -> StoryRow:
+    b, k = records.batches, story.batch
+    application = system.applications[int(b.application[k])]
+    return StoryRow(
+        application=application.name,
+        stage=application.stage_names[int(b.stage[k])],
+        dispatched_s=float(b.dispatched_s[k]) - records.sums.start_s,
+        waited_s=float(b.dispatched_s[k] - b.queued_s[k]),
+        jobs=int(b.jobs[k]),
+        invoker=int(b.invoker[k]),
+        rule=story.rule,
+        configuration=system.space[int(b.configuration[k])].text,
+        cold=bool(b.cold[k]),
+        forced=bool(b.forced[k]),
+        ranked=tuple(system.space[c].text for c in story.ranked),
+        refusals=tuple(
+            RefusalRow(
+                configuration=system.space[r.configuration].text, invoker=r.invoker, rule=r.rule, why=r.why
+            )
+            for r in story.refusals
+        ),
+    )
+
+
+def story_line(row: StoryRow) -> str:
+    """A dispatch in one sentence.
+
+    >>> story_line(StoryRow(application="a", stage="deblur", jobs=2, configuration="2 jobs, 1 vCPU, 1 vGPU",
+    ...     invoker=3, rule="home", ranked=(), refusals=(), cold=False, forced=False, dispatched_s=1.0,
+    ...     waited_s=0.0))
+    '2 jobs of deblur went to node 3 (home) at once, on 2 jobs, 1 vCPU, 1 vGPU, warm'
+    """
+    jobs = f"{row.jobs} job{'s' if row.jobs != 1 else ''} of {row.stage}"
+    n = len(row.refusals)
+    after = f"after {n} refusal{'s' if n != 1 else ''}" if n else "at once"
+    start = "with a cold start" if row.cold else "warm"
+    forced = ", forced after too many attempts" if row.forced else ""
+    return f"{jobs} went to node {row.invoker} ({row.rule}) {after}, on {row.configuration}, {start}{forced}"

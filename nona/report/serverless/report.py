@@ -1,32 +1,34 @@
-"""The report on a serverless simulation, for ``nona serverless --json`` and the page."""
+"""The report on a serverless simulation, for JSON and the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from nona.report.means import bounds, mean_of, rate_of
-from nona.results.serverless.outcome import (
+from nona.results.serverless import (
     ApplicationOutcome,
     CallCounts,
     ContainerOutcome,
+    Latency,
     MemoryOutcome,
+    Oracle,
     PolicyOutcome,
+    ServerlessReport,
+    Setting,
     StandingOutcome,
     TransferOutcome,
     Utilization,
 )
-from nona.results.serverless.report import Oracle, ServerlessReport, Setting
-from nona.results.serverless.values import Latency
-from nona.results.serverless.values import Spread as SpreadRow
-from nona.serverless.records.metrics import (
+from nona.results.serverless import Spread as SpreadRow
+from nona.serverless.held import StandingSummary
+from nona.serverless.metrics import (
     ApplicationSummary,
     ContainerSummary,
     MemorySummary,
     ServerlessSummary,
     Spread,
 )
-from nona.serverless.records.standing import StandingSummary
-from nona.serverless.records.transfers import TransferSummary
+from nona.serverless.records import TransferSummary
 
 Check = tuple[str, bool, str]
 """Name of a check, whether it held, in detail."""

@@ -1,1 +1,1 @@
-"""Reports on simulations: tables, findings, differences, uncertainty, live series."""
+"""Reports on simulations of queries: numbers, tables, findings, charts, files."""

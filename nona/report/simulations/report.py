@@ -1,4 +1,4 @@
-"""Report on a simulation for ``nona simulate --json``, and one row per measured job."""
+"""The report on a simulation for JSON, a row per job, and the whole result of a run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from nona.report.means import bounds, rate_of
-from nona.results.estimate import OffRange
-from nona.results.simulation.differences import Difference
-from nona.results.simulation.report import (
+from nona.results.document import Figure, OffRange
+from nona.results.simulation import (
     ComparedReport,
+    Difference,
     Jct,
     JobCounts,
     ModelResult,
@@ -18,16 +18,18 @@ from nona.results.simulation.report import (
     Percentile,
     PilotCut,
     PrecisionReport,
+    ReplicationMeans,
     Resources,
     SchedulerResult,
     SimulationReport,
     WarmupReport,
 )
-from nona.simulation.experiments.precision import Precision
-from nona.simulation.records.run import Records
-from nona.simulation.records.tally import PARTS
-from nona.simulation.statistics.summary import JctSummary, ModelSummary, SchedulerSummary
-from nona.simulation.statistics.warmup import Warmup
+from nona.results.simulation_charts import LiveRun, SimulationOutcome
+from nona.scenario.schema import Scenario
+from nona.simulation.collected import PARTS
+from nona.simulation.records import Records
+from nona.simulation.steady_state import Warmup
+from nona.simulation.summary import JctSummary, ModelSummary, Precision, SchedulerSummary
 
 MOST_LINKS = 8
 
@@ -180,3 +182,16 @@ def _precision(precision: Precision) -> PrecisionReport:
         not_reached=precision.not_reached,
         overloaded=precision.overloaded,
     )
+
+
+class SimulatedRun(SimulationOutcome):
+    """A simulation's outcome, the last figures of its live charts, and what a later run is compared by.
+
+    ``means`` is scheduler → each measure in every replication; ``idle_s`` the bound below which no mean
+    JCT lies (seconds).
+    """
+
+    live: LiveRun
+    means: Mapping[str, ReplicationMeans]
+    idle_s: Figure
+    scenario: Scenario

@@ -1,25 +1,239 @@
-"""Series for charts, condensed from records: a few hundred points, whatever the number of jobs."""
+"""Data of charts: hits over time, warm-up, links, condensed series, the network story."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from nona.report.simulations.links import busiest_links, each_link
-from nona.results.simulation.series import (
+from nona.hardware.cluster import Network
+from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.results.simulation import HitsOverTime, HitWindow, SimulationReport
+from nona.results.simulation_charts import (
     Distribution,
     Distributions,
     GanttBar,
+    LinkLoad,
     OverTime,
+    PilotCurve,
     ResourceLoad,
+    StoryBlock,
+    StoryChart,
+    StoryLoad,
+    WarmupSeries,
 )
-from nona.simulation.records.run import Records
+from nona.simulation.collected import in_time
+from nona.simulation.intervals import Interval
+from nona.simulation.records import MessageInterval, Records, TaskInterval
+from nona.simulation.steady_state import Truncation, Warmup
+from nona.simulation.summary import link_utilizations
 from nona.system import System
+from nona.units import format_bandwidth
+
+MOST_WINDOWS = 24
+LEAST_JOBS = 30  # in a window, on average
+
+
+def with_hits(
+    report: SimulationReport, runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
+) -> SimulationReport:
+    """The report with the SLO hits over time of every scheduler's first run."""
+    return report.model_copy(update={"slo_over_time": hits_over_time(runs, slo_s)})
+
+
+def hits_over_time(runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]) -> HitsOverTime:
+    """Scheduler → windows of equal length over the arrivals of its first run.
+
+    ``slo_s`` holds the SLO of each query class. Every arrived job counts, as in the hit rate of a run:
+    one that was not completed has missed its SLO.
+    """
+    limits = np.array([np.nan if s is None else s for s in slo_s], dtype=float)
+    if np.isnan(limits).all():
+        return {}
+    return {name: _windows(records[0], limits) for name, records in runs.items() if records}
+
+
+def _windows(record: Records, limits: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[HitWindow, ...]:
+    limit = limits[record.query]
+    counted = ~np.isnan(limit)
+    at = record.arrival_s[counted] - record.window_s[0]
+    if not len(at):
+        return ()
+    taken = record.completion_time_s[counted]
+    hit = ~np.isnan(taken) & in_time(taken, limit[counted])
+    number = int(min(MOST_WINDOWS, max(1, len(at) // LEAST_JOBS)))
+    edges = np.linspace(min(0.0, float(at.min())), max(float(at.max()), 1e-9), number + 1)
+    place = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, number - 1)
+    jobs = np.bincount(place, minlength=number).tolist()
+    hits = np.bincount(place, weights=hit, minlength=number).astype(int).tolist()
+    return tuple(
+        HitWindow(start_s=low, end_s=high, jobs=n, hits=h, hit_rate=h / n if n else None)
+        for low, high, n, h in zip(edges[:-1].tolist(), edges[1:].tolist(), jobs, hits, strict=True)
+    )
+
+
+def worst_window(hits: HitsOverTime) -> tuple[str, HitWindow] | None:
+    """The scheduler and the window with the lowest hit rate; ``None`` where no job has an SLO."""
+    known = [
+        (window.hit_rate, name, window)
+        for name, windows in hits.items()
+        for window in windows
+        if window.hit_rate is not None
+    ]
+    if not known:
+        return None
+    _, name, window = min(known, key=lambda k: k[0])
+    return name, window
+
+
+POINTS = 240
+WINDOWS = 20  # of a moving average in a pilot run
+
+
+def warmup_series(warmup: Warmup) -> WarmupSeries | None:
+    """The common cut and, for each scheduler, its curves; ``None`` where no pilot was run."""
+    if not warmup.cuts:
+        return None
+    return WarmupSeries(jobs=warmup.jobs, schedulers={n: _curve(c) for n, c in warmup.cuts.items()})
+
+
+def _curve(cut: Truncation) -> PilotCurve:
+    smooth = moving_average(cut.means, max(1, len(cut.means) // WINDOWS))
+    least = float(cut.statistic.min()) if len(cut.statistic) else 0.0
+    shown, tried = _spread(len(smooth)), _spread(len(cut.statistic))
+    return PilotCurve(
+        at=tuple((cut.batch * (shown + 0.5)).tolist()),
+        jct_s=tuple(smooth[shown].tolist()),
+        statistic_at=tuple((cut.batch * tried).tolist()),
+        statistic=tuple((cut.statistic[tried] / least).tolist()) if least > 0 else (),
+        cut=cut.jobs,
+        too_short=cut.too_short,
+    )
+
+
+def _spread(length: int) -> NDArray[np.int64]:
+    """At most ``POINTS`` positions, evenly spread."""
+    return np.unique(np.linspace(0, max(length - 1, 0), min(POINTS, length)).round().astype(np.int64))
+
+
+def moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """Mean of each value with up to ``window`` neighbours on either side, as many on both.
+
+    >>> moving_average(np.array([3.0, 0.0, 3.0, 6.0]), 1).tolist()
+    [3.0, 2.0, 3.0, 6.0]
+
+    Source: Welch's procedure, Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.5.1.
+    """
+    n = len(values)
+    sums = np.concatenate([np.zeros(1), np.cumsum(values)])
+    place = np.arange(n)
+    reach = np.minimum(np.minimum(place, n - 1 - place), window)
+    average: NDArray[np.float64] = (sums[place + reach + 1] - sums[place - reach]) / (2 * reach + 1)
+    return average
+
+
+MOST_LINKS = 12
+MOST_DRAWN = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStage:
+    """A stage of a message's path: its name, how many links it has, the capacity of each (B/s)."""
+
+    stage: str
+    links: int
+    each: float
+
+    @property
+    def together(self) -> float:
+        """Capacity of all its links, B/s."""
+        return self.links * self.each
+
+
+def link_stages(network: Network, servers: int) -> list[LinkStage]:
+    """The stages of the longest path.
+
+    >>> [s.stage for s in link_stages(Network(nic=1e9), 4)]
+    ['server out', 'core', 'server in']
+    >>> link_stages(Network(nic=1e9), 4)[0].together
+    4000000000.0
+    """
+    stages = [LinkStage("core", 1, network.capacity)]
+    if network.racks is not None:
+        racks, uplink = -(-servers // network.racks.size), network.racks.uplink
+        stages = [LinkStage("rack up", racks, uplink), *stages, LinkStage("rack down", racks, uplink)]
+    if network.nic is not None:
+        out, back = (LinkStage(f"server {way}", servers, network.nic) for way in ("out", "in"))
+        stages = [out, *stages, back]
+    return stages
+
+
+def link_table(stages: Sequence[LinkStage]) -> list[dict[str, str]]:
+    """The stages as text for a table."""
+    return [
+        {
+            "link": r.stage,
+            "number": f"{r.links:,}",
+            "each": format_bandwidth(r.each),
+            "together": format_bandwidth(r.together),
+        }
+        for r in stages
+    ]
+
+
+def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
+    """Total capacity of each stage: traffic queues first at the narrowest."""
+    made = figure(60 + 34 * len(stages), legend=False)
+    narrow = min(r.together for r in stages)
+    made.add_bar(
+        y=[r.stage for r in stages],
+        x=[r.together * 8e-9 for r in stages],
+        orientation="h",
+        marker_color=[PALETTE[2] if r.together == narrow else PALETTE[0] for r in stages],
+        text=[f"{r.links:,} × {format_bandwidth(r.each)}" for r in stages],
+        textposition="auto",
+        hovertemplate="%{y}: %{x:,.4g} Gbit/s in all<extra></extra>",
+    )
+    made.update_yaxes(autorange="reversed", type="category")
+    made.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
+    return made
+
+
+def busiest_links(records: Sequence[Records]) -> list[LinkLoad]:
+    """The busiest links of one scheduler, averaged over its replications; empty for a single link."""
+    busiest = link_utilizations(records)[:MOST_LINKS]
+    return [LinkLoad(link=name, utilization=share) for name, share in busiest]
+
+
+def each_link(records: Sequence[Records]) -> list[LinkLoad]:
+    """Every link of one scheduler, averaged over its replications; none where they are too many to draw."""
+    names = records[0].link_names
+    if len(names) > MOST_DRAWN:
+        return []
+    lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
+    shares = np.mean([r.link_busy_s / n for r, n in zip(records, lengths, strict=True)], axis=0)
+    return [LinkLoad(link=n, utilization=u) for n, u in zip(names, shares.tolist(), strict=True)]
+
+
+def links_figure(links: Sequence[LinkLoad]) -> go.Figure:
+    """Utilisation of the busiest links, background included; the busiest on top."""
+    made = figure(70 + 24 * len(links), legend=False)
+    made.add_bar(
+        y=[text(r.link) for r in links],
+        x=[100 * r.utilization for r in links],
+        orientation="h",
+        marker_color=[QUIET if r.link.startswith("server") else PALETTE[4] for r in links],
+        hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+    )
+    made.update_yaxes(autorange="reversed", type="category")
+    made.update_xaxes(title="utilisation, %", range=[0, 101])
+    return made
+
 
 Runs = Mapping[str, Sequence[Records]]
-POINTS = 240
 
 
 def ecdf_series(runs: Runs, names: Sequence[str]) -> Distributions:
@@ -132,3 +346,84 @@ def _gantt(record: Records, system: System) -> tuple[GanttBar, ...]:
         for m in timeline.messages
     )
     return (*tasks, *messages)
+
+
+LINK = "link"
+
+
+@dataclass(frozen=True, eq=False)
+class StoryRun:
+    """One strategy at one load: predicted and simulated mean JCT (s), and one job near the mean.
+
+    ``predicted_s`` is ``None`` without a steady state; ``jct_s`` is that of the typical job, and times
+    of its intervals count from its arrival.
+    """
+
+    predicted_s: float | None
+    mean: Interval
+    jct_s: float
+    tasks: tuple[TaskInterval, ...]
+    messages: tuple[MessageInterval, ...]
+
+
+def story_load(load: float, runs: Mapping[str, StoryRun], system: System) -> StoryLoad:
+    """One load: strategy → figures and blocks, and the finding."""
+    charts = {name: _chart(run, system) for name, run in runs.items()}
+    return StoryLoad(load=load, runs=charts, headline=_headline(load, charts))
+
+
+def _chart(run: StoryRun, system: System) -> StoryChart:
+    letters = server_letters(run.tasks, run.messages, system)
+    return StoryChart(
+        predicted_ms=None if run.predicted_s is None else 1e3 * run.predicted_s,
+        mean_ms=1e3 * run.mean.mean,
+        half_ms=1e3 * run.mean.half_width,
+        jct_ms=1e3 * run.jct_s,
+        servers=len(letters),
+        blocks=(
+            *(_task(t, letters, system) for t in run.tasks),
+            *(_message(m, letters) for m in run.messages),
+        ),
+    )
+
+
+def server_letters(
+    tasks: Sequence[TaskInterval], messages: Sequence[MessageInterval], system: System
+) -> dict[int, str]:
+    """Server → ``A``, ``B``, … in the order in which the job first uses them."""
+    uses = [(t.start_s, int(system.executor_server[t.executor])) for t in tasks]
+    uses += [(m.end_s, m.destination) for m in messages]
+    order = dict.fromkeys(server for _, server in sorted(uses))
+    return {server: chr(ord("A") + i) if i < 26 else str(i + 1) for i, server in enumerate(order)}
+
+
+def _task(t: TaskInterval, letters: Mapping[int, str], system: System) -> StoryBlock:
+    return StoryBlock(
+        lane=letters[int(system.executor_server[t.executor])],
+        what="task",
+        label=system.queries[t.query].tasks.task_ids[t.task],
+        asked_ms=1e3 * t.ready_s,
+        start_ms=1e3 * t.start_s,
+        end_ms=1e3 * t.end_s,
+    )
+
+
+def _message(m: MessageInterval, letters: Mapping[int, str]) -> StoryBlock:
+    return StoryBlock(
+        lane=LINK,
+        what="message",
+        label=f"{letters[m.source]} to {letters[m.destination]}",
+        asked_ms=1e3 * m.request_s,
+        start_ms=1e3 * m.start_s,
+        end_ms=1e3 * m.end_s,
+    )
+
+
+def _headline(load: float, runs: Mapping[str, StoryChart]) -> str:
+    """The finding of the charts of one load, from their figures."""
+    local, spread, nona = (f"{runs[n].mean_ms:.3g} ms" for n in ("local", "spread", "nona"))
+    link = "an idle link" if load == 0 else f"a link {100 * load:.0f} % busy with other traffic"
+    start = f"With {link}, one server takes {local}, blind splitting {spread}"
+    if runs["nona"].servers == 1:
+        return f"{start}: splitting no longer pays, and Nona keeps the query on one server."
+    return f"{start}, link-aware splitting {nona}."

@@ -1,17 +1,16 @@
-"""Titles of the charts of a simulation: each states what its chart shows, with the number."""
+"""Titles of a simulation's charts: each states what its chart shows, with the number."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from nona.report.figures.compare import Dot, scaled
+from nona.report.figures import Dot, scaled
 from nona.report.means import mean_text
-from nona.report.simulations.finding.findings import shortest
-from nona.report.simulations.text import percentile_text
+from nona.report.simulations.findings import shortest
+from nona.report.simulations.tables import percentile_text
 from nona.report.text import listed, share_text
-from nona.results.simulation.differences import Difference, Differences
-from nona.results.simulation.report import PartName, Percentile, SchedulerResult, Schedulers
+from nona.results.simulation import Difference, Differences, PartName, Percentile, SchedulerResult, Schedulers
 from nona.units import format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})

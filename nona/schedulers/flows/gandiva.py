@@ -1,4 +1,4 @@
-"""``gandiva``: equal parts; pairs of query classes share theirs on trial, and part when they got slower."""
+"""``gandiva``: equal parts; query classes share theirs on trial, and part when slower."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.allocation.policies.problem import Carried
-from nona.look import Look
+from nona.allocation.problem import Carried
 from nona.options import whole
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import SHARED, prepared_flows
-from nona.schedulers.flows.claims import Claims, claims_of, single_claims
-from nona.schedulers.flows.cluster import Floats
-from nona.schedulers.flows.question import Question
-from nona.schedulers.options import check_options
-from nona.schedulers.queues.least_loaded import decide
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.flows.allotter import (
+    SHARED,
+    Claims,
+    Floats,
+    Question,
+    claims_of,
+    prepared_flows,
+    single_claims,
+)
+from nona.schedulers.least_loaded import decide
 from nona.system import System
 
 
@@ -38,7 +42,7 @@ class AskGandiva:
     seed: int
 
     def __call__(self, question: Question, memory: Trial | None) -> tuple[Claims, Any]:
-        from nona.allocation.policies.registry import get_policy  # programs take a while to import
+        from nona.allocation.registry import get_policy  # programs take a while to import
 
         trial = _seen(question, memory)
         if not len(question.active):

@@ -1,4 +1,4 @@
-"""``gavel``: any policy of a training cluster that divides it by linear programs or formulas."""
+"""``gavel``: any policy of a training cluster, by linear programs or formulas."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import SHARED, prepared_flows
-from nona.schedulers.flows.asked import AskPolicy
-from nona.schedulers.options import check_options
-from nona.schedulers.queues.least_loaded import decide
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.flows.allotter import SHARED, AskPolicy, prepared_flows
+from nona.schedulers.least_loaded import decide
 from nona.system import System
 
 DEFAULT = "max-min-fairness"
@@ -28,7 +26,7 @@ def flow_policies() -> tuple[str, ...]:
     >>> "makespan" in flow_policies(), "allox" in flow_policies()
     (True, False)
     """
-    from nona.allocation.policies.registry import policy_names
+    from nona.allocation.registry import policy_names
 
     return tuple(name for name in policy_names() if name not in _WITHOUT)
 

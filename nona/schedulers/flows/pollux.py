@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nona.allocation.policies.elastic.pollux import fairest_goodputs
-from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import SHARED, prepared_flows
-from nona.schedulers.flows.claims import Claims, single_claims
-from nona.schedulers.flows.question import Question
-from nona.schedulers.options import check_options
-from nona.schedulers.queues.least_loaded import decide
+from nona.allocation.whole_workers import fairest_goodputs
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.flows.allotter import SHARED, Claims, Question, prepared_flows, single_claims
+from nona.schedulers.least_loaded import decide
 from nona.system import System
 
 

@@ -1,18 +1,16 @@
-"""``themis``: an auction of the executors among the query classes that are worst off, every round."""
+"""``themis``: an auction of the executors among the query classes that are worst off."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from nona.look import Look
 from nona.options import number
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import SHARED, prepared_flows
-from nona.schedulers.flows.asked import AskPolicy
-from nona.schedulers.options import check_options
-from nona.schedulers.queues.least_loaded import decide
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.flows.allotter import SHARED, AskPolicy, prepared_flows
+from nona.schedulers.least_loaded import decide
 from nona.system import System
 
 KNOB = {"fairness_knob": 0.8}

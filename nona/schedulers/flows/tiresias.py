@@ -1,4 +1,4 @@
-"""``tiresias``: query classes fall through queues by attained service; earlier queues are served first."""
+"""``tiresias``: query classes fall through queues by attained service."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from nona.allocation.policies.ordered.attained import Standing, in_order, joined, moved, take_in_order
-from nona.look import Look
+from nona.allocation.tiresias import Standing, in_order, joined, moved, take_in_order
 from nona.options import number
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import SHARED, prepared_flows
-from nona.schedulers.flows.claims import Claims, single_claims
-from nona.schedulers.flows.question import Question
-from nona.schedulers.options import check_options
-from nona.schedulers.queues.least_loaded import decide
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.flows.allotter import SHARED, Claims, Question, prepared_flows, single_claims
+from nona.schedulers.least_loaded import decide
 from nona.system import System
 
 OPTIONS = {"limit_1_s": 3250.0, "limit_2_s": 7200.0, "promote": 0.0}

@@ -1,1 +1,1 @@
-"""Schedulers that were trained: a graph network scores a ready task together with an executor."""
+"""Schedulers that were trained: a graph network scores a task with an executor."""

@@ -1,4 +1,4 @@
-"""Score every ready task on every executor that it may take: what the learned schedulers compute.
+"""The decision: score every ready task on every executor, and take the best pair.
 
 This is code for the compiled engine too: arrays, loops, scalars. Executors of one class that must fetch
 equally many bytes and have equally many free neighbours are alike for a task; one of them is scored.
@@ -7,15 +7,27 @@ equally many bytes and have equally many free neighbours are alike for a task; o
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.schedulers.base import Ready, View
-from nona.schedulers.learned.features import SCALE
-from nona.schedulers.learned.network import BLIND_PAIR, HIDDEN, SLOPE, STATE, WIDTH
-from nona.schedulers.reads import server_of
+from nona.placement.capacity import allowed_classes
+from nona.schedulers.base import Ready, View, reads_of, server_of
+from nona.schedulers.learned.network import (
+    BLIND_PAIR,
+    HIDDEN,
+    SCALE,
+    SLOPE,
+    STATE,
+    WIDTH,
+    Layer,
+    Network,
+    embed,
+    mean_work_s,
+    task_features,
+)
+from nona.system import System
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -244,3 +256,61 @@ def score(t: Learned, hidden: Floats, features: Floats) -> float:
             x += one[h] * t.second[h * WIDTH + w]
         total += max(x, SLOPE * x) * t.third[w]
     return float(total)
+
+
+def learned_tables(system: System, network: Network) -> Learned:
+    """What the decision needs: the graph network's pass over every query class is made here, once, as the
+    tasks after a ready one are not complete either.
+
+    Raises
+    ------
+    PlacementError
+        When a model fits no executor.
+    """
+    unit_s = mean_work_s(system)
+    passes = [embed(network, q.tasks.dag, task_features(system, q, unit_s)) for q in system.queries]
+    task = np.concatenate([p.task for p in passes])
+    job = np.concatenate([p.job for p in passes])
+    first = network.score1.weight
+    reads = reads_of(system)
+    return Learned(
+        first=reads.first,
+        time_s=np.concatenate([q.tasks.compute_s for q in system.queries], axis=1).ravel(),
+        may=allowed_classes(system).astype(np.int64).ravel(),
+        inputs=reads.inputs,
+        source=reads.source,
+        size_bytes=reads.size_bytes,
+        task=(task @ first[:WIDTH]).ravel(),
+        job=(job @ first[WIDTH : 2 * WIDTH]).ravel(),
+        score=_flat(Layer(first[2 * WIDTH :], network.score1.bias)),
+        second=_flat(network.score2),
+        third=_flat(network.score3),
+        classes=len(system.class_names),
+        pair=len(first) - 2 * WIDTH - STATE,
+        unit_s=unit_s,
+        capacity=system.capacity,
+        latency_s=system.latency_s,
+    )
+
+
+def _flat(layer: Layer) -> Floats:
+    return np.concatenate([layer.weight.ravel(), layer.bias])
+
+
+def decide(now: float, view: View, ready: Ready, tables: Learned, u: Any, out: NDArray[Any]) -> bool:
+    """The pair of highest score. A task whose best executor is busy waits for it, and the next best task
+    is looked at; when all that are ready wait, nothing is picked."""
+    found = candidates(now, view, ready, tables)
+    held = np.zeros(ready.n, dtype=np.int64)
+    while True:
+        best = -1
+        for c in range(len(found.entry)):
+            if not held[found.entry[c]] and (best < 0 or found.score[c] > found.score[best]):
+                best = c
+        if best < 0:
+            return False
+        if view.queue_length[found.executor[best]] == 0:
+            out[0] = found.entry[best]
+            out[1] = one_of(view, ready, tables, found, best, u[0])
+            return True
+        held[found.entry[best]] = 1

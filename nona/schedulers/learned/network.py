@@ -1,4 +1,4 @@
-"""The weights of the learned schedulers, and the pass of their graph network over a query's tasks.
+"""The weights, and the pass of the graph network over the features of a query's tasks.
 
 For a task v with features x_v, from the last tasks to the first::
 
@@ -22,8 +22,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.graph.dag import Dag
+from nona.system import QueryClass, System
 
 Floats = NDArray[np.float64]
+SCALE = 10.0  # a tenth of a query's work is where log(1 + 10 x) bends
+
+
+def mean_work_s(system: System) -> float:
+    """Mean seconds of all tasks of a query, over classes by rate and over executors: the unit of time."""
+    work = [float((system.class_weights @ q.tasks.compute_s).sum()) for q in system.queries]
+    rates = [q.rate for q in system.queries]
+    return float(np.average(work, weights=rates if sum(rates) > 0 else None)) or 1.0
+
+
+def task_features(system: System, query: QueryClass, unit_s: float) -> Floats:
+    """(T, 3): log(1 + 10 time), log(1 + 10 transfer of what it makes), log(1 + successors)."""
+    tasks = query.tasks
+    time_s = system.class_weights @ tasks.compute_s
+    out = np.bincount(tasks.tensor_source, weights=tasks.tensor_bytes, minlength=len(tasks))
+    successors = [len(s) for s in tasks.dag.successors]
+    columns = (SCALE * time_s / unit_s, SCALE * out / system.capacity / unit_s, successors)
+    features: Floats = np.log1p(np.array(columns, dtype=float).T)
+    return features
+
+
 NODE, STATE = 3, 4  # features of a task, and of the state
 BLIND_PAIR, LINK_PAIR = 6, 8  # features of a task on an executor: without and with the link's queue
 HIDDEN, WIDTH = 16, 8

@@ -1,4 +1,4 @@
-"""The controller: which queue is examined when, the decision for it, and its outcome.
+"""The controller: which queue is examined when, the decision, its outcome.
 
 A queue is *pending* while it is to be looked at. It is on the *recheck list* when nothing that was decided
 for it had room; then whatever frees resources makes it pending.
@@ -10,12 +10,11 @@ import math
 from heapq import heappush
 
 from nona.errors import SimulationError
-from nona.serverless.engine.choice import Choice, Found
 from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision, Running
-from nona.serverless.engine.execution import Execution
-from nona.serverless.engine.parts import Parts
+from nona.serverless.engine.execution import Execution, Parts
+from nona.serverless.engine.invokers import Choice, Found
 from nona.serverless.policies.base import Ask, Plan, Planner
-from nona.serverless.records.run import DispatchStory, Refusal
+from nona.serverless.records import DispatchStory, Refusal
 
 
 class Controller:

@@ -1,26 +1,236 @@
-"""Starts batches on their invokers and ends them."""
+"""Batches started, fed, ended and written down.
+
+One share of a job's bytes comes from each predecessor's invoker, all shares equal; those of the same
+invoker come over the local path, the others over the remote one, both at once::
+
+    time = max(path), path = latency + bytes / bandwidth where there are bytes
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from heapq import heappush
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
-from nona.serverless.dispatch.containers import Containers
-from nona.serverless.dispatch.memory import MemoryContainers
-from nona.serverless.dispatch.tracked import TrackedContainers
-from nona.serverless.engine.collector import Dispatched
-from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Instance, Running
-from nona.serverless.engine.links import Fetch
-from nona.serverless.engine.parts import Parts
-from nona.serverless.engine.phases import SharedGpus
-from nona.serverless.engine.transfer import Transfers
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.containers import ContainerLives
-from nona.serverless.records.transfers import LinkTransfers
-from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
+from nona.serverless.containers import Containers, MemoryContainers, TrackedContainers
+from nona.serverless.engine.events import (
+    CONTAINERS,
+    END,
+    GPU_PHASE,
+    Decision,
+    Event,
+    Fetch,
+    Instance,
+    Links,
+    Running,
+    SharedGpus,
+)
+from nona.serverless.engine.invokers import Invokers, Tables
+from nona.serverless.engine.queues import AfwQueue, CallBook
+from nona.serverless.records import Batches, ContainerLives, DispatchStory, LinkTransfers
+from nona.serverless.sharing import gpu_seconds, larger_slice_s
+from nona.serverless.system import ServerlessSystem
+
+
+class Dispatched(NamedTuple):
+    """A batch that was sent off; fields as :class:`~nona.serverless.records.Batches` has them."""
+
+    application: int
+    stage: int
+    invoker: int
+    gpu: int
+    configuration: int
+    jobs: int
+    queued_s: float
+    decided_s: float
+    dispatched_s: float
+    started_s: float
+    slots: int
+    cold: bool
+    missed: bool
+    forced: bool
+    local: int
+    search_s: float
+    steps: int
+    setup_s: float
+    transfer_s: float
+
+
+class Collector:
+    """Batches in order of dispatch, the first stories of the window, and its counts."""
+
+    def __init__(self, start_s: float, end_s: float, stories: int) -> None:
+        self._batches: list[Dispatched] = []
+        self.invoker: list[int] = []
+        self.ended_s: list[float] = []
+        self._window = (start_s, end_s)
+        self.stories_left = stories
+        self.stories: list[DispatchStory] = []
+        self.cold_starts = self.prewarms = self.rechecks = self.misses = self.planned = 0
+
+    def __len__(self) -> int:
+        return len(self.invoker)
+
+    def inside(self, now_s: float) -> bool:
+        """Whether an instant lies in the window."""
+        return self._window[0] <= now_s <= self._window[1]
+
+    def wants_story(self, now_s: float) -> bool:
+        """Whether the next batch's story is kept."""
+        return self.stories_left > 0 and self.inside(now_s)
+
+    def tell(self, story: DispatchStory) -> None:
+        """Keep a story."""
+        self.stories.append(story)
+        self.stories_left -= 1
+
+    def add(self, batch: Dispatched) -> None:
+        """A batch was dispatched."""
+        self._batches.append(batch)
+        self.invoker.append(batch.invoker)
+        self.ended_s.append(math.nan)
+
+    def fetched(self, number: int, started_s: float, transfer_s: float) -> None:
+        """A batch whose transfer shares links has its inputs: its times are known now."""
+        self._batches[number] = self._batches[number]._replace(started_s=started_s, transfer_s=transfer_s)
+
+    def batches(self) -> Batches:
+        """All of them in arrays."""
+        of = self._batches
+        return Batches(
+            application=_ints(b.application for b in of),
+            stage=_ints(b.stage for b in of),
+            invoker=_ints(self.invoker),
+            gpu=_ints(b.gpu for b in of),
+            configuration=_ints(b.configuration for b in of),
+            jobs=_ints(b.jobs for b in of),
+            queued_s=_floats(b.queued_s for b in of),
+            decided_s=_floats(b.decided_s for b in of),
+            dispatched_s=_floats(b.dispatched_s for b in of),
+            started_s=_floats(b.started_s for b in of),
+            ended_s=_floats(self.ended_s),
+            slots=_ints(b.slots for b in of),
+            cold=_bools(b.cold for b in of),
+            missed=_bools(b.missed for b in of),
+            forced=_bools(b.forced for b in of),
+            local=_ints(b.local for b in of),
+            search_s=_floats(b.search_s for b in of),
+            steps=_ints(b.steps for b in of),
+            setup_s=_floats(b.setup_s for b in of),
+            transfer_s=_floats(b.transfer_s for b in of),
+        )
+
+
+def _ints(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _floats(values: Iterable[float]) -> NDArray[np.float64]:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _bools(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.fromiter(values, dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The system in lists, calls, AFW queues, invokers, what is written down, coming events, shared links."""
+
+    tables: Tables
+    book: CallBook
+    queues: list[AfwQueue]
+    invokers: Invokers
+    collector: Collector
+    heap: list[Event]
+    links: Links | None
+
+    def slack_s(self, queue: int, now_s: float) -> float:
+        """SLO less the age of the oldest call in a queue, which is not empty."""
+        oldest_s = self.book.arrival_s[self.queues[queue].oldest]
+        return self.tables.slo_s[self.tables.application[queue]] - (now_s - oldest_s)
+
+    def drop_late(self, queue: int, now_s: float) -> list[int]:
+        """Calls of a queue that cannot be in time any more leave all queues of their application.
+
+        Returns the queues that have become empty.
+        """
+        tables, book = self.tables, self.book
+        least_s, application = tables.least_left_s[queue], tables.application[queue]
+        if self.slack_s(queue, now_s) >= least_s:
+            return []
+        slo_s = tables.slo_s[application]
+        late = {c for c in self.queues[queue].calls if slo_s - (now_s - book.arrival_s[c]) < least_s}
+        for call in late:
+            book.drop(call, now_s)
+        emptied = []
+        for other in tables.queue_at[application]:
+            waiting = self.queues[other]
+            if waiting.calls:
+                waiting.remove(late, now_s)
+                if not waiting.calls:
+                    emptied.append(other)
+        return emptied
+
+
+class Transfers:
+    """Seconds by the scenario's ``transfer``; ``batch`` and ``invoker_of`` are the run's own lists."""
+
+    def __init__(self, tables: Tables, batch: list[int], width: int, invoker_of: list[int]) -> None:
+        spec = tables.system.transfer
+        self._tables, self._batch, self._width, self._invoker_of = tables, batch, width, invoker_of
+        self._local = (spec.local_latency, spec.local_bandwidth)
+        self._remote = (spec.remote_latency, spec.remote_bandwidth)
+
+    def fetch(self, queue: int, calls: Sequence[int], invoker: int) -> tuple[float, int]:
+        """(seconds, jobs of which all input lies on ``invoker``) for a batch of ``queue`` there."""
+        tables = self._tables
+        before = tables.before[queue]
+        size = tables.input_bytes[queue]
+        if not before:
+            return self._seconds(0.0, len(calls) * size), 0
+        here = local_jobs = 0
+        batch, width, invoker_of = self._batch, self._width, self._invoker_of
+        for call in calls:
+            base = call * width
+            found = 0
+            for stage in before:
+                if invoker_of[batch[base + stage]] == invoker:
+                    found += 1
+            here += found
+            if found == len(before):
+                local_jobs += 1
+        share = size / len(before)
+        return self._seconds(here * share, (len(calls) * len(before) - here) * share), local_jobs
+
+    def parts(self, queue: int, calls: Sequence[int], invoker: int) -> tuple[float, dict[int, float], int]:
+        """Seconds of the local path, bytes from each other invoker (−1: from outside), and local jobs."""
+        tables = self._tables
+        before, size = tables.before[queue], tables.input_bytes[queue]
+        if not before:
+            return 0.0, ({-1: len(calls) * size} if size > 0 else {}), 0
+        shares: Counter[int] = Counter()
+        local_jobs = 0
+        for call in calls:
+            sources = [self._invoker_of[self._batch[call * self._width + stage]] for stage in before]
+            shares.update(sources)
+            local_jobs += sources.count(invoker) == len(before)
+        share = size / len(before)
+        local_s = self._seconds(shares.pop(invoker, 0) * share, 0.0)
+        return local_s, ({i: n * share for i, n in shares.items()} if share > 0 else {}), local_jobs
+
+    def _seconds(self, local_bytes: float, remote_bytes: float) -> float:
+        local_s = self._local[0] + local_bytes / self._local[1] if local_bytes > 0 else 0.0
+        remote_s = self._remote[0] + remote_bytes / self._remote[1] if remote_bytes > 0 else 0.0
+        return local_s if local_s > remote_s else remote_s
 
 
 class Execution:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.errors import SimulationError
-from nona.serverless.records.run import Snapshot
+from nona.serverless.records import Snapshot
 from nona.simulation.sizes import auto_warmup
 
 AUTO, COMPILED, PLAIN = ENGINES = ("auto", "compiled", "plain")

@@ -9,39 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.serverless.dispatch.kinds import containers_of
-from nona.serverless.engine.calls import CallBook
-from nona.serverless.engine.choice import Choice
-from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.compiled.suits import is_compiled
-from nona.serverless.engine.events import (
-    ARRIVAL,
-    CONTAINERS,
-    END,
-    GPU_PHASE,
-    HOP,
-    Event,
-    Running,
-)
-from nona.serverless.engine.execution import Execution
-from nona.serverless.engine.invokers import Invokers
-from nona.serverless.engine.links import links_of
-from nona.serverless.engine.options import (
-    REPORTS,
-    TAIL_SLOS,
-    OnProgress,
-    RunOptions,
-    ServerlessProgress,
-)
-from nona.serverless.engine.parts import Parts
-from nona.serverless.engine.queues import AfwQueue
-from nona.serverless.engine.standing.instances import Standing
-from nona.serverless.engine.standing.serving import controller_of, scaler_of
-from nona.serverless.engine.tables import Tables
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Planner, Policy
-from nona.serverless.policies.common import under_options
-from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
+from nona.serverless.containers import containers_of
+from nona.serverless.engine.compiled.machine import is_compiled
+from nona.serverless.engine.events import ARRIVAL, CONTAINERS, END, GPU_PHASE, HOP, Event, Running, links_of
+from nona.serverless.engine.execution import Collector, Execution, Parts
+from nona.serverless.engine.instances import Standing, controller_of, scaler_of
+from nona.serverless.engine.invokers import Choice, Invokers, Tables
+from nona.serverless.engine.options import REPORTS, TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.queues import AfwQueue, CallBook
+from nona.serverless.policies.base import Planner, Policy, under_options
+from nona.serverless.records import ServerlessRecords, Snapshot, WindowSums
+from nona.serverless.system import ServerlessSystem
 from nona.simulation.run import Cancelled
 
 __all__ = ["Cancelled", "OnProgress", "RunOptions", "ServerlessProgress", "simulate_serverless"]

@@ -1,4 +1,4 @@
-"""What a configuration policy is: from a queue of jobs to configurations, best first.
+"""What a policy is: from a queue of jobs to configurations, and its options.
 
 A policy is *prepared* once for a system, which gives a planner; the controller then asks the planner
 whenever a queue may be served. A planner keeps nothing between questions but what it computed from the
@@ -7,13 +7,19 @@ system, so that equal questions have equal answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from nona.look import Look
-from nona.options import Options
-from nona.serverless.model.system import ServerlessSystem
+from nona import options as checks
+from nona.errors import SimulationError
+from nona.options import Option, Options, check_known
+from nona.registry import Look
+from nona.scenario.serverless import LATE
+from nona.serverless.system import ServerlessSystem
 
 
 class Ask(NamedTuple):
@@ -183,3 +189,122 @@ class Policy:
     option_help: Mapping[str, str]
     look: Look | None = None
     by_length: bool = False
+
+
+def known_options(policy: str, options: Options, defaults: Options) -> dict[str, Option]:
+    """The defaults, overridden by the scenario's values.
+
+    Raises
+    ------
+    SimulationError
+        For an option that the policy does not have.
+
+    Examples
+    --------
+    >>> known_options("fixed", {"batch": 4}, {"batch": 1, "vcpus": 1})
+    {'batch': 4, 'vcpus': 1}
+    >>> known_options("fixed", {"bach": 4}, {"batch": 1})
+    Traceback (most recent call last):
+    nona.errors.SimulationError: Policy 'fixed': option 'bach' is not known; choose from batch.
+    """
+    checks.check_known(_owner(policy), options, defaults)
+    return {**defaults, **options}
+
+
+def choice(policy: str, options: Options, name: str, allowed: Collection[str]) -> str:
+    """The policy's option ``name`` as one of the ``allowed`` words.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+    """
+    value = options[name]
+    if not isinstance(value, str) or value not in allowed:
+        raise _refused(policy, name, value, f"one of {', '.join(allowed)}")
+    return value
+
+
+def switch(policy: str, options: Options, name: str, words: str) -> bool:
+    """The policy's option ``name`` as true or false; ``words`` say which values there are.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+    """
+    value = options[name]
+    if not isinstance(value, bool):
+        raise _refused(policy, name, value, words)
+    return value
+
+
+def _refused(policy: str, name: str, value: Option, words: str) -> SimulationError:
+    return SimulationError(f"{_owner(policy)}: option {name}={value!r} must be {words}; change it.")
+
+
+def number(policy: str, options: Options, name: str, least: float = 0.0, most: float = inf) -> float:
+    """The policy's option ``name`` as a finite number from ``least`` to ``most``, else an error."""
+    return checks.number(_owner(policy), options, name, least, most)
+
+
+def whole(policy: str, options: Options, name: str, least: int = 1, most: float = inf) -> int:
+    """The policy's option ``name`` as a whole number from ``least`` to ``most``, else an error."""
+    return checks.whole(_owner(policy), options, name, least, most)
+
+
+def percentile(policy: str, options: Options, system: ServerlessSystem) -> float:
+    """The option ``percentile``, from 1 to 99.99; the scenario's where it is ``None``.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+    """
+    if options["percentile"] is None:
+        return system.profile_percentile
+    return number(policy, options, "percentile", 1, 99.99)
+
+
+def _owner(policy: str) -> str:
+    return f"Policy {policy!r}"
+
+
+DEFAULTS: Options = MappingProxyType({"late": None})
+HELP = MappingProxyType(
+    {"late": f"What becomes of late calls: {', '.join(LATE)}; none: as the scenario's dispatch says."}
+)
+
+
+def under_options(policy: str, system: ServerlessSystem, options: Options) -> ServerlessSystem:
+    """The system as it is under the common options of a policy; itself where none is given.
+
+    Raises
+    ------
+    SimulationError
+        When a value is not one of those that there are.
+    """
+    if options.get("late") is None:
+        return system
+    late = choice(policy, options, "late", tuple(LATE))
+    return replace(system, dispatch=system.dispatch.model_copy(update={"late": late}))
+
+
+def with_common_options(policy: Policy) -> Policy:
+    """The policy, which now takes the common options too."""
+    defaults = {**policy.defaults, **DEFAULTS}
+    return replace(
+        policy,
+        prepare=partial(_prepared, policy.name, policy.prepare, defaults),
+        defaults=MappingProxyType(defaults),
+        option_help=MappingProxyType({**policy.option_help, **HELP}),
+    )
+
+
+def _prepared(
+    name: str, prepare: Prepare, defaults: Options, system: ServerlessSystem, options: Options
+) -> Planner:
+    """The planner of a policy under the common options; of the module, so that workers can have it."""
+    check_known(f"Policy {name!r}", options, defaults)
+    own = {key: value for key, value in options.items() if key not in DEFAULTS}
+    return prepare(under_options(name, system, options), own)

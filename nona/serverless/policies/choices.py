@@ -1,4 +1,4 @@
-"""What policies choose from: configurations that can serve a stage, and how long a stage then takes."""
+"""What policies choose from: configurations of a stage, carried plans, SLOs split."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.scenario.late import LATE
-from nona.serverless.model.application import Application
-from nona.serverless.model.arrivals import LEAST_NOISE
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.pools import holdable
-from nona.serverless.sharing.times import crowded_seconds
+from nona.scenario.serverless import LATE
+from nona.serverless.policies.base import Ask, Plan
+from nona.serverless.sharing import crowded_seconds, holdable
+from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem
 
 Floats = NDArray[np.float64]
 
@@ -72,3 +70,89 @@ def too_late(system: ServerlessSystem, function: int, most: int) -> tuple[int, .
     if not LATE.find(system.dispatch.late).fastest:
         return tuple(sorted(alone, key=lambda n: (cost[n], time_s[n], n))[:most])
     return tuple(sorted(alone, key=lambda n: (time_s[n], system.price_per_s[n], n))[:most])
+
+
+#: Configurations in an answer: the planned one and those nearest to it; as many as ESG's queue has.
+RANKED = 5
+
+
+class CarriedPlans:
+    """Answers for policies that plan all stages of an application at its first one.
+
+    A stage's answer is the planned configuration, then those nearest to it. Where the queue does not
+    fill the planned batch, that is a configuration miss, and the answer begins with the nearest one that
+    the queue fills: on the same vCPUs and vGPUs the largest batch; then by steps on the grid of sizes,
+    the fewer vGPUs and vCPUs first among equals. With the scenario's ``partial`` a batch need not be full.
+    """
+
+    def __init__(self, system: ServerlessSystem) -> None:
+        self._system = system
+        self._partial = system.dispatch.partial
+        self._functions = [app.function for app in system.applications]
+        self._batch = [c.batch for c in system.space.configurations]
+        self._most = max(self._batch)
+        self._usable = [usable(system, f) for f in range(len(system.functions))]
+        self._known: dict[tuple[int, int, int], tuple[int, ...]] = {}
+        self._place = _places(system)
+
+    def answer(self, ask: Ask, plan: tuple[int, ...], search_s: float = 0.0, steps: int = 0) -> Plan:
+        """What to do at the asked stage under ``plan``; the search is charged only where there was none."""
+        chosen = plan[ask.stage]
+        limit = self._most if self._partial else min(ask.length, self._most)
+        ranked = self._ranked(self._functions[ask.application][ask.stage], chosen, limit)
+        if ask.carried is None:
+            return Plan(ranked, search_s, steps, carry=plan)
+        return Plan(ranked, carry=plan, missed=limit < self._batch[chosen])
+
+    def _ranked(self, function: int, chosen: int, limit: int) -> tuple[int, ...]:
+        key = (function, chosen, limit)
+        found = self._known.get(key)
+        if found is None:
+            legal = [n for n in self._usable[function] if self._batch[n] <= limit]
+            if not legal:  # the smallest batch of all is larger than the queue: nothing else can be named
+                legal = [self._system.space.smallest]
+            found = tuple(sorted(legal, key=lambda n: self._farness(chosen, n))[:RANKED])
+            self._known[key] = found
+        return found
+
+    def _farness(self, chosen: int, other: int) -> tuple[int, ...]:
+        space, place = self._system.space, self._place
+        a, b = space[chosen], space[other]
+        steps = sum(abs(x - y) for x, y in zip(place[chosen], place[other], strict=True))
+        same = (a.vcpus, a.vgpus) == (b.vcpus, b.vgpus) and b.batch <= a.batch
+        return (0 if same else 1, steps, b.vgpus, b.vcpus, -b.batch)
+
+
+def _places(system: ServerlessSystem) -> list[tuple[int, int, int]]:
+    """Where each configuration stands on the grid: the ranks of its three sizes."""
+    space = system.space
+    sizes = [sorted({int(x) for x in column}) for column in (space.batch, space.vcpus, space.vgpus)]
+    rank = [{x: i for i, x in enumerate(column)} for column in sizes]
+    return [(rank[0][c.batch], rank[1][c.vcpus], rank[2][c.vgpus]) for c in space.configurations]
+
+
+def split(application: Application, weight: NDArray[np.float64]) -> tuple[float, ...]:
+    """(S,) Seconds of the SLO for each stage, in proportion to ``weight`` along paths.
+
+    Formula: share(s) = SLO · w(s) / W(s), where W(s) is the weight of the heaviest path through s. The
+    shares along a path p add up to SLO · Σ w(s)/W(s) ≤ SLO · Σ w(s)/w(p) = SLO; on the heaviest path they
+    are the SLO. ``weight``: (S,) above 0.
+
+    Source: Kannan et al., GrandSLAm, EuroSys 2019: slack in proportion to stages' times, on chains; the
+    heaviest path through a stage is our extension to DAGs.
+    """
+    before, after = application.dag.predecessors, application.dag.successors
+    head, tail = weight.copy(), weight.copy()
+    for s in range(application.stages):
+        head[s] += max((head[u] for u in before[s]), default=0.0)
+    for s in reversed(range(application.stages)):
+        tail[s] += max((tail[v] for v in after[s]), default=0.0)
+    shares = application.slo_s * weight / (head + tail - weight)
+    return tuple(float(x) for x in shares)
+
+
+def static_shares(system: ServerlessSystem, application: Application) -> tuple[float, ...]:
+    """(S,) Seconds of the SLO for each stage, in proportion to its mean time over its configurations."""
+    rows = zip(profile_s(system, application), application.function, strict=True)
+    mean = [float(row[list(usable(system, f))].mean()) for row, f in rows]
+    return split(application, np.array(mean))

@@ -1,4 +1,4 @@
-"""``fixed``: every stage at one and the same configuration; the cost of not choosing.
+"""``fixed``: every stage at one configuration; the cost of not choosing.
 
 A queue shorter than the batch is served with the largest batch that it fills, on the same vCPUs and vGPUs.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.resources import Configuration
-from nona.look import Look
+from nona.gpu_sharing.pool import Configuration
 from nona.options import Options
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Ask, Place, Plan, Policy
-from nona.serverless.policies.options import known_options, whole
-from nona.serverless.sharing.pools import holdable
+from nona.registry import Look
+from nona.serverless.policies.base import Ask, Place, Plan, Policy, known_options, whole
+from nona.serverless.sharing import holdable
+from nona.serverless.system import ServerlessSystem
 
 DEFAULTS: Options = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.registry import Registry
-from nona.serverless.policies import fixed
-from nona.serverless.policies.aquatope import policy as aquatope
-from nona.serverless.policies.base import Policy
-from nona.serverless.policies.common import with_common_options
+from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
+from nona.serverless.policies.base import Policy, with_common_options
 from nona.serverless.policies.esg import policy as esg
 from nona.serverless.policies.esg import waiting as esg_wait
-from nona.serverless.policies.gshare import policy as fast_gshare
-from nona.serverless.policies.infless import policy as infless
-from nona.serverless.policies.orion import policy as orion
 
-_MODULES = (esg, esg_wait, infless, fast_gshare, orion, aquatope, fixed)
+_MODULES = (esg, esg_wait, infless, gshare, orion, aquatope, fixed)
 POLICIES: Registry[Policy] = Registry(
     "Policy", (with_common_options(m.POLICY) for m in _MODULES), SimulationError
 )

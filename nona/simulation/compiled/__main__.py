@@ -1,4 +1,4 @@
-"""``python -m nona.simulation.compiled``: compile the engine and the shipped policies, once."""
+"""``python -m nona.simulation.compiled``: compile the engine and the shipped policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled engine as :mod:`nona.simulation.run` calls it: from a system to a :class:`RawRun`."""
+"""The compiled engine as a run calls it: from a system to what the run leaves."""
 
 from __future__ import annotations
 
@@ -8,26 +8,158 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.compiled.allocate import make_arrays, with_room
-from nona.simulation.compiled.feed import JOBS_AT_ONCE, Background, Feed
-from nona.simulation.compiled.machine.core import Core, compiled_policy, load_core
-from nona.simulation.compiled.machine.policies import FlatTables, NotFlatError, flatten_tables
-from nona.simulation.compiled.memory import layout
-from nona.simulation.compiled.memory.arrays import Arrays
-from nona.simulation.compiled.memory.fields import addresses, note_addresses
-from nona.simulation.compiled.results import busy_so_far, raw_run
-from nona.simulation.compiled.rounds import RoundCalls
-from nona.simulation.compiled.shown import shown_ready, shown_view
-from nona.simulation.records.collected import OnProgress
-from nona.simulation.records.collector import Collector
-from nona.simulation.records.run import RawRun
+from nona.schedulers.base import Prepared, Ready, Scheduler, View
+from nona.simulation.collected import Busy, Collected, Collector, OnProgress, busy_shares
+from nona.simulation.compiled import memory as layout
+from nona.simulation.compiled.arrays import JOBS_AT_ONCE, Background, Feed, make_arrays, with_room
+from nona.simulation.compiled.core import (
+    Core,
+    FlatTables,
+    NotFlatError,
+    compiled_policy,
+    flatten_tables,
+    load_core,
+)
+from nona.simulation.compiled.memory import Arrays, Records, State, addresses, note_addresses
+from nona.simulation.records import MessageInterval, RawRun, TaskInterval
 from nona.simulation.reference.bind import bad_binding
+from nona.simulation.reference.links import pending_s
 from nona.simulation.reference.pick import bad_pick
+from nona.simulation.rounds import FlowTotals, Rounds
 from nona.simulation.sizes import RunSize
-from nona.simulation.workload.jobs import Workload
+from nona.simulation.workload import Workload
 from nona.system import System
+
+
+def shown_view(s: Arrays) -> View:
+    """As :func:`nona.simulation.compiled.events.loop.view_of`, for plain Python."""
+    arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
+    return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
+
+
+def _frozen(array: Any) -> Any:
+    """The same memory, not to be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def shown_ready(s: Arrays) -> Ready:
+    """As :func:`nona.simulation.compiled.events.loop.ready_of`, for plain Python."""
+    n, open_jobs = int(s.clock["ready"][0]), int(s.clock["open_jobs"][0])
+    return Ready(
+        n,
+        s.ready_job[:n],
+        s.ready_query[:n],
+        s.ready_task[:n],
+        s.ready_since_s[:n],
+        s.ready_running[:n],
+        s.ready_home[:n],
+        open_jobs,
+        s.ready_batch_first[:n],
+        s.ready_batch_size[:n],
+        s.ready_draw[:n],
+        s.ready_base[:n],
+        s.places,
+    )
+
+
+class RoundCalls:
+    """Asks an ``allocate`` scheduler at every round, and writes its answer where decisions look.
+
+    ``tables`` are those for decisions in plain Python; ``flat`` those of compiled ones, if there are any.
+    """
+
+    def __init__(
+        self, system: System, scheduler: Scheduler, prepared: Prepared, flat: FlatTables | None
+    ) -> None:
+        self._rounds = Rounds(system, scheduler, prepared)
+        tables: Any = prepared.tables
+        self.tables = tables._replace(work_s=tables.work_s.copy())
+        self._place = flat.place_of(tables._fields.index("work_s")) if flat else None
+
+    @property
+    def next_s(self) -> float:
+        """When the next round is."""
+        return self._rounds.next_s
+
+    def due(self, s: Arrays, drawn_s: float) -> bool:
+        """Whether the next round comes before the event that the loop came to; background must be drawn."""
+        return self.next_s <= float(s.clock["wanted_s"][0]) and self.next_s < drawn_s
+
+    def allot(self, s: Arrays, state: State, core: Core) -> None:
+        """The next round, where there is something to see."""
+        totals = FlowTotals(s.flow_offered, s.flow_completed, s.flow_service_s, s.flow_response_s)
+        if self._rounds.left_out(totals, float(s.clock["wanted_s"][0])):
+            return
+        core.look(state, self.next_s)
+        work_s = self._rounds.work_s(totals, shown_view(s))
+        self.tables.work_s[:] = work_s
+        if self._place:
+            s.tables_f[self._place] = work_s
+
+
+_Both = NDArray[np.float64]  # busy seconds, service done
+
+
+def raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRun:
+    """All that the engine hands over; ``state`` is where ``s`` lies, ``collected`` are the jobs."""
+    c = s.clock[0]
+    end = float(c["now_s"])
+    executors, links = _busy_and_work(s, state, core, end)
+    return RawRun(
+        collected=collected,
+        open_at=s.open_at[: c["next_mark"]],
+        end_s=end,
+        executor_busy_window_s=s.busy_s[1] - s.busy_s[0],
+        link_busy_window_s=s.link_busy_s[1] - s.link_busy_s[0],
+        executor_busy_s=executors[0],
+        executor_work_s=executors[1],
+        link_busy_s=links[0],
+        link_work_s=links[1],
+        jobs_area_s=float(c["window_area_s"]),
+        class_completed=s.class_completed,
+        class_work_s=s.class_work_s,
+        class_bytes=s.class_bytes,
+        traced_tasks=_tasks(s.task_traces[: c["task_traces"]], end),
+        traced_messages=_messages(s.message_traces[: c["message_traces"]], end),
+        decisions="machine code" if c["compiled"] else "python",
+        crossed_bytes=np.column_stack([s.crossed_bytes, s.requested_bytes]) if c["paths"] else None,
+    )
+
+
+def busy_so_far(s: Arrays, state: State, core: Core) -> Busy:
+    """Shares of the time up to now that executors and the busiest link were busy."""
+    now = float(s.clock[0]["now_s"])
+    executors, links = _busy_and_work(s, state, core, now)
+    return busy_shares(executors[0], links[0], now)
+
+
+def _busy_and_work(s: Arrays, state: State, core: Core, end: float) -> tuple[_Both, _Both]:
+    c = s.clock[0]
+    executors, links = np.zeros((2, c["executors"])), np.zeros((2, c["links"]))
+    core.busy_and_work(state, end, executors, links)
+    if c["shared"]:
+        flows = int(c["flows"])
+        link = s.links[0]
+        links[0, 0] = link["closed_s"] + (end - link["since_s"] if flows else 0.0)
+        tags = s.flows["time_s"][:flows].tolist()
+        left = pending_s(tags, float(c["virtual_s"]), end - float(c["link_last_s"]))
+        links[1, 0] = c["requested_s"] - left
+    return executors, links
+
+
+def _tasks(rows: Records, end: float) -> tuple[TaskInterval, ...]:
+    done: Any = rows[rows["end_s"] <= end].tolist()
+    return tuple(sorted((TaskInterval(*row) for row in done), key=lambda i: (i.job, i.start_s, i.task)))
+
+
+def _messages(rows: Records, end: float) -> tuple[MessageInterval, ...]:
+    done: Any = rows[rows["delivered_s"] <= end].tolist()
+    found = (MessageInterval(*row) for row in done)
+    return tuple(sorted(found, key=lambda m: (m.job, m.start_s, m.tensor, m.destination)))
 
 
 @dataclass(frozen=True, slots=True)

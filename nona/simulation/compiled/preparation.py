@@ -14,11 +14,11 @@ import numpy as np
 from nona import import_root
 from nona.code_cache.folders import tell_not_kept
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition.dominators import decompose
-from nona.placement.compile_searches import compile_searches
-from nona.placement.fixed.local_and_spread import local_placement
+from nona.decomposition import decompose
+from nona.placement.fixed import local_placement
+from nona.placement.solve import compile_searches
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.compiled.machine.build import cache_folder, is_ready, mark_ready
+from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
 from nona.system import QueryClass, Stream, System
 
 _CLAIM = "preparing"
@@ -27,7 +27,7 @@ _STALE_S = 3600.0  # whoever claimed the work so long ago has died; a busy machi
 
 def warm() -> None:
     """Load the engine into this process; compile it, with the shipped policies, where need be."""
-    from nona.simulation.compiled.machine.core import load_core
+    from nona.simulation.compiled.core import load_core
 
     if is_ready():
         load_core()
@@ -44,7 +44,7 @@ def compile_all() -> None:
         scheduler = get_scheduler(name)
         placement = local_placement(system) if scheduler.needs_placement else None
         is_compiled(scheduler, scheduler.prepare(system, placement, {}))
-    from nona.simulation.compiled.machine.core import load_core
+    from nona.simulation.compiled.core import load_core
 
     load_core()
     compile_searches()

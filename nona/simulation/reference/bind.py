@@ -1,5 +1,7 @@
-"""How decisions reach the executors, for schedulers that bind all tasks of a job at its arrival;
-and the rounds of those that allocate."""
+"""Decisions of schedulers that bind all tasks of a job at its arrival.
+
+and the rounds of those that allocate.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,12 @@ from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler, View, as_lists
-from nona.simulation.reference.executors import Executor, Executors
-from nona.simulation.reference.inputs import Inputs
+from nona.simulation.reference.executors import Executor, Executors, Inputs, LoadBoard
 from nona.simulation.reference.jobs import Job
 from nona.simulation.reference.kernel import ROUND, LeanEnvironment, LeanEvent, content_key
 from nona.simulation.reference.links import Link
-from nona.simulation.reference.load import LoadBoard
 from nona.simulation.rounds import Rounds, no_totals
-from nona.simulation.workload.plans import Output
+from nona.simulation.workload import Output
 from nona.system import System
 
 

@@ -1,7 +1,16 @@
-"""The reference engine: the semantics of the simulator on SimPy's event list."""
+"""The engine: arrivals, what a scheduler sees, what a job's time consists of.
+
+From the task that completes the job back to its arrival, along the last cause of each: what a task
+waited for last decides when it ran, so these stretches follow on one another without a gap, and the
+parts add up to the completion time. Of the seconds for which a message was on its way, those that it
+would have taken on idle links are transfer, the others waiting. Of the seconds that a task waits for its
+executor, those in which that runs another task of the same job are waits for own tasks: more servers do not
+shorten them. A task that waits for its pick waits for the executor that it then gets.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from heapq import heappush
 from typing import Any
@@ -11,25 +20,150 @@ from numpy.typing import NDArray
 from simpy.core import StopSimulation
 
 from nona.random_streams import RandomStreams
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.simulation.records.collected import Progress, busy_shares
-from nona.simulation.records.collector import Collector
-from nona.simulation.records.run import RawRun
-from nona.simulation.records.tally import PARTS
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.simulation.collected import PARTS, Collector, Progress, busy_shares
+from nona.simulation.records import RawRun
 from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundEvents
-from nona.simulation.reference.executors import Executor, Executors
-from nona.simulation.reference.inputs import Inputs
+from nona.simulation.reference.executors import Executor, Executors, Inputs, LoadBoard
 from nona.simulation.reference.jobs import Job, Trace
 from nona.simulation.reference.kernel import ARRIVAL, LeanEnvironment, LeanEvent, content_key
-from nona.simulation.reference.links import make_link
-from nona.simulation.reference.load import LoadBoard
-from nona.simulation.reference.parts import NO_PARTS, parts_of_bound, parts_of_picked
+from nona.simulation.reference.links import Link, make_link
 from nona.simulation.reference.pick import PickDispatcher
-from nona.simulation.reference.view import make_viewer
 from nona.simulation.sizes import RunSize
-from nona.simulation.workload.jobs import Workload
-from nona.simulation.workload.plans import make_plan
+from nona.simulation.workload import Workload, make_plan
 from nona.system import System
+
+
+def make_viewer(
+    system: System,
+    scheduler: Scheduler,
+    executors: Executors,
+    board: LoadBoard | None,
+    link: Link,
+) -> Callable[[float], View]:
+    """A function from the time to the view, with network fields above the declared level ``nan``.
+
+    A scheduler that does not read queues finds −1 as every queue length and ``nan`` as backlog.
+    """
+    level = scheduler.network_view
+    hidden = math.nan
+    cards = board is not None and scheduler.picks and level >= NetworkView.N3
+    view = View(
+        executor_server=_frozen(system.executor_server),
+        executor_class=_frozen(system.executor_class),
+        queue_length=board.queue_length if board else _frozen(np.full(system.executors, -1)),
+        backlog_s=board.backlog_s if board else _frozen(np.full(system.executors, hidden)),
+        capacity=system.capacity if level >= NetworkView.N1 else hidden,
+        latency_s=system.latency_s if level >= NetworkView.N1 else hidden,
+        past_transfer_s=hidden,
+        link_promised_s=hidden,
+        link_queue_bytes=hidden,
+        card_bytes_s=board.card_bytes_s if board and cards else _frozen(np.full(2 * system.servers, hidden)),
+    )
+    if level < NetworkView.N2 and board is None:
+        return lambda now: view
+
+    def look(now: float) -> View:
+        executors.settle(now)
+        if level < NetworkView.N2:
+            return view  # its arrays are the board's own
+        return view._replace(
+            past_transfer_s=link.past_transfer_s(now),
+            link_promised_s=link.promised_s(now) if level >= NetworkView.N3 else hidden,
+            link_queue_bytes=link.queue_bytes(now) if level >= NetworkView.N4 else hidden,
+        )
+
+    return look
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+JctParts = tuple[float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS
+NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
+    """Parts of a job whose tasks were bound at its arrival; ``task`` is the one that completed it.
+
+    The last cause of a task is the end of the task that made its last input: on the same server the
+    first of its inputs whose source ended just when it joined its executor's queue, else the
+    input delivered last.
+    """
+    start_s, end_s, joined_s, places = job.start_s, job.end_s, job.latest_s, job.executor
+    makers, numbered, number = job.plan.makers, job.plan.numbered, job.latest_number
+    compute = transfer = link_wait = server_wait = own_wait = 0.0
+    while True:
+        start, joined = start_s[task], joined_s[task]
+        compute += end_s[task] - start
+        own = _own_s(job, task, joined, start)
+        own_wait += own
+        server_wait += start - joined - own
+        sources = makers[task]
+        if not sources:
+            return compute, transfer, link_wait, server_wait, own_wait
+        here = places[task].server
+        for source in sources:
+            if end_s[source] == joined and places[source].server == here:
+                break
+        else:
+            output, source = numbered[number[task]]
+            gap = joined - end_s[source]
+            alone = link.isolated_s(output, places[source].server, here)
+            if gap < alone:
+                alone = gap
+            transfer += alone
+            link_wait += gap - alone
+        task = source
+
+
+def parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
+    """Parts of a job whose tasks were picked once their predecessors were complete.
+
+    The last cause of a task is the predecessor that ended last (the least number among equals); it
+    waits for its pick, as for an executor, and then for the input delivered last.
+    """
+    places, plan = job.executor, job.plan
+    compute = transfer = link_wait = server_wait = own_wait = 0.0
+    while True:
+        start, joined, picked = job.start_s[task], job.latest_s[task], job.picked_s[task]
+        compute += job.end_s[task] - start
+        own = _own_s(job, task, joined, start)
+        own_wait += own
+        server_wait += start - joined - own
+        gap = joined - picked
+        if gap > 0:
+            output, source = plan.numbered[job.latest_number[task]]
+            alone = min(gap, link.isolated_s(output, places[source].server, places[task].server))
+            transfer += alone
+            link_wait += gap - alone
+        before = -1
+        if plan.makers[task]:
+            before = -max((job.end_s[source], -source) for source in plan.makers[task])[1]
+        since = job.arrival_s if before < 0 else job.end_s[before]
+        own = _own_s(job, task, since, picked)
+        own_wait += own
+        server_wait += picked - since - own
+        if before < 0:
+            return compute, transfer, link_wait, server_wait, own_wait
+        task = before
+
+
+def _own_s(job: Job, task: int, begin_s: float, end_s: float) -> float:
+    """Seconds within which the executor of a task runs others of its job."""
+    own = 0.0
+    if end_s > begin_s:
+        here = job.executor[task]
+        for other, place in enumerate(job.executor):
+            if place is here and other != task:
+                shared = min(end_s, job.end_s[other]) - max(begin_s, job.start_s[other])
+                if shared > 0:
+                    own += shared
+    return min(own, end_s - begin_s)
+
 
 Report = Callable[[Progress], None]
 HAND_OVER = 4096  # arrivals between two hand-overs to the collector

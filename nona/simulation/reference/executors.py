@@ -1,8 +1,12 @@
-"""Executors: one task at a time, first come first served, run-on, background in between.
+"""Executors: one task at a time; the load that schedulers see; the inputs of tasks.
 
 Background needs no events. Its arrivals do not depend on the queries, so they are merged into the
 queue when the executor is looked at; and once background stands before a task in the queue, the
 task's start is known, for only the end of a task can change the order.
+
+Where the delivery of a message is known when it is requested, the task needs one event, at the
+latest delivery, however many messages it waits for. Deliveries at one instant are ordered by
+(job, input), so the event carries the number of the last.
 """
 
 from __future__ import annotations
@@ -17,12 +21,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
-from nona.simulation.records.run import TaskInterval
+from nona.simulation.records import TaskInterval
 from nona.simulation.reference.jobs import STARTED, Job
-from nona.simulation.reference.kernel import Entry, LeanEvent
-from nona.simulation.reference.load import LoadBoard
-from nona.simulation.workload.draws import background_items
+from nona.simulation.reference.kernel import ITEM_MASK, Entry, LeanEnvironment, LeanEvent
+from nona.simulation.workload import background_items
 from nona.system import System
+
+TICK_S = 1e-12
+
+
+class LoadBoard:
+    """Queue lengths and backlogs, kept up to date only for schedulers that read them.
+
+    ``queue_length`` (E,) counts the tasks bound to an executor that are not complete, and the
+    background that waits or runs there. ``backlog_s`` (E,) adds up their modelled times (of
+    background: the mean). They are added and taken off in whole picoseconds, so that equal loads
+    are equal, whatever came before. ``free`` counts the executors with nothing;
+    ``background_freed`` says whether the end of background has freed one since it was last set to false.
+    ``card_bytes_s``: what is promised at the cards of the servers, see :class:`~nona.schedulers.base.View`.
+    """
+
+    def __init__(self, executors: int, background_mean_s: float, servers: int = 0) -> None:
+        self.queue_length = np.zeros(executors, dtype=np.int64)
+        self.backlog_s = np.zeros(executors)
+        self.card_bytes_s = np.zeros(2 * servers)
+        self.next_change_s = np.full(executors, math.inf)
+        self.free = executors
+        self.background_freed = False
+        self._ends: list[deque[float]] = [deque() for _ in range(executors)]
+        self._mean_s = background_mean_s
+        self._ticks = [0] * executors
+
+    def promise(self, e: int, modelled_s: float) -> None:
+        """A task is bound to executor ``e``."""
+        if self.queue_length[e] == 0:
+            self.free -= 1
+        self.queue_length[e] += 1
+        self._ticks[e] += round(modelled_s / TICK_S)
+        self.backlog_s[e] = self._ticks[e] * TICK_S
+
+    def release(self, e: int, modelled_s: float) -> None:
+        """A task on executor ``e`` is complete."""
+        self.queue_length[e] -= 1
+        if self.queue_length[e] == 0:
+            self.free += 1
+        self._ticks[e] -= round(modelled_s / TICK_S)
+        self.backlog_s[e] = self._ticks[e] * TICK_S
+
+    def add_background(self, e: int) -> None:
+        """A background task has joined the queue of ``e``."""
+        self.promise(e, self._mean_s)
+
+    def note_arrival(self, e: int, next_arrival_s: float) -> None:
+        """The next background task of ``e`` arrives then."""
+        ends = self._ends[e]
+        self.next_change_s[e] = min(next_arrival_s, ends[0]) if ends else next_arrival_s
+
+    def note_end(self, e: int, end_s: float) -> None:
+        """A background task on ``e`` has its end fixed."""
+        self._ends[e].append(end_s)
+        self.next_change_s[e] = min(self.next_change_s[e], end_s)
+
+    def end_background(self, e: int, now: float, next_arrival_s: float) -> None:
+        """Take off the background tasks of ``e`` that have ended by ``now``."""
+        ends = self._ends[e]
+        while ends and ends[0] <= now:
+            ends.popleft()
+            self.release(e, self._mean_s)
+            self.background_freed |= bool(self.queue_length[e] == 0)
+        self.note_arrival(e, next_arrival_s)
+
+    def next_freed_s(self) -> float:
+        """When the next executor that only background holds will be free, as things stand."""
+        waiting = (ends for e, ends in enumerate(self._ends) if len(ends) == self.queue_length[e])
+        return min((ends[-1] for ends in waiting if ends), default=math.inf)
 
 
 class Executor(LeanEvent):
@@ -215,3 +287,46 @@ class Executors:
     def work_until(self, now: float) -> NDArray[np.float64]:
         """(E,) Seconds of service done by every executor by ``now``."""
         return np.array([x.work_until(now) for x in self.all])
+
+
+class Inputs:
+    """Counts inputs down; the task joins its executor's queue with the last."""
+
+    def __init__(self, environment: LeanEnvironment) -> None:
+        self.environment, self.heap = environment, environment.heap
+        self.callbacks: list[Callable[[Any], None]] = [self._joins]
+
+    def _joins(self, job: Job) -> None:
+        """The event of a job: which input has arrived is in its key."""
+        task = job.plan.readers[self.environment.key & ITEM_MASK]
+        job.executor[task].join(self.environment._now, job, task)
+
+    def here(self, now: float, job: Job, task: int) -> None:
+        """One input of ``task`` is on its server ``now``."""
+        missing = job.missing
+        if missing[task] > 1:
+            missing[task] -= 1
+        elif job.latest_s[task] > now:
+            self.wait(job, task)
+        else:
+            missing[task] = 0
+            job.latest_s[task] = now
+            job.executor[task].join(now, job, task)
+
+    def later(self, delivered_s: float, job: Job, task: int, number: int) -> None:
+        """Input ``number`` of the job, which ``task`` reads, will be there at ``delivered_s``."""
+        if delivered_s > job.latest_s[task]:
+            job.latest_s[task] = delivered_s
+            job.latest_number[task] = number
+        elif delivered_s == job.latest_s[task]:
+            job.latest_number[task] = max(job.latest_number[task], number)
+        if job.missing[task] > 1:
+            job.missing[task] -= 1
+        else:
+            self.wait(job, task)
+
+    def wait(self, job: Job, task: int) -> None:
+        """All inputs of ``task`` are there or on their way: let it join with the last."""
+        job.missing[task] = 0
+        key = job.message_key + job.latest_number[task]
+        heappush(self.heap, (job.latest_s[task], key, 0, job))

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from simpy.events import Event
 
-from nona.simulation.records.run import MessageInterval, TaskInterval
+from nona.simulation.records import MessageInterval, TaskInterval
 from nona.simulation.reference.kernel import DELIVERY, TASK_END, content_key
-from nona.simulation.workload.plans import QueryPlan
+from nona.simulation.workload import QueryPlan
 
 STARTED = -1  # in ``missing``: the task has begun
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 import simpy
 from simpy.core import StopSimulation
 
-from nona.simulation.workload.plans import MAX_TASKS
+from nona.simulation.workload import MAX_TASKS
 
 # What happens first at one instant. Background arrivals come before all of them.
 ROUND, LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL = range(-1, 8)

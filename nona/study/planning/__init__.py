@@ -1,1 +1,1 @@
-"""What to buy: options of a scenario bounded, predicted, simulated until a verdict stands, and compared."""
+"""What to buy: options bounded, predicted, simulated until a verdict stands."""

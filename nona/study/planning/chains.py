@@ -1,4 +1,26 @@
-"""Chains: the counts of one offer, with the others fixed, under one scheduler and link.
+"""Chains of options: what rules one out, the predicted order, counts of one offer.
+
+Load: with p_c(v) the seconds of task v on class c, n_c executors of class c and background ρ₀, any weights
+w ≥ 0 give a bound. Of the work x_c(v) ≥ 0 that is done on class c,
+
+    Σ_j λ_j Σ_v min_c w_c p_c(v)  ≤  Σ_c w_c · (seconds of class c in use)  ≤  Σ_c w_c n_c (1 − ρ₀),
+
+so that the left divided by the right must be below 1. Two weights are tried: equal ones, and 1/(seconds of
+all work on class c), which count every class by its speed. Idle time: a job takes at least its longest chain
+of tasks on the fastest class. Memory: some class must hold the weights of each model.
+
+A cluster is taken for one line before all its executors (schedulers that look at queues), or for one line
+before each (those that draw). With c executors, load ρ, and mean m and squared variation v of a job's
+seconds, a job waits longer than t with probability
+
+    C(c, cρ) · exp(−2 c (1−ρ) t / (m (1+v))),
+
+C by Erlang: exact for M/M/c, and for others scaled as Lee and Longton do. A target with bound b is then kept
+for the share of jobs whose wait is at most b less their own time: the longest chain of tasks where a
+scheduler splits queries, all tasks else.
+
+Source: Lee and Longton, Queueing processes associated with airline passenger check-in, Operational Research
+Quarterly 10, 1959.
 
 Along a chain only the count of one offer grows, so its options can be halved to the least that keeps. A pure
 chain has one offer. A mixed chain has a fixed number of servers of a slower offer beside those of a faster
@@ -11,9 +33,200 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.planning.offers import Option
-from nona.study.planning.bounds import Bounds
-from nona.study.planning.prediction import Prediction, with_count
+from nona.results.planning import By
+from nona.simulation.collected import ROUNDING
+from nona.simulation.theory import erlang_c
+from nona.study.cache import StudyCache
+from nona.study.planning.question import MILLE, Question
+from nona.study.preparation import prepare
+from nona.system import System
+from nona.units import format_size, format_time
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Why an option needs no simulation."""
+
+    by: By
+    reason: str
+
+
+class Bounds:
+    """Bounds for the options of a question, from one cluster that has one server of every offer."""
+
+    def __init__(self, question: Question, cache: StudyCache | None = None) -> None:
+        self.question = question
+        one = Option((1,) * len(question.offers))
+        study = prepare(question.scenario_of(one), question.sources, cache)
+        self.system: System = study.system
+        classes = len(self.system.class_names)
+        self.executors = np.zeros((len(question.offers), classes), dtype=np.int64)
+        """(offers, classes) Executors of each class on a server of each offer."""
+        np.add.at(self.executors, (self.system.executor_server, self.system.executor_class), 1)
+        self.rates: Floats = np.array([q.rate for q in self.system.queries])
+        self.work: Floats = np.array([q.tasks.compute_s.sum(axis=1) for q in self.system.queries])
+        """(models, classes) Seconds of all tasks of a job."""
+        self.chain: Floats = np.array(
+            [
+                [q.tasks.dag.critical_path(q.tasks.compute_s[c].tolist())[0] for c in range(classes)]
+                for q in self.system.queries
+            ]
+        )
+        """(models, classes) Seconds of the longest chain of tasks."""
+        stream = self.system.background_compute
+        self.background = stream.rate * stream.mean
+
+    def classes(self, option: Option) -> NDArray[np.int64]:
+        """(classes,) Executors of each class that an option has."""
+        counts: NDArray[np.int64] = np.array(option.counts) @ self.executors
+        return counts
+
+    def load(self, option: Option) -> float:
+        """The least utilisation that any scheduler can reach; from 1 on there is no steady state."""
+        counts = self.classes(option)
+        used = np.flatnonzero(counts)
+        speed = 1 / (self.rates @ self.work)[used]
+        return max(self._load(counts, used, w) for w in (np.ones(len(used)), speed))
+
+    def _load(self, counts: NDArray[np.int64], used: NDArray[np.int64], weights: Floats) -> float:
+        done = sum(
+            q.rate * float((weights[:, None] * q.tasks.compute_s[used]).min(axis=0).sum())
+            for q in self.system.queries
+        )
+        return self.background + done / float(weights @ counts[used])
+
+    def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
+        """Why an option cannot keep the targets with ``load`` thousandths of the traffic, if it cannot."""
+        used = np.flatnonzero(self.classes(option)).tolist()
+        found = self._memory(used) or self._idle(used)
+        if found is not None:
+            return found
+        least = self.background + (self.load(option) - self.background) * load / MILLE
+        if least >= 1:
+            return Excluded("load", f"the executors are loaded to at least {least:.3g} of what they can do")
+        return None
+
+    def _idle(self, used: Sequence[int]) -> Excluded | None:
+        names = self.question.scenario.labels
+        for target in self.question.targets:
+            query = self.system.queries[target.model]
+            chain_s = float(
+                query.tasks.dag.critical_path(query.tasks.compute_s[used].min(axis=0).tolist())[0]
+            )
+            if query.service_scv == 0 and chain_s > target.bound_s * (1 + ROUNDING):
+                return Excluded(
+                    "idle",
+                    f"{names[target.model]} takes at least {format_time(chain_s, 4)} of the "
+                    f"{format_time(target.bound_s, 4)} even without queueing",
+                )
+        return None
+
+    def _memory(self, used: Sequence[int]) -> Excluded | None:
+        room = self.system.class_memory_bytes
+        if room is None:
+            return None
+        most = float(np.asarray(room)[list(used)].max()) * (1 + 1e-12)
+        for name, query in zip(self.question.scenario.labels, self.system.queries, strict=True):
+            if query.weight_bytes > most:
+                weights = format_size(query.weight_bytes)
+                return Excluded("memory", f"{name} has {weights} of weights, an executor {format_size(most)}")
+        return None
+
+
+WHOLE = frozenset({"local", "least-loaded", "least-loaded-d"})  # run all tasks of a job on one executor
+DRAWN = frozenset({"nona", "local", "spread", "random"})  # draw servers without a look at queues
+MOST_ERLANG = 2000  # executors; with more, nobody waits where ρ is clearly below 1
+
+
+class Prediction:
+    """Predicted shares of the targets of a question, option by option."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds, self.question = bounds, bounds.question
+        stream = bounds.system.background_compute
+        self.spread = np.array([q.service_scv for q in bounds.system.queries])
+        self.background_rate = stream.rate
+        self.background_moment = stream.rate * stream.mean**2 * (1 + stream.scv)
+
+    def margin(self, option: Option, load: int = MILLE) -> float:
+        """The least predicted share over what its target asks for; from 1 on all are predicted to hold."""
+        shares = self.shares(option, load)
+        return min(s / t.share for s, t in zip(shares, self.question.targets, strict=True))
+
+    def shares(self, option: Option, load: int = MILLE) -> tuple[float, ...]:
+        """The predicted share of each target; 0 without a steady state."""
+        bounds, name = self.bounds, self.question.schedulers[option.scheduler].name
+        counts = bounds.classes(option)
+        used = np.flatnonzero(counts)
+        rates = bounds.rates * load / MILLE
+        mean_s = (rates @ bounds.work)[used] / rates.sum()  # of a job, by class
+        speed = counts[used] / mean_s
+        part = speed / speed.sum()  # of the jobs, by class
+        executors = float(counts[used].sum())
+        busy = rates.sum() * float(part @ (mean_s * part.sum())) / executors
+        rho = bounds.background + busy
+        if rho >= 1:
+            return (0.0,) * len(self.question.targets)
+        own = bounds.work if name in WHOLE else bounds.chain
+        whole_s, moment = self._moments(rates, used, part, executors)
+        lines = 1 if name in DRAWN else int(executors)
+        waits = erlang_c(lines, lines * rho) if lines <= MOST_ERLANG else 0.0
+        decay = 2 * lines * (1 - rho) * whole_s / moment
+        found = []
+        for target in self.question.targets:
+            spare = target.bound_s - own[target.model][used]
+            late = np.where(spare < 0, 1.0, waits * np.exp(-decay * np.maximum(spare, 0.0)))
+            found.append(float(1 - part @ late))
+        return tuple(found)
+
+    def _moments(
+        self,
+        rates: NDArray[np.float64],
+        used: NDArray[np.int64],
+        part: NDArray[np.float64],
+        executors: float,
+    ) -> tuple[float, float]:
+        """First and second moment of what an executor serves: queries, and background."""
+        work = self.bounds.work[:, used]
+        mine = float(rates.sum())
+        other = self.background_rate * executors
+        first = float(rates @ work @ part) + other * self._background_mean()
+        second = float((rates * (1 + self.spread)) @ (work**2) @ part)
+        second += self.background_moment * executors
+        return first / (mine + other), max(second / (mine + other), 1e-300)
+
+    def _background_mean(self) -> float:
+        return self.bounds.background / self.background_rate if self.background_rate else 0.0
+
+    def least(self, option: Option, offer: int, low: int, most: int) -> int:
+        """The least count of ``offer``, others as in ``option``, predicted to keep; ``most`` if none is."""
+        high = low
+        while high < most and self.margin(with_count(option, offer, high)) < 1:
+            low, high = high, min(2 * high, most)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.margin(with_count(option, offer, middle)) < 1:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def with_count(option: Option, offer: int, count: int) -> Option:
+    """The option with ``count`` servers of ``offer``.
+
+    >>> with_count(Option((1, 0)), 1, 3).counts
+    (1, 3)
+    """
+    counts = (*option.counts[:offer], count, *option.counts[offer + 1 :])
+    return Option(counts, option.scheduler, option.link)
+
 
 CLOSE = 1e-9  # relative: prices this close are equal
 

@@ -1,19 +1,264 @@
-"""A plan from beginning to end: the search, the headroom of its answer, what failures leave."""
+"""A plan from beginning to end: search, headroom, failures, servers by hour."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from nona.experiments.workers import ProcessPool
-from nona.results.plan import PlanReport
+from nona.planning.least import least
+from nona.planning.offers import Option
+from nona.planning.traffic import Profile, schedule_hours
+from nona.results.planning import PlanFailure, PlanLoad, PlanReport, PlanWeek
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
-from nona.study.planning.headroom import failures, headroom, loads_of
+from nona.study.planning.chains import with_count
 from nona.study.planning.planner import Planner, RunPool
-from nona.study.planning.progress import PlanProgress, PlanStage
-from nona.study.planning.question import question_of
-from nona.study.planning.week import week_of
-from nona.study.planning.written import Further, Written
+from nona.study.planning.question import MILLE, question_of
+from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
+from nona.study.planning.written import Further, Written, cost_per_million, queries_per_s, servers_of
+
+PlanStage = Literal["search", "headroom", "failures", "week"]
+STAGES: tuple[PlanStage, ...] = ("search", "headroom", "failures", "week")
+_WORDS = {"headroom": "Headroom: ", "failures": "Failures: ", "week": "Servers by hour: ", "search": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanProgress:
+    """A report during a plan.
+
+    Attributes
+    ----------
+    stage
+        ``search``: for the cheapest option; then what is asked of the answer: its ``headroom``, what
+        ``failures`` leave, and the ``week``.
+    last
+        What was looked at last, with its verdict.
+    settled, of
+        Kinds of cluster of which nothing is left to look at, and all that are known to be looked at.
+    """
+
+    stage: PlanStage
+    last: str = ""
+    settled: int = 0
+    of: int = 0
+
+    @property
+    def text(self) -> str:
+        """The report in words.
+
+        >>> PlanProgress("search", "3 × l4, nona: keeps after 16 runs", 2, 7).text
+        '3 × l4, nona: keeps after 16 runs; 2 of 7 kinds of cluster settled'
+        """
+        if self.stage != "search":
+            return f"{_WORDS[self.stage]}{self.last or 'begins'}"
+        if not self.of:
+            return self.last or "Options are ordered by prediction"
+        left = f"{self.settled} of {self.of} kinds of cluster settled"
+        return "; ".join(part for part in (self.last, left) if part)
+
+    @property
+    def whole(self) -> float:
+        """A guess of the share that is done: nobody knows how many runs a verdict takes.
+
+        >>> PlanProgress("search", "", 2, 4).whole, PlanProgress("week").whole
+        (0.35, 0.9)
+        """
+        begin, end = {"search": (0.0, 0.7), "headroom": (0.7, 0.85), "failures": (0.85, 0.9)}.get(
+            self.stage, (0.9, 1.0)
+        )
+        share = self.settled / self.of if self.stage == "search" and self.of else 0.0
+        return begin + (end - begin) * share
+
+
+CLOSE = 1.02  # the headroom is known to 2 %
+MOST_LOAD = 64  # times the traffic
+AROUND = 1.1  # the first two factors lie so far around the predicted edge
+MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took,
+LIMIT = 128  # but no more than these
+
+__all__ = ["failures", "headroom", "judged", "loads_of"]
+
+
+def headroom(planner: Planner, option: Option) -> float:
+    """The largest factor on the traffic, to 2 %, at which the option was seen to keep all targets.
+
+    Two factors at a time are simulated, so that the interval shrinks to a third. From 1 downwards where the
+    option does not keep as it is. 0 where no factor down to a thousandth keeps.
+    """
+    edge = _predicted_edge(planner, option)
+    now = planner.of(option).verdict == "keeps"
+    low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
+    pair = _between(low, high, (edge / AROUND, edge * AROUND))
+    while pair:
+        kept = [k.verdict == "keeps" for k in judged(planner, [Trial(option, load) for load in pair])]
+        for load, keeps in zip(pair, kept, strict=True):
+            if keeps:
+                low = load
+            else:
+                high = load
+                break
+        ratio = high / max(low, 1)
+        pair = () if ratio <= CLOSE or high <= 2 else _between(low, high, _thirds(low, high))
+    return low / MILLE
+
+
+def _thirds(low: int, high: int) -> tuple[float, float]:
+    begin = max(low, high / 8)  # below, the scale of factors has no end
+    return begin * (high / begin) ** (1 / 3), begin * (high / begin) ** (2 / 3)
+
+
+def _between(low: int, high: int, wanted: Sequence[float]) -> tuple[int, ...]:
+    """Whole thousandths strictly between two others, ascending; the middle where none of them is."""
+    inside = sorted({round(w) for w in wanted if low < round(w) < high})
+    if not inside and high - low > 1:
+        inside = [(low + high) // 2]
+    return tuple(inside)
+
+
+def _ruled_out(planner: Planner, option: Option) -> int:
+    """The least factor that loads the executors to their capacity, in thousandths."""
+    bounds = planner.bounds
+    busy = bounds.load(option) - bounds.background
+    if busy <= 0:
+        return MOST_LOAD * MILLE
+    return min(MOST_LOAD * MILLE, max(MILLE + 1, math.ceil(MILLE * (1 - bounds.background) / busy)))
+
+
+def _predicted_edge(planner: Planner, option: Option) -> float:
+    low, high = 1, MOST_LOAD * MILLE
+    while high - low > 1:
+        middle = (low + high) // 2
+        if planner.prediction.margin(option, middle) >= 1:
+            low = middle
+        else:
+            high = middle
+    return float(low)
+
+
+def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
+    """What is known of these trials once their verdicts stand, or enough looks were taken."""
+    for trial in trials:
+        found = planner.bounds.excluded(trial.option, trial.load)
+        if trial not in planner.known and found is not None:
+            planner.known[trial] = ruled_out(found)
+    most = _most_runs(planner)
+    while True:
+        left = [t for t in trials if not planner.decided(planner.known.get(t, Known()), most)]
+        if not left:
+            return [planner.known[t] for t in trials]
+        planner.look(left)
+
+
+def _most_runs(planner: Planner) -> int:
+    """Replications of a trial: one nearer to its targets than the answer is not decided by fewer than it."""
+    own = 0 if planner.best is None else len(planner.of(planner.best).seen)
+    return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
+
+
+def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
+    """The factors that were looked at, ascending."""
+    rate = queries_per_s(planner.bounds)
+    found = sorted(
+        ((t.load, k) for t, k in planner.known.items() if t.option == option and k.seen),
+        key=lambda pair: pair[0],
+    )
+    return tuple(
+        PlanLoad(
+            factor=load / MILLE,
+            verdict=known.verdict,
+            models=models_of(planner.question, known),
+            cost_per_million=cost_per_million(planner.question, option, known.moved, rate * load / MILLE),
+            shares=shares_of(planner.question, known),
+        )
+        for load, known in found
+    )
+
+
+def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
+    """The option with one server fewer of each offer, and with one rack fewer where there are racks."""
+    question = planner.question
+    racks = question.scenario.cluster.network.racks
+    found = []
+    for k in option.used:
+        for lost, what in ((1, "one server"), (racks.size if racks else 0, "one rack")):
+            count = option.counts[k] - lost
+            if lost == 0 or count < 0:
+                continue
+            rest = with_count(option, k, count)
+            text = f"{what} of {question.offers[k].text}"
+            if not rest.used:
+                found.append(PlanFailure(lost=text, servers=(), verdict="misses"))
+                continue
+            (known,) = judged(planner, [Trial(rest, MILLE)])
+            found.append(
+                PlanFailure(
+                    lost=text,
+                    servers=servers_of(question, rest),
+                    verdict=known.verdict,
+                    shares=shares_of(question, known),
+                )
+            )
+    return tuple(found)
+
+
+LEVELS = 8  # steps of traffic between none and the peak: each hour is served as its step's upper end
+
+
+def week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
+    """Cost of a week with the answer all the time, and with as many servers as each hour needs.
+
+    The count of the offer that costs most in the answer varies, the others stay. Hours are served in eight
+    steps of traffic; a step needs the least count that was seen to keep all targets at its upper end.
+    """
+    question = planner.question
+    varied = max(option.used, key=lambda k: (option.counts[k] * question.offers[k].price, k))
+    steps = [max(1, math.ceil(LEVELS * f / profile.peak - 1e-9)) for f in profile.factors]
+    needed = _counts(planner, option, varied, sorted(set(steps), reverse=True))
+    counts = [needed[step] for step in steps]
+    startup_h = question.spec.startup / 3600
+    price = question.offers[varied].price
+    rest = question.cost(with_count(option, varied, 0))
+    whole = question.cost(option)
+    return PlanWeek(
+        factors=profile.factors,
+        peak=profile.peak,
+        gpu=question.offers[varied].gpu,
+        mig=question.offers[varied].mig,
+        servers=tuple(counts),
+        startup_s=question.spec.startup,
+        constant_cost=len(counts) * whole,
+        schedule_cost=len(counts) * rest + price * schedule_hours(counts, startup_h),
+    )
+
+
+def _counts(planner: Planner, option: Option, varied: int, steps: list[int]) -> dict[int, int]:
+    """The least count for each step of the traffic, from the peak downwards."""
+    found: dict[int, int] = {}
+    most = option.counts[varied]
+    for step in steps:
+        load = math.ceil(MILLE * step / LEVELS)
+        if step < LEVELS:
+            most = _least(planner, option, varied, most, load)
+        found[step] = most
+    return found
+
+
+def _least(planner: Planner, option: Option, varied: int, most: int, load: int) -> int:
+    """The least count that keeps at a load; ``most`` is enough for a higher one."""
+    floor = 1 if len(option.used) == 1 else 0  # the others alone may do
+    search = least(most - floor, max(1, math.ceil(most * load / MILLE) - floor + 1))
+    try:
+        wanted = next(search)
+        while True:
+            rest = with_count(option, varied, wanted + floor - 1)
+            (known,) = judged(planner, [Trial(rest, load)])
+            wanted = search.send(known.verdict == "keeps")
+    except StopIteration as end:
+        return most if end.value is None else int(end.value) + floor - 1
+
 
 _NO_SOURCES = Sources()
 OnTable = Callable[[PlanReport, PlanProgress], None]

@@ -1,4 +1,4 @@
-"""The search of a plan: chains side by side, their counts simulated in parallel until each verdict stands."""
+"""The search: chains side by side, simulated in parallel until each verdict stands."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from nona.experiments.pieces import run_work
 from nona.experiments.pool import Key, Pool
+from nona.experiments.workers import run_work
 from nona.planning.least import Search, least
 from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
 from nona.study.cache import StudyCache
-from nona.study.planning.bounds import Bounds
-from nona.study.planning.chains import CLOSE, Chain, Chains
-from nona.study.planning.prediction import Prediction
+from nona.study.planning.chains import CLOSE, Bounds, Chain, Chains, Prediction
 from nona.study.planning.question import MILLE, Question
-from nona.study.planning.runs import OptionRuns, Outcome, Trial
-from nona.study.planning.trials import Known, looked_at, ruled_out, with_runs_long_enough
+from nona.study.planning.trials import (
+    Known,
+    OptionRuns,
+    Outcome,
+    Trial,
+    looked_at,
+    ruled_out,
+    with_runs_long_enough,
+)
 
 RunPool = Pool[None, Outcome]
 LANES = 4  # chains that are searched side by side, whatever the number of processes

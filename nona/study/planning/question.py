@@ -1,4 +1,4 @@
-"""The question of a plan: targets, offers, schedulers and links, from a scenario and its part ``plan``."""
+"""The question of a plan: targets, offers, schedulers and links; an option opened."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
-from nona.hardware.catalogue import find_device, user_devices
-from nona.planning.offers import Offer, Option, slicings
+from nona.hardware.device import find_device, user_devices
+from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import listed_prices
-from nona.planning.profile import Profile, is_table, profile_of_trace, read_profile
-from nona.planning.targets import Target
+from nona.planning.traffic import Profile, is_table, profile_of_trace, read_profile
+from nona.results.planning import PlanOption
 from nona.scenario.plan import OfferSpec, PlanSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.workload.traces import read_trace
+from nona.simulation.traces import read_trace
 from nona.sources.lookup import Sources
-from nona.study.sweeps.numbers import LOAD, number_named
+from nona.study.sweep_numbers import LOAD, number_named
 
 MILLE = 1000  # a factor on the traffic is a whole number of thousandths
 
@@ -236,3 +236,24 @@ def cluster_price(scenario: Scenario) -> float | None:
         server = next(_expanded(scenario, spec, own))
         total += group.count * next((o.price for o in offers if _alike(o, server)), server.price)
     return total
+
+
+def opened(scenario: Scenario, option: PlanOption) -> Scenario:
+    """The scenario with the option's servers and link, and its scheduler before the scenario's others.
+
+    The traffic stays as it is, also where the plan is sized for the peak of a week.
+    """
+    groups = tuple(
+        ServerGroupSpec(count=s.count, gpu=s.gpu, gpus=s.gpus, vcpus=s.vcpus, mig=s.mig, mps=s.mps)
+        for s in option.servers
+    )
+    network = scenario.cluster.network.model_copy(update={"capacity": option.link})
+    asked = scenario.plan.schedulers if scenario.plan else ()
+    own = next((s for s in asked if s.name == option.scheduler), SchedulerSpec(name=option.scheduler))
+    others = tuple(s for s in scenario.schedulers if s.name != option.scheduler)
+    return scenario.model_copy(
+        update={
+            "cluster": scenario.cluster.model_copy(update={"servers": groups, "network": network}),
+            "schedulers": (own, *others),
+        }
+    )

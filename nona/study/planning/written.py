@@ -1,4 +1,4 @@
-"""The report of a plan, from what is known so far: it can be written at any time of the search."""
+"""The report of a plan from what is known so far, with its energy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nona.planning.money import breaks_after
-from nona.planning.offers import Option
-from nona.planning.prices import listed_prices
-from nona.planning.targets import Target
+from nona.planning.offers import Option, Target
+from nona.planning.prices import breaks_after, listed_prices
 from nona.results.document import number
-from nona.results.plan import (
+from nona.results.planning import (
     PlanAnswer,
     PlanChain,
     PlanCost,
@@ -24,13 +22,47 @@ from nona.results.plan import (
     PlanTarget,
     PlanWeek,
 )
-from nona.simulation.workload.arrivals import effective_rate
-from nona.study.planning.bounds import Bounds
-from nona.study.planning.chains import CLOSE, Chain
-from nona.study.planning.energy import kwh_per_million, watts
+from nona.simulation.arrivals import effective_rate
+from nona.study.planning.chains import CLOSE, Bounds, Chain
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import Question
 from nona.study.planning.trials import Known, models_of, needed, shares_of
+
+
+def watts(question: Question, option: Option, utilization: float | None) -> float | None:
+    """Watts of all GPUs: Σ n · (idle + u · (busy − idle)); ``None`` where one of them is not known."""
+    if utilization is None:
+        return None
+    total = 0.0
+    for k in option.used:
+        offer = question.offers[k]
+        found = _of_gpu(question, offer.gpu)
+        if found is None:
+            return None
+        idle, busy = found
+        total += option.counts[k] * offer.gpus * (idle + min(utilization, 1.0) * (busy - idle))
+    return total
+
+
+def _of_gpu(question: Question, gpu: str) -> tuple[float, float] | None:
+    """Watts of a GPU, idle and busy: as given, else as listed."""
+    given = question.spec.prices.watts.get(gpu)
+    if given is not None:
+        return given.idle, given.busy
+    listed = listed_prices().get(gpu)
+    if listed is None or listed.watts_idle is None or listed.watts_busy is None:
+        return None
+    return listed.watts_idle, listed.watts_busy
+
+
+def kwh_per_million(power: float | None, rate: float) -> float | None:
+    """Energy of a million queries at ``rate`` per second, from watts: W/1000 · 10⁶/(rate · 3600).
+
+    >>> round(kwh_per_million(3600.0, 1000.0), 6)
+    1.0
+    """
+    return None if power is None or rate <= 0 else power / 1000 * 1e6 / (rate * 3600)
+
 
 SECONDS, GB = 3600.0, 1e9
 

@@ -1,4 +1,4 @@
-"""From a scenario to a serverless system: each workflow's nodes become stages, each stage a function."""
+"""From a scenario to a serverless system: stages, functions, memory."""
 
 from __future__ import annotations
 
@@ -7,27 +7,71 @@ from collections.abc import Sequence
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.errors import ScenarioError
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.model import ModelGraph
-from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.cluster import ServerGroup
-from nona.hardware.geometry import board
-from nona.hardware.mig import parse_layout
-from nona.scenario.schema import Scenario, ServerGroupSpec
-from nona.scenario.serverless import ServerlessSpec
-from nona.scenario.workload import WorkloadRow
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import ConfigurationSpace, grid
-from nona.serverless.model.function import Function
-from nona.serverless.model.system import ServerlessSystem
+from nona.hardware.device import find_device, user_devices
+from nona.hardware.mig import board, parse_layout
+from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.serverless import MemorySpec, ServerlessSpec
+from nona.serverless.functions import ConfigurationSpace, Function, grid
+from nona.serverless.system import Application, NodeMemory, ServerlessSystem
 from nona.sources.lookup import Sources
 from nona.study.cache import once_per_model
-from nona.study.network import shared_network
-from nona.study.preparation import arrivals_of, check_has_queries, given_graph
-from nona.study.serverless.functions import FunctionBook, on_one_vgpu
-from nona.study.serverless.memory import node_memory
-from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages, slice_of
+from nona.study.preparation import arrivals_of, check_has_queries, given_graph, shared_network
+from nona.study.serverless.functions import (
+    PARTS_WITHOUT_MIG,
+    FunctionBook,
+    is_network,
+    network_stages,
+    on_one_vgpu,
+    slice_of,
+)
 from nona.system import Arrivals
+
+
+def node_memory(scenario: Scenario, functions: Sequence[Function]) -> NodeMemory | None:
+    """The limits that ``serverless.memory`` sets; ``None`` without one.
+
+    Raises
+    ------
+    SimulationError
+        When no node holds a container of some function.
+    """
+    spec = (scenario.serverless or ServerlessSpec()).memory
+    if spec.limit == "none":
+        return None
+    return NodeMemory(
+        tuple(
+            node
+            for group in scenario.cluster.servers
+            for node in [_node_bytes(spec, group, scenario)] * group.count
+        ),
+        tuple(round(container_bytes(f, spec)) for f in functions),
+        tuple(f.name for f in functions),
+    )
+
+
+def container_bytes(function: Function, spec: MemorySpec) -> float:
+    """Bytes of a container: as stated, else weights and ``overhead``, else ``spec.container``.
+
+    >>> from nona.serverless.functions import shipped_function
+    >>> [container_bytes(shipped_function(n), MemorySpec()) / 1e9 for n in ("vgg16", "deblur")]
+    [1.053430176, 2.0]
+    """
+    if function.memory_bytes is not None:
+        return function.memory_bytes
+    if function.weight_bytes is not None:
+        return function.weight_bytes + spec.overhead
+    return spec.container
+
+
+def _node_bytes(spec: MemorySpec, group: ServerGroupSpec, scenario: Scenario) -> int:
+    if spec.limit == "node":
+        return round(spec.node)
+    device = find_device(group.gpu, user_devices(scenario.cluster.devices))
+    return round(group.gpus * device.memory_bytes)
+
 
 _NO_SOURCES = Sources()
 

@@ -1,4 +1,4 @@
-"""The study's unit of work: one policy on one scenario, all its replications, in any process."""
+"""The study's unit of work: one policy on one scenario, in any process."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nona.experiments.pool import Key, Pool, ThisProcess
-from nona.experiments.progress import Shares
+from nona.experiments.pool import Key, Pool, Shares, ThisProcess
 from nona.options import Options
+from nona.report.serverless.report import policy_outcome
+from nona.results.serverless_study import Cell, CutoffPoint, SharedOutcome
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.run import OnProgress, RunOptions, ServerlessProgress, simulate_serverless
+from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.metrics import (
+    Floats,
+    RunMeasures,
+    ServerlessSummary,
+    judge,
+    measure,
+    slo_ratios,
+    summarise,
+)
 from nona.serverless.policies.base import Planner
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records.measured import Floats, RunMeasures, measure, slo_ratios
-from nona.serverless.records.metrics import ServerlessSummary, summarise
-from nona.serverless.records.overload import judge
 from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 
@@ -120,3 +128,45 @@ def run_tasks(
     keys = [(number, 0) for number in range(len(tasks))]
     found = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress))
     return [found[key] for key in keys]
+
+
+def cell(done: Done, slo_s: Sequence[float]) -> Cell:
+    """The numbers of a task, with the SLOs of the applications."""
+    summary = done.summary
+    applications = list(zip(summary.applications, slo_s, strict=True))
+    means = [(a.latency_s.mean.mean / s, a.calls) for a, s in applications]
+    missed = summary.configuration_miss_rate
+    return Cell(
+        hits=tuple(r.all.hit_rate for r in done.runs),
+        costs=tuple(r.all.cost_per_call for r in done.runs),
+        miss=None if missed is None else missed.mean,
+        search_s=summary.search_s.mean.mean,
+        fill=tuple(a.latency_s.percentiles[50] / s for a, s in applications),
+        mean_fill=sum(m * n for m, n in means) / sum(n for _, n in means),
+        state=summary.state,
+    )
+
+
+def cutoff_point(cutoff_s: float, done: Done) -> CutoffPoint:
+    """The task as a point of the study of cut-offs."""
+    found = policy_outcome(done.summary)
+    return CutoffPoint(
+        cutoff_s=cutoff_s,
+        slo_hit_rate=found.slo_hit_rate,
+        cost_per_call_usd=found.cost_per_call_usd,
+        search_s=found.search_s,
+        steps_mean=found.steps_mean,
+        state=found.state,
+    )
+
+
+def shared_outcome(done: Done) -> SharedOutcome:
+    """The task as a row of the study of sharing."""
+    found = policy_outcome(done.summary)
+    return SharedOutcome(
+        slo_hit_rate=found.slo_hit_rate,
+        cost_per_call_usd=found.cost_per_call_usd,
+        utilization=found.utilization,
+        stranded_vgpus=found.stranded_vgpus,
+        state=found.state,
+    )

@@ -1,1 +1,1 @@
-"""Training clusters as scenarios and files describe them: prepared, allocated, simulated."""
+"""Training clusters and elastic jobs: prepared, allocated, simulated; their studies."""

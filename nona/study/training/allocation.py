@@ -1,19 +1,23 @@
-"""One question to one policy, from a file to a report."""
+"""One question to one policy, and one workload of counted jobs under several schedules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
 
-from nona.allocation.policies.base import Policy
-from nona.allocation.policies.problem import Allocation, EntityShare, Floats, Problem
-from nona.allocation.policies.registry import get_policy
-from nona.errors import SimulationError
+from nona.allocation.problem import Allocation, EntityShare, Floats, Policy, Problem
+from nona.allocation.registry import get_policy
+from nona.errors import ScenarioError, SimulationError
 from nona.options import Options
-from nona.results.training.allocate import AllocatedRow, AllocateReport
+from nona.report.training.report import counted_report
+from nona.results.training import AllocatedRow, AllocateReport, CountedReport, CountedSetting
 from nona.scenario.training_question import QuestionSpec
+from nona.training.counting.engine import SCHEDULES, simulate_counted
+from nona.training.counting.jobs import SHIPPED, published, read_counted_jobs, tiresias_jobs
 
 
 def problem_of(question: QuestionSpec) -> Problem:
@@ -134,3 +138,49 @@ def _too_large(problem: Problem) -> list[str]:
         for name, workers in zip(problem.names, problem.workers, strict=True)
         if workers > most
     ]
+
+
+@dataclass(frozen=True)
+class CountedRequest:
+    """What to run: jobs that ship, or a name and its CSV in ``jobs``; all schedules if none is named."""
+
+    workload: str = SHIPPED
+    jobs: bytes | None = None
+    schedules: tuple[str, ...] = ()
+    gpus: int = 8
+    options: Mapping[str, Options] = field(default_factory=dict)
+
+
+def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
+    """Run every schedule on the same jobs.
+
+    Raises
+    ------
+    ScenarioError, SimulationError
+        For a workload that does not ship or cannot be read, and jobs that cannot run.
+
+    Examples
+    --------
+    >>> report = simulate_counted_jobs(CountedRequest(schedules=("fifo",)))
+    >>> report.schedules["fifo"].makespan_s, report.schedules["fifo"].published_makespan_s
+    (5747.0, 5747.0)
+    """
+    begin = time.perf_counter()
+    if request.jobs is None and request.workload != SHIPPED:
+        raise ScenarioError(
+            [f"Workload {request.workload!r} does not ship; choose {SHIPPED}, or give a CSV file."]
+        )
+    own = request.jobs
+    jobs = tiresias_jobs() if own is None else read_counted_jobs(own, f"Workload {request.workload!r}")
+    names = [SCHEDULES.find(name).name for name in dict.fromkeys(request.schedules)] or list(SCHEDULES)
+    options = {name: request.options.get(name, {}) for name in names}
+    runs = {name: simulate_counted(jobs, request.gpus, SCHEDULES[name], options[name]) for name in names}
+    usual = {name: own is None and not options[name] for name in names}
+    known = {name: published().get((name, request.gpus)) if usual[name] else None for name in names}
+    setting = CountedSetting(
+        workload=request.workload,
+        jobs=len(jobs),
+        gpus=request.gpus,
+        options={name: {**SCHEDULES[name].defaults, **options[name]} for name in names},
+    )
+    return counted_report(runs, known, setting, time.perf_counter() - begin)

@@ -1,24 +1,168 @@
-"""From a scenario to a training system: nodes, jobs, rates, prices, and notes on what was assumed."""
+"""From a scenario to a training system: nodes, prices, inference jobs, notes, a trace."""
 
 from __future__ import annotations
 
-from nona.allocation.policies.problem import EntityShare
-from nona.errors import ScenarioError
-from nona.scenario.schema import Scenario
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from nona.allocation.problem import EntityShare
+from nona.errors import NonaError, ScenarioError
+from nona.hardware.device import Device, find_device, user_devices
+from nona.planning.prices import prices_of
+from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import TrainingSpec
 from nona.sources.lookup import Sources
-from nona.study.training.cluster import training_cluster, training_devices
-from nona.study.training.extension_notes import extension_notes
-from nona.study.training.inference import enter_inference
-from nona.study.training.jobs import given_jobs
-from nona.study.training.modelled import ModelledRates
-from nona.study.training.rates import RateBook, base_table
-from nona.training.model.cluster import TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.system import TrainingSystem
-from nona.training.regions.system import with_regions
-from nona.training.workload.step_time import STACK
-from nona.training.workload.table import GAVEL, MODELLED
+from nona.study.training.rates import GivenJob, ModelledRates, RateBook, base_table, generation, given_jobs
+from nona.training.generated_jobs import MOST_LOAD, SLO_SHARE, choose_replicas, generate, replica_capacity
+from nona.training.job_files import TraceJob, is_trace, read_trace, reference_rate, write_trace
+from nona.training.moves import checkpoint_bytes
+from nona.training.regions import with_regions
+from nona.training.system import Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import GAVEL, MODELLED, STACK
+from nona.units import format_time
+
+
+def training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
+    """A node for every server, with its GPUs, its region and the prices of its types.
+
+    Raises
+    ------
+    ScenarioError
+        For GPUs that are sliced or shared, and regions that name server groups which are not there.
+    """
+    servers = scenario.cluster.servers
+    problems = [line for i, group in enumerate(servers) for line in _divided(i, group)]
+    region = {}
+    for name, numbers in (spec.regions.groups if spec.regions else {}).items():
+        region.update(dict.fromkeys(numbers, name))
+    problems += [
+        f"training.regions.groups.{name}: there is no server group {number}; use 0 to {len(servers) - 1}."
+        for number, name in region.items()
+        if number >= len(servers)
+    ]
+    if region and (left := [i for i in range(len(servers)) if i not in region]):
+        problems.append(f"training.regions.groups: server group {left[0]} is in no region; add it to one.")
+    if problems:
+        raise ScenarioError(problems)
+    groups = tuple(NodeGroup(g.gpu, g.count, g.gpus, region.get(i, "")) for i, g in enumerate(servers))
+    return TrainingCluster(groups, prices_of(dict.fromkeys(g.gpu for g in groups), spec.prices))
+
+
+def training_devices(scenario: Scenario) -> dict[str, Device]:
+    """The devices of the scenario's servers by name."""
+    own = user_devices(scenario.cluster.devices)
+    return {g.gpu: find_device(g.gpu, own) for g in scenario.cluster.servers}
+
+
+def _divided(number: int, group: ServerGroupSpec) -> list[str]:
+    keys = [key for key in ("mig", "mps") if getattr(group, key) is not None]
+    return [
+        f"cluster.servers[{number}].{key}: {getattr(group, key)!r} divides a GPU, but training jobs take "
+        "whole ones; remove it (training.space_sharing lets two jobs share a GPU)."
+        for key in keys
+    ]
+
+
+def extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
+    """One sentence for each assumption that the reader cannot see in the scenario."""
+    notes = []
+    if spec.moves is not None or spec.regions is not None:
+        training = [j for j in jobs if j.kind == "training"]
+        by_model = sum(j.checkpoint_bytes <= 0 < checkpoint_bytes(j) for j in training)
+        unknown = sum(checkpoint_bytes(j) <= 0 for j in training)
+        if by_model:
+            notes.append(
+                f"Checkpoint sizes of {by_model} jobs are those of their models (weights and optimiser "
+                "state, 4 bytes each; recollected or assumed)."
+            )
+        if unknown:
+            notes.append(f"{unknown} jobs have no checkpoint size: their moves cost the warm-up only.")
+    if spec.failures is not None:
+        notes.append("Nodes fail after exponential times and are back at once; jobs restart where they were.")
+    if spec.estimates is not None:
+        notes.append("Claimed rates are the true ones times log-normal factors, an assumption.")
+    if spec.regions is not None:
+        notes.append("The planner of moves assumes that the jobs of a region share it equally.")
+    return notes
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The jobs that an inference job becomes, one per type of GPU, and what to say about them."""
+
+    jobs: tuple[Job, ...]
+    note: str
+
+
+def enter_inference(given: GivenJob, book: RateBook) -> Served | None:
+    """The job's replicas on the cheapest GPUs that serve its rate; ``None`` with a problem where none do.
+
+    A job becomes one job per type of GPU in use, each with its replicas and its part of the queries. Servers
+    have GPUs of one type, so that replicas of two types never share one. μ of a replica is what the job gives
+    in ``throughputs``, or what the cost layer says of its model.
+    """
+    job, servers = given.job, {g: len(nodes) for g, nodes in book.cluster.nodes.items()}
+    try:
+        speed = _queries_per_s(given, book)
+    except NonaError as error:
+        book.problems.append(f"{given.place}: {error}")
+        return None
+    capacity = {gpu: replica_capacity(mu, job.latency_slo_s) for gpu, mu in speed.items()}
+    chosen = choose_replicas(job.rate, job.workers, capacity, servers, book.cluster.prices)
+    if chosen is None:
+        book.problems.append(f"{given.place}: {_refusal(job, speed, capacity, servers)}")
+        return None
+    total = sum(capacity[gpu] * count for gpu, count in chosen.items())
+    jobs = []
+    for gpu, count in chosen.items():
+        name = job.name if len(chosen) == 1 else f"{job.name} on {gpu}"
+        part = job.rate * capacity[gpu] * count / total
+        held = replace(job, name=name, workers=count, rate=part)
+        jobs.append(book.hold(held, gpu))
+    return Served(tuple(jobs), _note(job, chosen, speed))
+
+
+def _queries_per_s(given: GivenJob, book: RateBook) -> dict[str, float]:
+    """μ, queries per second of a replica, by GPU."""
+    types = book.cluster.types
+    if given.rates:
+        return {gpu: given.rates.get(gpu, 0.0) for gpu in types}
+    return {gpu: book.modelled.queries_per_s(gpu, given.job.model) for gpu in types}
+
+
+def _refusal(
+    job: Job, speed: Mapping[str, float], capacity: Mapping[str, float], servers: Mapping[str, int]
+) -> str:
+    if job.rate <= 0:
+        return "rate must be above 0; give the queries per second."
+    if job.workers > sum(servers[gpu] for gpu, mu in speed.items() if mu > 0):
+        return (
+            f"workers={job.workers} replicas need as many servers that can serve it; add servers or lower it."
+        )
+    fastest = max(speed, key=lambda gpu: speed[gpu])
+    if max(capacity.values()) <= 0:
+        return (
+            f"latency_slo={job.latency_slo_s:g} s cannot be kept: a query takes "
+            f"{1 / max(speed[fastest], 1e-12):.3g} s on {fastest} without any wait; raise it."
+        )
+    return (
+        f"{job.workers} replicas cannot serve {job.rate:g} queries/s: one on {fastest} may get "
+        f"{capacity[fastest]:.3g} queries/s; raise workers, lower rate, or add faster GPUs."
+    )
+
+
+def _note(job: Job, chosen: Mapping[str, int], speed: Mapping[str, float]) -> str:
+    held = ", ".join(f"{count} × {gpu} ({speed[gpu]:.3g} queries/s each)" for gpu, count in chosen.items())
+    left = sum(speed[gpu] * count for gpu, count in chosen.items()) - max(speed[gpu] for gpu in chosen)
+    without = "still" if left >= job.rate else "not"
+    limit = "" if job.latency_slo_s is None else format_time(job.latency_slo_s)
+    slo = limit and f", {100 * SLO_SHARE:.0f} % of queries within {limit}"
+    return (
+        f"{job.name}: {job.rate:g} queries/s on {held}, at most {100 * MOST_LOAD:.0f} % busy{slo}; "
+        f"without one server it could {without} serve them all."
+    )
+
 
 OWN_RATES = "Throughputs are those that the jobs give."
 _NO_SOURCES = Sources()
@@ -125,3 +269,49 @@ def _source_note(scenario: Scenario, spec: TrainingSpec) -> str:
 def _price_notes(cluster: TrainingCluster) -> list[str]:
     free = [gpu for gpu in cluster.types if not cluster.prices.get(gpu)]
     return [f"GPUs without a price cost nothing here: {', '.join(free)}."] if free else []
+
+
+def has_trace(spec: TrainingSpec) -> bool:
+    """Whether some job of the scenario can stand in a trace: a training job without rates of its own."""
+    listed = any(job.kind == "training" and not job.throughputs for job in spec.jobs)
+    return spec.trace is not None or spec.generate is not None or listed
+
+
+def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
+    """The text of a trace with the training jobs of the first replication, by arrival.
+
+    What a line cannot say is left out: names, teams, regions, checkpoint sizes, notebooks, inference, jobs
+    with rates of their own, and jobs with a deadline that no rate of the table measures.
+
+    Raises
+    ------
+    NonaError
+        When the scenario has no training part, or its files cannot be read.
+
+    Examples
+    --------
+    >>> from nona.scenario.file import parse_scenario
+    >>> jobs = "[{name: a, model: A3C, steps: 100, arrival: 5 s}]"
+    >>> job_trace(parse_scenario(f"{{cluster: {{servers: [{{gpu: v100}}]}}, training: {{jobs: {jobs}}}}}"))
+    'A3C\\t-\\t-\\t-\\t0\\t100\\t1\\t1\\t-1\\t5\\n'
+    """
+    spec = training_part(scenario)
+    if spec.trace is not None and is_trace(spec.trace):
+        return write_trace(read_trace(sources.read(spec.trace), PurePath(spec.trace).name))
+    cluster = training_cluster(scenario, spec)
+    table = base_table(spec, sources, ModelledRates(scenario, sources, training_devices(scenario), cluster))
+    if spec.generate is not None:
+        return write_trace(generate(generation(spec.generate), table, scenario.seed, 0, cluster.gpus))
+    given = given_jobs(scenario, spec, sources, table, cluster.gpus, 0)
+    lines = [line for each in given if (line := _line(each, table)) is not None]
+    return write_trace(sorted(lines, key=lambda line: line.arrival_s))
+
+
+def _line(given: GivenJob, table: Throughputs) -> TraceJob | None:
+    """The job's line; none where a trace cannot hold it. SLO: deadline · rate on a V100 / steps."""
+    job = given.job
+    rate = reference_rate(table, job.model, job.workers)
+    if job.kind != "training" or given.rates or (job.slo_s is not None and rate <= 0):
+        return None
+    factor = None if job.slo_s is None else job.slo_s * rate / job.steps
+    return TraceJob(job.model, job.steps, job.workers, job.weight, factor, job.arrival_s)

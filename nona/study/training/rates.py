@@ -1,4 +1,4 @@
-"""The rates of a scenario's jobs: those of a table, modelled ones, and the jobs' own."""
+"""The jobs of a scenario and their rates: from a table, modelled, or their own."""
 
 from __future__ import annotations
 
@@ -7,17 +7,182 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
 
+from nona.cost.costing import cost_graph
+from nona.cost.options import MOST_QUERIES, CostOptions
 from nona.errors import NonaError, ScenarioError
-from nona.scenario.training import TrainingSpec
+from nona.graph.model import ModelGraph
+from nona.hardware.device import Device
+from nona.hardware.executor import make_executor_class
+from nona.scenario.schema import Scenario
+from nona.scenario.training import GenerateSpec, TrainingJobSpec, TrainingSpec
 from nona.sources.lookup import Sources
-from nona.sources.near import instead
-from nona.study.training.jobs import GivenJob
-from nona.study.training.modelled import ModelledRates, drawn_models
-from nona.training.model.cluster import TrainingCluster
-from nona.training.model.job import Job
-from nona.training.model.throughputs import AloneKey, Provenance, Throughputs
-from nona.training.workload.rows import MOST_PROBLEMS
-from nona.training.workload.table import GAVEL, MODELLED, read_throughputs, shipped_throughputs
+from nona.sources.unknown import instead
+from nona.training.generated_jobs import Generation, generate
+from nona.training.job_files import is_trace, read_job_table, read_trace, trace_jobs
+from nona.training.rows import MOST_PROBLEMS
+from nona.training.system import AloneKey, Job, Provenance, Throughputs, TrainingCluster
+from nona.training.throughput_table import (
+    GAVEL,
+    MODELLED,
+    STACK,
+    TrainingStep,
+    batch_of,
+    read_throughputs,
+    shipped_throughputs,
+    training_step,
+    with_batch,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenJob:
+    """A job as it is given: ``rates`` by GPU if it has its own; ``place`` is where a user reads of it."""
+
+    job: Job
+    place: str
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+
+def given_jobs(
+    scenario: Scenario,
+    spec: TrainingSpec,
+    sources: Sources,
+    table: Throughputs,
+    gpus: Mapping[str, int],
+    replication: int,
+) -> tuple[GivenJob, ...]:
+    """The jobs in order of arrival. Another ``replication`` draws others; jobs that are given stay the same.
+
+    ``gpus`` of each type bound what is drawn.
+
+    Raises
+    ------
+    NonaError
+        When the trace cannot be read: all that is wrong with it.
+    """
+    if spec.trace is not None:
+        name = PurePath(spec.trace).name
+        data = sources.read(spec.trace)
+        jobs = (
+            trace_jobs(read_trace(data, name), table, name) if is_trace(name) else read_job_table(data, name)
+        )
+        return tuple(GivenJob(job, f"Trace {name!r}, job {job.name!r}") for job in jobs)
+    if spec.generate is not None:
+        drawn = generate(generation(spec.generate), table, scenario.seed, replication, gpus)
+        return tuple(GivenJob(j, f"training.generate, job {j.name}") for j in trace_jobs(drawn, table))
+    listed = [
+        GivenJob(_listed(job), f"training.jobs[{i}]", job.throughputs) for i, job in enumerate(spec.jobs)
+    ]
+    return tuple(sorted(listed, key=lambda given: given.job.arrival_s))
+
+
+def generation(spec: GenerateSpec) -> Generation:
+    """What the generator is asked for."""
+    return Generation(spec.jobs, spec.mean_gap, spec.multi_gpu, spec.weights, spec.slos)
+
+
+def _listed(job: TrainingJobSpec) -> Job:
+    return Job(
+        name=job.name,
+        model=job.model or job.name,
+        steps=job.steps,
+        workers=job.workers,
+        weight=job.weight,
+        slo_s=job.slo,
+        arrival_s=job.arrival,
+        entity=job.entity,
+        kind=job.kind,
+        rate=job.rate or 0.0,
+        latency_slo_s=job.latency_slo,
+        checkpoint_bytes=job.checkpoint,
+        region=job.region,
+    )
+
+
+DEFAULT_BATCH = 32
+"""Examples per GPU and step of a model whose name has no batch size."""
+
+DRAWN: Mapping[str, tuple[int, ...]] = {
+    "resnet18": (32, 64, 128, 256),
+    "resnet50": (16, 32, 64),
+    "mobilenet_v2": (32, 64, 128),
+    "vit_b_16": (8, 16, 32),
+    "bert_base": (2, 4, 8),
+    "gpt2": (1, 2),
+}
+"""Shipped models and batch sizes that a generator chooses from where rates are modelled."""
+
+
+@dataclass(frozen=True)
+class ModelledRates:
+    """Rates by :mod:`nona.training.throughput_table` on the GPUs of one scenario.
+
+    GPUs of one server reduce over their peer link (the host's where there is none), those of several over the
+    servers' cards, or the core's link where cards have no bandwidth of their own.
+    """
+
+    scenario: Scenario
+    sources: Sources
+    devices: Mapping[str, Device]
+    cluster: TrainingCluster
+    _steps: dict[tuple[str, str], TrainingStep] = field(default_factory=dict)
+    _graphs: dict[str, ModelGraph] = field(default_factory=dict)
+
+    def rate(self, gpu: str, name: str, workers: int, spread: bool = False) -> float:
+        """Steps/s of ``workers`` GPUs; 0 where a step does not fit the memory of a GPU.
+
+        Raises
+        ------
+        NonaError
+            When there is no such model, or its batch is too large.
+        """
+        device, step = self.devices[gpu], self._step(gpu, name)
+        if step.memory_bytes > device.memory_bytes:
+            return 0.0
+        network = self.scenario.cluster.network
+        across = network.nic or network.capacity
+        inside = device.peer_bandwidth or device.host_bandwidth or across
+        if workers > max(self.cluster.nodes[gpu]) or spread:
+            return step.steps_per_s(workers, min(inside, across), network.latency)
+        return step.steps_per_s(workers, inside, 0.0)
+
+    def graph(self, model: str) -> ModelGraph:
+        """The graph of a model, read once."""
+        if model not in self._graphs:
+            self._graphs[model] = self.sources.model(model, inline=self.scenario.models)
+        return self._graphs[model]
+
+    def queries_per_s(self, gpu: str, model: str) -> float:
+        """1 / the time of one query by the cost layer, at the scenario's stack and precision."""
+        base, batch = batch_of(model)
+        cost = self.scenario.cost
+        options = CostOptions(cost.stack, cost.precision, batch or 1)
+        seconds = cost_graph(
+            self.graph(base), make_executor_class(self.devices[gpu]), options
+        ).total_compute_s
+        return (batch or 1) / seconds if seconds > 0 else 0.0
+
+    def _step(self, gpu: str, name: str) -> TrainingStep:
+        key = gpu, name
+        if key not in self._steps:
+            model, batch = batch_of(name)
+            if (batch or 1) > MOST_QUERIES:
+                raise ScenarioError(
+                    [f"Model {name!r}: a batch of {batch} is larger than {MOST_QUERIES}; make it smaller."]
+                )
+            options = CostOptions(STACK, self.scenario.cost.precision, batch or DEFAULT_BATCH)
+            self._steps[key] = training_step(self.graph(model), self.devices[gpu], options)
+        return self._steps[key]
+
+
+def drawn_models() -> tuple[str, ...]:
+    """Names of the models that a generator chooses from where rates are modelled.
+
+    >>> drawn_models()[:2]
+    ('resnet18 (batch size 32)', 'resnet18 (batch size 64)')
+    """
+    return tuple(with_batch(model, batch) for model, batches in DRAWN.items() for batch in batches)
+
 
 SIZES = (1, 2, 4, 8)
 """Numbers of GPUs that generated jobs may take."""

@@ -1,31 +1,57 @@
-"""Simulate a training scenario: its policies in every replication, the report, what happened."""
+"""A training scenario simulated, and compared: one more GPU, switches, checkpoints."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
-from nona.allocation.policies.base import Policy
-from nona.allocation.policies.registry import get_policy
+from nona.allocation.problem import Floats, Policy
+from nona.allocation.registry import get_policy
+from nona.errors import ScenarioError, SimulationError
 from nona.options import Options
-from nona.report.training.outcome import policy_trace
-from nona.report.training.report import training_report
-from nona.results.about import About
-from nona.results.training.extensions import ExtensionFindings
-from nona.results.training.outcome import TrainingOutcome
-from nona.results.training.report import TrainingReport, TrainingSetting
-from nona.scenario.schema import Scenario
-from nona.simulation.records.run import Check
+from nona.planning.prices import prices_of
+from nona.random_streams import RandomStreams
+from nona.report.means import mean_of
+from nona.report.training.report import policy_trace, training_report
+from nona.results.document import About
+from nona.results.training import (
+    CheckpointReport,
+    ExtensionFindings,
+    IntervalRow,
+    OneMoreReport,
+    OneMoreRow,
+    PolicyOutcome,
+    SwitchesReport,
+    SwitchRow,
+    TrainingOutcome,
+    TrainingReport,
+    TrainingSetting,
+)
+from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.training import FailuresSpec, TrainingSpec
+from nona.simulation.intervals import mean_interval, paired_difference
+from nona.simulation.records import Check
 from nona.sources.lookup import Sources
 from nona.study.training.preparation import prepare_training, training_part
-from nona.training.engine.options import OnProgress, RunOptions
-from nona.training.model.system import TrainingSystem
-from nona.training.records.run import TrainingRecords
-from nona.training.records.summary import TrainingSummary, summarise
+from nona.training.checkpoints import (
+    best_interval,
+    daly_s,
+    exact_s,
+    failure_gaps,
+    simulated_wall,
+    wall_per_work,
+    young_s,
+)
+from nona.training.metrics import TrainingSummary, summarise
+from nona.training.records import TrainingRecords
 from nona.training.replications import TrainingRun, run_policies
+from nona.training.rounds import OnProgress, RunOptions, TrainingProgress
+from nona.training.system import TrainingSystem
 
 _NO_SOURCES = Sources()
 TRACE_ROUNDS = 200
@@ -174,3 +200,234 @@ def outcome_of(result: TrainingResult, about: About) -> TrainingOutcome:
         types=dict(system.cluster.gpus),
         traces={name: policy_trace(system, records) for name, records in result.records.items()},
     )
+
+
+Told = Callable[[float, str], None]
+
+
+def one_more_gpu(
+    scenario: Scenario, policy: str, sources: Sources = _NO_SOURCES, on_progress: Told | None = None
+) -> OneMoreReport:
+    """Simulate ``policy`` on the scenario's cluster, and with a server of one more GPU of each type.
+
+    All runs have the same jobs and random numbers. ``on_progress`` gets the share that is done and the
+    type of GPU, and may raise :class:`~nona.simulation.run.Cancelled`.
+
+    Raises
+    ------
+    SimulationError
+        When the scenario has no training part.
+    """
+    if scenario.training is None:
+        raise SimulationError("Scenario: it has no key 'training'; add one.")
+    groups = scenario.cluster.servers
+    types = sorted({g.gpu for g in groups})
+    prices = prices_of(types, scenario.training.prices)
+    rows = []
+    for number, gpu in enumerate(["", *types]):
+
+        def told(progress: TrainingProgress, number: int = number, gpu: str = gpu) -> None:
+            if on_progress is not None:
+                done = (progress.replication + progress.fraction) / scenario.simulation.replications
+                on_progress((number + min(1.0, done)) / (len(types) + 1), gpu)
+
+        larger = with_one_more(scenario, gpu) if gpu else scenario
+        result = simulate_training_scenario(larger, sources, policies=(policy,), on_progress=told)
+        rows.append(_row(gpu, prices.get(gpu), report_of(result).policies[policy]))
+    gpus = {t: sum(g.count * g.gpus for g in groups if g.gpu == t) for t in types}
+    return OneMoreReport(policy=policy, gpus=gpus, base=rows[0], rows=tuple(rows[1:]))
+
+
+def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
+    """The scenario with one more server of one GPU of that type, in the first region that has the type."""
+    cluster, training = scenario.cluster, scenario.training
+    servers = (*cluster.servers, ServerGroupSpec(count=1, gpu=gpu))
+    update: dict[str, object] = {"cluster": cluster.model_copy(update={"servers": servers})}
+    if training is not None and training.regions is not None:
+        regions = training.regions
+        has = {
+            name: any(cluster.servers[n].gpu == gpu for n in held) for name, held in regions.groups.items()
+        }
+        home = max(has, key=lambda name: has[name])  # the first of them
+        groups = {**regions.groups, home: (*regions.groups[home], len(cluster.servers))}
+        in_regions = regions.model_copy(update={"groups": groups})
+        update["training"] = training.model_copy(update={"regions": in_regions})
+    return scenario.model_copy(update=update)
+
+
+def _row(gpu: str, price_hour: float | None, p: PolicyOutcome) -> OneMoreRow:
+    return OneMoreRow(
+        gpu=gpu,
+        price_hour=price_hour,
+        mean_jct_s=p.jct_s.mean,
+        ci95=p.jct_s.ci95,
+        makespan_s=p.makespan_s,
+        worst_rho=p.rho.worst,
+        cost_usd=p.cost_usd,
+    )
+
+
+OFF = "off"
+NONE: Mapping[str, None] = dict.fromkeys(("estimator", "estimates", "moves", "failures", "regions"))
+INTERVALS = {"young": "Young's interval", "daly": "Daly's interval", "best": "the best simulated interval"}
+
+
+def settings_of(spec: TrainingSpec) -> Iterator[tuple[str, TrainingSpec]]:
+    """All off; then each switch that is on by itself, with and without what mends it.
+
+    >>> from nona.scenario.training import MovesSpec
+    >>> spec = TrainingSpec(generate={}, moves=MovesSpec())
+    >>> [name for name, _ in settings_of(spec)]
+    ['off', 'moves', 'moves, charged']
+    """
+    off = spec.model_copy(update=NONE)
+    yield OFF, off
+    if spec.estimates is not None:
+        for name, correct in (("claims, not corrected", False), ("claims, corrected", True)):
+            yield (
+                name,
+                off.model_copy(update={"estimates": spec.estimates.model_copy(update={"correct": correct})}),
+            )
+    if spec.moves is not None:
+        for name, charge in (("moves", False), ("moves, charged", True)):
+            yield name, off.model_copy(update={"moves": spec.moves.model_copy(update={"charge": charge})})
+    if spec.failures is not None:
+        given = () if spec.failures.interval in INTERVALS else ((spec.failures.interval, "as given"),)
+        for interval, name in (*INTERVALS.items(), *given):
+            failures = spec.failures.model_copy(update={"interval": interval})
+            yield f"failures, {name}", off.model_copy(update={"failures": failures})
+    if spec.regions is not None:
+        for name, move in (("regions, jobs stay", False), ("regions, jobs move", True)):
+            yield name, off.model_copy(update={"regions": spec.regions.model_copy(update={"move": move})})
+    if spec.estimator is not None:
+        yield "estimated pairs", off.model_copy(update={"estimator": spec.estimator})
+
+
+def compare_switches(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    policies: Sequence[str] = (),
+    replications: int | None = None,
+    workers: int = 1,
+    on_setting: Callable[[str, float], None] | None = None,
+) -> SwitchesReport:
+    """Simulate every setting with the same jobs and random numbers.
+
+    Raises
+    ------
+    NonaError
+        When no switch is on, or the scenario cannot be run.
+    """
+    begin, settings = time.perf_counter(), list(settings_of(training_part(scenario)))
+    if len(settings) == 1:
+        raise ScenarioError(
+            [f"training: none of {', '.join(NONE)} is set; add for example 'failures: {{mtbf: 24 h}}'."]
+        )
+    results: dict[str, TrainingResult] = {}
+    for number, (name, spec) in enumerate(settings):
+        if on_setting is not None:
+            on_setting(name, number / len(settings))
+        results[name] = simulate_training_scenario(
+            scenario.model_copy(update={"training": spec}),
+            sources,
+            policies=policies,
+            replications=replications,
+            workers=workers,
+            ideal=False,
+            trace_rounds=0,
+        )
+    reports = {name: report_of(result) for name, result in results.items()}
+    return SwitchesReport(
+        scenario=scenario.name,
+        replications=results[OFF].setting.replications,
+        rows=tuple(row for name, result in results.items() for row in _rows(name, result, results[OFF])),
+        failed_checks=tuple(f"{n}: {line}" for n, r in reports.items() for line in r.failed_checks),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _rows(setting: str, result: TrainingResult, off: TrainingResult) -> Iterator[SwitchRow]:
+    for policy, summary in result.summaries.items():
+        with_it = [run.mean_jct_s for run in summary.runs]
+        without = [run.mean_jct_s for run in off.summaries[policy].runs]
+        lost = summary.mean(lambda run: run.lost_share)
+        yield SwitchRow(
+            setting=setting,
+            policy=policy,
+            jct_s=mean_of(summary.jct_s),
+            added_s=mean_of(paired_difference(with_it, without).difference),
+            moves=summary.mean(lambda run: run.moves),
+            lost_steps_share=lost,
+            findings=result.findings.get(policy),
+        )
+
+
+FAILURES, REPLICATIONS = 20_000, 10
+
+
+def checkpoint_report(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    failures: int = FAILURES,
+    replications: int = REPLICATIONS,
+) -> CheckpointReport:
+    """Compare intervals over the same failures, for every number of nodes that jobs need.
+
+    Raises
+    ------
+    NonaError
+        When the scenario has no failures, checkpoints are free, or it cannot be prepared.
+    """
+    spec = training_part(scenario).failures
+    if spec is None or spec.checkpoint == 0:
+        raise ScenarioError(
+            ["training: failures with a checkpoint above 0 s are missing; add 'failures: {mtbf: 24 h}'."]
+        )
+    system = prepare_training(scenario, sources)
+    gaps = failure_gaps(RandomStreams(scenario.seed), failures, replications)
+    rows = [
+        row
+        for nodes, jobs in sorted(_nodes(system).items())
+        for row in _checkpoint_rows(spec, nodes, jobs, gaps)
+    ]
+    return CheckpointReport(
+        scenario=scenario.name,
+        mtbf_s=spec.mtbf,
+        checkpoint_s=spec.checkpoint,
+        restart_s=spec.restart,
+        failures=failures,
+        replications=replications,
+        rows=tuple(rows),
+    )
+
+
+def _nodes(system: TrainingSystem) -> Counter[int]:
+    """Fewest nodes that training jobs need → how many jobs."""
+    most = max(group.gpus for group in system.cluster.groups)
+    return Counter(ceil(job.workers / most) for job in system.jobs if job.kind == "training")
+
+
+def _checkpoint_rows(spec: FailuresSpec, nodes: int, jobs: int, gaps: Floats) -> list[IntervalRow]:
+    c, m, r = spec.checkpoint, spec.mtbf / nodes, spec.restart
+    intervals = {
+        "Young": young_s(c, m),
+        "Daly": daly_s(c, m),
+        "least of the formula": exact_s(c, m),
+        "best simulated": best_interval(c, m, r, gaps).interval_s,
+    }
+    if not isinstance(spec.interval, str):
+        intervals["as given"] = spec.interval
+    return [
+        IntervalRow(
+            nodes=nodes,
+            jobs=jobs,
+            mtbf_s=m,
+            method=method,
+            interval_s=tau,
+            formula=wall_per_work(tau, c, m, r),
+            simulated=mean_of(mean_interval(simulated_wall(tau, c, m, r, gaps))),
+        )
+        for method, tau in intervals.items()
+    ]

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments.pieces import run_work
 from nona.experiments.pool import Key
+from nona.experiments.workers import run_work
 from nona.options import Options
-from nona.simulation.records.run import Check
-from nona.training.elastic.engine.run import ElasticProgress, OnProgress, simulate_elastic
-from nona.training.elastic.model.system import ElasticSystem
-from nona.training.elastic.policies.base import ElasticPolicy
-from nona.training.elastic.policies.registry import ELASTIC
-from nona.training.elastic.records.checks import elastic_checks
-from nona.training.elastic.records.measures import ElasticMeasures, measure_elastic
-from nona.training.elastic.records.run import ElasticRecords
+from nona.simulation.records import Check
+from nona.training.elastic.engine import ElasticProgress, OnProgress, simulate_elastic
+from nona.training.elastic.policy import ElasticPolicy
+from nona.training.elastic.records import ElasticMeasures, ElasticRecords, elastic_checks, measure_elastic
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.system import ElasticSystem
 
 
 @dataclass(frozen=True, eq=False, slots=True)

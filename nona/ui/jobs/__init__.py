@@ -1,1 +1,1 @@
-"""Long work in worker processes: kinds of jobs, the registry, the pool, and what a task is given."""
+"""Long work in worker processes, as the server sees it."""

@@ -1,4 +1,4 @@
-"""A waiting line that is fair to its owners: who starts next, who stands where, and how long that takes.
+"""A waiting line that is fair to its owners: who starts next, and when.
 
 Owners take turns (round robin), the work of one owner starts in the order in which it came. An owner who
 runs nothing goes before one who runs something, so nobody gets a second place while another waits for a

@@ -1,4 +1,4 @@
-"""Worker processes that stay: started ahead of the work, imports done, used for one job after another.
+"""Worker processes that stay: started ahead of the work, used for job after job.
 
 A worker reads jobs as JSON lines on standard input, which stays open: when the server dies, by
 whatever signal, the pipe closes and the worker ends itself. What it says comes back as JSON lines.
@@ -164,7 +164,7 @@ class WorkerPool:
 
 def _spawn() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nona.ui.worker.process"],
+        [sys.executable, "-m", "nona.ui.tasks.process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

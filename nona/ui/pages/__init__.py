@@ -1,1 +1,1 @@
-"""The pages: one package for each, with its controls, its run area and its views."""
+"""The pages: one module each, larger ones several that begin with the page's name."""

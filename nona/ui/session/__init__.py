@@ -1,1 +1,1 @@
-"""One person's session: its scenario, what is kept, its links, what surrounds every page."""
+"""One person's session: its scenario, what is kept, its files, its workspace on disk."""

@@ -14,14 +14,12 @@ from typing import Any
 
 from nona.errors import JobError
 from nona.experiments.workers import cores
-from nona.results.simulation.answer import QuickAnswer
-from nona.results.simulation.report import SimulationReport
+from nona.results.simulation import QuickAnswer, SimulationReport
 from nona.scenario.file import scenario_hash, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.ui.jobs.job import Job
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.jobs.registry import JobRegistry
+from nona.ui.jobs.registry import Job, JobRegistry
 from nona.ui.session.uploads import Uploads
 
 KIND = "answer"

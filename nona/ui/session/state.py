@@ -1,4 +1,4 @@
-"""The state of one session: the scenario, uploads, drafts, jobs and results. Not tied to widgets.
+"""The state of one session: scenario, choices, jobs, results, runs. Not tied to widgets.
 
 The scenario is immutable; an edit validates the whole and replaces it, or leaves it as it was and
 keeps what was typed as a draft with its error. A result knows the scenario that it belongs to.
@@ -11,23 +11,142 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nona.errors import NonaError, ScenarioError
+from nona.report.simulations.report import SimulatedRun
+from nona.report.simulations.scenario_diff import change_text
 from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
 from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.session.choices import Choices
-from nona.ui.session.editing.history import History, Moment
-from nona.ui.session.editing.places import Path as Path
-from nona.ui.session.editing.places import has, put, rows
-from nona.ui.session.editing.screens import Screens
-from nona.ui.session.editing.written import Written
+from nona.ui.session.browser_tabs import Screens
+from nona.ui.session.editing import History, Moment, Written, has, put, rows
+from nona.ui.session.editing import PlacePath as Path
 from nona.ui.session.live import Live
-from nona.ui.session.runs import Runs
 from nona.ui.session.share import Shared
 from nona.ui.session.uploads import Uploads
 
 T = TypeVar("T")
+
+
+@dataclass
+class Choices:
+    """One frozen value of each type that a page keeps, and the lines that say what went wrong.
+
+    A page defines the type, with defaults for a reader who has not chosen yet, and replaces the value as a
+    whole. ``complaints`` holds one line of error for each place that shows one.
+
+    >>> @dataclass(frozen=True)
+    ... class Size:
+    ...     rows: int = 10
+    >>> choices = Choices()
+    >>> choices.of(Size).rows
+    10
+    >>> choices.keep(Size(20))
+    >>> choices.of(Size).rows
+    20
+    """
+
+    complaints: dict[str, str] = field(default_factory=dict)
+    _kept: dict[type[Any], Any] = field(default_factory=dict)
+
+    def keep(self, value: object) -> None:
+        """Keep a value in place of the one of its type."""
+        self._kept[type(value)] = value
+
+    def find(self, kind: type[T]) -> T | None:
+        """The value of that type, if one was kept."""
+        found: T | None = self._kept.get(kind)
+        return found
+
+    def of(self, kind: type[T]) -> T:
+        """The value of that type; its defaults if none was kept."""
+        found = self.find(kind)
+        return kind() if found is None else found
+
+
+MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finished simulation: ``data`` is the job's result; ``number`` counts from 1."""
+
+    number: int
+    name: str
+    fingerprint: str
+    job_id: str
+    data: SimulatedRun
+
+    @property
+    def title(self) -> str:
+        """Number and name in a line."""
+        return f"{self.number} · {self.name}"
+
+    @property
+    def mark(self) -> str:
+        """What every view of the run carries: its number and the fingerprint of its scenario."""
+        return f"Run {self.number} · fingerprint {self.data.about.hash}"
+
+    @property
+    def made(self) -> str:
+        """When it was made, as text."""
+        return self.data.about.made
+
+
+@dataclass
+class Runs:
+    """At most ``most`` runs; the oldest go first, but never the one that is pinned."""
+
+    most: int = MOST
+    kept: list[Kept] = field(default_factory=list)
+    pinned: int | None = None
+    _made: int = 0
+
+    def add(self, fingerprint: str, job_id: str, data: SimulatedRun, name: str = "") -> Kept:
+        """Keep a run; by default named after the scenario, or what changed since the run before."""
+        last = self.kept[-1] if self.kept else None
+        self._made += 1
+        run = Kept(self._made, name or _name(last, data), fingerprint, job_id, data)
+        self.kept.append(run)
+        while len(self.kept) > self.most:
+            self.kept.remove(next(k for k in self.kept if k.number != self.pinned))
+        return run
+
+    def find(self, number: int | None) -> Kept | None:
+        """The run of that number, while it is kept."""
+        return next((k for k in self.kept if k.number == number), None)
+
+    def of_job(self, job_id: str) -> Kept | None:
+        """The run that a job made."""
+        return next((k for k in self.kept if k.job_id == job_id), None)
+
+    def of(self, data: SimulatedRun) -> Kept | None:
+        """The run with that result."""
+        return next((k for k in self.kept if k.data is data), None)
+
+    @property
+    def made(self) -> int:
+        """How many were made so far, also those that are gone."""
+        return self._made
+
+    def restore(self, made: int, pinned: int | None) -> None:
+        """Go on counting, and pin, as before a restart."""
+        self._made = max([made, *(k.number for k in self.kept)])
+        self.pinned = pinned if self.find(pinned) else None
+
+    @property
+    def baseline(self) -> Kept | None:
+        """The run that is pinned."""
+        return self.find(self.pinned)
+
+
+def _name(last: Kept | None, data: SimulatedRun) -> str:
+    name = data.about.name
+    if last is None or last.data.about.name != name:
+        return name
+    return change_text(last.data.scenario, data.scenario) or "the same again"
+
+
 OPENED = "opening "
 _BEHIND = "Another tab has changed the scenario: nothing was changed here. The page now shows it as it is."
 START: Mapping[str, Any] = {

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from nona.experiments.workers import cores
-from nona.serving.ending import ending
-from nona.serving.memory import give_back_memory
+from nona.serving.ending import ending, give_back_memory
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
+from nona.ui.session.browser_tabs import tabs_of_owners
 from nona.ui.session.cookie import cookie_name, is_token, new_token
-from nona.ui.session.disk.store import Store
+from nona.ui.session.opening import new_state, open_fresh
 from nona.ui.session.page_list import icon_path, page_list
-from nona.ui.session.present import tabs_of_owners
-from nona.ui.session.start import new_state, open_fresh
+from nona.ui.session.saving import Store
 from nona.ui.session.state import AppState
 
 FORMER = "workspace"  # in addresses of earlier versions: it opens nothing

@@ -1,1 +1,1 @@
-"""What surrounds every page: scenario bar, job panel, sharing, equivalent commands."""
+"""What surrounds every page: side bar, notices, job panel, equivalent commands."""

@@ -1,4 +1,4 @@
-"""The same from a shell: the command that does what a page does, and the scenario's YAML for it."""
+"""The same from a shell: the command that does what a page does, and its YAML."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.sources.bundle import SUFFIX
-from nona.sources.named import file_names
+from nona.sources.lookup import file_names, safe_name
+from nona.sources.opening import SUFFIX
 from nona.ui.session.state import AppState
-from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.fields import plain
 
 

@@ -1,1 +1,1 @@
-"""What a worker does, one module for each kind of job."""
+"""The worker: its process, and what it does for each kind of job. No Streamlit here."""

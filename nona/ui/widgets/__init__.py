@@ -1,1 +1,1 @@
-"""What pages are built of: fields tied to the scenario, tables, charts, tiles, drawn components."""
+"""What pages are built of: fields tied to the scenario, tables, charts, drawn components."""

@@ -1,4 +1,4 @@
-"""Widgets tied to a place in the scenario: what is typed stays, an error appears at its field."""
+"""Fields tied to a place in the scenario: what is typed stays, errors appear at the field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from nona.ui.session.state import AppState, Path
+from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.state import AppState
 
 _IN_A_LINE = re.compile(
     r"[\\`*\[\]<~]|(?<![^\W_])_|_(?![^\W_])|:(?=[a-zA-Z])|^[#+>-]|(?<=^\d)[.)]"
@@ -224,3 +225,11 @@ def percent(state: AppState, label: str, path: Path, hint: str = "") -> None:
 
     st.slider(label, 0, 99, min(value, 99), format="%d %%", key=key, help=hint or None, on_change=commit)
     _error(state, path)
+
+
+def choose_one(label: str, options: Sequence[str], key: str, hint: str) -> str:
+    """The chosen one of ``options``; the first if the kept one is gone. ``key`` is one that is kept."""
+    if options and st.session_state.get(key) not in options:
+        st.session_state.pop(key, None)
+    chosen = st.selectbox(label, options, key=key, persist_state="session", help=hint)
+    return str(chosen) if chosen in options else options[0]

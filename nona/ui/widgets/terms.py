@@ -1,4 +1,4 @@
-"""Terms of the glossary on the pages: underlined with dots, each a link to its entry in the Guide."""
+"""Terms of the glossary on the pages, and links to the Guide."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from nona.report.glossary import TERMS
+from nona.report.guide import TERMS, section_titles
 
-PARAMETER = "term"
+TERM_PARAMETER = "term"
 ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Overview": ("query", "task", "link", "JCT"),
@@ -60,7 +60,7 @@ def term(name: str, shown: str = "") -> str:
     """
     if name not in TERMS:
         raise KeyError(name)
-    return f"[{shown or name}](guide?{PARAMETER}={quote(name)})"
+    return f"[{shown or name}](guide?{TERM_PARAMETER}={quote(name)})"
 
 
 def page_terms(page: str) -> None:
@@ -69,3 +69,18 @@ def page_terms(page: str) -> None:
     if names:
         with st.container(key="page-terms"):
             st.caption("Terms on this page: " + " · ".join(term(name) for name in names))
+
+
+GUIDE_PARAMETER = "section"
+
+
+def guide_link(section: str, label: str) -> None:
+    """Link to ``section`` of the Guide; raises ``KeyError`` for one that it does not have."""
+    title = section_titles()[section]
+    st.page_link(
+        "pages/13_guide.py",
+        label=label,
+        icon=":material/help:",
+        help=f"Opens the Guide at “{title}”.",
+        query_params={GUIDE_PARAMETER: section},
+    )

@@ -1,20 +1,18 @@
-"""``python -m nona.serverless.engine.compiled``: compile the loop, once."""
+"""Compile the loop, once: ``python -m nona.serverless.engine.compiled``."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
-from nona.serverless.engine.compiled.allocate import make_state
+from nona.serverless.engine.compiled.arrays import make_state
 from nona.serverless.engine.compiled.machine import loop_for
+from nona.serverless.engine.invokers import Tables
 from nona.serverless.engine.options import RunOptions
-from nona.serverless.engine.tables import Tables
-from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import grid
-from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
+from nona.serverless.system import Application, ServerlessSystem
 from nona.system import Arrivals
 
 begin = time.perf_counter()

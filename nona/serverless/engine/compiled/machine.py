@@ -1,4 +1,4 @@
-"""The loop as machine code, and Python functions that it can call."""
+"""The loop as machine code, what it calls, and which systems it can simulate."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nona.code_cache.folders import tell_not_kept
-from nona.foreign.whole_files import write_whole
+from nona.foreign.files import write_whole
+from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
 from nona.serverless.engine.compiled import loop
-from nona.serverless.engine.compiled.layout import State
-from nona.simulation.compiled.machine.build import cache_folder, compile_function
+from nona.serverless.engine.compiled import state as layout
+from nona.serverless.engine.compiled.state import State
+from nona.serverless.engine.options import COMPILED, PLAIN, RunOptions
+from nona.serverless.system import ServerlessSystem
+from nona.simulation.compiled.build import cache_folder, compile_function
 from nona.simulation.compiled.preparation import run_in_background
 
 _CLAIM = "serverless-preparing"
@@ -98,3 +102,47 @@ def _ready_file() -> Path:
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.name.encode() + file.read_bytes())
     return cache_folder() / f"serverless-{digest.hexdigest()[:16]}"
+
+
+#: What the loop knows; a part of a system that has more must have it as it is by default.
+_KNOWN = {
+    SharingSpec: frozenset(SharingSpec.model_fields),
+    TransferSpec: frozenset({"local_latency", "local_bandwidth", "remote_latency", "remote_bandwidth"}),
+    ContainersSpec: frozenset({"warm", "prewarm", "spare", "ewma_weight", "keep_alive"}),
+    DispatchSpec: frozenset(
+        {"first", "later", "rechecks", "blocking", "partial", "order", "late", "ready_first"}
+    ),
+}
+
+
+def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
+    """Whether the compiled engine answers."""
+    if run.engine == PLAIN or not suits(system):
+        return False
+    return run.engine == COMPILED or is_ready()
+
+
+def suits(system: ServerlessSystem) -> bool:
+    """Whether the loop can simulate a system.
+
+    vGPUs are counted, late calls are kept, transfers take their time alone, containers cost nothing while
+    they wait and take no memory, numbers fit.
+    """
+    parts = (system.sharing, system.transfer, system.containers, system.dispatch)
+    return (
+        system.sharing.mode == "mig-counter"
+        and system.network is None
+        and system.memory is None
+        and not system.idle_cost
+        and not LATE.find(system.dispatch.late).drops
+        and all(_is_known(part) for part in parts)
+        and max(len(system.applications), len(system.invokers)) < layout.MOST_APPLICATIONS
+        and max(len(system.functions), *(a.stages for a in system.applications)) < layout.MOST_STAGES
+        and all(node.vgpus <= layout.MOST_SLOTS for node in system.invokers)
+    )
+
+
+def _is_known(part: SharingSpec | TransferSpec | ContainersSpec | DispatchSpec) -> bool:
+    default = type(part)()
+    others = type(part).model_fields.keys() - _KNOWN[type(part)]
+    return all(getattr(part, name) == getattr(default, name) for name in others)

@@ -1,4 +1,4 @@
-"""``python -m nona.serverless.policies.esg``: compile the searches, once."""
+"""Compile the searches, once: ``python -m nona.serverless.policies.esg``."""
 
 from __future__ import annotations
 

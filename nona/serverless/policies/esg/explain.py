@@ -1,15 +1,194 @@
-"""Why ESG answers as it does: the group, its share of the SLO, the search step by step, and words for it."""
+"""Why ESG answers as it does: its search in plain Python, step by step, in words.
+
+A step takes one path off the heap. If it is full, it is the next best one; else its first extension that
+no blade cuts is opened. Then the next path beside it, with a dearer last configuration, is opened.
+"""
 
 from __future__ import annotations
 
+from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from math import inf, prod
+from typing import NamedTuple
 
-from nona.scenario.late import LATE
+from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.esg.tables import Tables
-from nona.serverless.policies.esg.trace import Trace, trace
+
+SHOWN = 12  # configurations that a row names
+
+
+class Row(NamedTuple):
+    """Extensions of one path that were looked at in a step, cheapest first.
+
+    ``opened``: the configuration that went on the heap, −1 for none; ``rsc_fastest_usd``: what it costs
+    completed by the fastest. ``time_cut``: the first configurations that the time blade cut, and
+    ``time_cuts`` how many; ``cost_cuts``: how many the cost blade cut, all that were left in the row.
+    """
+
+    looked: int
+    opened: int
+    rsc_fastest_usd: float
+    time_cut: tuple[int, ...]
+    time_cuts: int
+    cost_cuts: int
+
+
+class Step(NamedTuple):
+    """One path off the heap.
+
+    ``path``: its configurations; ``t_low_s``, ``rsc_low_usd``: no completion is faster, or cheaper;
+    ``best``: which of the best full paths it is, from 1, 0 if it is none; ``deeper``, ``beside``: the
+    rows opened; ``bound_usd``: the k-th best known completion after the step, infinite with fewer;
+    ``bound_fell``: whether the k best known completions changed. Paths off the heap that begin with a
+    configuration that has its answer are dropped, and are no steps.
+    """
+
+    path: tuple[int, ...]
+    t_low_s: float
+    rsc_low_usd: float
+    best: int
+    deeper: Row | None
+    beside: Row
+    bound_usd: float
+    bound_fell: bool
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A search: its first steps, how many there were, and sums over all of them.
+
+    ``start`` is the row before the first step. ``paths``, ``cost_usd``, ``time_s``: the answer; empty if
+    no path is in time.
+    """
+
+    start: Row | None
+    steps: tuple[Step, ...]
+    step_count: int
+    looked: int
+    opened: int
+    time_cuts: int
+    cost_cuts: int
+    paths: tuple[tuple[int, ...], ...]
+    cost_usd: tuple[float, ...]
+    time_s: tuple[float, ...]
+
+
+def trace(tables: Tables, limit_s: float, k: int, most: int = 60) -> Trace:
+    """Search as :mod:`~nona.serverless.policies.esg.searches` does, and keep the first ``most`` steps."""
+    return _Search(tables, limit_s + tables.grace_s, k).run(most)
+
+
+class _Search:
+    """The state of one search; entries of the heap are (rscLow, tLow, code, function, rank)."""
+
+    def __init__(self, tables: Tables, limit: float, k: int) -> None:
+        self.t, self.limit, self.k = tables, limit, k
+        self.cost, self.time = tables.cost.tolist(), tables.time.tolist()
+        self.number, self.unit = tables.number.tolist(), tables.unit.tolist()
+        self.least_s, self.least_usd = tables.least_s.tolist(), tables.least_usd.tolist()
+        self.fast_usd, self.fast_code = tables.fast_usd.tolist(), tables.fast_code.tolist()
+        self.choices = tables.choices.tolist()
+        self.heap: list[tuple[float, float, int, int, int]] = []
+        self.known: list[tuple[float, float, int]] = []
+        self.answered: set[int] = set()
+        self.looked = self.opened = self.time_cuts = self.cost_cuts = 0
+
+    def run(self, most: int) -> Trace:
+        """All of the search."""
+        found: list[tuple[float, float, int]] = []
+        steps: list[Step] = []
+        count, start = 0, None
+        if self.least_s[0] <= self.limit:
+            self._note((self.fast_usd[0], self.least_s[0], self.fast_code[0]))
+            start = self._open(0, 0, 0.0, 0.0, 0)
+        while self.heap and len(found) < self.k:
+            _, _, code, i, _ = self.heap[0]
+            if i and code // self.unit[0] in self.answered:
+                heappop(self.heap)
+                continue
+            step = self._step(found)
+            count += 1
+            if count <= most:
+                steps.append(step)
+        return Trace(
+            start,
+            tuple(steps),
+            count,
+            self.looked,
+            self.opened,
+            self.time_cuts,
+            self.cost_cuts,
+            tuple(self.t.path(code) for _, _, code in found),
+            tuple(cost for cost, _, _ in found),
+            tuple(time for _, time, _ in found),
+        )
+
+    def _step(self, found: list[tuple[float, float, int]]) -> Step:
+        low_usd, low_s, code, i, rank = heappop(self.heap)
+        before = list(self.known)
+        cost, time = low_usd - self.least_usd[i + 1], low_s - self.least_s[i + 1]
+        deeper, best = None, 0
+        if i == len(self.choices) - 1:
+            found.append((cost, time, code))
+            self.answered.add(code // self.unit[0])
+            best = len(found)
+        else:
+            deeper = self._open(i + 1, 0, cost, time, code)
+        shorter = code - (self.number[i][rank] + 1) * self.unit[i]
+        beside = self._open(i, rank + 1, cost - self.cost[i][rank], time - self.time[i][rank], shorter)
+        path = self.t.path(code)[: i + 1]
+        return Step(path, low_s, low_usd, best, deeper, beside, self._bound_usd(), self.known != before)
+
+    def _bound_usd(self) -> float:
+        return self.known[-1][0] if len(self.known) == self.k else float("inf")
+
+    def _note(self, completion: tuple[float, float, int]) -> None:
+        """Enter a completion into the k best known, of which no two begin alike."""
+        unit = self.unit[0]
+        alike = [c for c in self.known if c[2] // unit == completion[2] // unit]
+        if alike and alike[0] <= completion:
+            return
+        self.known = [c for c in self.known if c not in alike]
+        insort(self.known, completion)
+        del self.known[self.k :]
+
+    def _open(self, i: int, rank: int, cost: float, time: float, code: int) -> Row:
+        """Put the first extension at ``rank`` or behind that no blade cuts on the heap."""
+        cut: list[int] = []
+        looked = cost_cuts = 0
+        opened, fastest_usd = -1, float("inf")
+        while rank < self.choices[i]:
+            looked += 1
+            low_s = time + self.time[i][rank] + self.least_s[i + 1]
+            if low_s > self.limit:
+                cut.append(self.number[i][rank])
+                rank += 1
+                continue
+            paid = cost + self.cost[i][rank]
+            longer = code + (self.number[i][rank] + 1) * self.unit[i]
+            low = (paid + self.least_usd[i + 1], low_s, longer)
+            if len(self.known) == self.k and self.known[-1] < low:
+                cost_cuts = self.choices[i] - rank
+                break
+            fastest_usd = paid + self.fast_usd[i + 1]
+            self._note((fastest_usd, low_s, longer + self.fast_code[i + 1]))
+            heappush(self.heap, (*low, i, rank))
+            opened = self.number[i][rank]
+            break
+        self.looked += looked
+        self.opened += opened >= 0
+        self.time_cuts += len(cut)
+        self.cost_cuts += cost_cuts
+        return Row(looked, opened, fastest_usd, _first(cut), len(cut), cost_cuts)
+
+
+def _first(numbers: Sequence[int]) -> tuple[int, ...]:
+    return tuple(numbers[:SHOWN])
+
 
 MOST_STEPS = 60
 

@@ -1,4 +1,4 @@
-"""ESG_1Q: the k best first configurations of a group of functions within a time, in one interface.
+"""ESG_1Q: the k best configurations of a group within a time, in one interface.
 
 A path has one configuration for each function. The answer is, of every first configuration, the cheapest
 path in time that begins with it, and of these paths the k cheapest: only the first configuration is ever
@@ -23,8 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.serverless.policies.esg.paths import Heap, Paths, heap_for, room_for
-from nona.serverless.policies.esg.tables import Floats, Tables, make_tables, on_grid, undominated
+from nona.serverless.policies.esg.tables import (
+    Floats,
+    Heap,
+    Paths,
+    Tables,
+    heap_for,
+    make_tables,
+    on_grid,
+    room_for,
+    undominated,
+)
 
 VARIANTS = ("thinned", "two-blades", "stages", "best-first", "exhaustive")
 DEFAULT = VARIANTS[0]
@@ -185,7 +194,7 @@ class GroupSearch:
         if variant in ("stages", "exhaustive"):
             every = [self.search(limit_s, 1, variant) for limit_s in limits_s]
             return [(found.cost_usd[0] if found.feasible else -1.0, found.looked) for found in every]
-        from nona.serverless.policies.esg.best_first import least_costs  # numba takes a while to import
+        from nona.serverless.policies.esg.searches import least_costs  # numba takes a while to import
 
         tables, scratch = self.searched(variant, 1), self._scratch
         limits, blades = np.array(limits_s, dtype=np.float64) + tables.grace_s, variant != "best-first"
@@ -196,7 +205,9 @@ class GroupSearch:
         return list(zip(costs.tolist(), looked.tolist(), strict=True))
 
     def _run(self, tables: Tables, limit_s: float, variant: str, best: Paths) -> tuple[int, int, int]:
-        from nona.serverless.policies.esg import best_first, every, stages  # numba takes a while to import
+        from nona.serverless.policies.esg import searches as best_first  # numba takes a while to import
+        from nona.serverless.policies.esg import searches as every
+        from nona.serverless.policies.esg import searches as stages
 
         scratch, known = self._scratch, self._scratch.list("known", len(best.codes))
         if variant == "exhaustive":

@@ -1,4 +1,4 @@
-"""What a search over a group of functions needs: each function's configurations, sorted, and suffix sums.
+"""What a search needs of a group: each function's configurations, sorted, and sums.
 
 Times and costs are rounded to multiples of a power of two so fine that every sum of a path is exact. So
 no order of adding changes a result, and all forms of the search return the same paths even where costs
@@ -164,3 +164,36 @@ def _suffix(values: NDArray[Number]) -> NDArray[Number]:
     total = np.zeros(len(values) + 1, dtype=values.dtype)
     total[:-1] = np.cumsum(values[::-1])[::-1]
     return total
+
+
+class Path(NamedTuple):
+    """A partial or full path: US dollars a job, seconds, and the code of its configurations."""
+
+    cost: float
+    time: float
+    code: int
+
+
+class Paths(NamedTuple):
+    """Room for H paths: ``sums`` (H, 2) are cost and time, ``codes`` (H,)."""
+
+    sums: Floats
+    codes: Ints
+
+
+class Heap(NamedTuple):
+    """A heap with room for H paths, each with a place in the tree: ``places`` (H,)."""
+
+    sums: Floats
+    codes: Ints
+    places: Ints
+
+
+def room_for(paths: int) -> Paths:
+    """Room for so many paths."""
+    return Paths(np.zeros((paths, 2)), np.zeros(paths, dtype=np.int64))
+
+
+def heap_for(paths: int) -> Heap:
+    """A heap with room for so many paths."""
+    return Heap(*room_for(paths), np.zeros(paths, dtype=np.int64))

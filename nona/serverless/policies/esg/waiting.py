@@ -1,4 +1,4 @@
-"""``esg-wait``: ESG that waits for a fuller batch where that is cheaper and stays in time. Ours.
+"""``esg-wait``: ESG that waits for a fuller batch where that pays. Ours.
 
 ESG serves a queue at once, with a batch that it fills. Here n jobs may wait for a batch of b > n. With λ
 jobs a second coming to the queue lately, slack d of the oldest job, and p and c the time and the cost a job
@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from nona.look import Look
 from nona.options import Options
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Ask, Plan, Policy
+from nona.registry import Look
+from nona.serverless.policies.base import Ask, Plan, Policy, known_options, number
 from nona.serverless.policies.esg.policy import MEMO, EsgOptions, EsgPlanner, checked
 from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.esg.search import GroupSearch
-from nona.serverless.policies.options import known_options, number
+from nona.serverless.system import ServerlessSystem
 
 NAME = "esg-wait"
 AT_ONCE = 32  # slacks that are searched with in one call

@@ -1,1 +1,1 @@
-"""The events of a run in code that is compiled: a file for each of the reference engine's."""
+"""The events of a run in code that is compiled: files named as the reference engine's."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.executors import join
-from nona.simulation.compiled.events.inputs import here
-from nona.simulation.compiled.events.links import send_on_path, send_once
-from nona.simulation.compiled.events.load import promise, release
-from nona.simulation.compiled.events.shared_link import send_shared
-from nona.simulation.compiled.memory.arrays import State
-from nona.simulation.compiled.memory.fields import (
+from nona.simulation.compiled.events.executors import here, join, promise, release
+from nona.simulation.compiled.events.links import send_on_path, send_once, send_shared
+from nona.simulation.compiled.memory import (
+    State,
+    Transfer,
     clock_at,
     executor_class_of,
     executor_server_of,
@@ -23,7 +21,6 @@ from nona.simulation.compiled.memory.fields import (
     ticks_of,
     uses_at,
 )
-from nona.simulation.compiled.memory.messages import Transfer
 
 
 def bind_tasks(s: State, slot: int) -> bool:

@@ -1,4 +1,4 @@
-"""Executors: one task at a time, first come first served, run-on, background in between.
+"""Executors: one task at a time; the load that schedulers see; the inputs of tasks.
 
 Background is not in the queue of tasks: it stands in its own arrays in order of arrival, and each
 waiting task knows how many background items stand before it.
@@ -6,24 +6,80 @@ waiting task knows how many background items stand before it.
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.load import end_background, note_arrival, promise
-from nona.simulation.compiled.memory.arrays import State
-from nona.simulation.compiled.memory.fields import (
+import math
+
+from nona.simulation.compiled.memory import (
+    STARTED,
+    State,
     background_end_s_of,
     background_s_of,
     background_work_s_of,
+    backlog_s_of,
     clock_at,
     events_of,
     executors_at,
     jobs_at,
+    line_at,
     next_change_s_of,
+    push,
+    queue_length_of,
     task_traces_at,
     tasks_at,
+    ticks_ahead_of,
     times_of,
 )
-from nona.simulation.compiled.memory.heap import push
-from nona.simulation.compiled.memory.layout import STARTED
-from nona.simulation.reference.kernel import JOB_SHIFT, KIND_SHIFT, TASK_END
+from nona.simulation.reference.executors import TICK_S
+from nona.simulation.reference.kernel import DELIVERY, JOB_SHIFT, KIND_SHIFT, TASK_END
+
+
+def promise(s: State, e: int, ticks: int) -> None:
+    """A task of so many picoseconds is bound to executor ``e``, or background has joined its queue."""
+    if queue_length_of(s)[e] == 0:
+        clock_at(s, 0).free -= 1
+    queue_length_of(s)[e] += 1
+    ticks_ahead_of(s)[e] += ticks
+    backlog_s_of(s)[e] = ticks_ahead_of(s)[e] * TICK_S
+
+
+def release(s: State, e: int, ticks: int) -> None:
+    """What was promised is complete."""
+    queue_length_of(s)[e] -= 1
+    if queue_length_of(s)[e] == 0:
+        clock_at(s, 0).free += 1
+    ticks_ahead_of(s)[e] -= ticks
+    backlog_s_of(s)[e] = ticks_ahead_of(s)[e] * TICK_S
+
+
+def note_arrival(s: State, e: int) -> None:
+    """The executor's next background task, or the end of one, is the next to change the board."""
+    x = executors_at(s, e)
+    change = x.next_s
+    if x.ended < x.served and background_end_s_of(s)[e, x.ended - x.dropped] < change:
+        change = background_end_s_of(s)[e, x.ended - x.dropped]
+    next_change_s_of(s)[e] = change
+
+
+def end_background(s: State, e: int, now: float) -> None:
+    """Take off the background tasks of ``e`` that have ended by ``now``."""
+    c = clock_at(s, 0)
+    x = executors_at(s, e)
+    while x.ended < x.served and background_end_s_of(s)[e, x.ended - x.dropped] <= now:
+        x.ended += 1
+        release(s, e, c.mean_ticks)
+        if queue_length_of(s)[e] == 0:
+            c.background_freed = 1
+    note_arrival(s, e)
+
+
+def next_freed_s(s: State) -> float:
+    """When the next executor that only background holds will be free, as things stand."""
+    least = math.inf
+    for e in range(clock_at(s, 0).executors):
+        x = executors_at(s, e)
+        running = x.served - x.ended
+        if running > 0 and running == queue_length_of(s)[e]:
+            least = min(least, background_end_s_of(s)[e, x.served - x.dropped - 1])
+    return least
 
 
 def join(s: State, place: int, now: float) -> None:
@@ -201,3 +257,54 @@ def work_until(s: State, e: int, now: float) -> float:
     if x.next_s <= now:
         absorb(s, e, now)
     return float(x.work_s - max(0.0, x.free_s - now))
+
+
+def here(s: State, place: int, now: float) -> None:
+    """One input of the task at ``place`` is on its server ``now``."""
+    task = tasks_at(s, place)
+    if task.missing > 1:
+        task.missing -= 1
+    elif task.latest_s > now:
+        wait(s, place)
+    else:
+        task.missing = 0
+        join(s, place, now)
+
+
+def later(s: State, place: int, delivered_s: float, number: int) -> None:
+    """Input ``number`` of the job, which the task at ``place`` reads, will be there at ``delivered_s``."""
+    task = tasks_at(s, place)
+    if delivered_s > task.latest_s:
+        task.latest_s = delivered_s
+        task.latest_number = number
+    elif delivered_s == task.latest_s:
+        task.latest_number = max(task.latest_number, number)
+    if task.missing > 1:
+        task.missing -= 1
+    else:
+        wait(s, place)
+
+
+def wait(s: State, place: int) -> None:
+    """All inputs of the task are there or on their way: let it join with the last.
+
+    One link delivers in order, so most of these events come in theirs: they stand in a line, and
+    only the others in the heap.
+    """
+    task = tasks_at(s, place)
+    task.missing = 0
+    c = clock_at(s, 0)
+    number = jobs_at(s, task.slot).number
+    key = (DELIVERY << KIND_SHIFT) + (number << JOB_SHIFT) + task.latest_number
+    end = c.line_first + c.line
+    if c.line > 0:
+        last = line_at(s, end - 1 if end <= c.room_line else end - 1 - c.room_line)
+        if task.latest_s < last.time_s or (task.latest_s == last.time_s and key < last.key):
+            push(events_of(s), c.events, task.latest_s, key, place)
+            c.events += 1
+            return
+    new = line_at(s, end if end < c.room_line else end - c.room_line)
+    new.time_s = task.latest_s
+    new.key = key
+    new.item = place
+    c.line += 1

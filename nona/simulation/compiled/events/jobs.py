@@ -1,18 +1,25 @@
-"""Jobs come and go: their places, what is counted, what the window's edges note."""
+"""Jobs come and go: what is counted, and what their times consist of.
+
+Walked back from the task that completes the job along the chain of last causes.
+"""
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.links import past_transfer_s
-from nona.simulation.compiled.events.parts import add_parts, no_parts
-from nona.simulation.compiled.events.totals import note_busy
-from nona.simulation.compiled.memory.arrays import State
-from nona.simulation.compiled.memory.fields import (
+from nona.simulation.compiled.events.executors import absorb as absorb_background
+from nona.simulation.compiled.events.executors import busy_until, work_until
+from nona.simulation.compiled.events.links import absorb, past_transfer_s, path_link
+from nona.simulation.compiled.memory import (
+    Floats,
+    State,
+    busy_s_of,
     class_bytes_of,
     class_completed_of,
     class_work_s_of,
     clock_at,
     completions_at,
     executor_class_of,
+    executor_server_of,
+    executors_at,
     feed_draw_of,
     feed_draws_of,
     feed_query_of,
@@ -22,17 +29,197 @@ from nona.simulation.compiled.memory.fields import (
     flow_offered_of,
     flow_response_s_of,
     flow_service_s_of,
+    free_messages,
     free_slots_of,
     jobs_at,
+    link_busy_s_of,
+    links_at,
     marks_of,
     open_at_of,
+    outputs_at,
     places_of,
     plan_at,
     queries_at,
+    reads_at,
     tasks_at,
     traced_of,
+    uses_at,
 )
-from nona.simulation.compiled.memory.messages import free_messages
+
+
+def note_busy(s: State, edge: int, now: float) -> None:
+    """The busy seconds of every executor and link as the window opens (0) or closes (1)."""
+    c = clock_at(s, 0)
+    for e in range(c.executors):
+        busy_s_of(s)[edge, e] = busy_until(s, e, now)
+    for k in range(c.links):
+        link_busy_s_of(s)[edge, k] = link_busy_until(s, k, now)
+
+
+def link_busy_until(s: State, k: int, now: float) -> float:
+    """Length of the busy periods of link ``k`` from 0 to ``now``."""
+    c = clock_at(s, 0)
+    link = links_at(s, k)
+    if c.shared:
+        return float(link.closed_s + (now - link.since_s if c.flows else 0.0))
+    absorb(s, k, now)
+    return float(link.closed_s + min(link.free_s, now) - link.since_s)
+
+
+def absorb_all(s: State, now: float) -> None:
+    """Let all background up to ``now`` join, so that what is not needed any more can be dropped."""
+    c = clock_at(s, 0)
+    for e in range(c.executors):
+        if executors_at(s, e).next_s <= now:
+            absorb_background(s, e, now)
+    if not c.shared:
+        for k in range(c.links):
+            absorb(s, k, now)
+
+
+def busy_and_work(s: State, now: float, executors: Floats, links: Floats) -> None:
+    """Busy seconds (row 0) and service done (row 1) of every executor and link by ``now``.
+
+    The links' rows are left alone where the link is shared.
+    """
+    c = clock_at(s, 0)
+    for e in range(c.executors):
+        executors[0, e] = busy_until(s, e, now)
+        executors[1, e] = work_until(s, e, now)
+    if not c.shared:
+        for k in range(c.links):
+            links[0, k] = link_busy_until(s, k, now)
+            links[1, k] = links_at(s, k).work_s - max(0.0, links_at(s, k).free_s - now)
+
+
+def isolated_s(s: State, output: int, source: int, destination: int) -> float:
+    """Seconds of a message when nothing else is on its way."""
+    c = clock_at(s, 0)
+    if not c.paths:
+        return float(outputs_at(s, output).work_s + c.latency_s)
+    slowest = 0.0
+    for stage in range(5):
+        k = path_link(s, stage, source, destination)
+        if k >= 0 and (slowest == 0.0 or links_at(s, k).capacity < slowest):
+            slowest = links_at(s, k).capacity
+    return float(outputs_at(s, output).size_bytes / slowest + c.latency_s)
+
+
+def local_cause(s: State, place: int) -> int:
+    """The task whose end on the same server let the one at ``place`` join; −1: it was a message."""
+    task = tasks_at(s, place)
+    base = jobs_at(s, task.slot).base
+    server = executor_server_of(s)[task.executor]
+    plan = plan_at(s, task.plan)
+    for r in range(plan.read, plan.read_end):
+        source = base + reads_at(s, r).source
+        if (
+            executor_server_of(s)[tasks_at(s, source).executor] == server
+            and tasks_at(s, source).end_s == task.latest_s
+        ):
+            return int(source)
+    return -1
+
+
+def latest_read(s: State, place: int) -> int:
+    """The input of the task at ``place`` that a message brought last."""
+    task = tasks_at(s, place)
+    plan = plan_at(s, task.plan)
+    for r in range(plan.read, plan.read_end):
+        if uses_at(s, reads_at(s, r).use).number == task.latest_number:
+            return r
+    return int(plan.read)
+
+
+def last_predecessor(s: State, place: int) -> int:
+    """The predecessor that ended last, of equal ones the least; −1: there is none."""
+    task = tasks_at(s, place)
+    base = jobs_at(s, task.slot).base
+    plan = plan_at(s, task.plan)
+    found = -1
+    for r in range(plan.read, plan.read_end):
+        source = base + reads_at(s, r).source
+        if (
+            found < 0
+            or tasks_at(s, source).end_s > tasks_at(s, found).end_s
+            or (tasks_at(s, source).end_s == tasks_at(s, found).end_s and source < found)
+        ):
+            found = source
+    return found
+
+
+def add_message(s: State, row: int, place: int, gap: float) -> None:
+    """Divide ``gap`` seconds before the task joined into transfer and wait for links."""
+    read = reads_at(s, latest_read(s, place))
+    task = tasks_at(s, place)
+    source = tasks_at(s, jobs_at(s, task.slot).base + read.source)
+    alone = isolated_s(
+        s, read.output, executor_server_of(s)[source.executor], executor_server_of(s)[task.executor]
+    )
+    transfer = min(gap, alone)
+    out = completions_at(s, row)
+    out.transfer_s += transfer
+    out.link_wait_s += gap - transfer
+
+
+def add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> None:
+    """Divide a wait of the task at ``place``: while its executor runs others of its job, and the rest."""
+    own = 0.0
+    if end_s > begin_s:
+        task = tasks_at(s, place)
+        job = jobs_at(s, task.slot)
+        for other in range(job.base, job.base + queries_at(s, job.query).tasks):
+            if other != place and tasks_at(s, other).executor == task.executor:
+                shared = min(end_s, tasks_at(s, other).end_s) - max(begin_s, tasks_at(s, other).start_s)
+                if shared > 0:
+                    own += shared
+    own = min(own, end_s - begin_s)
+    out = completions_at(s, row)
+    out.own_wait_s += own
+    out.server_wait_s += end_s - begin_s - own
+
+
+def no_parts(s: State, row: int) -> None:
+    """Set the parts in a row to nothing."""
+    out = completions_at(s, row)
+    out.compute_s = 0.0
+    out.transfer_s = 0.0
+    out.link_wait_s = 0.0
+    out.server_wait_s = 0.0
+    out.own_wait_s = 0.0
+
+
+def add_parts(s: State, row: int, place: int) -> None:
+    """Write the parts of the job that the task at ``place`` completes into its row."""
+    no_parts(s, row)
+    out = completions_at(s, row)
+    picks = clock_at(s, 0).picks
+    while place >= 0:
+        task = tasks_at(s, place)
+        out.compute_s += task.end_s - task.start_s
+        add_wait(s, row, place, task.latest_s, task.start_s)
+        if picks:
+            place = _before_pick(s, row, place)
+        elif plan_at(s, task.plan).inputs == 0:
+            place = -1
+        else:
+            source = local_cause(s, place)
+            if source < 0:
+                source = jobs_at(s, task.slot).base + reads_at(s, latest_read(s, place)).source
+                add_message(s, row, place, task.latest_s - tasks_at(s, source).end_s)
+            place = source
+
+
+def _before_pick(s: State, row: int, place: int) -> int:
+    """Parts of a picked task up to its joining; returns the predecessor to go on with."""
+    task = tasks_at(s, place)
+    gap = task.latest_s - task.picked_s
+    if gap > 0:
+        add_message(s, row, place, gap)
+    before = last_predecessor(s, place)
+    since = jobs_at(s, task.slot).arrival_s if before < 0 else tasks_at(s, before).end_s
+    add_wait(s, row, place, since, task.picked_s)
+    return before
 
 
 def count(s: State, now: float, change: int) -> None:

@@ -1,46 +1,248 @@
-"""The event loop: it runs until it is done or wants something, and goes on where it was."""
+"""The event loop: what a scheduler sees, where it decides, and on to the next event."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
-from nona.simulation.compiled.events.bind import hand_on
-from nona.simulation.compiled.events.decisions import Decide, admitted, arrive, pick_all, picked
-from nona.simulation.compiled.events.executors import join, proceed
-from nona.simulation.compiled.events.jobs import complete, has_room, too_long
-from nona.simulation.compiled.events.links import hop
+from nona.schedulers.base import Ready, View
+from nona.simulation.compiled.events.bind import bind_tasks, hand_on
+from nona.simulation.compiled.events.executors import join, proceed, settle
+from nona.simulation.compiled.events.jobs import admit, complete, has_room, too_long
+from nona.simulation.compiled.events.links import (
+    absorb,
+    background_arrives,
+    deliver,
+    depart,
+    hop,
+    past_transfer_s,
+    pending_s,
+)
 from nona.simulation.compiled.events.pick import (
     begin_picking,
+    bind_pick,
+    end_picking,
+    is_allowed,
+    offer_sources,
     offer_successors,
     take_over,
     woken,
 )
-from nona.simulation.compiled.events.shared_link import background_arrives, deliver, depart
-from nona.simulation.compiled.memory.arrays import State
-from nona.simulation.compiled.memory.fields import (
-    clock_at,
-    events_at,
-    events_of,
-    executors_at,
-    feed_s_of,
-    jobs_at,
-    line_at,
-    links_at,
-    tasks_at,
-)
-from nona.simulation.compiled.memory.heap import drop_first
-from nona.simulation.compiled.memory.layout import (
+from nona.simulation.compiled.memory import (
     ADMIT,
     BACKGROUND,
+    BAD_BIND,
+    BAD_PICK,
     COMPLETIONS,
+    DECIDE,
     DONE,
     DRAIN,
     JOBS,
     NEXT_EVENT,
     PICK,
+    PICK_ROWS,
+    REPORT,
     ROOM,
+    State,
+    backlog_s_of,
+    card_bytes_s_of,
+    clock_at,
+    drop_first,
+    events_at,
+    events_of,
+    executor_class_of,
+    executor_server_of,
+    executors_at,
+    feed_s_of,
+    feed_uniforms_of,
+    jobs_at,
+    line_at,
+    links_at,
+    out_of,
+    pick_uniforms_of,
+    places_of,
+    queue_length_of,
+    ready_base_of,
+    ready_batch_first_of,
+    ready_batch_size_of,
+    ready_draw_of,
+    ready_home_of,
+    ready_job_of,
+    ready_query_of,
+    ready_running_of,
+    ready_since_s_of,
+    ready_task_of,
+    shown_of,
+    tables_f_of,
+    tables_i_of,
+    tasks_at,
 )
 from nona.simulation.reference.kernel import DELIVERY, HANDED, HOP, KIND_SHIFT, TASK_END
+
+
+def look(s: State, now: float) -> None:
+    """Bring what the scheduler sees up to ``now``: the load board, and the network as far as declared."""
+    c = clock_at(s, 0)
+    if c.board:
+        settle(s, now)
+    if c.network_view < 2:
+        return
+    if c.shared:
+        shown_of(s)[2] = c.transfer_s / c.delivered if c.delivered else 0.0
+    else:
+        shown_of(s)[2] = past_transfer_s(s, now)
+    if c.network_view >= 3:
+        shown_of(s)[3] = max(0.0, c.reserved_s - now)
+    if c.network_view >= 4:
+        shown_of(s)[4] = queue_bytes(s, now)
+
+
+def queue_bytes(s: State, now: float) -> float:
+    """Bytes waiting or in service at the links, background included."""
+    c = clock_at(s, 0)
+    if c.shared:
+        return float(pending_s(s, now) * c.capacity)
+    total = 0.0
+    for k in range(c.links):
+        absorb(s, k, now)
+        total += max(0.0, links_at(s, k).free_s - now) * links_at(s, k).capacity
+    return float(total)
+
+
+def view_of(s: State) -> View:
+    """What the scheduler sees; fields above its level are ``nan``."""
+    c = clock_at(s, 0)
+    n = c.executors
+    return View(
+        executor_server_of(s)[:n],
+        executor_class_of(s)[:n],
+        queue_length_of(s)[:n],
+        backlog_s_of(s)[:n],
+        shown_of(s)[0],
+        shown_of(s)[1],
+        shown_of(s)[2],
+        shown_of(s)[3],
+        shown_of(s)[4],
+        card_bytes_s_of(s)[: 2 * c.servers],
+    )
+
+
+def ready_of(s: State, n: int, open_jobs: int) -> Ready:
+    """The list of ready tasks, ``n`` of them."""
+    return Ready(
+        n,
+        ready_job_of(s)[:n],
+        ready_query_of(s)[:n],
+        ready_task_of(s)[:n],
+        ready_since_s_of(s)[:n],
+        ready_running_of(s)[:n],
+        ready_home_of(s)[:n],
+        open_jobs,
+        ready_batch_first_of(s)[:n],
+        ready_batch_size_of(s)[:n],
+        ready_draw_of(s)[:n],
+        ready_base_of(s)[:n],
+        places_of(s)[: clock_at(s, 0).room_tasks],
+    )
+
+
+Decide = Callable[..., Any]
+
+
+def arrive(s: State, bind: Decide, pick: Decide) -> int:
+    """The next job of the feed arrives."""
+    c = clock_at(s, 0)
+    now = c.now_s
+    row = c.feed_at
+    slot = admit(s)
+    if c.picks:
+        offer_sources(s, slot)
+        if begin_picking(s, c.open_jobs, now):
+            code = pick_all(s, pick)
+            if code != NEXT_EVENT:
+                return code
+        return _reported(s)
+    c.admitted = slot
+    look(s, now)
+    if not c.compiled:
+        c.phase = ADMIT
+        return DECIDE
+    bind(
+        now,
+        jobs_at(s, slot).query,
+        view_of(s),
+        tables_i_of(s),
+        tables_f_of(s),
+        feed_uniforms_of(s)[row],
+        out_of(s)[: c.most_tasks],
+    )
+    return admitted(s)
+
+
+def admitted(s: State) -> int:
+    """The decision about the job that has arrived stands in ``out``."""
+    clock_at(s, 0).phase = NEXT_EVENT
+    if not bind_tasks(s, clock_at(s, 0).admitted):
+        return BAD_BIND
+    return _reported(s)
+
+
+def _reported(s: State) -> int:
+    """A report is due with some arrivals."""
+    c = clock_at(s, 0)
+    if c.next_number > c.next_report:
+        c.next_report += c.report_every
+        return REPORT
+    return NEXT_EVENT
+
+
+def pick_all(s: State, pick: Decide) -> int:
+    """Ask the policy while there are ready tasks and free executors."""
+    c = clock_at(s, 0)
+    now = c.now_s
+    while c.ready > 0 and c.free > 0:
+        if c.pick_at == c.pick_rows:
+            c.phase = PICK
+            c.answer = -1
+            return PICK_ROWS
+        look(s, now)
+        if not c.compiled:
+            c.phase = PICK
+            return DECIDE
+        if not pick(
+            now,
+            view_of(s),
+            ready_of(s, c.ready, c.open_jobs),
+            tables_i_of(s),
+            tables_f_of(s),
+            pick_uniforms_of(s)[c.pick_at],
+            out_of(s)[: c.most_tasks],
+        ):
+            break
+        if not is_allowed(s):
+            return BAD_PICK
+        bind_pick(s, now)
+        c.pick_at += 1
+    c.phase = NEXT_EVENT
+    end_picking(s)
+    return NEXT_EVENT
+
+
+def picked(s: State, pick: Decide) -> int:
+    """Go on picking: ``answer`` is 1 with a decision in ``out``, 0 for none, −1 to ask first."""
+    c = clock_at(s, 0)
+    if c.answer == 1:
+        if not is_allowed(s):
+            return BAD_PICK
+        bind_pick(s, c.now_s)
+        c.pick_at += 1
+    elif c.answer == 0:
+        c.phase = NEXT_EVENT
+        end_picking(s)
+        return NEXT_EVENT
+    c.phase = NEXT_EVENT
+    return pick_all(s, pick)
 
 
 def advance(s: State, bind: Decide, pick: Decide) -> int:

@@ -1,0 +1,127 @@
+"""Steps per dollar: as many as possible, with or without deadlines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nona.allocation.centre import solve
+from nona.allocation.linear import PACKED, SHARING, SHARING_HELP, nothing, sharing_policy, space_of, told
+from nona.allocation.polytope import Polytope
+from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
+from nona.allocation.program import linear, max_min
+from nona.registry import Look
+
+COST_NAME = "cost"
+
+
+def steps_per_price(problem: Problem, space: Polytope) -> Floats:
+    """(n,) T / cost_j of each variable, both jobs of a pair together."""
+    return (space.rate + space.partner_rate) / problem.prices[space.column]
+
+
+def _ask_cost(problem: Problem, pack: bool) -> Allocation:
+    """max over F of Σ T x / cost_j."""
+    space = space_of(problem, pack)
+    if not space.able.any():
+        return nothing(problem, space)
+    found = solve(linear(space, steps_per_price(problem, space)))
+    return told(problem, space, found.x, found.objective, found.bound)
+
+
+COST = Policy(
+    name=COST_NAME,
+    title="Cost",
+    summary="Maximises throughput over price, summed over jobs and types.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
+    adaptation="The sum of T·x / price, as in the public code; it does not count how many GPUs a job takes. "
+    "Ties as for max-min fairness. " + PACKED,
+    prepare=sharing_policy(COST_NAME, _ask_cost),
+    defaults=SHARING,
+    option_help=SHARING_HELP,
+    objective="Σ throughput / price (steps/s per US dollar/hour)",
+    space_sharing=True,
+    needs_prices=True,
+    look=Look("#a16207", "dashdot", "pentagon"),
+)
+
+COST_SLO_NAME = "cost-slo"
+ROOM = 1e-7  # of a job's needed throughput, so that deadlines that are kept only just count as kept
+
+
+def needed(problem: Problem) -> Floats:
+    """(m,) rem_i / seconds left: the throughput that keeps the deadline; ∞ when it has passed, 0 without."""
+    left = problem.slo_s
+    rate = np.divide(problem.remaining, left, out=np.full(problem.jobs, np.inf), where=left > 0)
+    return np.where(np.isnan(left), 0.0, rate)
+
+
+def kept_deadlines(space: Polytope, floors: Floats, tightness: Floats) -> Ints:
+    """Numbers of the jobs whose deadlines are kept: all, without the fewest of the tightest ones.
+
+    Without more deadlines less is asked, so the fewest to drop are found by bisection.
+    """
+    order = np.argsort(-tightness, kind="stable")
+    order = order[floors[order] > 0]
+    low, high = int((tightness[order] > 1 + ROOM).sum()), len(order)
+    while low < high:
+        middle = (low + high) // 2
+        if _possible(space, floors, order[middle:]):
+            high = middle
+        else:
+            low = middle + 1
+    return np.sort(order[low:])
+
+
+def _possible(space: Polytope, floors: Floats, jobs: Ints) -> bool:
+    """Whether an allocation gives all ``jobs`` what they need: max λ with thr_i ≥ λ·floor_i is 1 or more."""
+    steps = np.zeros(space.jobs)
+    steps[jobs] = floors[jobs]
+    return not len(jobs) or solve(max_min(space, steps)).bound >= 1.0
+
+
+def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
+    space = space_of(problem, pack)
+    if not space.able.any():
+        return nothing(problem, space)
+    floors = needed(problem)
+    best = problem.rates.max(axis=1)
+    tightness = np.divide(floors, best, out=np.where(floors > 0, np.inf, 0.0), where=best > 0)
+    kept = kept_deadlines(space, floors, tightness)
+    least = np.zeros(problem.jobs)
+    least[kept] = floors[kept] * (1 - ROOM)
+    dropped = np.setdiff1d(np.flatnonzero(floors > 0), kept)
+    warnings = tuple(
+        f"Job {problem.names[i]!r}: its deadline {_when(problem.slo_s[i])} cannot be kept; "
+        f"it was dropped, as the tightest of those left."
+        for i in dropped[np.argsort(-tightness[dropped], kind="stable")]
+    )
+    found = solve(linear(space, steps_per_price(problem, space), least))
+    return told(problem, space, found.x, found.objective, found.bound, warnings)
+
+
+def _when(left_s: float) -> str:
+    """The time to a deadline in words.
+
+    >>> _when(20.0), _when(-90.0)
+    ('in 20 s', '90 s ago')
+    """
+    return f"in {left_s:g} s" if left_s >= 0 else f"{-left_s:g} s ago"
+
+
+COST_SLO = Policy(
+    name=COST_SLO_NAME,
+    title="Cost with SLOs",
+    summary="Maximises throughput over price among the allocations that keep all deadlines.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
+    adaptation="Where not all deadlines can be kept, the public code drops all of them. Here the tightest "
+    "are dropped one by one (remaining steps over best rate and seconds left), with a warning. "
+    "Ties as for max-min fairness. " + PACKED,
+    prepare=sharing_policy(COST_SLO_NAME, _ask_cost_slo),
+    defaults=SHARING,
+    option_help=SHARING_HELP,
+    objective="Σ throughput / price (steps/s per US dollar/hour)",
+    space_sharing=True,
+    needs_steps=True,
+    needs_prices=True,
+    look=Look("#ca8a04", "longdashdot", "hexagon"),
+)

@@ -1,0 +1,80 @@
+"""Isolated and proportional: every job has an equal part of the cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
+from nona.options import Options, check_known
+from nona.registry import Look
+
+
+def equal_shares(gpus: Floats, workers: Floats | Ints) -> Floats:
+    """(m, J) x_iso = N_j / max(m·sf_i, N): job i's part of a cluster that is split equally.
+
+    >>> equal_shares(np.array([2.0, 2.0]), np.array([1, 4])).tolist()
+    [[0.5, 0.5], [0.25, 0.25]]
+    """
+    part: Floats = np.maximum(len(workers) * workers, gpus.sum())
+    return gpus[None, :] / part[:, None]
+
+
+def isolated_shares(problem: Problem) -> Floats:
+    """:func:`equal_shares` of a problem's jobs."""
+    return equal_shares(problem.gpus, problem.workers)
+
+
+def allocate(problem: Problem) -> Allocation:
+    """The shares of :func:`isolated_shares`, as rows of single jobs."""
+    return Allocation(tuple((i,) for i in range(problem.jobs)), isolated_shares(problem))
+
+
+def _prepare(options: Options) -> Allocator:
+    check_known("Policy 'isolated'", options, ())
+    return allocate
+
+
+ISOLATED = Policy(
+    name="isolated",
+    title="Isolated",
+    summary="Splits every type of GPU equally among the jobs.",
+    source="Narayanan et al., OSDI 2020 (Gavel), the baseline of sharing incentive",
+    adaptation="",
+    prepare=_prepare,
+    defaults={},
+    option_help={},
+    heterogeneous=False,
+)
+
+
+def proportional_shares(problem: Problem) -> Floats:
+    """(m, J) x_prop = N_j / N for every job, as if it had the cluster to itself.
+
+    It normalises throughputs; with more GPUs asked for than there are it is not feasible.
+    """
+    part: Floats = problem.gpus / problem.gpus.sum()
+    return np.tile(part, (problem.jobs, 1))
+
+
+def _allocate(problem: Problem) -> Allocation:
+    return Allocation(tuple((i,) for i in range(problem.jobs)), proportional_shares(problem))
+
+
+def _proportional_prepare(options: Options) -> Allocator:
+    check_known("Policy 'proportional'", options, ())
+    return _allocate
+
+
+PROPORTIONAL = Policy(
+    name="proportional",
+    title="Proportional",
+    summary="Gives every job each GPU type for that type's part of the cluster.",
+    source="Narayanan et al., OSDI 2020 (Gavel), the normaliser of max-min fairness",
+    adaptation="Its shares add up to more than the cluster when jobs ask for more GPUs than there are: the "
+    "rounds then serve jobs in turn.",
+    prepare=_proportional_prepare,
+    defaults={},
+    option_help={},
+    heterogeneous=False,
+    look=Look("#7a9a1e", "solid", "pentagon"),
+)

@@ -1,0 +1,211 @@
+"""Hierarchical: teams share by weight, exactly by water-filling, then their jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, hstack, vstack
+
+from nona.allocation.centre import solve
+from nona.allocation.equal_shares import proportional_shares
+from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
+from nona.allocation.problem import Allocation, Allocator, EntityShare, Floats, Ints, Policy, Problem, switch
+from nona.allocation.program import max_min, solve_highs
+from nona.errors import SimulationError
+from nona.options import Options
+from nona.registry import Look
+
+SATURATED = 1e-4  # a job whose level can rise by no more than this part of it is saturated
+KEPT = 1 - 1e-7  # of the levels reached, so that rounding makes no program infeasible
+
+Flags = NDArray[np.bool_]
+Weigh = Callable[[Flags], Floats]
+"""(m,) weights of the jobs, from which of them are unsaturated; 0: it does not rise for now."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Filled:
+    """(m,) levels y_i = thr_i / unit_i; how often the water rose; the first rise and its dual's bound."""
+
+    levels: Floats
+    rounds: int
+    first: float
+    bound: float
+
+
+def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Filled:
+    """Raise sf_i (y_i − ȳ_i) / w_i for all unsaturated jobs alike, again and again, until all are saturated.
+
+    Each round is a program: max c such that thr_i ≥ unit_i (ȳ_i + c w_i / sf_i) for unsaturated jobs and
+    thr_i ≥ unit_i ȳ_i for saturated ones, which keep what they have and do not bound c. Then ȳ_i grows by
+    c w_i / sf_i. A job is saturated when its level can rise in no allocation that keeps all levels.
+
+    Source: Narayanan et al., OSDI 2020 (Gavel), section 4.3; saturation is found by one program for all
+    jobs at a time.
+    """
+    levels = np.zeros(space.jobs)
+    open_ = space.able & (units > 0)
+    rounds, first, bound = 0, 0.0, 0.0
+    for _ in range(space.jobs):
+        weights = weigh(open_)
+        rising = open_ & (weights > 0)
+        if not rising.any():
+            break
+        steps = np.where(rising, weights / workers, 0.0)
+        found = solve_highs(max_min(space, steps * units, KEPT * levels * units))
+        if not rounds:
+            first, bound = found.objective, found.bound
+        reached = space.throughputs(_within(space, found.x)) / np.where(units > 0, units, 1.0)
+        levels = np.minimum(levels + max(0.0, found.objective) * steps, reached)
+        rounds += 1
+        able = _able_to_rise(space, levels, units, open_)
+        if (able == open_).all():  # rounding: what the program proves saturated is
+            able = able & ~(found.prices.throughput * steps * units > 0.5 / rising.sum())
+        open_ = able
+    return Filled(levels, rounds, first, bound)
+
+
+def _within(space: Polytope, x: Floats) -> Floats:
+    """x without what a solver's tolerance lets it exceed: some allocation then gives the levels."""
+    inside = np.clip(x, 0.0, 1.0)
+    used = space.limit_matrix() @ inside / space.limits
+    return inside / max(1.0, float(used.max()))
+
+
+def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) -> Flags:
+    """Which open jobs can rise while all levels are kept.
+
+    max Σ ε_i with 0 ≤ ε_i ≤ δ for the jobs in question. All that can rise can rise a little together, so
+    that one program finds most of them; the others are asked again until none rises.
+    """
+    able = np.zeros(space.jobs, np.bool_)
+    scale = np.where(space.able, np.maximum(levels, levels[space.able].mean()), 0.0) * units
+    some = scale > 0
+    matrix = csr_array(space.throughput_matrix()[some] * (1.0 / scale[some])[:, None])
+    while True:
+        asked = np.flatnonzero((open_ & ~able)[some])
+        if not asked.size:
+            return able
+        risen = _rises(space, matrix, (levels * units / np.where(some, scale, 1))[some], asked)
+        if not risen.any():
+            return able
+        able[np.flatnonzero(some)[asked[risen]]] = True
+
+
+def _rises(space: Polytope, matrix: csr_array, floors: Floats, asked: NDArray[np.int64]) -> Flags:
+    """Which of the ``asked`` rows rise by at least δ/2 in the best allocation.
+
+    δ/2 is SATURATED, or more where the solver's tolerance (1e-7) in all rows together comes to as much.
+    """
+    least = SATURATED * max(1.0, len(floors) / 250)
+    count, n = len(asked), space.variables
+    extra = csr_array((np.ones(count), (asked, np.arange(count))), shape=(len(floors), count))
+    limits = space.limit_matrix()
+    empty = csr_array((limits.shape[0], count))
+    for method in ("highs", "highs-ipm"):  # where the simplex method gives up on rates far apart
+        done = linprog(
+            np.concatenate([np.zeros(n), -np.ones(count)]),
+            A_ub=vstack([hstack([-matrix, extra]), hstack([limits, empty])], format="csr"),
+            b_ub=np.concatenate([-KEPT * floors, space.limits]),
+            bounds=[(0.0, None)] * n + [(0.0, 2 * least)] * count,
+            method=method,
+        )
+        if done.status == 0:
+            break
+    if done.status != 0:
+        raise SimulationError(f"Water-filling: HiGHS stopped ({done.message}); report this problem.")
+    return np.asarray(done.x, np.float64)[n:] >= least
+
+
+_DEFAULTS: Options = {"space_sharing": False, "agnostic": False}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Teams:
+    """The teams of the jobs; those without one are a team of their own, of weight 1 and fair inside."""
+
+    entities: tuple[EntityShare, ...]
+    entity: Ints
+    weights: Floats
+
+    def weigh(self, open_: Flags) -> Floats:
+        """(m,) W_e · w_i / Σ w of the team's unsaturated jobs; in a FIFO team all W_e for the first of them.
+
+        >>> teams = Teams((EntityShare("a", 2.0),), np.zeros(3, np.int64), np.array([1.0, 3.0, 4.0]))
+        >>> teams.weigh(np.array([True, True, False])).tolist()
+        [0.5, 1.5, 0.0]
+        """
+        found = np.zeros(len(open_))
+        for number, team in enumerate(self.entities):
+            jobs = np.flatnonzero(open_ & (self.entity == number))
+            if not jobs.size:
+                continue
+            if team.policy == "fifo":
+                found[jobs[0]] = team.weight
+            else:
+                found[jobs] = team.weight * self.weights[jobs] / self.weights[jobs].sum()
+        return found
+
+
+def teams_of(problem: Problem) -> Teams:
+    """The problem's teams, with one more for the jobs without a team."""
+    entity = problem.entity if problem.entity.size else np.full(problem.jobs, -1, np.int64)
+    alone = EntityShare("")
+    return Teams(
+        (*problem.entities, alone), np.where(entity < 0, len(problem.entities), entity), problem.weights
+    )
+
+
+def _space(problem: Problem, rates: Floats, pack: bool) -> Polytope:
+    if not pack or not len(problem.pairs):
+        return polytope(problem.gpus, problem.workers, rates)
+    pairs = worthwhile_pairs(rates, problem.workers, problem.pairs, problem.pair_rates)
+    return polytope(problem.gpus, problem.workers, rates, *pairs)
+
+
+def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
+    """Levels by water-filling, then shares that reach them: x = argmax min thr_i / (unit_i ȳ_i)."""
+    rates = (problem.rates > 0).astype(np.float64) if agnostic else problem.rates
+    space = _space(problem, rates, pack and not agnostic)
+    units = (proportional_shares(problem) * rates).sum(axis=1)
+    if not space.able.any():
+        return Allocation(space.rows, space.shares(np.zeros(space.variables)), 0.0, 0.0)
+    found = fill(space, units, problem.workers, teams_of(problem).weigh)
+    shares = solve(max_min(space, found.levels * units)).x
+    return Allocation(
+        space.rows,
+        space.shares(shares),
+        found.first,
+        found.bound,
+        details={"rounds": float(found.rounds)},
+    )
+
+
+def _prepare(options: Options) -> Allocator:
+    owner, chosen = "Policy 'hierarchical'", {**_DEFAULTS, **options}
+    pack = switch(owner, chosen, "space_sharing", _DEFAULTS)
+    agnostic = switch(owner, chosen, "agnostic", _DEFAULTS)
+    return lambda problem: _allocate(problem, pack, agnostic)
+
+
+POLICY = Policy(
+    name="hierarchical",
+    title="Hierarchical",
+    summary="Teams share the cluster by weight; inside, jobs share fairly or run first in, first out.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.3 (water-filling)",
+    adaptation="Jobs without a team are one team of weight 1. Saturated jobs keep their level and no longer "
+    "bound the others' rise; the public code's constant for them does where weights are below 1.",
+    prepare=_prepare,
+    defaults=_DEFAULTS,
+    option_help={
+        "space_sharing": "whether two jobs may share GPUs",
+        "agnostic": "whether all types count as equally fast; jobs then do not share GPUs",
+    },
+    objective="first level of the water: least workers · normalised throughput / weight",
+    space_sharing=True,
+    look=Look("#cf7a10", "solid", "diamond"),
+)

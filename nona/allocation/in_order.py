@@ -1,0 +1,203 @@
+"""FIFO and shortest job first: jobs put on GPUs one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem, switch
+from nona.options import Options, check_known
+from nona.registry import Look
+
+PACKED = 1.5  # the least Σ T_pair / T_alone for which a job joins another one
+
+Choose = Callable[[int, Floats], int]
+"""Which type a job takes, of the free GPUs of each type; −1: none of those that fit can run it."""
+
+
+class Placed:
+    """Who holds what while jobs are placed.
+
+    ``types``: type by job; ``pairs``: (job that holds the GPUs, job that joined it, type).
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.free = problem.gpus.copy()
+        self.types: dict[int, int] = {}
+        self.pairs: list[tuple[int, int, int]] = []
+
+    def fits(self, job: int) -> bool:
+        """Whether some type has as many free GPUs as the job takes."""
+        return bool((self.free >= self.problem.workers[job]).any())
+
+    def put(self, job: int, kind: int) -> None:
+        """The job takes GPUs of one type, all the time."""
+        self.types[job] = kind
+        self.free[kind] -= self.problem.workers[job]
+
+    def allocation(self) -> Allocation:
+        """x = 1 for what was placed: singles first, then pairs."""
+        problem = self.problem
+        joined = [(min(a, b), max(a, b), kind) for a, b, kind in self.pairs]
+        paired = {job for a, b, _ in joined for job in (a, b)}
+        shares = np.zeros((problem.jobs + len(joined), len(problem.types)))
+        for job, kind in self.types.items():
+            if job not in paired:
+                shares[job, kind] = 1.0
+        for row, (_, _, kind) in enumerate(joined, problem.jobs):
+            shares[row, kind] = 1.0
+        singles = tuple((i,) for i in range(problem.jobs))
+        return Allocation((*singles, *((a, b) for a, b, _ in joined)), shares)
+
+
+def place_in_order(problem: Problem, order: Iterable[int], choose: Choose, *, pack: bool) -> Allocation:
+    """Place jobs in ``order``: each takes the type that ``choose`` names.
+
+    A job that no type with enough free GPUs can run is left out. The first job that fits nowhere ends the
+    placing. With ``pack``, it and those after it join placed jobs (:func:`_partner`) until one finds none.
+    """
+    placed = Placed(problem)
+    waiting = iter(order)
+    for job in waiting:
+        if not placed.fits(job):
+            if pack:
+                _join(placed, [job, *waiting])
+            break
+        if (kind := choose(job, placed.free)) >= 0:
+            placed.put(job, kind)
+    return placed.allocation()
+
+
+def fastest(problem: Problem) -> Choose:
+    """The free type with the job's highest rate; of equal ones the first in alphabetical order."""
+
+    def choose(job: int, free: Floats) -> int:
+        rates = np.where(free >= problem.workers[job], problem.rates[job], 0.0)
+        kind = int(rates.argmax())
+        return kind if rates[kind] > 0 else -1
+
+    return choose
+
+
+def most_free(problem: Problem) -> Choose:
+    """The type with most free GPUs of those that can run the job, without a look at its rates."""
+
+    def choose(job: int, free: Floats) -> int:
+        able = np.where((free >= problem.workers[job]) & (problem.rates[job] > 0), free, 0.0)
+        kind = int(able.argmax())
+        return kind if able[kind] > 0 else -1
+
+    return choose
+
+
+def _join(placed: Placed, jobs: Iterable[int]) -> None:
+    asked = placed.problem
+    rates = {(int(a), int(b)): r for (a, b), r in zip(asked.pairs, asked.pair_rates, strict=True)}
+    for job in jobs:
+        holder = _partner(placed, job, rates)
+        if holder is None:
+            return
+        placed.pairs.append((holder, job, placed.types.pop(holder)))
+
+
+def _partner(placed: Placed, job: int, rates: dict[tuple[int, int], Floats]) -> int | None:
+    """The job, alone on its GPUs, with the largest Σ T_pair / T_alone > 1.5 beside ``job``."""
+    best, found = PACKED, None
+    alone = placed.problem.rates
+    for holder, kind in sorted(placed.types.items()):
+        both = rates.get((min(holder, job), max(holder, job)))
+        if both is None or not alone[job, kind]:
+            continue
+        own, other = (both[kind, 0], both[kind, 1]) if holder < job else (both[kind, 1], both[kind, 0])
+        gained = float(own / alone[holder, kind] + other / alone[job, kind])
+        if own > 0 and other > 0 and gained > best:
+            best, found = gained, holder
+    return found
+
+
+_DEFAULTS: Options = {"space_sharing": False}
+
+
+def _prepare(options: Options) -> Allocator:
+    pack = switch("Policy 'fifo'", {**_DEFAULTS, **options}, "space_sharing", _DEFAULTS)
+
+    def allocate(problem: Problem) -> Allocation:
+        return place_in_order(problem, range(problem.jobs), fastest(problem), pack=pack)
+
+    return allocate
+
+
+FIFO = Policy(
+    name="fifo",
+    title="FIFO",
+    summary="Runs jobs in order of arrival, each on the free GPU type that is fastest for it.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4; rules of its public simulator",
+    adaptation="Decided at every reallocation, so jobs may move. With space sharing a waiting job joins "
+    "the running one with the largest Σ T_pair / T_alone, if that is above 1.5.",
+    prepare=_prepare,
+    defaults=_DEFAULTS,
+    option_help={"space_sharing": "whether waiting jobs may join running ones on the same GPUs"},
+    space_sharing=True,
+    needs_share=True,
+    look=Look("#8390a6", "dash", "hexagon"),
+)
+
+
+def _allocate(problem: Problem) -> Allocation:
+    return place_in_order(problem, range(problem.jobs), most_free(problem), pack=False)
+
+
+def _fifo_agnostic_prepare(options: Options) -> Allocator:
+    check_known("Policy 'fifo-agnostic'", options, ())
+    return _allocate
+
+
+FIFO_AGNOSTIC = Policy(
+    name="fifo-agnostic",
+    title="FIFO, agnostic",
+    summary="Runs jobs in order of arrival, each on the type with most free GPUs that can run it.",
+    source="Narayanan et al., OSDI 2020 (Gavel), the agnostic baseline of FIFO",
+    adaptation="The type is our choice: which one the paper takes is not known to us, and its public code "
+    "puts all jobs on one type.",
+    prepare=_fifo_agnostic_prepare,
+    defaults={},
+    option_help={},
+    heterogeneous=False,
+    needs_share=True,
+    look=Look("#8390a6", "dot", "hexagon-open"),
+)
+
+
+def shortest_first(problem: Problem) -> Ints:
+    """Jobs by rem_i / max_j T_ij, then by number; those that run nowhere are last."""
+    best = problem.rates.max(axis=1)
+    left = np.divide(problem.remaining, best, out=np.full(problem.jobs, np.inf), where=best > 0)
+    return np.argsort(left, kind="stable")
+
+
+def _sjf_prepare(options: Options) -> Allocator:
+    pack = switch("Policy 'sjf'", {**_DEFAULTS, **options}, "space_sharing", _DEFAULTS)
+
+    def allocate(problem: Problem) -> Allocation:
+        return place_in_order(problem, shortest_first(problem).tolist(), fastest(problem), pack=pack)
+
+    return allocate
+
+
+SJF = Policy(
+    name="sjf",
+    title="Shortest job first",
+    summary="Runs the jobs with the least time left on their fastest GPU type first.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.2, from memory",
+    adaptation="The paper's problem (least time left of a single job) says nothing about the other jobs, "
+    "and no public code has it. Ours: FIFO's placing, in order of remaining steps over the best rate.",
+    prepare=_sjf_prepare,
+    defaults=_DEFAULTS,
+    option_help={"space_sharing": "whether waiting jobs may join running ones on the same GPUs"},
+    space_sharing=True,
+    needs_share=True,
+    needs_steps=True,
+    look=Look("#9c6b2f", "dashdot", "star"),
+)

@@ -1,0 +1,187 @@
+"""Policies by one linear program: max-min fairness, makespan, sum of throughputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import nan
+
+import numpy as np
+
+from nona.allocation.centre import solve
+from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
+from nona.allocation.problem import Allocation, Allocator, Floats, Policy, Problem, switch
+from nona.allocation.program import linear, max_min
+from nona.options import Options, check_known
+from nona.registry import Look
+
+SHARING: Options = {"space_sharing": False}
+SHARING_HELP: Mapping[str, str] = {
+    "space_sharing": "whether two jobs may run on the same GPUs; a job's 8 best partners are considered"
+}
+PACKED = (
+    "With space_sharing a pair gets a row where it gains on some type, and where one of its jobs has it "
+    "among its 8 best; the answer is then one optimal vertex instead of the centre of the optimal face."
+)
+
+
+def space_of(problem: Problem, space_sharing: bool = False, rates: Floats | None = None) -> Polytope:
+    """F for the problem's jobs, with rows for worthwhile pairs where two jobs may share GPUs.
+
+    ``rates``: what the policy believes instead of the problem's rates; it then knows no pairs.
+    """
+    if rates is not None or not space_sharing or not len(problem.pairs):
+        return polytope(problem.gpus, problem.workers, problem.rates if rates is None else rates)
+    pairs, both = worthwhile_pairs(problem.rates, problem.workers, problem.pairs, problem.pair_rates)
+    return polytope(problem.gpus, problem.workers, problem.rates, pairs, both)
+
+
+def proportional_rates(problem: Problem, rates: Floats) -> Floats:
+    """(m,) prop_i = Σ_j T_ij N_j / N: throughputs where each job has N_j / N of each type."""
+    found: Floats = rates @ (problem.gpus / problem.gpus.sum())
+    return found
+
+
+def told(
+    problem: Problem,
+    space: Polytope,
+    x: Floats,
+    objective: float,
+    bound: float,
+    warnings: tuple[str, ...] = (),
+) -> Allocation:
+    """The answer, with a warning for each job that can run nowhere."""
+    idle = [problem.names[i] for i in np.flatnonzero(~space.able)]
+    stuck = tuple(
+        f"Job {name!r} can run on no type of GPU: it gets no share, and the objective leaves it out."
+        for name in idle
+    )
+    return Allocation(space.rows, space.shares(x), objective, bound, (*stuck, *warnings))
+
+
+def nothing(problem: Problem, space: Polytope) -> Allocation:
+    """The answer where no job can run."""
+    return told(problem, space, np.zeros(space.variables), nan, nan)
+
+
+def sharing_policy(name: str, ask: Callable[[Problem, bool], Allocation]) -> Callable[[Options], Allocator]:
+    """``prepare`` of a policy whose only option is ``space_sharing``."""
+
+    def prepare(options: Options) -> Allocator:
+        pack = switch(f"Policy {name!r}", {**SHARING, **options}, "space_sharing", SHARING)
+        return lambda problem: ask(problem, pack)
+
+    return prepare
+
+
+MAX_MIN_NAME = "max-min-fairness"
+
+
+def fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
+    """max over F of min_i sf_i thr_i(x) / (w_i prop_i), both by ``rates``."""
+    if not space.able.any():
+        return nothing(problem, space)
+    steps = problem.weights * proportional_rates(problem, rates) / problem.workers
+    found = solve(max_min(space, steps))
+    return told(problem, space, found.x, found.objective, found.bound)
+
+
+def _ask_max_min(problem: Problem, pack: bool) -> Allocation:
+    return fairest(problem, space_of(problem, pack), problem.rates)
+
+
+MAX_MIN = Policy(
+    name=MAX_MIN_NAME,
+    title="Max-min fairness",
+    summary="Maximises the least throughput, each relative to the job's equal share of all types.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.1 (least attained service)",
+    adaptation="Among equal optima it takes the analytic centre of the optimal face, so that equal jobs get "
+    "equal shares and runs repeat. " + PACKED,
+    prepare=sharing_policy(MAX_MIN_NAME, _ask_max_min),
+    defaults=SHARING,
+    option_help=SHARING_HELP,
+    objective="least sf·throughput / (weight · throughput on a proportional share)",
+    space_sharing=True,
+    look=Look("#1f5fbf", "solid", "circle"),
+)
+
+MAX_MIN_AGNOSTIC_NAME = "max-min-fairness-agnostic"
+
+
+def allocate(problem: Problem) -> Allocation:
+    """Max-min fairness with rate 1 on every type on which the job can run."""
+    rates = np.where(problem.rates > 0, 1.0, 0.0)
+    return fairest(problem, space_of(problem, rates=rates), rates)
+
+
+def _prepare(options: Options) -> Allocator:
+    check_known(f"Policy {MAX_MIN_AGNOSTIC_NAME!r}", options, ())
+    return allocate
+
+
+MAX_MIN_AGNOSTIC = Policy(
+    name=MAX_MIN_AGNOSTIC_NAME,
+    title="Max-min fairness, agnostic",
+    summary="Maximises the least share of time, as if all types of GPU were equally fast.",
+    source="Narayanan et al., OSDI 2020 (Gavel), the baseline LAS of section 7",
+    adaptation="A job gets no share on types on which it cannot run. Ties as for max-min fairness.",
+    prepare=_prepare,
+    defaults={},
+    option_help={},
+    objective="least sf·share / weight, relative to the types on which the job can run",
+    heterogeneous=False,
+    look=Look("#7aa6dc", "dash", "circle-open"),
+)
+
+MAKESPAN_NAME = "makespan"
+
+
+def _ask_makespan(problem: Problem, pack: bool) -> Allocation:
+    """T* = 1 / max{λ: thr_i(x) ≥ λ rem_i for all i, x in F}."""
+    space = space_of(problem, pack)
+    if not space.able.any():
+        return nothing(problem, space)
+    found = solve(max_min(space, problem.remaining))
+    return told(problem, space, found.x, 1.0 / found.objective, 1.0 / found.bound)
+
+
+MAKESPAN = Policy(
+    name=MAKESPAN_NAME,
+    title="Makespan",
+    summary="Minimises the time at which the last of the present jobs is complete.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
+    adaptation="Solved exactly by one program, where the public code bisects and ends up to 5 % above the "
+    "optimum. Ties as for max-min fairness. " + PACKED,
+    prepare=sharing_policy(MAKESPAN_NAME, _ask_makespan),
+    defaults=SHARING,
+    option_help=SHARING_HELP,
+    objective="seconds until the last job is complete",
+    space_sharing=True,
+    needs_steps=True,
+    look=Look("#7b3fa0", "dot", "diamond"),
+)
+
+THROUGHPUT_SUM_NAME = "sum-of-throughputs"
+
+
+def _ask_throughput_sum(problem: Problem, pack: bool) -> Allocation:
+    """max over F of Σ_i thr_i(x)."""
+    space = space_of(problem, pack)
+    if not space.able.any():
+        return nothing(problem, space)
+    found = solve(linear(space, space.rate + space.partner_rate))
+    return told(problem, space, found.x, found.objective, found.bound)
+
+
+THROUGHPUT_SUM = Policy(
+    name=THROUGHPUT_SUM_NAME,
+    title="Sum of throughputs",
+    summary="Maximises the steps per second of all jobs together; jobs with slow steps may get nothing.",
+    source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
+    adaptation="Ties as for max-min fairness. " + PACKED,
+    prepare=sharing_policy(THROUGHPUT_SUM_NAME, _ask_throughput_sum),
+    defaults=SHARING,
+    option_help=SHARING_HELP,
+    objective="steps per second, all jobs together",
+    space_sharing=True,
+    look=Look("#4d7c0f", "longdash", "cross"),
+)

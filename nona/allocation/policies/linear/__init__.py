@@ -1,1 +1,0 @@
-"""Policies that solve linear programs over the allocations."""

@@ -1,1 +1,0 @@
-"""Policies whose main decision is which jobs share GPUs."""

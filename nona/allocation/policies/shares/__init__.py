@@ -1,1 +1,0 @@
-"""Policies that give parts of the cluster: equal, proportional, by partial allocation."""

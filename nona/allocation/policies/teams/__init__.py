@@ -1,1 +1,0 @@
-"""Policies for teams that share one cluster."""

@@ -1,0 +1,179 @@
+"""A question to a policy, its answer, and what a policy is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import nan
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.options import Options, check_known, switch_of
+from nona.registry import Look
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityShare:
+    """A team: its weight, and how its own jobs share what it gets."""
+
+    name: str
+    weight: float = 1.0
+    policy: Literal["fairness", "fifo"] = "fairness"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The previous answer, for policies that keep what they can; rows without jobs that left.
+
+    ``rows``: numbers of jobs, as the new problem numbers them; ``shares``: (rows, J).
+    """
+
+    rows: tuple[tuple[int, ...], ...]
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Problem:
+    """m jobs that share N_j GPUs of each of J types. Jobs are in order of their numbers (arrival).
+
+    Attributes
+    ----------
+    types, gpus
+        (J,) names in alphabetical order; N_j, all above 0.
+    names
+        (m,) names of the jobs.
+    workers, weights
+        (m,) sf_i, GPUs at a time; w_i.
+    rates
+        (m, J) T_ij, steps/s of the whole job alone; 0: cannot run there.
+    remaining
+        (m,) rem_i, steps left.
+    elapsed_s
+        (m,) t_i, seconds since its arrival.
+    isolated_s
+        (m,) C_i, seconds that the steps done so far would have taken on an equal share (state of ρ).
+    slo_s
+        (m,) seconds left until its deadline; NaN: none.
+    entities, entity
+        The teams; (m,) number of each job's team, −1: none.
+    prices
+        (J,) US dollars per hour of a GPU.
+    pairs, pair_rates
+        (p, 2) numbers of jobs that may share GPUs (equal sf); (p, J, 2) steps/s of both.
+    carried, seed
+        The previous answer; what random draws depend on besides the policy's own options.
+    """
+
+    types: tuple[str, ...]
+    gpus: Floats
+    names: tuple[str, ...]
+    workers: Floats
+    weights: Floats
+    rates: Floats
+    remaining: Floats
+    elapsed_s: Floats
+    isolated_s: Floats
+    slo_s: Floats
+    prices: Floats
+    entities: tuple[EntityShare, ...] = ()
+    entity: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    pairs: Ints = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    pair_rates: Floats = field(default_factory=lambda: np.empty((0, 0, 2)))
+    carried: Carried | None = None
+    seed: int = 0
+
+    @property
+    def jobs(self) -> int:
+        """m."""
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Allocation:
+    """An answer: shares of time.
+
+    Attributes
+    ----------
+    rows
+        Numbers of the jobs of each row: singles first, by number, then pairs.
+    shares
+        (rows, J) x, within [0, 1].
+    objective, bound
+        Value of the policy's objective at ``shares`` and the dual's bound on every allocation's; NaN for
+        a policy that optimises nothing.
+    warnings
+        What could not be done, in sentences (an SLO that no allocation keeps).
+    """
+
+    rows: tuple[tuple[int, ...], ...]
+    shares: Floats
+    objective: float = nan
+    bound: float = nan
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """|objective − bound| / max(1e-12, |bound|); NaN where nothing is optimised."""
+        return abs(self.objective - self.bound) / max(1e-12, abs(self.bound))
+
+
+class Allocator(Protocol):
+    """A policy with its options; keeps nothing between questions: equal problems have equal answers."""
+
+    def __call__(self, problem: Problem) -> Allocation:
+        """Shares of time for the problem's jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy's declaration.
+
+    ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
+    ``prepare(options)`` gives the allocator and refuses options that are not in ``defaults``.
+    ``objective`` says what ``Allocation.objective`` is, with its unit; "" where nothing is optimised.
+    ``heterogeneous``: whether it knows that types differ; its rounds then look at types in a fixed order.
+    ``space_sharing``: whether it can put two jobs on the same GPUs (option ``space_sharing``).
+    ``needs_share``: whether rounds leave GPUs idle rather than give them to a job without a share.
+    ``needs_steps``, ``needs_prices``: whether it looks at remaining steps (NaN where nobody stated them), or
+    at prices. ``look`` is how it looks on charts; without one it gets a spare look.
+    """
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    adaptation: str
+    prepare: Callable[[Options], Allocator]
+    defaults: Options
+    option_help: Mapping[str, str]
+    objective: str = ""
+    heterogeneous: bool = True
+    space_sharing: bool = False
+    needs_share: bool = False
+    needs_steps: bool = False
+    needs_prices: bool = False
+    look: Look | None = None
+
+
+def switch(owner: str, options: Mapping[str, object], name: str, known: Mapping[str, object]) -> bool:
+    """The option ``name`` as a bool; options that are not ``known`` are refused.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown option, and for a value that is neither true nor false.
+
+    Examples
+    --------
+    >>> switch("Policy 'x'", {"agnostic": True}, "agnostic", {"agnostic": False})
+    True
+    """
+    check_known(owner, options, known)
+    return switch_of(owner, options, name)

@@ -1,0 +1,85 @@
+"""Tiresias: jobs fall through queues by attained service."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nona.allocation.problem import Flags, Floats, Ints
+
+
+class Standing(NamedTuple):
+    """Where m jobs stand.
+
+    ``queue`` (m,) counts from 0; of one queue's jobs that of the lowest ``place`` (m,) is first.
+    ``attained_s`` (m,) are worker-seconds, ``executed_s`` and ``waited_s`` (m,) seconds with and without
+    workers, all since the job last joined queue 0.
+    """
+
+    queue: Ints
+    place: Ints
+    attained_s: Floats
+    executed_s: Floats
+    waited_s: Floats
+
+
+def joined(jobs: int) -> Standing:
+    """New jobs, in order, in queue 0."""
+    none = np.zeros(jobs)
+    return Standing(np.zeros(jobs, np.int64), np.arange(jobs), none, none, none)
+
+
+def moved(
+    before: Standing, served_s: Floats, running: Flags, length_s: float, limits: Floats, promote: float
+) -> Standing:
+    """The standing ``length_s`` seconds later: discretised 2D-LAS (Gu et al., NSDI 2019, section 3).
+
+    A job whose attained service has reached the limit of its queue goes to the tail of the next one. With
+    ``promote`` κ above 0 a job below queue 0 that has run and then waited κ times as long as it ran joins
+    queue 0 again. Of jobs that move at once the lowest number is first.
+
+    Examples
+    --------
+    >>> limits = np.array([10.0, 50.0])
+    >>> after = moved(joined(2), np.array([12.0, 3.0]), np.array([True, True]), 1.0, limits, 0.0)
+    >>> after.queue.tolist(), in_order(after).tolist()
+    ([1, 0], [1, 0])
+    """
+    attained = before.attained_s + served_s
+    executed = before.executed_s + length_s * running
+    waited = before.waited_s + length_s * (~running & (executed > 0))
+    demoted = (before.queue < len(limits)) & (attained >= np.append(limits, np.inf)[before.queue])
+    promoted = (before.queue > 0) & (promote > 0) & (executed > 0) & (waited >= promote * executed)
+    queue = np.where(promoted, 0, before.queue + (demoted & ~promoted))
+    place = before.place.copy()
+    new = np.flatnonzero(demoted | promoted)
+    place[new] = before.place.max(initial=-1) + 1 + np.arange(len(new))
+    again = np.where(promoted, 0.0, 1.0)
+    return Standing(queue, place, attained * again, executed * again, waited * again)
+
+
+def in_order(standing: Standing) -> Ints:
+    """(m,) Numbers of the jobs in the order in which they are served."""
+    return np.lexsort((standing.place, standing.queue))
+
+
+def take_in_order(order: Ints, needs: Floats, rates: Floats, workers: Ints) -> Floats:
+    """(m, J) Workers: jobs in ``order`` take what they need of those free, their fastest types first.
+
+    Parameters
+    ----------
+    needs
+        (m,) steps/s.
+    rates, workers
+        (m, J) steps/s of a job on one worker of each type; (J,) workers of each type.
+    """
+    taken, free = np.zeros(rates.shape), workers.astype(float)
+    for job in order:
+        left = float(needs[job])
+        for kind in np.argsort(-rates[job], kind="stable"):
+            if rates[job, kind] > 0 and left > 0:
+                taken[job, kind] = min(free[kind], left / rates[job, kind])
+                free[kind] -= taken[job, kind]
+                left -= taken[job, kind] * rates[job, kind]
+    return taken

@@ -1,0 +1,208 @@
+"""What ``nona capacity`` and ``nona plan`` do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+from click.exceptions import Exit
+
+from nona.cli.options import CapacityOptions, PlanOptions
+from nona.cli.output import ProgressLine, emit, warn_of_hardware, warn_of_interrupt
+from nona.cli.saved import save_item
+from nona.errors import NonaError, SimulationError
+from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
+from nona.report.capacity import capacity_report, capacity_text
+from nona.report.files import csv_bytes, parquet_bytes
+from nona.report.html.plan import plan_html
+from nona.report.plan import day_of
+from nona.report.plan_options import option_rows, plan_text
+from nona.results.planning import DeviceCapacity, PlanReport
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.serving.ending import INTERRUPTED
+from nona.simulation.dask_pool import DaskPool, no_report
+from nona.sources.lookup import Sources
+from nona.sources.opening import Opened
+from nona.store.plans import plan_item
+from nona.study.cache import StudyCache
+from nona.study.capacity import cheapest, fewest_servers, unfinished, with_gpu
+from nona.study.exports import check_places, write_bytes, write_text
+from nona.study.outcome import plan_outcome
+from nona.study.planning.plan import PlanProgress
+from nona.study.planning.plan import plan as plan_scenario
+from nona.study.planning.planner import RunPool
+from nona.study.preparation import Study, prepare
+from nona.study.shipped import now_text
+
+
+def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -> None:
+    """Find the fewest servers for each device and scheduler, and print them or JSON.
+
+    Whoever interrupts gets what is known so far.
+    """
+    if not 0 <= arguments.group < len(scenario.cluster.servers):
+        raise NonaError(
+            f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
+        )
+    own = scenario.cluster.servers[arguments.group].gpu
+    warn_of_hardware(prepare(scenario, sources))
+    asked = [
+        (gpu, scheduler)
+        for gpu in dict.fromkeys(arguments.gpu or [own])
+        for scheduler in dict.fromkeys(arguments.scheduler or ["nona"])
+    ]
+    known = _Known()
+    try:
+        _search(arguments, scenario, sources, asked, known)
+    except KeyboardInterrupt:
+        if not known.so_far:
+            raise
+        warn_of_interrupt()
+        _show(arguments, [*known.so_far, *(unfinished(*rest) for rest in asked[len(known.so_far) :])])
+        raise Exit(INTERRUPTED) from None
+    _show(arguments, known.ended)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The searches that have ended, and at most one that goes on."""
+
+    ended: list[DeviceCapacity] = field(default_factory=list)
+    going_on: list[DeviceCapacity] = field(default_factory=list)
+
+    @property
+    def so_far(self) -> list[DeviceCapacity]:
+        """Both."""
+        return [*self.ended, *self.going_on]
+
+
+def _search(
+    arguments: CapacityOptions,
+    scenario: Scenario,
+    sources: Sources,
+    asked: Sequence[tuple[str, str]],
+    known: _Known,
+) -> None:
+    """Search for each device and scheduler, and put what is found into ``known``."""
+    line, cache, prices = ProgressLine(quiet=arguments.json), StudyCache(), dict(arguments.price)
+    own = scenario.cluster.servers[arguments.group].gpu
+
+    def seen(now: DeviceCapacity) -> None:
+        known.going_on[:] = [now]
+
+    for gpu, scheduler in asked:
+        found = fewest_servers(
+            scenario if gpu == own else with_gpu(scenario, arguments.group, gpu),
+            sources,
+            1 - arguments.hit,
+            group=arguments.group,
+            most=arguments.most,
+            scheduler=scheduler,
+            prices=prices or None,
+            simulated=arguments.simulate,
+            cache=cache,
+            tell=lambda text, gpu=gpu: line.tell(f"{gpu}: {text}"),  # type: ignore[misc]
+            seen=seen,
+        )
+        known.going_on.clear()
+        known.ended.append(found)
+    line.end()
+
+
+def _show(arguments: CapacityOptions, found: Sequence[DeviceCapacity]) -> None:
+    report = capacity_report(found, cheapest(found), arguments.hit, arguments.group, arguments.most)
+    emit(arguments, report, capacity_text)
+
+
+def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
+    """Find the cheapest option that keeps the targets, and print it or JSON.
+
+    Whoever interrupts gets what is known so far.
+    """
+    check_places(arguments.html, arguments.csv, arguments.parquet)
+    scenario, sources = _asked(arguments, scenario, sources)
+    prepared = prepare(scenario, sources)
+    warn_of_hardware(prepared)
+    line = ProgressLine(quiet=arguments.json)
+    last: list[PlanReport] = []
+
+    def on_table(report: PlanReport, progress: PlanProgress) -> None:
+        last[:] = [report]
+        line.tell(progress.text)
+
+    try:
+        pool: RunPool | None = DaskPool(arguments.dask, no_report) if arguments.dask else None
+        report = plan_scenario(scenario, sources, workers=arguments.workers, pool=pool, on_table=on_table)
+    except KeyboardInterrupt:
+        if not last:
+            raise
+        warn_of_interrupt()
+        _write(arguments, last[0], Opened(scenario, sources), prepared)
+        raise Exit(INTERRUPTED) from None
+    except SimulationError as error:  # as when a cluster is lost
+        line.end()
+        if last and any(option.replications for option in last[0].options):
+            _write(arguments, last[0], Opened(scenario, sources), prepared)
+            print("warning: not finished; what was printed was known by then", file=sys.stderr)
+        raise error
+    line.end()
+    _write(arguments, report, Opened(scenario, sources), prepared)
+
+
+def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
+    """Print the plan, then write the files and save it: whatever happens to these, it is there."""
+    made = now_text()
+    emit(arguments, report, lambda found: plan_text(found, day_of(made)))
+    if arguments.csv or arguments.parquet:
+        frame = pd.DataFrame(option_rows(report))
+        if arguments.csv:
+            write_bytes(arguments.csv, csv_bytes(frame))
+        if arguments.parquet:
+            write_bytes(arguments.parquet, parquet_bytes(frame))
+    if not (arguments.html or arguments.save):
+        return
+    outcome = plan_outcome(prepared, report, made)
+    if arguments.html:
+        write_text(arguments.html, plan_html(outcome))
+    if arguments.save:
+        save_item(arguments.store, plan_item(arguments.save, "", outcome, opened))
+
+
+def _asked(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> tuple[Scenario, Sources]:
+    """The scenario with what the command line says of its part ``plan``."""
+    data: dict[str, object] = scenario.model_dump(mode="json")
+    part: dict[str, object] = dict(scenario.plan.model_dump(mode="json")) if scenario.plan else {}
+    if arguments.offer:
+        part["offers"] = list(arguments.offer)
+    if arguments.link:
+        part["links"] = list(arguments.link)
+    if arguments.scheduler:
+        part["schedulers"] = list(dict.fromkeys(arguments.scheduler))
+    given: dict[str, object] = {
+        "growth": arguments.growth,
+        "confidence": arguments.confidence,
+        "hit": arguments.hit,
+        "most": arguments.most,
+        "replications": arguments.replications,
+    }
+    part |= {key: value for key, value in given.items() if value is not None}
+    if arguments.profile is not None:
+        part["profile"] = arguments.profile.name
+        content = _profile(arguments.profile)
+        sources = replace(sources, held={**(sources.held or {}), arguments.profile.name: content})
+    if arguments.seed is not None:
+        data["seed"] = arguments.seed
+    data["plan"] = part
+    return scenario_from_mapping(data), sources
+
+
+def _profile(path: Path) -> bytes:
+    what = f"Profile {str(path)!r}"
+    try:
+        return read_file(path, what, MOST_BUNDLE_BYTES, NonaError)
+    except FileNotFoundError as error:
+        raise NonaError(f"{what}: {error.strerror}; check the path.") from None

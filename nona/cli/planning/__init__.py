@@ -1,1 +1,0 @@
-"""Commands that size a cluster: ``nona capacity`` and ``nona plan``."""

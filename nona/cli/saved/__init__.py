@@ -1,1 +1,0 @@
-"""``nona saved``: what its commands do."""

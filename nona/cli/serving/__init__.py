@@ -1,1 +1,0 @@
-"""Serving the app beyond this machine: who may come in, and what is said about it."""

@@ -1,1 +1,0 @@
-"""``nona study``: the studies that ship with the program."""

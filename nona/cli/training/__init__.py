@@ -1,1 +1,0 @@
-"""What the commands ``nona training …`` do, one module each."""

@@ -1,1 +1,0 @@
-"""What `nona serverless` does beyond one comparison: runs over a number, files."""

@@ -1,1 +1,0 @@
-"""``nona measure``: the operators of a model timed on this machine."""

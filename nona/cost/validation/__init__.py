@@ -1,1 +1,0 @@
-"""The cost formula against published latencies of networks that it was not fitted to."""

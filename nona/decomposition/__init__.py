@@ -1,1 +1,0 @@
-"""Decomposition: cut the task graph at its dominators into sub-graphs placed independently."""

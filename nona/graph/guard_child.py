@@ -1,0 +1,108 @@
+"""The child process of the guard: limit oneself, then read what arrives on stdin.
+
+Per file it reads one line of JSON and the file's bytes, and writes one line with a length and that
+many bytes of JSON (:mod:`nona.graph.guard_columns`). Only the module of the reader that is asked for is
+imported. It ends when its parent does (:mod:`nona.graph.orphans`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from nona.errors import NonaError
+from nona.graph.guard_columns import to_lines
+from nona.graph.model import MissingDimensions
+from nona.graph.node_link import graph_in, paused_collector
+from nona.graph.orphans import end_with_parent
+from nona.graph.registry import READERS
+from nona.graph.text import MAX_BYTES, one_line, quote
+
+UNEXPECTED = "cannot be understood"
+"""Marks the message for an error that no reader foresaw."""
+
+
+def limit(limits: Mapping[str, float]) -> None:
+    """Cap this process's memory and core dumps, where the system can."""
+    try:
+        import resource
+    except ImportError:  # not a Unix system: the parent's wall-clock limit remains
+        return
+    memory = int(limits["memory_bytes"])
+    for kind, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, memory)):
+        _lower(kind, value)
+
+
+def limit_files_and_time(cpu_s: int) -> None:
+    """No large files, few open ones, and at most ``cpu_s`` more seconds of processor time."""
+    try:
+        import resource
+    except ImportError:
+        return
+    _lower(resource.RLIMIT_FSIZE, 2 * MAX_BYTES)  # the DOT library reads from a temporary file
+    _lower(resource.RLIMIT_NOFILE, 64)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    soft = max(1, int(usage.ru_utime + usage.ru_stime) + cpu_s)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if hard == resource.RLIM_INFINITY or soft < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def _lower(kind: int, value: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    try:
+        resource.setrlimit(kind, (value, value))
+    except (ValueError, OSError):
+        return  # some systems do not know this limit; the others still hold
+
+
+def answer(question: Mapping[str, Any], data: bytes) -> bytes:
+    """What the reader makes of ``data``, as JSON: a graph, or an error of one line."""
+    filename = str(question["filename"])
+    try:
+        return to_lines(graph_in(READERS[question["reader"]], data, filename, question["symbols"]))
+    except MissingDimensions as error:
+        return json.dumps({"error": str(error), "missing": error.names}).encode()
+    except NonaError as error:
+        return json.dumps({"error": str(error)}).encode()
+    except MemoryError:
+        return json.dumps(
+            {"error": f"File {quote(filename)}: it needs too much memory; make it smaller."}
+        ).encode()
+    except Exception as error:  # the process boundary: whatever a parser throws must not be silent
+        reason = one_line(f"{type(error).__name__}: {error}", 160)
+        return json.dumps(
+            {"error": f"File {quote(filename)}: {UNEXPECTED} ({reason}); export it again."}
+        ).encode()
+
+
+def main() -> int:
+    """Serve files until stdin ends."""
+    limits = json.loads(sys.argv[1])
+    limit(limits)
+    end_with_parent(int(limits["parent"]), sys.stdin.fileno())
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    while line := source.readline():
+        question = json.loads(line)
+        reader = READERS[question["reader"]]
+        with suppress(ImportError):  # reading reports it
+            import_module(reader.module)
+        limit_files_and_time(int(limits["cpu_s"]))
+        data = source.read(question["bytes"])
+        with paused_collector():
+            reply = answer(question, data)
+        sink.write(b"%d\n" % len(reply))
+        sink.write(reply)
+        sink.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Files of unknown origin: parsed in a child process with limits."""

@@ -1,1 +1,0 @@
-"""DOT and GraphML: graphs whose attributes are texts."""

@@ -1,1 +1,0 @@
-"""Node-link JSON: the loss-free form of a model graph; every other reader makes one."""

@@ -1,0 +1,272 @@
+"""ONNX → node-link document: operators that run, their tensors, their bound dimensions.
+
+Source of the format: the ONNX specification (onnx.proto, IR version 3 to 13). Weights need not be
+there: only their types and shapes count, and external data is never opened.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from nona.errors import GraphError
+from nona.graph.model import MAX_DIMENSION, MissingDimensions
+from nona.graph.onnx_model import all_text, parse_model, scope_of, small_attributes, sorted_nodes, unique_ids
+from nona.graph.onnx_tensors import (
+    Node,
+    TensorType,
+    drop_weights,
+    split_static,
+    tensor_data,
+    tensor_types,
+    warning,
+    weights,
+)
+from nona.graph.registry import Document
+from nona.graph.text import one_line, quote
+
+# exporters write sums and products of other dimensions, for example "past + 1" and "2*s0"
+_EXPRESSION = re.compile(r"\s*(?:[A-Za-z_]\w*|\d+)(?:(?: [-+] | ?\* ?| ?// ?)(?:[A-Za-z_]\w*|\d+)){1,8}\s*")
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+def evaluate(text: str, symbols: Mapping[str, int]) -> tuple[int | None, tuple[str, ...]]:
+    """The value of a symbolic dimension, or the names it still needs.
+
+    >>> evaluate("past + 1", {"past": 7}), evaluate("past + 1", {}), evaluate("batch-size", {})
+    ((8, ()), (None, ('past',)), (None, ('batch-size',)))
+    """
+    if text in symbols:
+        return symbols[text], ()
+    if not _EXPRESSION.fullmatch(text):
+        return None, (text,)
+    tree = ast.parse(text.strip(), mode="eval").body
+    missing = tuple(
+        dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id not in symbols)
+    )
+    return (None, missing) if missing else (_value(tree, symbols), ())
+
+
+def _value(node: ast.expr, symbols: Mapping[str, int]) -> int:
+    if isinstance(node, ast.BinOp):
+        left, right = _value(node.left, symbols), _value(node.right, symbols)
+        if isinstance(node.op, ast.FloorDiv) and right == 0:
+            raise GraphError("Dimension: division by 0; correct the numbers given for the dimensions.")
+        return _OPERATIONS[type(node.op)](left, right)
+    if isinstance(node, ast.Name):
+        return symbols[node.id]
+    return int(ast.literal_eval(node))
+
+
+def bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple[dict[str, int], list[str]]:
+    """Write numbers into the symbolic dimensions of ``model`` (an ``onnx.ModelProto``), in place.
+
+    Only the graph's inputs are asked about: everything else follows from them. An unnamed dimension
+    of an input is called ``input[axis]``.
+
+    Returns
+    -------
+    tuple
+        The symbols that the model has, with their numbers, and warnings.
+
+    Raises
+    ------
+    MissingDimensions
+        When ``symbols`` lacks a dimension of an input.
+    GraphError
+        When an expression such as ``past - 1`` gives a number that is no dimension.
+    """
+    graph = model.graph
+    constants = {t.name for t in graph.initializer}
+    used: dict[str, int] = {}
+    missing: dict[str, None] = {}
+    for value in graph.input:
+        if value.name in constants:
+            continue  # IR version 3 and older list the initialisers here too
+        for axis, dim in enumerate(_dims(value)):
+            if dim.HasField("dim_value") and dim.dim_value >= 0:
+                continue
+            all_text((dim.dim_param, value.name))
+            label = dim.dim_param or f"{value.name}[{axis}]"
+            number, need = evaluate(label, symbols)
+            missing.update(dict.fromkeys(one_line(n, 100) for n in need))
+            if number is not None:
+                _set(dim, number, label)
+                used |= {k: v for k, v in symbols.items() if k == label or k in re.findall(r"\w+", label)}
+    if missing:
+        raise MissingDimensions.of(name, tuple(missing))
+    changed = _bind_inner(graph, symbols)
+    notes = []
+    extra = sorted(set(symbols) - set(used) - changed)
+    if extra:
+        notes.append(f"The model has no dimension called {', '.join(map(quote, extra[:8]))}; ignored.")
+    return used, notes
+
+
+def _dims(value: Any) -> Iterator[Any]:
+    tensor = value.type.tensor_type
+    if value.type.WhichOneof("value") == "tensor_type" and tensor.HasField("shape"):
+        yield from tensor.shape.dim
+
+
+def _set(dim: Any, number: int, label: str) -> None:
+    if not 0 <= number <= MAX_DIMENSION:
+        raise GraphError(
+            f"Dimension {quote(label)}: it would be {quote(number)}, but must be from 0 to {MAX_DIMENSION}; "
+            "give other numbers."
+        )
+    dim.dim_value = number
+
+
+def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
+    """Bind what can be bound in the types of outputs and inner tensors; the names that occurred."""
+    found: set[str] = set()
+    for values in (graph.value_info, graph.output):
+        for value in values:
+            for dim in _dims(value):
+                if not dim.dim_param or not isinstance(dim.dim_param, str):
+                    continue
+                number, _ = evaluate(dim.dim_param, symbols)
+                if number is not None and 0 <= number <= MAX_DIMENSION:
+                    found |= {dim.dim_param, *re.findall(r"\w+", dim.dim_param)}
+                    dim.dim_value = number
+    return found
+
+
+_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+
+
+def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
+    """The graph in an ONNX file.
+
+    Nodes that depend on constants only are parameters; a tensor with many consumers is one
+    tensor; outputs that nobody reads are left out; local functions are inlined; symbolic
+    dimensions take the numbers in ``symbols``.
+
+    Raises
+    ------
+    MissingDimensions
+        When an input has a symbolic dimension that ``symbols`` does not give.
+    GraphError
+        When the file is not an ONNX model, or its graph is not a directed acyclic graph.
+    """
+    name = PurePath(filename).stem or "model"
+    where = f"File {quote(filename)}"
+    try:
+        model = parse_model(data, filename)
+        bound, notes = bind_dimensions(model, symbols or {}, name)
+        drop_weights(model.graph)
+        constants = {t.name for t in model.graph.initializer}
+        constants |= {s.values.name for s in model.graph.sparse_initializer}
+        nodes = sorted_nodes(model.graph, constants, name)
+        types, more = tensor_types(model)
+        return _document(model.graph, name, nodes, constants, types, bound, notes + more)
+    except UnicodeError:
+        raise GraphError(f"{where}: a name in it is not UTF-8; export the model again.") from None
+
+
+def _document(
+    graph: Any,
+    name: str,
+    nodes: Sequence[Node],
+    constants: set[str],
+    types: dict[str, TensorType],
+    bound: Mapping[str, int],
+    notes: list[str],
+) -> Document:
+    static, running = split_static(nodes, constants)
+    if not running:
+        raise GraphError(
+            f"Graph {quote(name)}: all its operators depend on constants only, nothing runs; "
+            "give a model that reads its input."
+        )
+    outputs = [v.name for v in graph.output]
+    all_text(outputs)
+    stored = weights(nodes, running, static, outputs, types)
+    ids = unique_ids([n.proto for n in running])
+    owned = {f"{own}/{t}": k for n, own in zip(running, ids, strict=True) for t, k in n.owned}
+    types |= owned
+    stored |= owned.keys()
+    rows = _rows(running, ids, outputs)
+    links = _links(running, ids)
+    named = {t for row in rows for t in (*row["inputs"], *row["outputs"]) if t}
+    tensors = _tensors(named | stored, types)
+    controls = [n for n in running if n.kind in _CONTROL]
+    meta = {
+        "name": name,
+        "format": "onnx",
+        "tensors": tensors,
+        "parameters": sorted(stored),
+        "static": sorted((static & tensors.keys()) | stored),
+        "symbols": dict(bound),
+        "warnings": notes + ([warning(controls)] if controls else []) + _unknown_sizes(running, types),
+    }
+    return {"directed": True, "graph": meta, "nodes": rows, "edges": links}
+
+
+def _tensors(names: Iterable[str], types: Mapping[str, TensorType]) -> dict[str, Document]:
+    """Tensors by name; those of one type share their data."""
+    kinds = {t: types.get(t, (0, None)) for t in sorted(names)}
+    data = {kind: tensor_data(kind) for kind in set(kinds.values())}
+    return {t: data[kind] for t, kind in kinds.items()}
+
+
+def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -> list[Document]:
+    """Operators. An output that nobody reads is named "" unless it is the first."""
+    read = {tensor for node in running for tensor in node.needs}
+    read.update(outputs)
+    rows = []
+    for node, own in zip(running, ids, strict=True):
+        made = node.outputs
+        if len(made) > 1:
+            made = [t if i == 0 or t in read else "" for i, t in enumerate(made)]
+        row: Document = {
+            "id": own,
+            "kind": node.kind or "Unknown",
+            "inputs": [*node.needs, *(f"{own}/{t}" for t, _ in node.owned)] if node.owned else node.needs,
+            "outputs": made,
+        }
+        if node.proto.attribute:
+            row["attributes"] = small_attributes(node.proto)
+        scope = scope_of(node.proto, own)
+        if scope:
+            row["scope"] = scope
+        rows.append(row)
+    return rows
+
+
+def _links(running: Sequence[Node], ids: Sequence[str]) -> list[Document]:
+    """One edge per (producer, consumer, tensor); its bytes are those of the tensor."""
+    maker = {tensor: own for node, own in zip(running, ids, strict=True) for tensor in node.outputs}
+    maker.pop("", None)
+    return [
+        {"source": maker[tensor], "target": own, "tensor": tensor}
+        for node, own in zip(running, ids, strict=True)
+        for tensor in dict.fromkeys(node.needs)
+        if tensor in maker
+    ]
+
+
+def _unknown_sizes(running: Sequence[Node], types: Mapping[str, TensorType]) -> list[str]:
+    """One line on the tensors between operators whose shape is not known."""
+    read = {t for node in running for t in node.needs}
+    kinds: dict[str, int] = {}
+    for node in running:
+        for tensor in node.outputs:
+            if tensor in read and types.get(tensor, (0, None))[1] is None:
+                kinds[node.kind] = kinds.get(node.kind, 0) + 1
+    if not kinds:
+        return []
+    rows = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    listed = ", ".join(f"{quote(k, 30)} ×{n}" for k, n in rows[:8])
+    count = sum(kinds.values())
+    return [f"The shapes of {count} tensors are not known and count as 0 bytes; they are made by {listed}."]

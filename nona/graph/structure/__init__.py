@@ -1,1 +1,0 @@
-"""Algorithms on directed graphs: order, knots, reduction, blocks of modules."""

@@ -1,1 +1,0 @@
-"""Capacity: which models fit which executors, which shares of the executor classes are stable."""

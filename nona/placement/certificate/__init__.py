@@ -1,1 +1,0 @@
-"""The certificate: bounds on every placement, configurations that are not listed included."""

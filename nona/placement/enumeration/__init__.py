@@ -1,1 +1,0 @@
-"""Enumeration: which configurations of a sub-graph are considered, and how many there are."""

@@ -1,1 +1,0 @@
-"""Fixed placements: local, spread, and the presets of an expert."""

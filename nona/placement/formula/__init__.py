@@ -1,1 +1,0 @@
-"""The formula: mean JCT of any placement from mean waits that agree with its own load."""

@@ -1,0 +1,222 @@
+"""Messages of configurations: which tensors cross the link, how large, and when.
+
+A message is one tensor to one destination server. When a task ends, all messages of its outputs
+are requested at once: a *batch*. The batch waits for the link as one, and its messages are served
+by tensor, then by target, so under FIFO a message is through when all before it in
+its batch are; under processor sharing message i has received its bytes after Σ_j min(s_j, s_i)/C
+on an otherwise idle link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.configurations import Labels, Shape
+from nona.system import Discipline
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Seconds per byte of a message over several links, averaged over the pairs of servers.
+
+    Messages are pipelined: one of s bytes is through ``own``·s after its turn at the first link, the
+    slowest link on its way deciding. Each byte before it in its batch delays it by ``queued``: that
+    of the slowest link which both cross.
+    """
+
+    own: float
+    queued: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The link between servers as the placement sees it, or all links on a message's way.
+
+    ``crosses`` is False in a system of one server, where no message needs the link. With ``route``
+    there are several links; ``capacity`` is then that of the core, the unit of link seconds.
+    """
+
+    capacity: float
+    latency_s: float
+    discipline: Discipline = "fifo"
+    crosses: bool = True
+    route: Route | None = None
+
+    @property
+    def speed(self) -> float:
+        """Bytes/s of a single message on its way: of the slowest link, on average over the servers.
+
+        >>> Link(100.0, 0.0).speed, Link(100.0, 0.0, route=Route(0.125, 0.0)).speed
+        (100.0, 8.0)
+        """
+        return self.capacity if self.route is None else 1.0 / self.route.own
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """Messages of n configurations of a shape with E edges.
+
+    Attributes
+    ----------
+    remote : (E, n)
+        Whether the two ends of an edge are on different servers.
+    through_s : (E, n)
+        Seconds from a batch's turn at the link until this edge's tensor is through, latency
+        included; 0 where the edge stays on its server.
+    stretched_s : (E, n)
+        The seconds of it that processor sharing stretches; unused under FIFO.
+    load_s, square_s2 : (n,)
+        Link seconds of one query, D(c)/C, and the sum over batches of (link seconds)². With one
+        batch per task the link is an M/G/1 queue of batches, so its second moment is that of
+        the batches (batch arrivals: Gross et al., Fundamentals of Queueing Theory, section 3.1).
+    bundle_s2 : (n,)
+        The sum over bundles of (link seconds)², a bundle being what of a batch goes to one server:
+        what meets at that server's card. Only where there are several links; else 0.
+    """
+
+    remote: NDArray[np.bool_]
+    through_s: Floats
+    stretched_s: Floats
+    load_s: Floats
+    square_s2: Floats
+    bundle_s2: Floats
+
+
+def messages(shape: Shape, labels: Labels, link: Link) -> Messages:
+    """Messages of every configuration in ``labels`` (n, m+1); see :class:`Messages`."""
+    n = len(labels)
+    server = np.concatenate([np.zeros((1, n), dtype=np.int64), labels.T])
+    remote = server[shape.source] != server[shape.target]
+    through, stretched = np.zeros(remote.shape), np.zeros(remote.shape)
+    load, square, bundle = np.zeros(n), np.zeros(n), np.zeros(n)
+    if link.crosses:
+        for edges in shape.edges_of:
+            sent, first = _sent(shape, edges, server, remote)
+            batch = _batch(sent, first, remote[list(edges)], link.discipline) / link.capacity
+            stretched[list(edges)] = batch[:-1]
+            load += batch[-1]
+            square += batch[-1] ** 2
+            if link.route is not None and edges:
+                bundle += (sent * _beside(shape, edges, server, sent)).sum(axis=0) / link.capacity**2
+                own = np.where(remote[list(edges)], np.take_along_axis(sent, first, axis=0), 0.0)
+                done = batch[:-1] * link.capacity
+                stretched[list(edges)] = link.route.queued * (done - own) + link.route.own * own
+        through = np.where(remote, stretched + link.latency_s, 0.0)
+    return Messages(remote, through, stretched, load, square, bundle)
+
+
+def cubes(shape: Shape, labels: Labels, link: Link) -> tuple[Floats, Floats]:
+    """(n,) Σ (link seconds)³ over batches and over bundles, for second moments of waits."""
+    n = len(labels)
+    server = np.concatenate([np.zeros((1, n), dtype=np.int64), labels.T])
+    remote = server[shape.source] != server[shape.target]
+    batch, bundle = np.zeros(n), np.zeros(n)
+    for edges in shape.edges_of if link.crosses else ():
+        sent, _ = _sent(shape, edges, server, remote)
+        batch += sent.sum(axis=0) ** 3
+        bundle += (sent * _beside(shape, edges, server, sent) ** 2).sum(axis=0)
+    return batch / link.capacity**3, bundle / link.capacity**3
+
+
+def _beside(shape: Shape, edges: tuple[int, ...], server: Labels, sent: Floats) -> Floats:
+    """Bytes of the bundle that each edge's message belongs to, (edges, n)."""
+    goal = server[shape.target[list(edges)]]
+    total = np.zeros(sent.shape)
+    for own, to in zip(sent, goal, strict=True):
+        total += np.where(goal == to, own, 0.0)
+    return total
+
+
+def _sent(
+    shape: Shape, edges: tuple[int, ...], server: Labels, remote: NDArray[np.bool_]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Bytes of the message that an edge starts, 0 if an earlier edge did; and which edge starts its own."""
+    n = server.shape[1]
+    sent = np.zeros((len(edges), n))
+    first = np.zeros((len(edges), n), dtype=np.int64)
+    for i, e in enumerate(edges):
+        first[i] = i
+        for j in range(i - 1, -1, -1):
+            if shape.tensor[edges[j]] == shape.tensor[e]:
+                same = server[shape.target[edges[j]]] == server[shape.target[e]]
+                first[i] = np.where(same, j, first[i])
+        sent[i] = np.where(remote[e] & (first[i] == i), shape.size[e], 0.0)
+    return sent, first
+
+
+def _batch(
+    sent: Floats, first: NDArray[np.int64], remote: NDArray[np.bool_], discipline: Discipline
+) -> Floats:
+    """Bytes served until each edge's message is through, (edges, n); last row: bytes of the batch."""
+    served = np.zeros((len(sent) + 1, sent.shape[1]))
+    if not len(sent):
+        return served
+    if discipline == "fifo":
+        done = np.cumsum(sent, axis=0)
+    else:
+        done = np.stack([np.minimum(sent, own).sum(axis=0) for own in sent])
+    served[:-1] = np.where(remote, np.take_along_axis(done, first, axis=0), 0.0)
+    served[-1] = sent.sum(axis=0)
+    return served
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Configurations of one shape, ready to be evaluated.
+
+    ``exhaustive`` says that they are all there are (up to symmetry); ``note`` says what else.
+    """
+
+    shape: Shape
+    labels: Labels
+    link: Link
+    exhaustive: bool = True
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def messages(self) -> Messages:
+        """What crosses the link."""
+        return messages(self.shape, self.labels, self.link)
+
+    @cached_property
+    def local(self) -> NDArray[np.bool_]:
+        """(n,) Which configurations keep everything on the root's server."""
+        result: NDArray[np.bool_] = (self.labels == 0).all(axis=1)
+        return result
+
+    @cached_property
+    def sink_visit(self) -> NDArray[np.bool_]:
+        """(n,) Whether the sink queues again at its server."""
+        return ~self.local & self.shape.has_sink
+
+    @cached_property
+    def plans(self) -> dict[int, object]:
+        """Configurations as :mod:`nona.placement.spans` walks them, made when first needed."""
+        return {}
+
+    @cached_property
+    def envelopes(self) -> dict[float, object]:
+        """Their lines in the link's wait at the last few server waits, see
+        :mod:`nona.placement.spans`.
+        """
+        return {}
+
+    @cached_property
+    def runs(self) -> dict[float, object]:
+        """Their blocks by the probability that an executor is busy, see
+        :mod:`nona.placement.queueing`.
+        """
+        return {}
+
+    def take(self, rows: NDArray[np.int64]) -> Candidates:
+        """Only some of the configurations."""
+        return Candidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

@@ -1,1 +1,0 @@
-"""The placement as a program in arrays: columns and lines at a constant server wait."""

@@ -1,0 +1,242 @@
+"""The result of a placement: configurations with probabilities, a prediction, bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.decomposition import SubGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A relative placement of a sub-graph's interior.
+
+    ``parts`` partitions the interior (task indices, each part in topological order, parts ordered
+    by their first task). ``root_part`` is the index of the part on the root's server,
+    ``sink_part`` of the part on the sink's server. Every other part goes to a server of its own,
+    drawn uniformly among the others. ``root_part`` −1: no part stays with the root; ``sink_part``
+    −1: the sink stays on the root's server, as it does when both are equal (an empty interior has
+    no parts and −1, −1).
+
+    >>> Configuration(((1,), (2,)), 0, 0).is_local, Configuration(((1, 2),), 0, 0).is_local
+    (False, True)
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    root_part: int
+    sink_part: int
+
+    @property
+    def is_local(self) -> bool:
+        """Whether everything stays on the root's server."""
+        return len(self.parts) <= (self.root_part == 0) and self.sink_part in (-1, self.root_part)
+
+    @property
+    def sink_moves(self) -> bool:
+        """Whether the sink runs on another server than the root."""
+        return self.sink_part not in (-1, self.root_part)
+
+
+@dataclass(frozen=True, eq=False)
+class SubGraphPlacement:
+    """A probability for each configuration of one sub-graph (those of probability 0 left out)."""
+
+    subgraph: SubGraph
+    configurations: tuple[Configuration, ...]
+    probabilities: NDArray[np.float64]
+
+
+# ``queries[j][k]``: the configurations of sub-graph k of query class j with their probabilities.
+Queries = tuple[tuple[SubGraphPlacement, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPrediction:
+    """Predicted mean JCT of one query class and what it is made of, in seconds.
+
+    The four shares follow the path that is longest in expectation and add up to ``jct_s``.
+    """
+
+    jct_s: float
+    compute_s: float
+    transfer_s: float
+    network_wait_s: float
+    server_wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPrediction:
+    """One executor class: how many executors, how busy each is, and how long a visit waits there."""
+
+    name: str
+    executors: int
+    utilization: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPrediction:
+    """The links of one role that are alike, as queueing theory sees them.
+
+    A message crosses one of the ``links`` with probability ``share``; each has ``capacity`` bytes/s,
+    is used to ``utilization`` (background included), and lets the message wait ``wait_s``. The mean
+    wait of a message on its whole way is Σ share·wait_s.
+    """
+
+    name: str
+    kind: str
+    links: int
+    share: float
+    capacity: float
+    utilization: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What queueing theory says of a placement.
+
+    ``network_wait_s`` and ``server_wait_s`` are mean waits of one message and of one visit,
+    ``compute_utilization`` the mean over all executors; ``classes`` has it for each class.
+    ``congestion_price_s_per_byte`` is the increase of the mean JCT, times the total query rate,
+    per byte/s of extra traffic: the marginal cost that one more byte causes to everyone.
+    """
+
+    jct_s: float
+    network_wait_s: float
+    server_wait_s: float
+    network_utilization: float
+    compute_utilization: float
+    congestion_price_s_per_byte: float
+    queries: tuple[QueryPrediction, ...]
+    classes: tuple[ClassPrediction, ...] = ()
+    links: tuple[LinkPrediction, ...] = ()
+
+
+Objective = Literal["mean-jct", "slo", "formula"]
+SampledObjective = Literal["mean-jct", "slo"]
+OBJECTIVES: tuple[Objective, ...] = ("mean-jct", "slo", "formula")
+SAMPLED: tuple[SampledObjective, ...] = ("mean-jct", "slo")
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A placement close to the chosen one: where it comes from, its queries, its value by few jobs."""
+
+    origin: str
+    queries: Queries
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The figures of a search, all predicted by sampled jobs: ``value`` is what was minimised.
+
+    Attributes
+    ----------
+    objective
+        ``mean-jct``: value is the mean completion time of the mix, seconds;
+        ``slo``: the probability of missing the SLO, over the jobs that have one.
+    value, error
+        Of the placement, on samples that the search has not seen, and the standard error.
+    bound
+        No placement has a smaller value (longest chain of tasks, no waits); ``nan`` where unknown.
+    formula_value
+        Of the formula's optimum, on the same samples.
+    gain, gain_error
+        ``formula_value`` − ``value``, and the standard error of that, pair by pair.
+    queries
+        The value of each query class; ``None`` for those that do not count.
+    evaluations, samples
+        Placements that were sampled; jobs walked of each class for the figures here.
+    settled
+        Whether the search ended because no move was better by more than the sampling error.
+    origin
+        Where it comes from: ``formula``, ``local``, ``spread``, another preset, ``mixture``, ``search``.
+    rivals
+        Other placements whose value is within the accuracy of the prediction, best first.
+    """
+
+    objective: SampledObjective
+    value: float
+    error: float
+    bound: float
+    formula_value: float
+    gain: float
+    gain_error: float
+    queries: tuple[float | None, ...]
+    evaluations: int
+    samples: int
+    settled: bool
+    origin: str = "formula"
+    rivals: tuple[Rival, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The formula's optimum: its mean JCT by formula, and the certified bound below it, seconds.
+
+    >>> Certificate(2.0, 1.5).gap
+    0.25
+    """
+
+    objective_s: float
+    lower_bound_s: float
+
+    @property
+    def gap(self) -> float:
+        """(objective − lower bound) / objective; ``nan`` without a bound."""
+        return relative_gap(self.objective_s, self.lower_bound_s)
+
+
+def relative_gap(objective_s: float, bound_s: float) -> float:
+    """(objective − bound) / objective; 0 for an objective of 0, ``nan`` without a bound."""
+    return (objective_s - bound_s) / objective_s if objective_s > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A placement of every query class with its prediction and its certificate.
+
+    ``queries[j][k]`` belongs to sub-graph k of query class j. ``objective_s`` is the mean JCT in seconds:
+    that of the response, with standard error ``objective_error_s``, where the placement was judged by it
+    (then ``formula`` holds the certificate of the formula's optimum); else that of the formula.
+    ``lower_bound_s`` is the certified bound of the formula at the server wait of its optimum (linearised, see
+    :mod:`nona.placement.solver.descent`): a placement with a different server wait may lie below.
+    ``global_bound_s`` lies below every placement at every server wait, and is usually far weaker.
+    Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
+    ``class_shares`` (J, K) is the probability that a server drawn for query class j, its home or that
+    of a part, is of executor class k; ``None``: every executor is drawn alike. ``sampled`` has the figures
+    of the search by sampled completion times, if there was one. ``origin`` says which start or search a
+    judged placement comes from; see :class:`Sampled`.
+    """
+
+    queries: Queries
+    prediction: Prediction
+    objective_s: float
+    lower_bound_s: float
+    solver: str
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+    global_bound_s: float = math.nan
+    class_shares: NDArray[np.float64] | None = None
+    sampled: Sampled | None = None
+    objective_error_s: float = 0.0
+    formula: Certificate | None = None
+    origin: str = "formula"
+
+    @cached_property
+    def gap(self) -> float:
+        """(objective − lower bound) / objective; ``nan`` without a bound."""
+        return relative_gap(self.objective_s, self.lower_bound_s)
+
+    @property
+    def global_gap(self) -> float:
+        """(objective − global bound) / objective, over all server waits; ``nan`` without a bound."""
+        return relative_gap(self.objective_s, self.global_bound_s)

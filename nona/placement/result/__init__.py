@@ -1,1 +1,0 @@
-"""The result: configurations with probabilities, a prediction, bounds; plain data."""

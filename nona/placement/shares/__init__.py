@@ -1,1 +1,0 @@
-"""Shares of the executor classes: the search for the best, and a bound on all."""

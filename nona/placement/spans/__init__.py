@@ -1,1 +1,0 @@
-"""Spans: what a configuration sends, and the longest path through it at given waits."""

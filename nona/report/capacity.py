@@ -1,0 +1,209 @@
+"""The fewest servers that keep the SLOs: report, rows and text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nona.report.means import mean_text
+from nona.report.text import or_dash, table
+from nona.report.times import USUAL
+from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
+
+METHODS = {"prediction": "predicted", "simulation": "simulated"}
+
+
+def capacity_report(
+    found: Sequence[DeviceCapacity], best: DeviceCapacity | None, hit: float, group: int, most: int
+) -> CapacityReport:
+    """What ``nona capacity --json`` prints; ``best`` is the cheapest, or the one with the fewest servers."""
+    return CapacityReport(
+        target_hit_rate=hit,
+        group=group,
+        most=most,
+        best=None if best is None else best.gpu,
+        best_scheduler=None if best is None else best.scheduler,
+        devices=tuple(found),
+    )
+
+
+def capacity_finding(report: CapacityReport) -> str:
+    """The answer in a sentence or two, which name the scheduler."""
+    hit, best = _share(report.target_hit_rate), report.found
+    if best is None or best.predicted is None:
+        return " ".join(_none(d, report) for d in report.devices)
+    found, fewer = best.predicted, best.one_fewer
+    how = "by prediction" if best.method == "prediction" else "by simulation"
+    keep = _verb(found.servers, "keeps", "keep")
+    text = (
+        f"With {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs {how}"
+        f"{_range(best.if_times_off)}: {_miss(found, 'are missed')}"
+    )
+    if fewer is not None:
+        text += f"; with {_servers(fewer.servers)}, {_miss(fewer, 'would be')}"
+    return text + (f". Cost {best.cost:.4g}." if best.cost is not None else ".")
+
+
+def others_finding(report: CapacityReport) -> str:
+    """What the other schedulers and devices need, in a sentence; empty if only one was asked for.
+
+    Where some are predicted and some simulated, it says which.
+    """
+    best = report.found
+    if best is None or len(report.devices) == 1:
+        return ""
+    several = len({d.gpu for d in report.devices}) > 1
+    mixed = len({d.method for d in report.devices}) > 1
+    told = []
+    for d in report.devices:
+        if d is not best:
+            name = f"{d.scheduler} with {d.gpu}" if several else d.scheduler
+            need = "is out of reach" if d.servers is None else f"needs {d.servers:,}"
+            need = need if d.finished else f"is {_so_far(d, report.target_hit_rate)}"
+            told.append(
+                f"{name} {need} ({METHODS[d.method]})"
+                if mixed and (d.finished or d.tried)
+                else f"{name} {need}"
+            )
+    return f"{', '.join(told)}."
+
+
+def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
+    """A reminder that the answer is one scheduler's; empty if several were asked for.
+
+    ``known`` are all schedulers that could be asked for.
+    """
+    asked = {d.scheduler for d in report.devices}
+    others = [n for n in known if n not in asked]
+    if len(asked) > 1 or not others:
+        return ""
+    (only,) = asked
+    return f"This is the answer for {only} alone: another scheduler may need fewer servers or more."
+
+
+def _none(d: DeviceCapacity, report: CapacityReport) -> str:
+    who, hit = f"with {d.scheduler} and {d.gpu}", _share(report.target_hit_rate)
+    if not d.finished:
+        return f"{d.scheduler} with {d.gpu} is {_so_far(d, report.target_hit_rate)}."
+    if d.least_miss > 1 - report.target_hit_rate:
+        return (
+            f"No number of servers keeps {hit} of the SLOs {who}: for {_share(d.least_miss)} of the jobs the "
+            "longest chain of tasks alone takes longer than the SLO."
+        )
+    last = d.tried[-1]
+    less = "" if last.servers >= report.most else ", and more would not help"
+    verb = _verb(last.servers, "does", "do")
+    return (
+        f"{_servers(last.servers)} {verb} not suffice to keep {hit} of the SLOs {who}{less}: "
+        f"{_miss(last, 'are missed')}."
+    )
+
+
+def _so_far(d: DeviceCapacity, hit: float) -> str:
+    """What a search that has not ended knows: the fewest that keep, and the most below that do not."""
+    if not d.tried:
+        return "not begun"
+    kept = [t.servers for t in d.tried if t.miss is not None and t.miss <= 1 - hit]
+    least = min(kept, default=None)
+    less = [t.servers for t in d.tried if least is None or t.servers < least]
+    told = [] if least is None else [f"{_servers(least)} {_verb(least, 'keeps', 'keep')}"]
+    told += [f"{max(less):,} {_verb(max(less), 'does', 'do')} not"] if less else []
+    return f"not finished: {', '.join(told)}"
+
+
+def _verb(count: int, one: str, several: str) -> str:
+    return one if count == 1 else several
+
+
+def _servers(count: int) -> str:
+    return f"{count:,} server{'' if count == 1 else 's'}"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _miss(count: ServerCount, verb: str) -> str:
+    if count.miss is None:
+        return "there is no steady state"
+    return f"{100 * count.miss:.3g} % (standard error {100 * count.error:.2g} %) {verb}"
+
+
+def _range(off: CountRange | None) -> str:
+    return "" if off is None else f" ({range_text(off)} {USUAL})"
+
+
+def range_text(off: CountRange) -> str:
+    """The range of counts, as it stands in a sentence and in a table.
+
+    >>> range_text(CountRange(low=10, high=27, level=0.9))
+    '10 to 27'
+    >>> range_text(CountRange(low=6, high=6, level=0.9))
+    'also 6'
+    >>> range_text(CountRange(low=10, high=None, level=0.9))
+    'at least 10, or out of reach'
+    """
+    if off.high is None:
+        return "out of reach" if off.low is None else f"at least {off.low:,}, or out of reach"
+    if off.low == off.high:
+        return f"also {off.high:,}"
+    return f"{off.low:,} to {off.high:,}" if off.low is not None else f"up to {off.high:,}"
+
+
+def capacity_rows(report: CapacityReport) -> list[dict[str, str]]:
+    """A row for each device and scheduler; what holds for none of them has no column."""
+    rows = [_row(d, report.target_hit_rate) for d in report.devices]
+    empty = {key for key in rows[0] if all(r[key] == "–" for r in rows)}
+    if len({d.gpu for d in report.devices}) == 1:
+        empty.add("device")
+    return [{k: v for k, v in row.items() if k not in empty} for row in rows]
+
+
+def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
+    found, fewer = d.predicted, d.one_fewer
+    predicted = d.method == "prediction"
+    need = "out of reach" if found is None else f"{found.servers:,}"
+    return {
+        "scheduler": d.scheduler,
+        "device": d.gpu,
+        "servers": need if d.finished else _so_far(d, hit),
+        "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
+        "SLOs missed": "–" if found is None else _known(found),
+        "with one fewer": "–" if fewer is None else _known(fewer),
+        "by": METHODS[d.method],
+        "kept, simulated": _seen(found) if predicted else "–",
+        "kept with one fewer, simulated": _seen(fewer) if predicted else "–",
+        "cost": or_dash(d.cost, "{:.4g}".format),
+    }
+
+
+def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
+    """Every number of servers that was looked at: what the figure draws."""
+    return [
+        {
+            "scheduler": d.scheduler,
+            "device": d.gpu,
+            "servers": t.servers,
+            "SLOs missed": _known(t),
+            "by": METHODS[d.method],
+        }
+        for d in report.devices
+        for t in d.tried
+    ]
+
+
+def _known(count: ServerCount) -> str:
+    if count.miss is None:
+        return "no steady state"
+    return f"{100 * count.miss:.3g} % ± {200 * count.error:.2g} %"
+
+
+def _seen(count: ServerCount | None) -> str:
+    seen = None if count is None else count.simulated_hit_rate
+    return "–" if seen is None else mean_text(seen, lambda share: f"{100 * share:.4g} %")
+
+
+def capacity_text(report: CapacityReport) -> str:
+    """What ``nona capacity`` prints."""
+    rows, others = capacity_rows(report), others_finding(report)
+    told = [capacity_finding(report), *([others] if others else [])]
+    return "\n".join([*told, "", table(rows, list(rows[0]))])

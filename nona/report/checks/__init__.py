@@ -1,1 +1,0 @@
-"""Reports on how good all this is: theory against simulation, published latencies."""

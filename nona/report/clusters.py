@@ -1,0 +1,429 @@
+"""A cluster: devices, MIG slices, capacity at a glance, and the map that is drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from nona.cost.options import slice_constant
+from nona.hardware.cluster import Cluster, ServerGroup
+from nona.hardware.device import Device, Fact, find_device
+from nona.hardware.executor import ExecutorClass, make_executor_class
+from nona.hardware.mig import MigLayout
+from nona.results.program import DeviceEntry
+from nona.results.simulation_charts import ResourceLoad
+from nona.units import format_bandwidth, format_count, format_size, format_time
+
+
+def device_row(device: Device) -> DeviceEntry:
+    """Figures of a device for ``nona devices``."""
+    return DeviceEntry(
+        name=device.name,
+        title=device.title,
+        fp16=format_count(device.peak("fp16"), "FLOP/s"),
+        memory=format_size(device.memory_bytes),
+        bandwidth=f"{format_size(device.bandwidth)}/s",
+        mig="yes" if device.mig else "no",
+        peak_flop_per_s={str(k): v for k, v in device.peaks.items()},
+        memory_bytes=device.memory_bytes,
+        bandwidth_bytes_per_s=device.bandwidth,
+        sms=device.sms,
+        sources={key: _source(fact) for key, fact in device.facts.items()},
+    )
+
+
+def _source(fact: Fact) -> str:
+    """A source in words, with how sure it is.
+
+    >>> _source(Fact("a data sheet", "yes")), _source(Fact("a data sheet", "recollected"))
+    ('a data sheet (checked)', 'a data sheet (recollected)')
+    """
+    if fact.checked == "user":
+        return fact.source
+    return f"{fact.source} ({'checked' if fact.checked == 'yes' else fact.checked})"
+
+
+def work_bound_speed(compute_fraction: float) -> float:
+    """Speed of a slice over that of the whole device for work that fills both: f^α.
+
+    The cost model's efficiencies of a slice grow by f^(α−1) (:class:`nona.cost.roofline.Roofline`),
+    its peak is f of the device's; a kernel too short to fill a slice takes the same time on both.
+
+    >>> work_bound_speed(1.0)
+    1.0
+    """
+    return float(compute_fraction ** slice_constant("speed_exponent"))
+
+
+@dataclass(frozen=True, slots=True)
+class LaidInstance:
+    """An instance of a layout: its profile, its memory slices, and the executor that it makes.
+
+    ``compute``, ``bandwidth`` and ``speed`` (of work that fills it) are fractions of the whole device;
+    ``geometry`` says whether its place on the board was checked.
+    """
+
+    profile: str
+    memory_slices: str
+    memory_bytes: float
+    sms: int
+    sms_of: int
+    compute: float
+    bandwidth: float
+    speed: float
+    executor: str
+    geometry: str
+
+
+def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
+    """The instances of a layout by their position on the board."""
+    return [
+        LaidInstance(
+            profile=piece.profile,
+            memory_slices=_span(piece.start, profile.memory_slices),
+            memory_bytes=made.memory_bytes,
+            sms=profile.sms,
+            sms_of=device.sms,
+            compute=made.compute_fraction,
+            bandwidth=made.bandwidth_fraction,
+            speed=work_bound_speed(made.compute_fraction),
+            executor=made.name,
+            geometry={"yes": "checked", "assumed": "assumed"}.get(profile.checked, profile.checked),
+        )
+        for piece, profile in zip(layout.slices, layout.profiles, strict=True)
+        for made in [make_executor_class(device, piece.profile)]
+    ]
+
+
+def instance_rows(instances: Sequence[LaidInstance]) -> list[dict[str, str | float]]:
+    """One row per instance for a table; shares of the device in per cent."""
+    return [
+        {
+            "instance": i.profile,
+            "memory slices": i.memory_slices,
+            "memory": format_size(i.memory_bytes),
+            "SMs": f"{i.sms} of {i.sms_of}",
+            "compute": 100 * i.compute,
+            "bandwidth": 100 * i.bandwidth,
+            "speed, large kernels": 100 * i.speed,
+            "geometry": i.geometry,
+        }
+        for i in instances
+    ]
+
+
+def _span(start: int, size: int) -> str:
+    return str(start) if size == 1 else f"{start}–{start + size - 1}"
+
+
+def layout_name(text: str) -> str:
+    """Slices with counts, as text.
+
+    >>> layout_name("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb")
+    '3g.20gb + 2g.10gb + 2 × 1g.5gb'
+    """
+    if not text:
+        return "No instance"
+    names = text.split(", ")
+    counts = {n: names.count(n) for n in dict.fromkeys(names)}
+    return " + ".join(n if count == 1 else f"{count} × {n}" for n, count in counts.items())
+
+
+def stranded_text(compute: int, memory: tuple[int, ...]) -> str:
+    """The parts of the device that no instance can use, in words.
+
+    >>> stranded_text(1, (7,)), stranded_text(0, ())
+    ('1 compute slice and memory slice 7', 'none')
+    """
+    parts = []
+    if compute:
+        parts.append(f"{compute} compute slice{'s' if compute > 1 else ''}")
+    if memory:
+        parts.append(f"memory slice{'s' if len(memory) > 1 else ''} {', '.join(map(str, memory))}")
+    return " and ".join(parts) or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPicture:
+    """One server group: how many servers and GPUs, and the executors of one GPU.
+
+    ``slices`` holds, for each executor of a GPU, its label, its part of the device's compute, and
+    the compute slices of its MIG instance (0 for a whole GPU or an MPS client).
+    """
+
+    servers: int
+    gpus: int
+    vcpus: int
+    device: str
+    sharing: str
+    slices: tuple[tuple[str, float, int], ...]
+
+
+def group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
+    """The label of the group in a picture."""
+    device = find_device(group.gpu, cluster.devices)
+    classes = group.classes(device)
+    sharing = "whole GPUs"
+    if group.mig:
+        sharing = "1 executor by MIG" if len(classes) == 1 else f"{len(classes)} executors by MIG"
+    if group.mps:
+        sharing = f"{group.mps} MPS clients" + (
+            f" on each slice, {len(classes)} executors" if group.mig else ""
+        )
+    slices = tuple(
+        (c.mig or ("GPU" if c.whole else "client"), c.compute_fraction, _slices(c)) for c in classes
+    )
+    return GroupPicture(group.count, group.gpus, group.vcpus, device.title, sharing, slices)
+
+
+def _slices(made: ExecutorClass) -> int:
+    return int(made.mig.split("g.")[0]) if made.mig else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Totals of a cluster: executors, their memory (bytes), their peak at fp16 (FLOP/s), vCPUs."""
+
+    executors: int
+    memory_bytes: float
+    fp16_flop_per_s: float
+    vcpus: int
+
+
+def capacity(cluster: Cluster) -> Capacity:
+    """Totals over all executors.
+
+    >>> capacity(Cluster((ServerGroup(2, "t4", vcpus=4),))).vcpus
+    8
+    """
+    classes = cluster.classes
+    made = [classes[e.executor_class] for e in cluster.executors]
+    return Capacity(
+        len(made),
+        sum(c.memory_bytes for c in made),
+        sum(c.peak("fp16") for c in made),
+        sum(cluster.server_vcpus),
+    )
+
+
+def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorClass]) -> list[str]:
+    """A sentence for each model whose weights do not fit an executor class, and one for all models.
+
+    ``weights`` are bytes by model. The placement keeps a model off the classes that cannot hold it, and
+    deals models out where they do not all fit one executor; what fits nowhere cannot be served.
+
+    >>> from nona.hardware.executor import executor_class
+    >>> slice_ = executor_class("a100-40gb/1g.5gb")
+    >>> weights_problems({"big": 8e9}, [slice_])[0].split(";")[0]
+    'big: its weights, 8 GB, do not fit an executor of a100-40gb/1g.5gb, 4.75 GB'
+    >>> weights_problems({"a": 3e9, "b": 1e9}, [slice_])
+    []
+    """
+    problems = []
+    for made in classes:
+        room = f"{made.name}, {format_size(made.memory_bytes)}"
+        large = {n: w for n, w in weights.items() if w > made.memory_bytes}
+        problems += [
+            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; the "
+            "placement uses other classes if they can hold it; otherwise choose a larger slice or GPU, fewer "
+            "MPS clients, a lower precision, or another model"
+            for name, size in large.items()
+        ]
+        total = sum(weights.values())
+        if not large and total > made.memory_bytes:
+            problems.append(
+                f"All models together have {format_size(total)} of weights, more than an executor of {room} "
+                "has; the placement puts only some of them there, and reports an error if others cannot "
+                "hold the rest; larger slices or fewer models allow more placements"
+            )
+    return problems
+
+
+def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str, str | int]]:
+    """A row for each executor class: its memory, and the weights of all models that fit it one by one.
+
+    >>> cluster = Cluster((ServerGroup(2, "t4"),))
+    >>> memory_rows({"a": 4e9, "b": 20e9}, cluster)[0]["free"], memory_rows({}, cluster)[0]["executors"]
+    ('12 GB', 2)
+    """
+    counts = Counter(e.executor_class for e in cluster.executors)
+    rows: list[dict[str, str | int]] = []
+    for made in cluster.classes.values():
+        fit = {n: w for n, w in weights.items() if w <= made.memory_bytes}
+        held = sum(fit.values())
+        left_out = [n for n in weights if n not in fit]
+        rows.append(
+            {
+                "executor class": made.name,
+                "executors": counts[made.name],
+                "memory per executor": format_size(made.memory_bytes),
+                "weights of all that fit": format_size(held),
+                "free": format_size(made.memory_bytes - held) if held <= made.memory_bytes else "too little",
+                "on all of them": format_size(held * counts[made.name]),
+                "does not fit": ", ".join(left_out) or "–",
+            }
+        )
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An executor: its name, its part of the device's compute, its compute slices, its utilisation."""
+
+    name: str
+    fraction: float
+    slices: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server: its number, the executors of each of its GPUs, the utilisation of its card out and in."""
+
+    number: int
+    gpus: tuple[tuple[Cell, ...], ...]
+    card: tuple[float, float] | None
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Utilisation of each executor."""
+        return tuple(cell.share for gpu in self.gpus for cell in gpu)
+
+    @property
+    def share(self) -> float:
+        """Mean utilisation of its executors."""
+        return sum(self.shares) / len(self.shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What hangs on the core by one wire: a rack or a group of like servers.
+
+    ``uplink`` is the utilisation of its links up and down, where it has its own.
+    """
+
+    title: str
+    about: str
+    servers: tuple[Server, ...]
+    uplink: tuple[float, float] | None
+
+    @property
+    def spread(self) -> tuple[float, float, float]:
+        """Mean, least and greatest utilisation of its executors."""
+        shares = [u for server in self.servers for u in server.shares]
+        return sum(shares) / len(shares), min(shares), max(shares)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMap:
+    """The whole cluster: the core's name, text and utilisation, and what hangs on it."""
+
+    core: str
+    about: str
+    share: float
+    units: tuple[Unit, ...]
+
+    @property
+    def executors(self) -> int:
+        """Number of executors."""
+        return sum(len(server.shares) for unit in self.units for server in unit.servers)
+
+
+def background_load(cluster: Cluster, compute: float, network: float) -> ResourceLoad:
+    """The load of a cluster without jobs: the background's shares everywhere."""
+    return ResourceLoad(executors=(compute,) * len(cluster.executors), link=network, links=())
+
+
+def cluster_map(cluster: Cluster, load: ResourceLoad) -> ClusterMap:
+    """The cluster with the utilisation of each executor and link.
+
+    Links that ``load`` does not list have the utilisation of its busiest one.
+
+    >>> from nona.hardware.cluster import ServerGroup
+    >>> found = cluster_map(c := Cluster((ServerGroup(2, gpus=2),)), background_load(c, 0.25, 0.5))
+    >>> found.share, found.executors, found.units[0].title, found.units[0].spread
+    (0.5, 4, '2 servers', (0.25, 0.25, 0.25))
+    """
+    network = cluster.network
+    links = {link.link: link.utilization for link in load.each_link}
+    how = "one message after the other" if network.discipline == "fifo" else "shared equally"
+    about = f"{format_bandwidth(network.capacity)}, {how}, {format_time(network.latency_s)} latency"
+    servers = tuple(_servers(cluster, load, links))
+    units = _groups(cluster, servers) if network.racks is None else _racks(cluster, servers, load, links)
+    name = "Core" if network.several_links else "Link"
+    return ClusterMap(name, about, links.get("core", load.link), tuple(units))
+
+
+def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -> Iterator[Server]:
+    number = begin = 0
+    for group in cluster.groups:
+        picture = group_picture(cluster, group)
+        for _ in range(group.count):
+            gpus = []
+            for _ in range(group.gpus):
+                end = begin + len(picture.slices)
+                shares = load.executors[begin:end]
+                gpus.append(tuple(Cell(*s, u) for s, u in zip(picture.slices, shares, strict=True)))
+                begin = end
+            yield Server(number, tuple(gpus), _card(cluster, number, load, links))
+            number += 1
+
+
+def _card(
+    cluster: Cluster, number: int, load: ResourceLoad, links: Mapping[str, float]
+) -> tuple[float, float] | None:
+    if cluster.network.nic is None:
+        return None
+    return links.get(f"server {number} out", load.link), links.get(f"server {number} in", load.link)
+
+
+def _groups(cluster: Cluster, servers: Sequence[Server]) -> Iterator[Unit]:
+    begin = 0
+    for group in cluster.groups:
+        picture = group_picture(cluster, group)
+        nic = cluster.network.nic
+        card = "" if nic is None else f" · card {format_bandwidth(nic)} each way"
+        about = f"{_device(picture)} · {picture.sharing} · {picture.vcpus} vCPUs each{card}"
+        yield Unit(_servers_text(group.count), about, tuple(servers[begin : begin + group.count]), None)
+        begin += group.count
+
+
+def _racks(
+    cluster: Cluster, servers: Sequence[Server], load: ResourceLoad, links: Mapping[str, float]
+) -> Iterator[Unit]:
+    racks = cluster.network.racks
+    if racks is None:
+        return
+    kinds = [_device(group_picture(cluster, g)) for g in cluster.groups for _ in range(g.count)]
+    for rack, inside in groupby(servers, lambda s: s.number // racks.size):
+        held = tuple(inside)
+        counts = Counter(kinds[s.number] for s in held)
+        about = ", ".join(f"{n} × ({kind})" if len(counts) > 1 else kind for kind, n in counts.items())
+        up, down = (links.get(f"rack {rack} {way}", load.link) for way in ("up", "down"))
+        uplink = f"uplink {format_bandwidth(racks.uplink)} each way"
+        yield Unit(f"Rack {rack} · {_servers_text(len(held))}", f"{about} · {uplink}", held, (up, down))
+
+
+def _device(picture: GroupPicture) -> str:
+    return f"{picture.gpus} × {picture.device}"
+
+
+def _servers_text(count: int) -> str:
+    return f"{count:,} server" + ("" if count == 1 else "s")
+
+
+def executor_rows(drawn: ClusterMap) -> list[dict[str, object]]:
+    """A row for each executor with its utilisation, and its server's card."""
+    rows: list[dict[str, object]] = []
+    for unit in drawn.units:
+        for server in unit.servers:
+            for number, gpu in enumerate(server.gpus):
+                for cell in gpu:
+                    row: dict[str, object] = {"server": server.number, "GPU": number, "executor": cell.name}
+                    row["busy %"] = 100 * cell.share
+                    if server.card is not None:
+                        row["card out %"], row["card in %"] = (100 * u for u in server.card)
+                    rows.append(row)
+    return rows

@@ -1,1 +1,0 @@
-"""The study of decisions: verdicts, rows and text."""

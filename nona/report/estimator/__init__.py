@@ -1,1 +1,0 @@
-"""The study of the throughput estimator in words and rows."""

@@ -1,0 +1,406 @@
+"""What all figures share: colours, fonts, axes, each scheduler's look, means with intervals.
+
+Hue alone does not part so many lines for everyone, so each scheduler has a marker of its own, and those
+of like hue differ in their dash. Dotted lines are kept for overloaded runs, the marker ``x`` for the
+point where a scheduler becomes unstable. Colours are middle tones: at least 3 : 1 against white and
+against the dark theme's background. Policies of serverless workflows and of training clusters, and ways of
+sharing a GPU, are on charts of their own, so they may look like a scheduler.
+
+Where a value is compared with one from before, that one is a hollow grey circle on the same row.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.allocation.registry import POLICIES as TRAINING_POLICIES
+from nona.gpu_sharing.pool import Way
+from nona.gpu_sharing.registry import WAYS
+from nona.registry import Look
+from nona.schedulers.registry import SCHEDULERS
+from nona.serverless.policies.registry import POLICIES
+
+# Middle tones: they read on white and on near black.
+PALETTE = (
+    "#6366f1",
+    "#14a394",
+    "#e08a1e",
+    "#e0529c",
+    "#1f93d1",
+    "#7fae1b",
+    "#9b6cf2",
+    "#e25555",
+    "#12a5bd",
+    "#8390a6",
+)
+# One type face, size and note for all charts; the live charts' style says the same in its own words.
+FONT, HOVER = "Inter, 'Source Sans', sans-serif", "#2b3150"
+TOOLS_PX = 28  # the strip above a chart in which its tool bar appears
+TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
+GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each name, in the order given.
+
+    >>> colours(["a", "b"])["b"]
+    '#14a394'
+    """
+    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
+
+
+def text(value: object, longest: int = 60) -> str:
+    """``value`` as text that a chart shows literally, not as markup.
+
+    >>> text("<b>x</b>")
+    '&lt;b&gt;x&lt;/b&gt;'
+    """
+    shown = str(value)
+    return html.escape(shown if len(shown) <= longest else shown[: longest - 1] + "…", quote=False)
+
+
+def number_text(value: float) -> str:
+    """A number as axes and labels write it: three digits, four from a hundred on, thousands apart.
+
+    >>> [number_text(v) for v in (0.02, 12.34, 123.44, 12345.6)]
+    ['0.02', '12.3', '123.4', '12,346']
+    """
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.{4 if size >= 100 else 3}g}"
+
+
+def figure(height: int = 320, legend: bool = True) -> go.Figure:
+    """An empty figure in the common style; ``height`` in pixels, tool bar and legend included."""
+    made = go.Figure()
+    made.update_layout(
+        height=height,
+        font={"family": FONT, "size": TEXT_PX},
+        margin={"l": 8, "r": 8, "t": TOOLS_PX, "b": 8},
+        showlegend=legend,
+        legend={
+            "orientation": "h",
+            "traceorder": "normal",
+            "yref": "container",  # below the tool bar, which has the strip above to itself
+            "y": 1 - TOOLS_PX / height,
+            "yanchor": "top",
+            "x": 0,
+            "font": {"size": TEXT_PX},
+        },
+        hoverlabel={
+            "bgcolor": HOVER,
+            "bordercolor": HOVER,
+            "align": "left",
+            "font": {"family": FONT, "size": TEXT_PX, "color": "#ffffff"},
+        },
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
+        uirevision="keep",
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": PALETTE[0]},
+    )
+    axis = {
+        "automargin": True,
+        "gridcolor": "rgba(128,128,128,.22)",
+        "zeroline": False,
+        "tickfont": {"size": SMALL_PX},
+    }
+    made.update_xaxes(axis)
+    made.update_yaxes(axis)
+    return made
+
+
+def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
+    """A dashed line across the chart at a value that counts (an SLO, a target), with its word.
+
+    Draw it after the axis has its type: on a logarithmic one notes stand at the logarithm.
+    """
+    axis = made.layout.yaxis if of == "y" else made.layout.xaxis
+    place = math.log10(at) if axis.type == "log" else at
+    line = {"color": QUIET, "dash": "dash", "width": 1.5}
+    note = {"text": text(word), "showarrow": False, "font": {"size": SMALL_PX}}
+    if of == "y":
+        made.add_hline(y=at, line=line)
+    else:
+        made.add_vline(x=at, line=line)
+    if word and of == "y":
+        made.add_annotation(x=0, xref="x domain", xanchor="left", y=place, yanchor="bottom", **note)
+    elif word:
+        # Above the chart: what is drawn along the line would lie on the word.
+        made.add_annotation(y=1, yref="y domain", yanchor="bottom", x=place, xanchor="center", **note)
+
+
+def finished(made: go.Figure) -> go.Figure:
+    """The figure with the titles of its axes as small as their numbers, whatever they were set to."""
+    made.update_xaxes(title_font={"size": SMALL_PX})
+    made.update_yaxes(title_font={"size": SMALL_PX})
+    return made
+
+
+OVERLOADED_DASH = "dot"
+UNSTABLE_SYMBOL = "x"
+_OTHERS = tuple(
+    Look(colour, dash, symbol)
+    for dash in ("longdashdot", "dashdot")
+    for colour, symbol in (
+        ("#8390a6", "bowtie"),
+        ("#0e94a8", "hourglass"),
+        ("#b3873a", "star-diamond"),
+        ("#b45fd0", "hexagram"),
+    )
+)
+
+
+def scheduler_style(name: str) -> Look:
+    """The style of a scheduler or policy by name, or of a way of sharing by its title.
+
+    One that declares none, or is not known, gets a spare look, always the same.
+
+    >>> scheduler_style("local").colour
+    '#0f9b8e'
+    >>> scheduler_style("mine") == scheduler_style("mine")
+    True
+    """
+    found = (
+        SCHEDULERS.get(name) or POLICIES.get(name) or TRAINING_POLICIES.get(name) or next(_titled(name), None)
+    )
+    return found.look if found and found.look else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
+
+
+def _titled(title: str) -> Iterator[Way]:
+    return (way for way in WAYS.values() if way.title == title)
+
+
+GHOST = "circle-open"  # what a value was before
+FAR = 20.0  # values that many times apart are drawn on a logarithmic axis
+ROW = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A value from before with its interval, both as drawn; ``word`` says what it belongs to."""
+
+    value: float | None
+    interval: Sequence[float] | None
+    word: str = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value with its interval, both as drawn; ``note`` replaces a missing value."""
+
+    name: str
+    value: float | None
+    interval: Sequence[float] | None
+    label: str
+    note: str = ""
+    before: Before | None = None
+
+
+def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float | None = None) -> go.Figure:
+    """One dot per row, the first on top; each row shows its name and its label.
+
+    ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
+    intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
+    """
+    made = figure(70 + ROW * len(dots), legend=False)
+    values = [d.value for d in dots] + [d.before.value for d in dots if d.before is not None]
+    log = not zero and most is None and spread_wide(values)
+    for dot in dots:
+        _add(made, dot, most, zero, log)
+    rows(made, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots])
+    if log:
+        log_axis(made, values, axis)
+    else:
+        made.update_xaxes(type="linear", title=axis, nticks=6)
+    if zero:
+        made.add_vline(x=0, line={"color": QUIET, "width": 1.5})
+    elif most is not None:
+        low = min((v for v in values if v is not None), default=0.0)
+        ends = [span[0] for d in dots for span in (d.interval, d.before and d.before.interval) if span]
+        begin = 0.0 if low < 0.5 * most else max(0.0, min([low, *ends]))
+        made.update_xaxes(range=capped(begin, most))
+    elif not log:
+        made.update_xaxes(rangemode="tozero")
+    return made
+
+
+def capped(low: float, most: float) -> list[float]:
+    """The range of an axis that ends at ``most``, with room for a marker there but for no tick beyond.
+
+    >>> [round(v, 2) for v in capped(0.0, 100.0)], [round(v, 2) for v in capped(98.0, 100.0)]
+    ([0.0, 102.0], [97.9, 100.04])
+    """
+    low = min(low, 0.98 * most)
+    return [max(0.0, low - 0.05 * (most - low)), most + 0.02 * (most - low)]
+
+
+def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
+    """Each dot with the one of the same name from before, in the chart and in its label.
+
+    >>> (both,) = beside([Dot("a", 2.0, None, "2 ms")], [Dot("a", 3.0, None, "3 ms")], "before")
+    >>> both.label, both.before.value
+    ('2 ms, before 3 ms', 3.0)
+    """
+    old = {d.name: d for d in before}
+    found = []
+    for dot in now:
+        then = old.get(dot.name)
+        if then is not None:
+            old_mean, mean = (d.note if d.value is None else d.label.split(" ±")[0] for d in (then, dot))
+            told = replace(dot, label=f"{mean}, {word} {old_mean}", note="")
+            dot = replace(told, before=Before(then.value, then.interval, word))
+        found.append(dot)
+    return found
+
+
+def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
+    """Make the y axis one row per name, the first on top, each with its label in small print below."""
+    shown = [text(n, 24) for n in names]
+    made.update_layout(margin={"r": 12})
+    both = [
+        f"{n}<br><span style='font-size:11px'>{text(label, 40).replace('-', '−')}</span>" if label else n
+        for n, label in zip(shown, labels, strict=True)
+    ]
+    made.update_yaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=shown[::-1],
+        tickvals=shown,
+        ticktext=both,
+        range=[len(shown) - 0.5, -0.5][::-1],
+        showgrid=False,
+    )
+
+
+def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
+    """Make an axis logarithmic, with ticks at 1, 2, 5 times powers of ten, fewer over a wide range."""
+    known = [v for v in values if v is not None and v > 0]
+    ticks = log_ticks(min(known), max(known)) if known else []
+    change = made.update_xaxes if of == "x" else made.update_yaxes
+    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[number_text(t) for t in ticks])
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers from about ``low`` to about ``high``, nine at most if possible.
+
+    >>> log_ticks(3.0, 120.0)
+    [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]
+    """
+    found: list[float] = []
+    for heads in ((1, 2, 5), (1, 3), (1,)):
+        powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+        found = [float(f"{h}e{p}") for p in powers for h in heads]
+        found = [t for t in found if low / 2 <= t <= high * 2]
+        if len(found) <= 9:
+            break
+    return found
+
+
+def spread_wide(values: Sequence[float | None]) -> bool:
+    """Whether positive values spread so widely that only a logarithmic axis shows them all.
+
+    >>> spread_wide([1.0, 50.0]), spread_wide([1.0, None, 3.0])
+    (True, False)
+    """
+    known = [v for v in values if v is not None]
+    return bool(known) and min(known) > 0 and max(known) > FAR * min(known)
+
+
+def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -> None:
+    style, row = scheduler_style(dot.name), text(dot.name, 24)
+    if dot.before is not None and dot.before.value is not None:
+        if dot.value is not None:
+            ends = [dot.before.value, dot.value]
+            line = {"color": style.colour, "width": 2}
+            made.add_scatter(x=ends, y=[row, row], mode="lines", line=line, hoverinfo="skip")
+        before = Dot(dot.name, dot.before.value, dot.before.interval, "")
+        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:.4g}}", (most, zero, log))
+    if dot.value is None:
+        made.add_scatter(x=[None], y=[row])
+    else:
+        shown = text(dot.label)
+        hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:.4g}}<br>{shown}")
+        _mark(made, dot, style.colour, style.symbol, hover, (most, zero, log))
+
+
+def _mark(
+    made: go.Figure, dot: Dot, colour: str, symbol: str, hover: str, axis: tuple[float | None, bool, bool]
+) -> None:
+    """A marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
+    value, (most, zero, log) = dot.value or 0.0, axis
+    span = list(dot.interval) if dot.interval is not None else [value, value]
+    if not zero:
+        span[0] = max(span[0], value * 1e-3 if log else 0.0)
+    if most is not None:
+        span[1] = min(span[1], most)
+    made.add_scatter(
+        x=[value],
+        y=[text(dot.name, 24)],
+        mode="markers",
+        cliponaxis=False,
+        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+        error_x=whiskers(value, span, colour) if span[1] > span[0] else None,
+        hovertemplate=f"{hover}<extra></extra>",
+    )
+
+
+def whiskers(value: float, span: Sequence[float], colour: str) -> dict[str, Any]:
+    """The line over an interval, as plotly wants it."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [span[1] - value],
+        "arrayminus": [value - span[0]],
+        "color": colour,
+        "thickness": 2,
+        "width": 5,
+    }
+
+
+def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | None:
+    """An interval in another unit.
+
+    >>> scaled([0.5, 1.0], 100), scaled(None, 100)
+    ([50.0, 100.0], None)
+    """
+    return None if interval is None else [factor * v for v in interval]
+
+
+def interval_line(
+    made: go.Figure,
+    name: str,
+    x: Sequence[float],
+    means: Sequence[float],
+    spans: Sequence[Sequence[float]],
+    look: Look,
+    hover: str,
+) -> None:
+    """Add a line through the means, with a whisker from ``span[0]`` to ``span[1]`` at each; NaN: none.
+
+    >>> made, look = go.Figure(), Look("#123456", "solid", "circle")
+    >>> interval_line(made, "a", [1, 2], [3.0, 4.0], [(2.5, 3.5), (4.0, 4.5)], look, "%{y}")
+    >>> made.data[0].error_y.array, made.data[0].error_y.arrayminus
+    ((0.5, 0.5), (0.5, 0.0))
+    """
+    ends = list(zip(means, spans, strict=True))
+    made.add_scatter(
+        x=list(x),
+        y=list(means),
+        name=text(name),
+        mode="lines+markers",
+        error_y=whiskers(0.0, [0.0, 0.0], look.colour)
+        | {
+            "array": [max(0.0, span[1] - mean) for mean, span in ends],
+            "arrayminus": [max(0.0, mean - span[0]) for mean, span in ends],
+        },
+        line={"color": look.colour, "dash": look.dash, "width": 2},
+        marker={"color": look.colour, "symbol": look.symbol, "size": 9},
+        hovertemplate=f"{text(name)}, {hover}<extra></extra>",
+    )

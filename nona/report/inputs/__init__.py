@@ -1,1 +1,0 @@
-"""Reports on the inputs: models, devices, clusters, slices, offered load, arrivals."""

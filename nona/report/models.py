@@ -1,0 +1,271 @@
+"""One model: its work, its contraction, its coarsening, its times by kind of operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from nona.contraction.contracted import ContractedGraph, summarize_contraction
+from nona.cost.costed import CostedGraph, total_interval
+from nona.decomposition import VIRTUAL, Decomposition
+from nona.placement.coarsening import CONDITION, NAME, with_glue
+from nona.placement.glue import Coarsening
+from nona.placement.messages import Link
+from nona.report.figures import PALETTE, figure, text
+from nona.report.times import given_times, hardware_warnings
+from nona.results.models import (
+    CoarseningReport,
+    ContractionReport,
+    ContractionStep,
+    CountedSubgraph,
+    GluedSubgraph,
+    GlueStep,
+    Inspection,
+    ListedTask,
+    TaskEdge,
+)
+from nona.units import format_bandwidth, format_time
+
+
+def inspection(costed: CostedGraph) -> Inspection:
+    """Figures of a model on one device, for ``nona inspect`` and the Models page."""
+    graph, costs = costed.graph, costed.costs
+    return Inspection(
+        model=graph.name,
+        device=costed.device,
+        operators=len(graph.operators),
+        edges=len({(e.source, e.target) for e in graph.edges}),
+        gmac=sum(c.macs for c in costs) / 1e9,
+        gflop=sum(c.flops for c in costs) / 1e9,
+        parameters=graph.parameter_count,
+        weight_bytes=graph.weight_bytes,
+        activation_bytes=sum(c.write_bytes for c in costs),
+        total_compute_s=costed.total_compute_s,
+        total_compute_interval_s=total_interval(costed),
+        critical_path_s=costed.critical_path_s,
+        parallelism=costed.parallelism,
+        provenance=provenance_shares(costed),
+        given=given_times(costed),
+        warnings=(
+            *graph.warnings,
+            *costed.warnings,
+            *hardware_warnings({graph.name: given_times(costed)}),
+        ),
+    )
+
+
+def provenance_shares(costed: CostedGraph) -> dict[str, float]:
+    """Fraction of the total time by origin (given, measured, calibrated, modelled)."""
+    shares: dict[str, float] = {}
+    total = costed.total_compute_s
+    for cost in costed.costs:
+        share = cost.compute_s / total if total > 0 else 1 / len(costed.costs)
+        shares[cost.provenance] = shares.get(cost.provenance, 0.0) + share
+    return shares
+
+
+def contraction(
+    contracted: ContractedGraph,
+    costed: CostedGraph,
+    decomposition: Decomposition,
+    configurations: Sequence[int],
+) -> ContractionReport:
+    """Steps, tasks and sub-graphs, for ``nona contract``.
+
+    ``configurations`` holds the number of configurations of each sub-graph.
+    """
+    ids = [t.id for t in contracted.tasks]
+    compute_s = contracted.sum_over_tasks(costed.compute_s)
+    return ContractionReport(
+        model=contracted.graph.name,
+        rule=contracted.rule,
+        summary=summarize_contraction(contracted).text,
+        operators=len(contracted.graph.operators),
+        tasks=len(ids),
+        steps=tuple(
+            ContractionStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason)
+            for s in contracted.steps
+        ),
+        task_list=tuple(
+            ListedTask(id=t.id, operators=tuple(t.operators), compute_s=seconds)
+            for t, seconds in zip(contracted.tasks, compute_s, strict=True)
+        ),
+        edges=tuple(
+            TaskEdge(source=source, target=target, bytes=size)
+            for (source, target), size in contracted.pair_bytes().items()
+        ),
+        subgraphs=tuple(
+            CountedSubgraph(
+                root=_name(ids, s.root),
+                sink=_name(ids, s.sink),
+                interior=tuple(ids[t] for t in s.interior),
+                configurations=count,
+            )
+            for s, count in zip(decomposition.subgraphs, configurations, strict=True)
+        ),
+    )
+
+
+def _name(ids: Sequence[str], task: int) -> str | None:
+    return None if task == VIRTUAL else ids[task]
+
+
+@dataclass(frozen=True, eq=False)
+class Glued:
+    """The coarsening of every sub-graph of one model, and the conditions it was made for.
+
+    ``local_s`` holds each sub-graph's interior time on one server; ``contracted`` has the steps.
+    """
+
+    contracted: ContractedGraph
+    decomposition: Decomposition
+    coarsenings: tuple[Coarsening, ...]
+    local_s: tuple[float, ...]
+    link: Link
+    share: float
+    device: str
+
+    @property
+    def mark(self) -> str:
+        """The conditions that the coarsening depends on besides its model."""
+        return f"{self.link} {self.share}"
+
+    @property
+    def interior_tasks(self) -> int:
+        """Number of tasks in all interiors."""
+        return sum(len(s.interior) for s in self.decomposition.subgraphs)
+
+    @property
+    def interior_units(self) -> int:
+        """Groups of them that may still leave the root's server."""
+        return sum(c.interior_units for c in self.coarsenings)
+
+    @property
+    def bound_s(self) -> float:
+        """The most that is lost on one query, a second of link load counted as a second."""
+        return sum(c.bound_s(1.0) for c in self.coarsenings)
+
+    @property
+    def bound_share(self) -> float:
+        """The same as a share of the interiors' time on one server."""
+        total = sum(self.local_s)
+        return self.bound_s / total if total > 0 else 0.0
+
+    @property
+    def steps(self) -> int:
+        """Number of the coarsening's own steps."""
+        return sum(len(c.steps) for c in self.coarsenings)
+
+
+def glued(
+    contracted: ContractedGraph,
+    decomposition: Decomposition,
+    coarsenings: Sequence[Coarsening],
+    compute_s: Sequence[float],
+    link: Link,
+    share: float,
+    device: str,
+) -> Glued:
+    """:class:`Glued` of a model whose tasks take ``compute_s``."""
+    local = tuple(sum(compute_s[t] for t in s.interior) for s in decomposition.subgraphs)
+    steps = with_glue(contracted, decomposition, coarsenings)
+    return Glued(steps, decomposition, tuple(coarsenings), local, link, share, device)
+
+
+def glue_headline(g: Glued) -> str:
+    """One sentence: how many tasks may still leave, and how much time keeping the others may cost.
+
+    >>> from nona.contraction.rules import contract
+    >>> from nona.graph.model import ModelGraph, Operator
+    >>> from nona.decomposition import decompose
+    >>> one = contract(ModelGraph("one", (Operator("a"),), ()))
+    >>> glue_headline(glued(one, decompose(one.dag), (), (1.0,), Link(1e9, 0.0), 0.0, "d"))
+    'No tasks can be distributed, so none have to stay together.'
+    """
+    if not g.interior_tasks:
+        return "No tasks can be distributed, so none have to stay together."
+    what = "task" if g.interior_tasks == 1 else "tasks"
+    over = f"over {format_bandwidth(g.link.speed)} with {format_time(g.link.latency_s)} latency"
+    if g.interior_units == g.interior_tasks:
+        each = f"each of the {g.interior_tasks:,} interior {what} may be moved"
+        pays = "Whether a move pays is for the placement to decide."
+        return f"No tasks have to stay together: {each} {over}. {pays}"
+    if g.interior_units == 0:
+        left = f"None of the {g.interior_tasks:,} interior {what} can gain from another server"
+    else:
+        left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
+    if all(c.exact for c in g.coarsenings):
+        return f"{left} {over}; this loses no time at any waits of the link and the servers."
+    return f"{left} {over}; this loses at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %)."
+
+
+def coarsening_report(g: Glued) -> CoarseningReport:
+    """The key ``coarsening`` of ``nona contract --json``; times in seconds, sizes in bytes."""
+    own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
+    return CoarseningReport(
+        rule=NAME,
+        condition=CONDITION,
+        device=g.device,
+        capacity=g.link.speed,
+        latency_s=g.link.latency_s,
+        share=g.share,
+        interior_tasks=g.interior_tasks,
+        interior_units=g.interior_units,
+        bound_s=g.bound_s,
+        bound_share=g.bound_share,
+        summary=glue_headline(g),
+        steps=tuple(
+            GlueStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason) for s in own
+        ),
+        subgraphs=_subgraphs(g),
+    )
+
+
+def _subgraphs(g: Glued) -> tuple[GluedSubgraph, ...]:
+    ids = [t.id for t in g.contracted.tasks]
+
+    def name(task: int) -> str | None:
+        return None if task == VIRTUAL else ids[task]
+
+    return tuple(
+        GluedSubgraph(
+            root=name(s.root),
+            sink=name(s.sink),
+            interior=len(s.interior),
+            interior_units=c.interior_units,
+            units=tuple(tuple(ids[nodes[v]] for v in unit if nodes[v] != VIRTUAL) for unit in c.units),
+            local_s=local,
+            bound_s=c.bound_s(1.0),
+        )
+        for s, c, local in zip(g.decomposition.subgraphs, g.coarsenings, g.local_s, strict=True)
+        for nodes in [(s.root, *s.interior, s.sink)]
+    )
+
+
+def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure:
+    """Seconds per kind of operator, the largest first; the rest together."""
+    ordered = sorted(kinds.items(), key=lambda k: (-k[1], k[0]))
+    rest = sum(v for _, v in ordered[most:])
+    shown = ordered[:most] + ([("all others", rest)] if rest > 0 else [])
+    made = figure(max(180, 28 * len(shown) + 60), legend=False)
+    made.add_bar(
+        y=[text(k) for k, _ in shown][::-1],
+        x=[v * 1e3 for _, v in shown][::-1],
+        orientation="h",
+        marker_color=PALETTE[0],
+        hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
+    )
+    made.update_xaxes(title="ms")
+    return made
+
+
+def provenance_text(shares: Mapping[str, float]) -> str:
+    """The origin of the times in words.
+
+    >>> provenance_text({"modelled": 0.75, "measured": 0.25})
+    'times: 75 % modelled, 25 % measured'
+    """
+    ordered = sorted(shares.items(), key=lambda s: (-s[1], s[0]))
+    return "times: " + ", ".join(f"{100 * share:.3g} % {kind}" for kind, share in ordered)

@@ -1,1 +1,0 @@
-"""The study of network views as text, rows and a figure."""

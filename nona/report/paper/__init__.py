@@ -1,1 +1,0 @@
-"""The paper's evaluation, reproduced: findings, tables and text from its plain data."""

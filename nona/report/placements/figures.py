@@ -1,0 +1,268 @@
+"""Figures of a placement: configurations, congestion, waits at links, the search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from nona.report.figures import (
+    BAD,
+    PALETTE,
+    QUIET,
+    SMALL_PX,
+    UNSTABLE_SYMBOL,
+    figure,
+    log_axis,
+    number_text,
+    scheduler_style,
+    text,
+)
+from nona.report.placements.certificate import is_slo, value_of
+from nona.report.placements.text import PARTS, TimeParts, bottleneck, origin_words
+from nona.report.text import percent_text, time_text
+from nona.results.placement import (
+    CongestionCurve,
+    CongestionPoint,
+    PlacedConfiguration,
+    PlacementOutcome,
+    PredictedLink,
+    SearchStep,
+)
+
+SHARES = (
+    ("compute", "compute", PALETTE[0]),
+    ("transfer", "transfer", PALETTE[1]),
+    ("network_wait", "wait at the link", PALETTE[2]),
+    ("server_wait", "wait at the server", PALETTE[7]),
+    ("joins", "joins and own work", PALETTE[3]),
+)
+SEEN = 2e-3  # of the compute: what is less cannot be seen
+
+
+def servers_of(
+    configuration: PlacedConfiguration, root: str | None, sink: str | None
+) -> list[tuple[str, list[str]]]:
+    """The servers of a configuration with the tasks on each: the root's first.
+
+    >>> split = PlacedConfiguration(parts=(("a",), ("b",)), root_part=0, sink_part=1, probability=1.0)
+    >>> servers_of(split, "r", "s")
+    [("root's server", ['r', 'a']), ("sink's server", ['b', 's'])]
+    """
+    first, last = configuration.root_part, configuration.sink_part
+    at_root = last in (-1, first)
+    home = [root or "(start)", *(configuration.parts[first] if first >= 0 else [])]
+    if at_root:
+        home.append(sink or "(end)")
+    servers = [("root's server", home)]
+    others = 0
+    for i, part in enumerate(configuration.parts):
+        if i == first:
+            continue
+        if i == last:
+            servers.append(("sink's server", [*part, sink or "(end)"]))
+        else:
+            others += 1
+            servers.append((f"other server {others}", list(part)))
+    return servers
+
+
+def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
+    """The predicted mean JCT of each model, stacked by its parts, in milliseconds."""
+    names = list(models)
+    made = figure(130 + 46 * len(names))
+    for key, label, colour in SHARES:
+        if key == "joins" and not any(m.joins_s > SEEN * m.compute_s for m in models.values()):
+            continue
+        made.add_bar(
+            y=[text(n) for n in names],
+            x=[PARTS[key](models[n]) * 1e3 for n in names],
+            name=label,
+            orientation="h",
+            marker_color=colour,
+            hovertemplate=f"%{{y}}: {label} %{{x:.4g}} ms<extra></extra>",
+        )
+    made.update_layout(barmode="stack")
+    made.update_xaxes(title="predicted mean JCT, ms")
+    made.update_yaxes(autorange="reversed")
+    return made
+
+
+def comparison_figure(data: PlacementOutcome) -> go.Figure:
+    """The solved placement, local and spread: mean JCTs with standard errors, or SLO hits where those count.
+
+    All by sampled jobs; no bar without a steady state.
+    """
+    slo = is_slo(data.nona)
+    made, factor, unit = figure(260, legend=False), 100.0 if slo else 1e3, "%" if slo else "ms"
+    reports = {"nona": data.nona, "local": data.local, "spread": data.spread}
+    values = {n: value_of(data, r) for n, r in reports.items()}
+    errors = {n: 0.0 if slo or r is None else r.response.sampling_s or 0.0 for n, r in reports.items()}
+    names = list(reports)
+    drawn = [0.0 if (v := values[n]) is None else factor * v for n in names]
+    made.add_bar(
+        x=names,
+        y=drawn,
+        marker_color=[scheduler_style(n).colour for n in names],
+        text=[_bar_text(values[n], factor, unit) for n in names],
+        error_y={
+            "array": [factor * errors[n] for n in names],
+            "visible": any(factor * errors[n] > 1e-6 * y for n, y in zip(names, drawn, strict=True)),
+            "thickness": 1.5,
+        },
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate=f"%{{x}}: %{{y:.4g}} {unit}<extra></extra>",
+    )
+    title = "predicted SLO hits, %" if slo else "predicted mean JCT, ms"
+    made.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
+    return made
+
+
+def _bar_text(value: float | None, factor: float, unit: str) -> str:
+    if value is None:
+        return "overloaded"
+    return f"{factor * value:.4g} %" if unit == "%" else f"{number_text(factor * value)} {unit}"
+
+
+MEANS_S: Mapping[str, Callable[[CongestionPoint], float | None]] = {
+    "spread": lambda p: p.spread_s,
+    "local": lambda p: p.local_s,
+    "nona": lambda p: p.nona_s,  # on top, where two are equal
+}
+
+
+def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go.Figure:
+    """Mean JCT over the background load, log axis; marks: end of the gain by splitting, present load, SLOs.
+
+    A line ends with a cross where the placement has no steady state any more.
+    """
+    made = figure(340)
+    for name, mean_s in MEANS_S.items():
+        found = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
+        style = scheduler_style(name)
+        made.add_scatter(
+            x=[100 * b for b, _ in found],
+            y=[1e3 * s for _, s in found],
+            name=name,
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2.5},
+            marker={"symbol": style.symbol, "size": 7},
+            hovertemplate=f"{name}: %{{y:.4g}} ms at %{{x:.0f}} % background<extra></extra>",
+        )
+        if found and len(found) < len(curve.points):
+            made.add_scatter(
+                x=[100 * found[-1][0]],
+                y=[1e3 * found[-1][1]],
+                mode="markers",
+                marker={"symbol": UNSTABLE_SYMBOL, "size": 12, "color": style.colour},
+                name=f"{name} overloads beyond",
+                showlegend=False,
+                hovertemplate=f"{name}: the last load with a steady state<extra></extra>",
+            )
+    _mark(made, 100 * curve.now, "now", "dot", "bottom right")
+    if curve.stops is not None and curve.stops > curve.now:
+        _mark(made, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
+    _slos(made, curve, slos_s)
+    made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
+    log_axis(made, _drawn_ms(made), "mean JCT by formula, ms", "y")
+    return made
+
+
+def _drawn_ms(made: go.Figure) -> list[float | None]:
+    """Every height on the chart, for the axis."""
+    return [y for trace in made.data for y in trace.y]
+
+
+def _low(curve: CongestionCurve) -> float:
+    return max(0.0, 100 * curve.now - 4)
+
+
+def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> None:
+    made.add_vline(
+        x=x,
+        line={"color": QUIET, "dash": dash, "width": 1.5},
+        annotation={"text": label, "font": {"size": SMALL_PX}},
+        annotation_position=position,
+    )
+
+
+def _slos(made: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) -> None:
+    """The SLOs within a factor of three of a line; others would compress the lines."""
+    values = [s for p in curve.points for mean_s in MEANS_S.values() if (s := mean_s(p)) is not None]
+    for name, slo in slos_s.items():
+        if values and min(values) / 3 <= slo <= max(values) * 3:
+            made.add_scatter(
+                x=[_low(curve), 100],
+                y=[1e3 * slo, 1e3 * slo],
+                name=f"SLO {text(name, 24)}",
+                mode="lines",
+                line={"color": QUIET, "dash": "longdash", "width": 1.5},
+                hovertemplate=f"SLO {text(name, 24)}: %{{y:.4g}} ms<extra></extra>",
+            )
+
+
+def congestion_rows(curve: CongestionCurve) -> Sequence[Mapping[str, float | None]]:
+    """The points as a table, in per cent and milliseconds."""
+    return [
+        {
+            "background %": 100 * p.background,
+            **{f"{n} ms": _ms(mean_s(p)) for n, mean_s in reversed(list(MEANS_S.items()))},
+        }
+        for p in curve.points
+    ]
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * seconds
+
+
+def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
+    """Mean wait of a message at each role, times the share that crosses it, so that the bars add up.
+
+    In the order of the way; the bottleneck in another colour, overloaded links without a bar.
+    """
+    made = figure(80 + 34 * len(links), legend=False)
+    worst = bottleneck(links).name
+    made.add_bar(
+        y=[text(r.name) for r in links],
+        x=[1e3 * r.share * (r.wait_s or 0.0) for r in links],
+        orientation="h",
+        marker_color=[BAD if r.name == worst else PALETTE[2] for r in links],
+        text=[f"{percent_text(r.utilization)} busy" for r in links],
+        textposition="auto",
+        customdata=[[percent_text(r.share), time_text(r.wait_s)] for r in links],
+        hovertemplate="%{y}: crossed by %{customdata[0]} of messages, which wait %{customdata[1]}"
+        "<extra></extra>",
+    )
+    made.update_yaxes(autorange="reversed", type="category")
+    made.update_xaxes(title="mean wait per message, ms", rangemode="tozero")
+    return made
+
+
+def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
+    """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
+    made = figure(240)
+    made.add_scatter(
+        x=[s.elapsed_s for s in steps],
+        y=[_ms(s.objective_s) for s in steps],
+        name="best so far",
+        mode="lines+markers",
+        line={"color": PALETTE[0], "shape": "hv", "width": 2.5},
+        marker={"size": 8},
+        customdata=[origin_words(s.origin) for s in steps],
+        hovertemplate="%{customdata}: %{y:.4g} ms after %{x:.2g} s<extra></extra>",
+    )
+    bound = steps[-1].lower_bound_s
+    if bound is not None:  # it holds for all steps, whenever it was found
+        made.add_scatter(
+            x=[0, steps[-1].elapsed_s],
+            y=[_ms(bound)] * 2,
+            name="bound by formula",
+            mode="lines",
+            line={"color": QUIET, "dash": "dash", "width": 2},
+            hovertemplate="bound by formula: %{y:.4g} ms<extra></extra>",
+        )
+    made.update_xaxes(title="seconds since the start", rangemode="tozero")
+    made.update_yaxes(title="mean JCT, ms", rangemode="tozero")
+    return made

@@ -1,1 +1,0 @@
-"""Figures of a placement: configurations, congestion, waits at links, steps of the search."""

@@ -1,0 +1,213 @@
+"""The working of a prediction: every formula with its numbers, recomputed.
+
+The inputs (seconds at the link, squares of visits, terms of paths) are those that the prediction
+was made from; each line's value is worked out here from the line's own inputs and earlier lines,
+so that it can be held against the prediction. Sources: see the Guide, section *placement*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.decomposition import VIRTUAL
+from nona.placement.messages import Candidates
+from nona.placement.model import Model, Probabilities
+from nona.placement.prediction import as_model
+from nona.placement.result import Certificate, Placement
+from nona.placement.sampled.judge import certificate_of
+from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, spans
+from nona.report.placements.waits_shown import (
+    LinkWorking,
+    PathWorking,
+    link_lines,
+    path_lines,
+    path_price_line,
+    server_lines,
+    tex_number,
+    tex_rate,
+    tex_sum,
+    tex_time,
+    visit_line,
+)
+from nona.results.placement import Working, WorkingConfiguration, WorkingLine, WorkingModel, WorkingSubgraph
+from nona.system import System
+
+OVERLOADED_WAIT_S = 1e9  # in place of an endless wait, to find the path with most messages
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """Waits that a class meets: at the link for paths and as it is, at a server."""
+
+    path_link: float
+    link: float
+    visit_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """One class: its description, its JCT, and its expected numbers of link waits and of visits."""
+
+    told: WorkingModel
+    jct_s: float
+    link_waits: float
+    visits: float
+
+
+def working(system: System, placement: Placement, names: Sequence[str]) -> Working:
+    """All lines of a placement's prediction; ``names`` are the labels of the workload's rows.
+
+    A sub-graph lists its configurations in use with the terms of their longest path.
+    """
+    model, x = as_model(system, placement.queries, placement.class_shares)
+    link = path_lines(model, x, names) if model.roles else link_lines(model, x, names)
+    server, visits_s = server_lines(model, x, names)
+    used = link.wait if math.isfinite(link.wait) else OVERLOADED_WAIT_S
+    found = [_class(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
+    if model.class_shares is not None:
+        server.append(visit_line([float(w) for w in model.weights], [c.visits for c in found], visits_s))
+    overall = [
+        _objective_line(model, names, found),
+        _price_line(model, found, link),
+        *_gap_line(certificate_of(placement)),
+    ]
+    return Working(
+        lines=(*link.lines, *server, *overall),
+        models={name: c.told for name, c in zip(names, found, strict=True)},
+    )
+
+
+def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
+    """Lines and sub-graphs of one class, and what they add up to."""
+    cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
+    total, link_waits, visits = cuts + first * waits.visit_s, 0.0, first
+    subgraphs: list[WorkingSubgraph] = []
+    means = []
+    for number, (candidates, p) in enumerate(zip(model.candidates[j], x[j], strict=True)):
+        rows = _configurations(candidates, p, waits)
+        mean = 0.0
+        for row, span_s in rows:
+            mean += row.probability * span_s
+            link_waits += row.probability * row.link_waits
+            visits += row.probability * row.visits
+        total += mean
+        means.append(mean)
+        subgraphs.append(_subgraph(model, j, number, mean, [row for row, _ in rows]))
+    spans_tex = tex_sum([tex_time(mean) for mean in means])
+    line = WorkingLine(
+        key="jct",
+        title="Mean JCT of a query: cut tasks, the first visit's wait, and its sub-graphs",
+        formula=r"T = \sum_{cuts} p_v + v_1 W_c + \sum_k \sum_c x_{k,c}\, g_{k,c}",
+        filled=rf"T = {tex_time(cuts)} + {first:g}\cdot {tex_time(waits.visit_s)} + {spans_tex} = "
+        rf"{tex_time(total)}",
+        value=total,
+        unit="s",
+    )
+    return _Class(WorkingModel(lines=(line,), subgraphs=tuple(subgraphs)), total, link_waits, visits)
+
+
+def _configurations(
+    candidates: Candidates, p: NDArray[np.float64], waits: _Waits
+) -> list[tuple[WorkingConfiguration, float]]:
+    """The configurations in use of one sub-graph, each with its time, infinite if the link is overloaded."""
+    path = spans(candidates, waits.path_link, waits.visit_s)[1]
+    rows = []
+    for i in np.flatnonzero(p):
+        compute, transfer, messages, visits = (float(path[t, i]) for t in (COMPUTE, TRANSFER, LINK, VISITS))
+        at_link = messages * waits.link if messages > 0 else 0.0
+        span_s = compute + transfer + at_link + visits * waits.visit_s
+        row = WorkingConfiguration(
+            probability=float(p[i]),
+            local=bool(candidates.local[i]),
+            compute_s=compute,
+            transfer_s=transfer,
+            link_waits=messages,
+            visits=visits,
+            span_s=span_s,
+        )
+        rows.append((row, span_s))
+    return rows
+
+
+def _subgraph(
+    model: Model, j: int, number: int, span_s: float, rows: Sequence[WorkingConfiguration]
+) -> WorkingSubgraph:
+    query = model.system.queries[j]
+    ends, ids = query.decomposition.subgraphs[number], query.tasks.task_ids
+    return WorkingSubgraph(
+        root=None if ends.root == VIRTUAL else ids[ends.root],
+        sink=None if ends.sink == VIRTUAL else ids[ends.sink],
+        interior=len(ends.interior),
+        span_s=span_s,
+        configurations=tuple(rows),
+    )
+
+
+def _objective_line(model: Model, names: Sequence[str], found: Sequence[_Class]) -> WorkingLine:
+    weighted = [(float(w), c.jct_s) for w, c in zip(model.weights, found, strict=True)]
+    counted = [(w, t) for w, t in weighted if w > 0]
+    objective = sum(w * t for w, t in counted)
+    terms = [rf"{tex_number(w)}\cdot {tex_time(t)}" for w, t in counted]
+    return WorkingLine(
+        key="objective",
+        title="Mean JCT over the mix, by formula, of this placement",
+        formula=r"F = \sum_j w_j T_j,\quad w_j = \lambda_j / \Lambda",
+        filled=rf"F = {tex_sum(terms)} = {tex_time(objective)}",
+        value=objective,
+        unit="s",
+        table=tuple({"model": n, "weight": w, "JCT s": t} for n, (w, t) in zip(names, weighted, strict=True)),
+    )
+
+
+def _gap_line(found: Certificate) -> list[WorkingLine]:
+    """The certified gap of the formula's optimum F*, which may differ from a placement judged by samples."""
+    best, bound = found.objective_s, found.lower_bound_s
+    if not math.isfinite(bound):
+        return []
+    top = rf"{tex_time(best)} - {tex_time(bound)}"
+    return [
+        WorkingLine(
+            key="gap",
+            title="Certified gap of the formula's optimum, at its server wait",
+            formula=r"\mathrm{gap} = \frac{F^* - F_{bound}}{F^*}",
+            filled=rf"\mathrm{{gap}} = \frac{{{top}}}{{{tex_time(best)}}} = {tex_number(found.gap)}",
+            value=found.gap,
+            unit="",
+        )
+    ]
+
+
+def _price_line(model: Model, found: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
+    """What one more byte on the link costs all queries together, seconds per byte."""
+    messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, found, strict=True))
+    if isinstance(link, PathWorking):
+        return path_price_line(model, messages, link)
+    rho, wait, rate = link.utilization, link.wait, model.system.total_rate
+    fifo = model.system.discipline == "fifo"
+    slope = math.inf
+    if rho < 1 and fifo:
+        slope = wait / (1 - rho) + (link.moment_s / rho / (2 * (1 - rho)) if rho > 0 else 0.0)
+    elif rho < 1:
+        slope = 1 / (1 - rho) ** 2
+    price = rate * messages * slope / model.system.capacity if messages > 0 and rate > 0 else 0.0
+    capacity = rf"{tex_number(model.system.capacity)}\,\mathrm{{B/s}}"
+    steep = tex_time(slope) if fifo else tex_number(slope)
+    return WorkingLine(
+        key="price",
+        title="Price of congestion: what one more byte costs all queries together",
+        formula=r"\mathrm{price} = \Lambda\, A_n\, \frac{1}{C}\, \frac{dW_n}{d\rho_n},\quad "
+        + (
+            r"\frac{dW_n}{d\rho_n} = \frac{W_n}{\rho_n (1-\rho_n)}"
+            if fifo
+            else r"\frac{dw}{d\rho_n} = \frac{1}{(1-\rho_n)^2}"
+        ),
+        filled=rf"\mathrm{{price}} = \frac{{{tex_rate(rate)}\cdot {tex_number(messages)}\cdot {steep}}}"
+        rf"{{{capacity}}} = {tex_number(price)}\,\mathrm{{s/B}}",
+        value=price,
+        unit="s/B",
+    )

@@ -1,1 +1,0 @@
-"""Show the working: every formula of a prediction with its numbers."""

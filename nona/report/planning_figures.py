@@ -1,0 +1,435 @@
+"""Figures of a plan (options, costs, growth, week) and of capacity."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import plotly.graph_objects as go
+
+from nona.planning.prices import breaks_after
+from nona.report.figures import (
+    BAD,
+    GOOD,
+    PALETTE,
+    QUIET,
+    colours,
+    figure,
+    log_axis,
+    rule,
+    scheduler_style,
+    spread_wide,
+    text,
+)
+from nona.report.plan import LEAST_USED, Budget, headroom_text, money, servers_text, tightest
+from nona.report.plan_options import Bill, bills
+from nona.results.document import Verdict
+from nona.results.planning import (
+    CapacityReport,
+    DeviceCapacity,
+    PlanLoad,
+    PlanOption,
+    PlanReport,
+    PlanWeek,
+    ServerCount,
+)
+
+BUDGET = "error budget used"
+SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}
+COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}
+
+
+def marker(verdict: Verdict, colour: str) -> go.scatter.Marker:
+    """The marker of a verdict."""
+    return go.scatter.Marker(
+        color=colour, symbol=SYMBOLS[verdict], size=11, line={"width": 2, "color": colour}
+    )
+
+
+Measure = Literal["Error budget", "p99"]
+MEASURES: tuple[Measure, ...] = ("Error budget", "p99")
+
+
+def options_figure(
+    report: PlanReport, measure: Measure = "Error budget", pinned: Sequence[int] = ()
+) -> go.Figure:
+    """Every simulated option: its cost, and its error budget or p99.
+
+    The marker is the verdict, the colour the scheduler.
+
+    ``pinned`` are indices of options that are named in the chart, as the answer is.
+    """
+    made = figure(400)
+    shown = [(i, o) for i, o in enumerate(report.options) if _value(report, o, measure) is not None]
+    for name in dict.fromkeys(o.scheduler for _, o in shown):
+        for verdict in SYMBOLS:
+            alike = [p for p in shown if (p[1].scheduler, p[1].verdict) == (name, verdict)]
+            _options(made, report, measure, alike)
+    costs = [o.cost_per_hour for _, o in shown]
+    if spread_wide(costs):
+        log_axis(made, costs, f"{report.currency} per hour")
+    else:
+        made.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
+    title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
+    least = [1.0] if measure == "Error budget" else []
+    values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
+    log_axis(made, [*values, *least], title, of="y")
+    if measure == "Error budget" and shown:
+        rule(made, 1.0, "all that the targets allow")
+    for index in dict.fromkeys([*([report.answer.option] if report.answer else []), *pinned]):
+        _name(made, report, index, measure)
+    return made
+
+
+def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | None:
+    if measure == "p99":
+        known = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
+        return max(known, default=None)
+    found = tightest(report.targets, option.shares)
+    return None if found is None else max(found.used, LEAST_USED)
+
+
+def _options(
+    made: go.Figure, report: PlanReport, measure: Measure, shown: Sequence[tuple[int, PlanOption]]
+) -> None:
+    if not shown:
+        return
+    option = shown[0][1]
+    look = scheduler_style(option.scheduler)
+    made.add_scatter(
+        x=[o.cost_per_hour for _, o in shown],
+        y=[_value(report, o, measure) for _, o in shown],
+        mode="markers",
+        name=text(f"{option.scheduler}, {option.verdict}"),
+        cliponaxis=False,
+        marker=marker(option.verdict, look.colour),
+        customdata=[[i, _hover(report, o)] for i, o in shown],
+        hovertemplate="%{customdata[1]}<extra></extra>",
+    )
+
+
+def _hover(report: PlanReport, option: PlanOption) -> str:
+    found = tightest(report.targets, option.shares)
+    lines = [
+        f"{servers_text(option.servers)}, {option.scheduler}",
+        f"{money(option.cost_per_hour, report.currency)} per hour: {option.verdict}",
+        *([found.text, found.used_text] if found else []),
+    ]
+    return "<br>".join(text(line, 90) for line in lines)
+
+
+def _name(made: go.Figure, report: PlanReport, index: int, measure: Measure) -> None:
+    """The servers of an option beside its marker."""
+    option = report.options[index]
+    value = _value(report, option, measure)
+    if value is None:
+        return
+    made.add_scatter(
+        x=[option.cost_per_hour],
+        y=[value],
+        mode="markers",
+        marker={"size": 20, "symbol": "circle-open", "color": GOOD, "line": {"width": 2}},
+        showlegend=False,
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+    made.add_annotation(
+        x=math.log10(option.cost_per_hour) if made.layout.xaxis.type == "log" else option.cost_per_hour,
+        y=math.log10(value),
+        text=text(servers_text(option.servers), 40),
+        ax=-24,  # what is cheaper and keeps better would be the answer: there is room
+        ay=36,
+        xanchor="right",
+        arrowcolor=GOOD,
+        arrowwidth=1.5,
+        arrowhead=0,
+        standoff=10,
+    )
+
+
+LINE = 32  # letters of a line of an option's name
+
+
+def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
+    """What the answer and other options that keep cost per hour, by servers, link and data moved."""
+    found = bills(report, pinned)
+    made = figure(120 + 44 * len(found))
+    parts = list(dict.fromkeys(c.part for bill in found for c in bill.costs))
+    for number, part in enumerate(parts):
+        _part(made, report, found, part, PALETTE[number % len(PALETTE)])
+    made.update_layout(barmode="stack")
+    made.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
+    made.update_yaxes(autorange="reversed", showgrid=False)
+    return made
+
+
+def _label(name: str) -> str:
+    """The whole name in short lines: names cut to a length would make one bar of two options.
+
+    >>> _label("1 × a100-40gb (7 × 1g.5gb) + 3 × l4, least-loaded")
+    '1 × a100-40gb (7 × 1g.5gb) + 3 ×<br>l4, least-loaded'
+    """
+    return "<br>".join(text(line, LINE) for line in textwrap.wrap(name, LINE, break_on_hyphens=False))
+
+
+def _part(made: go.Figure, report: PlanReport, found: Sequence[Bill], part: str, colour: str) -> None:
+    amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in found]
+    made.add_bar(
+        x=amounts,
+        y=[_label(bill.name) for bill in found],
+        orientation="h",
+        name=text(part, 40),
+        marker={"color": colour},
+        customdata=[money(a, report.currency) for a in amounts],
+        hovertemplate=f"{text(part, 40)}: %{{customdata}} per hour<extra></extra>",
+    )
+
+
+LoadMeasure = Literal["Error budget", "In time", "p99", "Cost per million"]
+LOAD_MEASURES: tuple[LoadMeasure, ...] = ("Error budget", "In time", "p99", "Cost per million")
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A factor on the traffic with its value as drawn, the ends of its interval, and what hovering says."""
+
+    load: PlanLoad
+    value: float
+    low: float
+    high: float
+    hover: str
+
+
+def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> go.Figure:
+    """One measure of the answer over the traffic, with the headroom; markers are verdicts."""
+    made = figure(340)
+    dots = [d for c in report.curve if (d := _dot(report, c, measure)) is not None]
+    made.add_scatter(
+        x=[d.load.factor for d in dots],
+        y=[d.value for d in dots],
+        mode="lines",
+        line={"color": QUIET, "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    for verdict in SYMBOLS:
+        _dots(made, [d for d in dots if d.load.verdict == verdict])
+    made.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
+    _axis(made, report, measure, [d.value for d in dots])
+    if report.answer is not None and report.answer.headroom is not None:
+        rule(made, report.answer.headroom, f"headroom {headroom_text(report.answer.headroom)}", of="x")
+    return made
+
+
+def _axis(made: go.Figure, report: PlanReport, measure: LoadMeasure, values: Sequence[float]) -> None:
+    if measure == "Error budget":
+        log_axis(made, [1.0, *values], BUDGET, of="y")
+        rule(made, 1.0, "all that the targets allow")
+    elif measure == "In time":
+        made.update_yaxes(title="jobs in time for the tightest target, %")
+    elif measure == "p99":
+        made.update_yaxes(title="p99 of the slowest model, ms", rangemode="tozero")
+    else:
+        made.update_yaxes(title=f"{report.currency} per million queries", rangemode="tozero")
+
+
+def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None:
+    found = tightest(report.targets, load.shares)
+    if found is None:
+        return None
+    hover = _load_hover(report, load, found)
+    if measure == "Error budget":
+        value = max(found.used, LEAST_USED)
+        low, high = found.interval or (value, value)
+        return Dot(load, value, min(max(low, LEAST_USED), value), max(high, value), hover)
+    if measure == "In time":
+        value = 100 * (found.share.mean or 0.0)
+        low, high = found.share.ci95 or (value / 100, value / 100)
+        return Dot(load, value, 100 * low, 100 * high, hover)
+    if measure == "p99":
+        known = [1000 * m.p99_s for m in load.models.values() if m.p99_s is not None]
+        return Dot(load, max(known), max(known), max(known), hover) if known else None
+    return Dot(load, load.cost_per_million, load.cost_per_million, load.cost_per_million, hover)
+
+
+def _dots(made: go.Figure, dots: Sequence[Dot]) -> None:
+    if not dots:
+        return
+    verdict = dots[0].load.verdict
+    made.add_scatter(
+        x=[d.load.factor for d in dots],
+        y=[d.value for d in dots],
+        mode="markers",
+        name=verdict,
+        marker=marker(verdict, COLOURS[verdict]),
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [d.high - d.value for d in dots],
+            "arrayminus": [d.value - d.low for d in dots],
+            "color": COLOURS[verdict],
+            "thickness": 2,
+        },
+        customdata=[d.hover for d in dots],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _load_hover(report: PlanReport, load: PlanLoad, budget: Budget) -> str:
+    lines = [f"{load.factor:.4g} × the traffic: {load.verdict}", budget.text, budget.used_text]
+    months = breaks_after(load.factor, report.growth)
+    if months is not None and load.factor > 1:
+        lines.append(f"reached in month {months} at {100 * report.growth:.4g} % a month")
+    lines.append(f"{money(load.cost_per_million, report.currency)} per million queries")
+    return "<br>".join(text(line, 90) for line in lines)
+
+
+HOURS = 24
+
+
+def week_figure(week: PlanWeek) -> go.Figure:
+    """Traffic by hour above, servers by hour below: constant for the peak, and as each hour needs."""
+    made = figure(360)
+    hours = list(range(len(week.factors)))
+    made.add_scatter(
+        x=hours,
+        y=list(week.factors),
+        mode="lines",
+        line={"shape": "hv", "color": PALETTE[4], "width": 2},
+        fill="tozeroy",
+        name="traffic",
+        hovertemplate="%{customdata}: %{y:.3g} × the traffic<extra></extra>",
+        customdata=[hour_text(h) for h in hours],
+    )
+    most = max(week.servers)
+    for name, counts, dash in (
+        ("constant", [most] * len(hours), "dash"),
+        ("by hour", list(week.servers), "solid"),
+    ):
+        made.add_scatter(
+            x=hours,
+            y=counts,
+            mode="lines",
+            line={"shape": "hv", "color": QUIET if dash == "dash" else GOOD, "width": 2, "dash": dash},
+            name=text(f"servers of {week.gpu}, {name}"),
+            yaxis="y2",
+            customdata=[hour_text(h) for h in hours],
+            hovertemplate=f"%{{customdata}}: %{{y}} servers, {name}<extra></extra>",
+        )
+    ticks = list(range(0, len(hours), HOURS if len(hours) > HOURS else 6))
+    made.update_xaxes(
+        tickvals=ticks,
+        ticktext=[hour_text(h).split()[0] if len(hours) > HOURS else hour_text(h).split()[-1] for h in ticks],
+        anchor="y2",
+    )
+    made.update_yaxes(title="traffic", domain=[0.56, 1], rangemode="tozero")
+    lower = made.layout.yaxis.to_plotly_json()
+    made.update_layout(yaxis2={**lower, "title": "servers", "domain": [0, 0.46], "rangemode": "tozero"})
+    return made
+
+
+def hour_text(hour: int) -> str:
+    """An hour of the week; hour 0 is Monday 0:00.
+
+    >>> hour_text(0), hour_text(34)
+    ('Mon 0:00', 'Tue 10:00')
+    """
+    return f"{('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun')[hour // HOURS % 7]} {hour % HOURS}:00"
+
+
+BELOW = 0.1  # of the target: where counts without a miss are drawn, or lower
+WIDE = 16  # most servers over fewest, from which the axis is logarithmic
+
+
+def capacity_figure(report: CapacityReport) -> go.Figure:
+    """Share of missed SLOs, ± two standard errors, at every count tried, the target, and each answer.
+
+    The shares are on a logarithmic axis, as the target is a small one; counts without a miss are drawn at
+    its lower end, hollow.
+    """
+    target = 1 - report.target_hit_rate
+    known = [t for d in report.devices for t in d.tried if t.miss is not None]
+    floor = min([BELOW * target, *(0.5 * t.miss for t in known if t.miss)])
+    made = figure(340, legend=len(report.devices) > 1)
+    for device in (d for d in report.devices if d.finished or d.tried):
+        _line(made, report, device, floor)
+    counts = [t.servers for t in known]
+    most = _most_shown(report)
+    if counts and most > WIDE * min(counts):
+        log_axis(made, [float(min(counts)), float(most)], "servers")
+        made.update_xaxes(range=[math.log10(0.8 * min(counts)), math.log10(most)])
+    else:
+        made.update_xaxes(title="servers", rangemode="tozero", tickformat="d")
+        if most <= WIDE:
+            made.update_xaxes(dtick=1)
+    log_axis(made, [100 * floor, 100.0], "SLOs missed, %", of="y")
+    made.add_hline(
+        y=100 * target,
+        line={"color": QUIET, "dash": "dash", "width": 1.5},
+    )
+    made.add_annotation(
+        x=1,
+        xref="paper",
+        xanchor="right",
+        y=math.log10(100 * target),  # of a logarithmic axis
+        yanchor="bottom",
+        text=f"{100 * target:.4g} % allowed",
+        showarrow=False,
+        font={"color": QUIET},
+    )
+    return made
+
+
+def _most_shown(report: CapacityReport) -> int:
+    """The largest count on the axis: twice the largest answer, though more was tried."""
+    answers = [d.servers for d in report.devices if d.servers is not None]
+    tried = max((t.servers for d in report.devices for t in d.tried), default=1)
+    return min(2 * max(answers), tried) if answers else tried
+
+
+def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor: float) -> None:
+    known = [t for t in device.tried if t.miss is not None]
+    look = scheduler_style(device.scheduler)
+    one = len({d.scheduler for d in report.devices}) == 1
+    colour = colours(d.gpu for d in report.devices)[device.gpu] if one else look.colour
+    several = len({d.gpu for d in report.devices}) > 1
+    name = f"{device.scheduler}, {device.gpu}" if several else device.scheduler
+    made.add_scatter(
+        x=[t.servers for t in known],
+        y=[100 * max(t.miss or 0.0, floor) for t in known],
+        error_y={
+            "type": "data",
+            "array": [200 * t.error if t.miss else 0.0 for t in known],
+            "arrayminus": [_down(t, floor) for t in known],
+            "width": 4,
+            "thickness": 1.5,
+        },
+        name=text(f"{name}{'' if device.finished else ', not finished'}"),
+        mode="lines+markers",
+        line={"color": colour, "width": 2, "dash": look.dash},
+        marker={
+            "symbol": [look.symbol if t.miss else hollow(look.symbol) for t in known],
+            "size": [14 if t.servers == device.servers else 8 for t in known],
+            "line": {"width": [2 if t.servers == device.servers else 1 for t in known], "color": GOOD},
+        },
+        customdata=[f"{100 * (t.miss or 0.0):.3g} %" if t.miss else "none" for t in known],
+        hovertemplate=f"{text(device.scheduler)}, %{{x}} servers: %{{customdata}} missed<extra></extra>",
+    )
+
+
+def hollow(symbol: str) -> str:
+    """The open form of a marker; some schedulers' markers are open already.
+
+    >>> hollow("circle"), hollow("x-thin-open")
+    ('circle-open', 'x-thin-open')
+    """
+    return symbol if symbol.endswith("-open") else f"{symbol.removesuffix('-dot')}-open"
+
+
+def _down(count: ServerCount, floor: float) -> float:
+    """The lower arm of the error bar in per cent: it must not leave a logarithmic axis."""
+    miss = count.miss or 0.0
+    return 100 * max(min(2 * count.error, miss - floor), 0.0)

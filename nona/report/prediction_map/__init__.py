@@ -1,1 +1,0 @@
-"""The map of prediction against simulation, as rows and as text."""

@@ -1,0 +1,155 @@
+"""Saved items in words: what each is about, lists, rows of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from nona.report.means import Show, mean_text
+from nona.report.simulations.comparison import points
+from nona.report.text import counted, share_text, table
+from nona.report.training.findings import jobs_text
+from nona.results.document import UNKNOWN, Estimate
+from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
+from nona.scenario.schema import Scenario
+from nona.units import format_time
+
+
+def scenario_line(scenario: Scenario) -> str:
+    """Servers and workload, as a list of scenarios tells them apart.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{cluster: {servers: [{count: 2, gpu: l4}]}, workload: [{model: gpt2, rate: 5/s}]}"
+    >>> scenario_line(parse_scenario(text))
+    '2 servers, l4; gpt2, 5/s'
+    """
+    return f"{cluster_text(scenario)}; {workload_text(scenario)}"
+
+
+def cluster_text(scenario: Scenario) -> str:
+    """How many servers there are, and their GPUs; of several groups the first, and how many others."""
+    first, *others = scenario.cluster.servers
+    servers = counted(sum(group.count for group in scenario.cluster.servers), "server")
+    each = f"{first.gpus} × " if first.gpus > 1 else ""
+    kinds = f" and {counted(len(others), 'other kind')}" if others else ""
+    return f"{servers}, {each}{first.gpu}{kinds}"
+
+
+def workload_text(scenario: Scenario) -> str:
+    """The models and the rate of all queries together; of a scenario without queries its training jobs.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, training: {generate: {jobs: 9}}}"
+    >>> workload_text(parse_scenario(text))
+    '9 training jobs'
+    """
+    if not scenario.workload:
+        return "no queries" if scenario.training is None else jobs_text(scenario.training)
+    names, rate = scenario.labels, sum(row.rate for row in scenario.workload)
+    shown = f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
+    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {shown}/s"
+
+
+LONGEST = 60  # characters of a name or note in a table
+SHOWN: Mapping[Unit, Show] = {
+    "s": format_time,
+    "share": partial(share_text, digits=1),
+    "number": "{:,.4g}".format,
+}
+CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": "{:,.4g}".format}
+
+
+def date_text(item: SavedItem) -> str:
+    """When an item was saved, to the minute.
+
+    >>> from nona.results.saved import SavedFacts
+    >>> facts = dict.fromkeys(("fingerprint", "version", "made", "scenario", "finding"), "")
+    >>> item = SavedItem(id="1", kind="k", name="n", note="", saved_at="2026-03-01T09:30:00.5+00:00",
+    ...     imported=False, mine=True, size_bytes=1, facts=SavedFacts(**facts, schedulers=(), models=()))
+    >>> date_text(item)
+    '2026-03-01 09:30 UTC'
+    """
+    return f"{item.saved_at[:16].replace('T', ' ')} UTC"
+
+
+def list_text(found: SavedList) -> str:
+    """One line per item."""
+    rows = [
+        {
+            "item": item.id[:8],
+            "saved": date_text(item),
+            "kind": item.kind,
+            "name": _short(item.name),
+            "scenario": _short(item.facts.scenario),
+            "servers and rate": _short(item.facts.about),
+            "schedulers": _short(", ".join(item.facts.schedulers)),
+        }
+        for item in found.items
+    ]
+    lines = [table(rows, list(rows[0]))] if rows else ["Nothing is saved here."]
+    if found.unreadable:
+        lines.append(f"{counted(found.unreadable, 'entry' if found.unreadable == 1 else 'entrie')} damaged.")
+    return "\n".join(lines)
+
+
+def item_text(item: SavedItem) -> str:
+    """All that is said of an item, a line each."""
+    facts = item.facts
+    lines = {
+        "item": item.id,
+        "name": item.name,
+        "note": item.note.replace("\n", "\n             "),
+        "kind": item.kind + (", imported" if item.imported else ""),
+        "saved": date_text(item),
+        "made": f"{facts.made}, version {facts.version}",
+        "scenario": f"{facts.scenario}, fingerprint {facts.fingerprint}",
+        "about": facts.about,
+        "models": ", ".join(facts.models),
+        "schedulers": ", ".join(facts.schedulers),
+        "finding": facts.finding,
+    }
+    return "\n".join(f"{word:<12} {text}" for word, text in lines.items() if text)
+
+
+def comparison_text(found: SavedComparison) -> str:
+    """The items, what differs in their scenarios, and a table of the answers."""
+    lines = []
+    for number, (item, changes, note) in enumerate(
+        zip(found.items, found.scenario, found.notes, strict=True), start=1
+    ):
+        lines.append(f"{number}  {item.name} ({item.id[:8]}, {date_text(item)})")
+        if number > 1:
+            lines += [f"   {changes_text(changes)}", f"   {note}"]
+    rows = comparison_rows(found)
+    lines += ["", table(rows, list(rows[0]))] if rows else []
+    lines += ["* the 95 % interval of the change excludes 0; each interval holds separately."]
+    return "\n".join(lines)
+
+
+def changes_text(changes: tuple[str, ...]) -> str:
+    """What differs in a scenario from the first one, in one line."""
+    return f"Scenario: {', '.join(changes)}" if changes else "Scenario: the same as that of 1"
+
+
+def comparison_rows(found: SavedComparison) -> list[dict[str, str]]:
+    """A row for each measure of each subject: its value in every item, and the changes from the first."""
+    rows = []
+    subject = "scheduler" if found.items[0].kind == "simulation" else "of"
+    for answer in found.answers:
+        show, change = SHOWN[answer.unit], CHANGES[answer.unit]
+        row = {"measure": answer.measure, subject: answer.subject}
+        row |= {str(n): mean_text(value, show) for n, value in enumerate(answer.values, start=1)}
+        every = zip(answer.changes, answer.clear, strict=True)
+        for number, (value, clear) in list(enumerate(every, start=1))[1:]:
+            row[f"{number} − 1"] = _signed(value, change) + (" *" if clear else "")
+        rows.append(row)
+    return rows
+
+
+def _signed(value: Estimate, show: Show) -> str:
+    plus = value != UNKNOWN and value.mean is not None and value.mean > 0
+    return ("+" if plus else "") + mean_text(value, show)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -1,1 +1,0 @@
-"""Saved items in words: lists, and several side by side."""

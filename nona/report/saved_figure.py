@@ -1,0 +1,76 @@
+"""The figure of saved items: one measure of several, side by side."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from nona.report.figures import PALETTE, capped, figure, log_axis, spread_wide, text, whiskers
+from nona.report.means import mean_text
+from nona.report.saved import SHOWN
+from nona.results.document import Estimate
+from nona.results.saved import SavedAnswer, SavedComparison, Unit
+
+SYMBOLS = ("circle", "diamond", "square", "triangle-up")
+_SCALES: dict[Unit, float] = {"s": 1e3, "share": 100.0, "number": 1.0}
+_AXES: dict[Unit, str] = {"s": "ms", "share": "%", "number": ""}
+_ROW, _APART = 56, 0.19
+
+
+def answers_figure(found: SavedComparison) -> go.Figure:
+    """The answers of one measure; items are distinguished by marker and number, not by colour alone.
+
+    A value that is not there, as the mean of an overloaded run, has no marker; the table shows a dash.
+    """
+    answers = found.answers
+    unit = answers[0].unit
+    scale = _SCALES[unit]
+    values = [v.mean * scale for a in answers for v in a.values if v.mean is not None]
+    log = unit == "s" and spread_wide(values)
+    made = figure(110 + _ROW * len(answers), legend=True)
+    for number, item in enumerate(found.items):
+        _add(made, f"{number + 1} · {text(item.name, 30)}", number, answers, log)
+    names = [text(a.subject, 24) for a in answers]
+    made.update_yaxes(
+        tickvals=list(range(len(names))),
+        ticktext=names,
+        range=[len(names) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+    )
+    title = ", ".join(word for word in (answers[0].measure, _AXES[unit]) if word)
+    if log:
+        log_axis(made, values, title)
+    else:
+        made.update_xaxes(title=title, nticks=6, rangemode="tozero")
+        if unit == "share":
+            low = min(values, default=0.0)
+            made.update_xaxes(range=capped(0.0 if low < 50.0 else low, 100.0))
+    return made
+
+
+def _add(made: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, ...], log: bool) -> None:
+    """The markers of one item."""
+    colour, shown = PALETTE[number], SHOWN[answers[0].unit]
+    middle = (len(answers[0].values) - 1) / 2
+    for row, answer in enumerate(answers):
+        value = answer.values[number]
+        first = row == 0
+        made.add_scatter(
+            x=[None if value.mean is None else value.mean * _SCALES[answer.unit]],
+            y=[row + (number - middle) * _APART],
+            mode="markers",
+            name=name,
+            legendgroup=name,
+            showlegend=first,
+            marker={"color": colour, "symbol": SYMBOLS[number], "size": 11},
+            error_x=_whiskers(value, answer.unit, colour, log),
+            hovertemplate=f"{name}<br>{text(answer.subject, 24)}: {mean_text(value, shown)}<extra></extra>",
+        )
+
+
+def _whiskers(value: Estimate, unit: Unit, colour: str, log: bool) -> dict[str, object] | None:
+    if value.mean is None or value.ci95 is None:
+        return None
+    scale, (low, high) = _SCALES[unit], value.ci95
+    ends = max(low, value.mean * 1e-3 if log else 0.0), min(high, 1.0) if unit == "share" else high
+    return whiskers(value.mean * scale, [end * scale for end in ends], colour)

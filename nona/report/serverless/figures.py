@@ -1,0 +1,476 @@
+"""Figures of serverless runs: policies, nodes, one number varied, GPU layouts, sharing.
+
+Titles are in
+:mod:`nona.report.serverless.findings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import log10
+from typing import Literal
+
+import plotly.graph_objects as go
+
+from nona.gpu_sharing.registry import WAYS
+from nona.report.figures import (
+    PALETTE,
+    QUIET,
+    Dot,
+    figure,
+    interval_line,
+    log_axis,
+    scaled,
+    scheduler_style,
+    text,
+    whiskers,
+)
+from nona.report.serverless.findings import PER, call_cost, cost_text, dollars, hit_rate, ranked, rate_text
+from nona.report.serverless.layouts import Placed
+from nona.report.serverless.over import over_value
+from nona.report.sweeps import axis_scale
+from nona.report.text import or_dash, share_text, time_text
+from nona.results.document import Estimate, Figure
+from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
+from nona.results.serverless_study import OverPoint, OverReport
+
+COST_AXIS = f"US dollars per {PER:,} calls"
+PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
+
+
+def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.Figure:
+    """Hit rate against cost per call with both intervals, and the oracle's least cost for each hit rate.
+
+    Up and to the left is better.
+    """
+    made = figure(380)
+    for name, outcome in outcomes.items():
+        _pareto_point(made, name, outcome)
+    curve = () if oracle is None else oracle.curve
+    if curve:
+        made.add_scatter(
+            x=[PER * usd for _, usd in curve],
+            y=[100 * share for share, _ in curve],
+            name="oracle: lower bound of the cost",
+            mode="lines",
+            line={"color": QUIET, "dash": "dash", "width": 1.5},
+            hovertemplate="oracle: %{y:.3g} % cost at least $%{x:.3g}<extra></extra>",
+        )
+    made.update_xaxes(title=COST_AXIS)
+    made.update_yaxes(title="SLOs kept, %")
+    _frame(made, outcomes, curve)
+    return made
+
+
+def _frame(made: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tuple[float, float]]) -> None:
+    """Axes from 0, or from a larger value if all policies are close together."""
+    known = [
+        (hits, o.cost_per_call_usd.mean)
+        for o in outcomes.values()
+        if (hits := o.slo_hit_rate.mean) is not None
+    ]
+    costs = [PER * cost for _, cost in known if cost]
+    least = min((100 * hits for hits, _ in known), default=0.0)
+    low = max(0.0, 10 * (least // 10 - 1))
+    made.update_yaxes(range=[low, 100 + 0.03 * (100 - low)])
+    costs += [PER * usd for share, usd in curve if share >= low / 100]
+    if costs and min(costs) > 0.5 * max(costs):
+        room = 0.12 * (max(costs) - min(costs)) + 0.02 * max(costs)
+        made.update_xaxes(range=[min(costs) - room, max(costs) + room])
+    else:
+        made.update_xaxes(rangemode="tozero")
+
+
+def _pareto_point(made: go.Figure, name: str, outcome: Outcome) -> None:
+    style, hits, cost = scheduler_style(name), outcome.slo_hit_rate, outcome.cost_per_call_usd
+    if hits.mean is None or cost.mean is None:
+        return
+    x, y = PER * cost.mean, 100 * hits.mean
+    over = " (overloaded)" if outcome.state == "overloaded" else ""
+    made.add_scatter(
+        x=[x],
+        y=[y],
+        name=text(name + over),
+        mode="markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 12, "line": {"color": style.colour}},
+        error_x=whiskers(x, scaled(cost.ci95, PER) or [x, x], style.colour),
+        error_y=whiskers(y, scaled(hits.ci95, 100) or [y, y], style.colour),
+        hovertemplate=(
+            f"{text(name)}: {text(rate_text(hits))} of the SLOs, {text(cost_text(cost))} per {PER:,} calls"
+            "<extra></extra>"
+        ),
+    )
+
+
+def latency_figure(policies: Mapping[str, PolicyOutcome], application: str | None = None) -> go.Figure:
+    """Boxes of latencies: 25th to 75th percentile with the median, whiskers from 5th to 95th, mean dashed.
+
+    For one ``application``: one box per policy in milliseconds, with its SLO as a line. Without: all
+    applications side by side, each divided by its SLO, so that the line is at 1.
+    """
+    made = figure(380)
+    for name, policy in policies.items():
+        rows = policy.applications
+        chosen = list(rows) if application is None else [application]
+        known = [a for a in chosen if rows[a].latency_s.p50 is not None]
+        if known:
+            per = [1 / rows[a].slo_s if application is None else 1e3 for a in known]
+            _boxes(made, name, known, [rows[a].latency_s for a in known], per)
+    slo = 1.0
+    if application is not None:
+        slo = 1e3 * next(iter(policies.values())).applications[application].slo_s
+    made.add_hline(
+        y=slo,
+        line={"color": QUIET, "dash": "dash", "width": 1.5},
+        annotation_text="SLO",
+        annotation_position="top right",
+    )
+    made.update_layout(boxmode="group")
+    made.update_yaxes(title="latency / SLO" if application is None else "latency, ms", rangemode="tozero")
+    return made
+
+
+def _boxes(
+    made: go.Figure, name: str, labels: Sequence[str], rows: Sequence[Spread], per: Sequence[float]
+) -> None:
+    style = scheduler_style(name)
+
+    def drawn(of: Callable[[Spread], Figure]) -> list[Figure]:
+        values = [(of(r), factor) for r, factor in zip(rows, per, strict=True)]
+        return [None if v is None else v * factor for v, factor in values]
+
+    made.add_box(
+        x=[text(label, 40) for label in labels],
+        q1=drawn(lambda r: r.p25),
+        median=drawn(lambda r: r.p50),
+        q3=drawn(lambda r: r.p75),
+        lowerfence=drawn(lambda r: r.p5),
+        upperfence=drawn(lambda r: r.p95),
+        mean=drawn(lambda r: r.mean),
+        name=text(name),
+        marker_color=style.colour,
+        line={"color": style.colour, "width": 1.5},
+    )
+
+
+def search_figure(searches: Mapping[str, Spread], limit_s: float = PUBLISHED_SEARCH_S) -> go.Figure:
+    """Search time per row: mean as a triangle, a line from the median to the 99th percentile, 95th marked.
+
+    ``searches``: label → seconds, as ``search_s`` of a policy; its look is that of the policy whose name
+    the label begins with.
+    """
+    made = figure(90 + 40 * len(searches), legend=False)
+    for label, row in searches.items():
+        if row.mean is not None:
+            _search_row(made, label, row, row.mean)
+    log_axis(made, [1e3 * limit_s, *_positive(searches)], "search, ms")
+    made.add_vline(x=1e3 * limit_s, line={"color": QUIET, "dash": "dash", "width": 1})
+    made.add_annotation(  # its place on a logarithmic axis is a logarithm
+        x=log10(1e3 * limit_s), y=1, yref="paper", yanchor="bottom", text="slides", showarrow=False
+    )
+    made.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    return made
+
+
+def _positive(searches: Mapping[str, Spread]) -> list[float]:
+    values = [v for row in searches.values() for v in (row.mean, row.p50, row.p95, row.p99)]
+    return [1e3 * v for v in values if v is not None and v > 0]
+
+
+def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None:
+    style = scheduler_style(label.split(",")[0].split(" ")[0])
+    shown = text(label)
+    points = (("median", row.p50), ("95th percentile", row.p95), ("99th percentile", row.p99))
+    known = [(what, 1e3 * v) for what, v in points if v is not None and v > 0]
+    made.add_scatter(
+        x=[v for _, v in known],
+        y=[shown] * len(known),
+        mode="lines+markers",
+        line={"color": style.colour, "width": 2},
+        marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
+        customdata=[what for what, _ in known],
+        hovertemplate=shown + ", %{customdata}: %{x:.3g} ms<extra></extra>",
+    )
+    if mean_s > 0:
+        made.add_scatter(
+            x=[1e3 * mean_s],
+            y=[shown],
+            mode="markers",
+            marker={"color": style.colour, "symbol": "triangle-up", "size": 12},
+            hovertemplate=shown + ", mean: %{x:.3g} ms<extra></extra>",
+        )
+
+
+def nodes_figure(report: NodesReport) -> go.Figure:
+    """Every count tried with its interval, up to 100 %; the target as a line, the answer as a larger marker.
+
+    ``report`` is that of ``nona serverless --nodes-for``; its title is
+    :func:`nona.report.serverless.findings.nodes_finding`.
+    """
+    made = figure(340)
+    for name, policy in report.policies.items():
+        style = scheduler_style(name)
+        tried = [t for t in policy.tried if t.slo_hit_rate.mean is not None]
+        y = [100 * (t.slo_hit_rate.mean or 0.0) for t in tried]
+        ends = [t.slo_hit_rate.ci95 or (v / 100, v / 100) for t, v in zip(tried, y, strict=True)]
+        made.add_scatter(
+            x=[t.nodes for t in tried],
+            y=y,
+            name=text(name),
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2},
+            marker={
+                "color": style.colour,
+                "symbol": style.symbol,
+                "size": [13 if t == policy.found else 7 for t in tried],
+            },
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [min(100 * e[1], 100.0) - v for e, v in zip(ends, y, strict=True)],
+                "arrayminus": [v - max(100 * e[0], 0.0) for e, v in zip(ends, y, strict=True)],
+                "color": style.colour,
+                "thickness": 1.5,
+            },
+            customdata=[t.usd_hour for t in tried],
+            hovertemplate=text(name)
+            + ": %{y:.2f} % kept with %{x} nodes, $%{customdata:.2f} an hour<extra></extra>",
+        )
+    made.add_hline(
+        y=100 * report.target,
+        line={"color": QUIET, "dash": "dash", "width": 1},
+        annotation_text="target",
+        annotation_position="bottom right",
+    )
+    made.update_xaxes(title="nodes", rangemode="tozero")
+    shown = [t.slo_hit_rate.mean for p in report.policies.values() for t in p.tried]
+    low = max(0.0, 10 * (min((100 * s for s in shown if s is not None), default=0.0) // 10 - 1))
+    made.update_yaxes(title="SLOs kept, %", range=[low, 100 + 0.04 * (100 - low)])
+    return made
+
+
+What = Literal["hits", "goodput", "cost"]
+TITLES: dict[What, str] = {
+    "hits": "SLOs kept, %",
+    "goodput": "calls in time per second",
+    "cost": f"US dollars per {PER:,} calls",
+}
+_SCALES: dict[What, float] = {"hits": 100.0, "goodput": 1.0, "cost": float(PER)}
+
+
+def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> go.Figure:
+    """A line a policy with 95 % intervals; with ``hits`` the target as a line, knees as bands.
+
+    >>> from nona.results.serverless_study import OverSetting
+    >>> setting = OverSetting(name="", seed=1, calls=1, replications=1)
+    >>> report = OverReport(key="load", label="Load", unit="factor", now=1.0, values=(1.0,), target=0.99,
+    ...     policies={}, setting=setting, seconds=0.0)
+    >>> over_figure(report).layout.xaxis.title.text
+    'Load, ×'
+    """
+    made = figure(height)
+    times, unit = axis_scale(report.unit)
+    scale = _SCALES[what]
+    for name, policy in report.policies.items():
+        known = [(p, mean) for p in policy.points if (mean := _of(p, what).mean) is not None]
+        interval_line(
+            made,
+            name,
+            [times * p.value for p, _ in known],
+            [scale * mean for _, mean in known],
+            [_span(_of(p, what), mean, scale, what) for p, mean in known],
+            scheduler_style(name),
+            "%{x:.4g}: %{y:.4g}",
+        )
+        for knee in policy.knees if what == "hits" else ():
+            if knee.kept is not None and knee.missed is not None:
+                ends = (times * knee.kept, times * knee.missed)
+                made.add_vrect(*ends, fillcolor=scheduler_style(name).colour, opacity=0.16, line_width=0)
+    if what == "hits":
+        made.add_hline(
+            y=100 * report.target,
+            line={"color": QUIET, "dash": "dash", "width": 1},
+            annotation_text=f"{100 * report.target:g} %",
+            annotation_position="bottom right",
+        )
+    made.update_xaxes(title=f"{report.label}{f', {unit}' if unit else ''}", rangemode="tozero")
+    made.update_yaxes(title=TITLES[what], rangemode="tozero")
+    if what == "hits":
+        made.update_yaxes(range=[0, 104])
+    return made
+
+
+def over_alt(report: OverReport, what: What) -> str:
+    """What the figure shows, in words."""
+    values = f"{over_value(report, min(report.values))} to {over_value(report, max(report.values))}"
+    return f"{TITLES[what]} of every policy over {report.label.lower()}, {values}, with 95 % intervals"
+
+
+def _of(point: OverPoint, what: What) -> Estimate:
+    return {
+        "hits": point.slo_hit_rate,
+        "goodput": point.goodput_per_s,
+        "cost": point.cost_per_call_usd,
+    }[what]
+
+
+def _span(estimate: Estimate, mean: float, scale: float, what: What) -> tuple[float, float]:
+    low, high = estimate.ci95 or (mean, mean)
+    return (scale * max(low, 0.0), scale * (min(high, 1.0) if what == "hits" else high))
+
+
+LANE = 34
+
+
+def layouts_figure(
+    rows: Sequence[Placed],
+    stranded: Sequence[tuple[float, float, int]],
+    cells: int,
+    applications: Sequence[str],
+    unit: str = "vGPU",
+) -> go.Figure:
+    """``rows`` as :func:`nona.report.serverless.layouts.placed` gives them, on an axis of ``cells``.
+
+    Hatched at its left: slice set-up, cold start and transfer, or an idle instance; hatched grey: stranded
+    slices.
+    """
+    made = figure(100 + LANE * cells)
+    for number, name in enumerate(applications):
+        own = [r for r in rows if r.batch.application == name]
+        if own:
+            _batches(made, own, name, PALETTE[number % len(PALETTE)])
+    if stranded:
+        _stranded(made, stranded)
+    made.update_layout(
+        barmode="overlay", bargap=0, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
+    )
+    made.update_xaxes(title="seconds into the measured window", rangemode="tozero")
+    made.update_yaxes(
+        title=unit,
+        range=[-0.02, cells + 0.02],
+        tickvals=[c + 0.5 for c in range(cells)],
+        ticktext=[str(c) for c in range(cells)],
+        fixedrange=True,
+        showgrid=False,
+    )
+    return made
+
+
+def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:
+    """The batches of one application: time before compute hatched, compute plain."""
+    spans = (
+        ([(r, r.from_s, r.computes_s) for r in own], "/"),
+        ([(r, r.computes_s, r.to_s) for r in own], ""),
+    )
+    for rows, hatch in spans:
+        part = [(r, begin, end) for r, begin, end in rows if end > begin]
+        made.add_bar(
+            y=[(r.low + r.high) / 2 for r, _, _ in part],
+            x=[end - begin for _, begin, end in part],
+            base=[begin for _, begin, _ in part],
+            width=[r.high - r.low - 0.08 for r, _, _ in part],
+            orientation="h",
+            name=text(name, 40),
+            legendgroup=name,
+            showlegend=not hatch,
+            marker={
+                "color": colour,
+                "line": {"width": 1, "color": colour},
+                "pattern": {"shape": hatch, "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "size": 5},
+            },
+            text=["" if hatch else text(r.batch.stage, 18) for r, _, _ in part],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": "#ffffff"},
+            customdata=[_told(r) for r, _, _ in part],
+            hovertemplate=(
+                "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:.4g} s, done at "
+                f"%{{customdata[3]:.4g}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
+            ),
+        )
+
+
+def _told(row: Placed) -> list[str | int | float]:
+    b = row.batch
+    jobs = f"{b.jobs} jobs" if b.jobs else "no job"
+    return [text(b.stage), text(b.configuration), jobs, row.to_s, "cold start" if b.cold else "warm"]
+
+
+def _stranded(made: go.Figure, spans: Sequence[tuple[float, float, int]]) -> None:
+    made.add_bar(
+        y=[cell + 0.5 for _, _, cell in spans],
+        x=[end - begin for begin, end, _ in spans],
+        base=[begin for begin, _, _ in spans],
+        width=[0.92] * len(spans),
+        orientation="h",
+        name="stranded",
+        marker={
+            "color": "rgba(0,0,0,0)",
+            "line": {"width": 0},
+            "pattern": {"shape": "x", "fgcolor": QUIET, "bgcolor": "rgba(0,0,0,0)", "size": 6},
+        },
+        hovertemplate="memory slice %{y:.0f} stranded<extra></extra>",
+    )
+
+
+def way_title(name: str) -> str:
+    """The display title of the way called ``name``; an unknown name is returned unchanged.
+
+    >>> way_title("mig-geometry"), way_title("gone")
+    ('MIG, placed', 'gone')
+    """
+    return WAYS[name].title if name in WAYS else name
+
+
+def under_ways(found: WaysReport) -> dict[str, PolicyOutcome]:
+    """Way → what the compared policy did under it."""
+    return {way: report.policies[found.policy] for way, report in found.reports.items()}
+
+
+def hit_dots(ways: Mapping[str, PolicyOutcome]) -> list[Dot]:
+    """The share of SLOs kept under each way, in per cent."""
+    return [_dot(way, o.slo_hit_rate, 100, rate_text) for way, o in ways.items()]
+
+
+def cost_dots(ways: Mapping[str, PolicyOutcome]) -> list[Dot]:
+    """The cost under each way, in dollars for :data:`~nona.report.serverless.findings.PER` calls."""
+    return [_dot(way, o.cost_per_call_usd, PER, cost_text) for way, o in ways.items()]
+
+
+def _dot(way: str, value: Estimate, factor: float, told: Callable[[Estimate], str]) -> Dot:
+    mean = None if value.mean is None else factor * value.mean
+    return Dot(way_title(way), mean, scaled(value.ci95, factor), told(value), "no call completed")
+
+
+def way_rows(ways: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    """A row for each way."""
+    return [
+        {
+            "sharing": way_title(way),
+            "state": p.state,
+            "SLOs kept": rate_text(p.slo_hit_rate),
+            f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
+            f"$ per {PER:,} hits": dollars(p.cost_per_hit_usd.mean),
+            "mean latency": time_text(p.latency_s.mean),
+            "p95": time_text(p.latency_s.p95),
+            "mean batch": or_dash(p.mean_batch, "{:.2f}".format),
+            "vGPUs held": or_dash(p.utilization.vgpu, share_text),
+            "vGPUs stranded": or_dash(p.stranded_vgpus, "{:.2f}".format),
+            "rechecks": or_dash(p.rechecks, "{:.2f}".format),
+        }
+        for way, p in ways.items()
+    ]
+
+
+def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:
+    """The way under which ``policy`` keeps most SLOs, and the cheapest."""
+    hits, costs = ranked(ways, hit_rate), ranked(ways, call_cost)
+    if not hits or not costs:
+        return f"Under {policy}, no call was completed"
+    best = max((w for w in ways if w in hits), key=lambda w: hits[w])  # of equals the first way
+    least = min((w for w in ways if w in costs), key=lambda w: costs[w])
+    both = f"Under {policy}, {way_title(best)} keeps most SLOs ({share_text(hits[best], 1)})"
+    if best == least:
+        return f"{both} and is cheapest ({dollars(costs[least])} per {PER:,} calls)"
+    return f"{both}; {way_title(least)} is cheapest ({dollars(costs[least])} per {PER:,} calls)"

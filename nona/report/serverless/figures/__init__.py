@@ -1,1 +1,0 @@
-"""Figures of serverless runs and of their study."""

@@ -1,0 +1,266 @@
+"""Findings of a serverless run in words: money, rates, chart titles, cost over the oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from nona.report.means import mean_text
+from nona.report.text import listed, or_dash, share_text, table, verb
+from nona.results.document import Estimate
+from nona.results.serverless import ApplicationOutcome, NodesReport, Oracle, Outcome, PolicyOutcome, Spread
+from nona.units import format_time
+
+PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
+
+
+def cost_text(cost: Estimate) -> str:
+    """A cost per call with its interval, for :data:`PER` calls.
+
+    >>> cost_text(Estimate(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Estimate(mean=None, ci95=None))
+    ('$0.2 ± $0.01', '–')
+    """
+    return mean_text(cost, dollars)
+
+
+def dollars(usd: float | None) -> str:
+    """The cost of :data:`PER` calls.
+
+    >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
+    ('$0.123', '$0.00000242', '–')
+    """
+    return or_dash(usd, lambda known: f"${_digits(PER * known)}")
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, without a power of ten.
+
+    >>> _digits(2.42e-06), _digits(0.5), _digits(1234.5)
+    ('0.00000242', '0.5', '1230')
+    """
+    return f"{Decimal(f'{value:.3g}'):f}"
+
+
+def rate_text(rate: Estimate | None) -> str:
+    """A share in per cent with its interval, or a dash.
+
+    >>> rate_text(Estimate(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
+    ('50.0 % ± 10.0 %', '–')
+    """
+    return "–" if rate is None else mean_text(rate, lambda share: share_text(share, 1))
+
+
+def hit_rate(outcome: Outcome) -> Estimate:
+    """The share of SLOs kept."""
+    return outcome.slo_hit_rate
+
+
+def call_cost(outcome: Outcome) -> Estimate:
+    """US dollars a call."""
+    return outcome.cost_per_call_usd
+
+
+def hit_cost(outcome: Outcome) -> Estimate:
+    """US dollars a call that keeps its SLO."""
+    return outcome.cost_per_hit_usd
+
+
+def ranked(
+    outcomes: Mapping[str, Outcome], value: Callable[[Outcome], Estimate], highest: bool = False
+) -> dict[str, float]:
+    """Name → mean of ``value``, the best first; those without a mean are left out."""
+    known = {n: mean for n, o in outcomes.items() if (mean := value(o).mean) is not None}
+    return dict(sorted(known.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
+
+
+def overloaded(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Names of the policies with a growing backlog."""
+    return [n for n, o in outcomes.items() if o.state == "overloaded"]
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Sentences joined to one paragraph, empty ones left out.
+
+    >>> joined(["One.", "", "Two."])
+    'One. Two.'
+    """
+    return " ".join(p for p in parts if p)
+
+
+LEVEL = 0.002  # hit rates closer than that are not told apart in a title
+
+
+def pareto_title(outcomes: Mapping[str, Outcome]) -> str:
+    """The policy that keeps most SLOs, its cost, and the cheapest policy."""
+    hits, costs = ranked(outcomes, hit_rate, highest=True), ranked(outcomes, call_cost)
+    if not hits or not costs:
+        return "No policy completed a call"
+    level = _level(hits)
+    best, cheapest = _cheapest(level, costs), next(iter(costs))
+    keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
+    found = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
+    if cheapest == best:
+        return f"{found}, and none is cheaper{_over(outcomes)}"
+    return (
+        f"{found}; {cheapest} is cheapest at {dollars(costs[cheapest])} and keeps "
+        f"{share_text(hits[cheapest], 1)}{_over(outcomes)}"
+    )
+
+
+def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
+    """The policy that keeps most SLOs; of several that keep as many, the cheapest."""
+    hits = ranked(outcomes, hit_rate, highest=True)
+    return _cheapest(_level(hits), ranked(outcomes, call_cost)) if hits else None
+
+
+def _level(hits: Mapping[str, float]) -> list[str]:
+    """Those whose hit rates are not told apart from the highest."""
+    return [n for n in hits if hits[n] > max(hits.values()) - LEVEL]
+
+
+def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
+    return min(names, key=lambda n: costs.get(n, math.inf))
+
+
+def _over(outcomes: Mapping[str, Outcome]) -> str:
+    over = overloaded(outcomes)
+    return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
+
+
+def latency_title(policies: Mapping[str, PolicyOutcome], application: str | None = None) -> str:
+    """The latencies relative to the SLO, of one application or of all."""
+    inside: list[str] = []
+    outside: list[str] = []
+    for name, policy in policies.items():
+        rows = policy.applications
+        chosen = list(rows.values()) if application is None else [rows[application]]
+        known = [kept for r in chosen if (kept := _in_time(r)) is not None]
+        if known:
+            (inside if all(known) else outside).append(name)
+    of = "every application" if application is None else application
+    if not inside:
+        return f"No policy keeps the 95th percentile of {of} within its SLO"
+    if not outside:
+        return f"Every policy keeps the 95th percentile of {of} within its SLO"
+    return (
+        f"{listed(inside)} {verb(inside, 'keeps', 'keep')} the 95th percentile of {of} within its SLO; "
+        f"{listed(outside)} {verb(outside, 'does', 'do')} not"
+    )
+
+
+def _in_time(row: ApplicationOutcome) -> bool | None:
+    """Whether the 95th percentile is within the SLO; ``None`` if no call was completed."""
+    return None if row.latency_s.p95 is None else row.latency_s.p95 <= row.slo_s
+
+
+def own_search_title(policies: Mapping[str, PolicyOutcome], name: str = "esg") -> str:
+    """How long a search of one policy takes; of all, where it did not run."""
+    searches = {n: p.search_s for n, p in policies.items()}
+    own = searches.get(name)
+    if own is None or own.mean is None or own.p99 is None:
+        return search_title(searches)
+    return (
+        f"A search of {name} takes {format_time(own.mean)} on average, and 99 % of them at most "
+        f"{format_time(own.p99)}, by the paths that they examined"
+    )
+
+
+def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
+    """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
+    known = {n: s.mean for n, s in searches.items() if s.mean is not None}
+    if not known:
+        return "No search was charged"
+    slowest = max(known, key=lambda n: (known[n], n))
+    below = [n for n, mean in known.items() if mean < limit_s]
+    longest = f"the longest mean is {format_time(known[slowest])} ({slowest})"
+    if len(below) == len(known):
+        return f"All mean searches are below {format_time(limit_s)}; {longest}"
+    who = f"Only {listed(below)}" if below else "No policy"
+    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
+
+
+def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:
+    """Name → its cost over the oracle's at the same share of SLOs, less 1; empty without an oracle.
+
+    The oracle pays for no idle container, so that only what a policy executes is compared.
+    """
+    if oracle is None or not oracle.curve:
+        return {}
+    shares, costs = zip(*oracle.curve, strict=True)
+    found = {}
+    for name, o in outcomes.items():
+        hits, cost = o.slo_hit_rate.mean, _executing_usd(o)
+        if hits is not None and cost is not None:
+            found[name] = cost / float(np.interp(hits, shares, costs)) - 1
+    return found
+
+
+def _executing_usd(o: Outcome) -> float | None:
+    """What a call costs, without the idle time of containers."""
+    if isinstance(o, PolicyOutcome) and o.containers is not None:
+        return o.containers.executing_per_call_usd.mean
+    return o.cost_per_call_usd.mean
+
+
+def oracle_title(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> str:
+    """The policy closest to the oracle; without an oracle the one that keeps most SLOs."""
+    over = over_oracle(outcomes, oracle)
+    if not over:
+        return pareto_title(outcomes)
+    nearest = min(over, key=lambda n: (over[n], n))
+    farthest = max(over, key=lambda n: (over[n], n))
+    paid = any(isinstance(o, PolicyOutcome) and o.containers is not None for o in outcomes.values())
+    alone = ", idle containers left out" if paid else ""
+    first = f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs{alone}"
+    if farthest == nearest:
+        return first
+    return f"{first}; {farthest} is {share_text(over[farthest])} dearer"
+
+
+_VERDICTS = {"keeps": "met", "misses": "missed", "open": "undecided"}
+
+
+def nodes_finding(report: NodesReport) -> str:
+    """The policy that needs the fewest nodes, and their cost."""
+    known = {n: p.found for n, p in report.policies.items() if p.found is not None}
+    target = share_text(report.target, 1)
+    if not known:
+        return f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs."
+    least = min(r.nodes for r in known.values())
+    first = [n for n, r in known.items() if r.nodes == least]
+    row = known[first[0]]
+    others = [f"{n} {r.nodes} (${r.usd_hour:.2f})" for n, r in known.items() if n not in first]
+    none = [n for n in report.policies if n not in known]
+    return (
+        f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
+        f"nodes, ${row.usd_hour:.2f} an hour"
+        + (f"; {', '.join(others)}" if others else "")
+        + (f"; not with up to {report.most} nodes: {', '.join(none)}" if none else "")
+        + "."
+    )
+
+
+def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
+    """One row for every count tried."""
+    return [
+        {
+            "policy": name if place == 0 else "",
+            "nodes": str(t.nodes),
+            "SLOs kept": rate_text(t.slo_hit_rate),
+            "runs": str(t.replications),
+            "": _VERDICTS[t.verdict],
+            "$ an hour": f"{t.usd_hour:.2f}",
+            "$ an hour held": "–" if t.held_usd_hour is None else f"{t.held_usd_hour:.2f}",
+        }
+        for name, p in report.policies.items()
+        for place, t in enumerate(p.tried)
+    ]
+
+
+def nodes_text(report: NodesReport) -> str:
+    """What ``nona serverless --nodes-for`` prints."""
+    rows = nodes_rows(report)
+    return "\n".join([nodes_finding(report), "", table(rows, list(rows[0]))])

@@ -1,0 +1,112 @@
+"""The measured networks: fitted laws in rows and words, and the figure of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import numpy as np
+import plotly.graph_objects as go
+
+from nona.report.figures import PALETTE, figure, number_text
+from nona.serverless.fits import Fit
+from nona.serverless.functions import GpuLaw
+from nona.serverless.measurements import Points, law_seconds, relative_errors
+
+Row = dict[str, str | float]
+
+
+def fit_rows(fits: Sequence[Fit]) -> list[Row]:
+    """A row for each network: the law in ms, its errors in per cent.
+
+    >>> from nona.serverless.fits import shipped_fits
+    >>> fit_rows(shipped_fits()[:1])[0]["error, %"]
+    2.7
+    """
+    return [
+        {
+            "network": f.network,
+            "floor F, ms": round(1e3 * f.law.floor_s, 2),
+            "constant a, ms": round(1e3 * f.law.constant_s, 2),
+            "per job k, ms": round(1e3 * f.law.per_query_s, 2),
+            "exponent α": round(f.law.exponent, 3),
+            "points": f.points,
+            "error, %": _percent(f.error),
+            "slices left out, %": _percent(f.error_slices_out),
+            "slices between others, %": _percent(f.error_slices_between),
+            "batches left out, %": _percent(f.error_batches_out),
+            "batches between others, %": _percent(f.error_batches_between),
+        }
+        for f in fits
+    ]
+
+
+def fit_title(fit: Fit) -> str:
+    """What the figure of one network shows.
+
+    >>> from nona.serverless.fits import shipped_fits
+    >>> fit_title(shipped_fits()[0])
+    'vgg16: the law is off by 2.7 % on average, by 4.5 % on slices that the fit did not see'
+    """
+    return (
+        f"{fit.network}: the law is off by {_percent(fit.error)} % on average, by "
+        f"{_percent(fit.error_slices_out)} % on slices that the fit did not see"
+    )
+
+
+def fits_finding(fits: Sequence[Fit]) -> str:
+    """The error of all networks, and of the worst.
+
+    >>> from nona.serverless.fits import shipped_fits
+    >>> fits_finding(shipped_fits())
+    'Over 11 networks the law is off by 3.1 % on average, at most 6.8 % (bert).'
+    """
+    worst = max(fits, key=lambda f: f.error)
+    return (
+        f"Over {len(fits)} networks the law is off by {_percent(fmean(f.error for f in fits))} % on average, "
+        f"at most {_percent(worst.error)} % ({worst.network})."
+    )
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 1)
+
+
+def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
+    """Milliseconds over the batch size, both logarithmic; markers: measured, lines: the law."""
+    made = figure(380)
+    errors = relative_errors(law, points)
+    batches = np.geomspace(points.batch.min(), points.batch.max(), 49)
+    for number, vgpus in enumerate(np.unique(points.vgpus)):
+        colour, name = PALETTE[number], f"{vgpus:g} vGPU{'' if vgpus == 1 else 's'}"
+        own = points.vgpus == vgpus
+        made.add_scatter(
+            x=batches,
+            y=1e3 * law_seconds(law, batches, np.full_like(batches, vgpus)),
+            mode="lines",
+            line={"color": colour, "width": 2},
+            legendgroup=name,
+            showlegend=False,
+            hoverinfo="skip",
+        )
+        made.add_scatter(
+            x=points.batch[own],
+            y=1e3 * points.seconds[own],
+            name=name,
+            legendgroup=name,
+            mode="markers",
+            marker={"color": colour, "size": 8},
+            customdata=100 * errors[own],
+            hovertemplate=f"batch of %{{x}} on {name}: %{{y:.3g}} ms measured, law off by "
+            "%{customdata:.1f} %<extra></extra>",
+        )
+    sizes = np.unique(points.batch)
+    made.update_xaxes(
+        title="jobs in the batch", type="log", tickvals=sizes, ticktext=[f"{b:g}" for b in sizes]
+    )
+    low, high = 1e3 * points.seconds.min(), 1e3 * points.seconds.max()
+    ticks = [d * 10.0**e for e in range(-3, 7) for d in (1, 2, 5) if low / 1.5 <= d * 10.0**e <= 1.5 * high]
+    made.update_yaxes(
+        title="ms of the batch", type="log", tickvals=ticks, ticktext=[number_text(t) for t in ticks]
+    )
+    return made

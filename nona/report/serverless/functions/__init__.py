@@ -1,1 +1,0 @@
-"""The measured networks: fitted laws, their errors, and the figure of both."""

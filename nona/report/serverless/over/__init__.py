@@ -1,1 +1,0 @@
-"""Policies over one number of a scenario: findings, rows, text."""

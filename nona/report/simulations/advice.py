@@ -1,0 +1,241 @@
+"""Advice on schedulers: who wins and why, and what it would take for another to win.
+
+Both are arithmetic on the run: parts of a mean JCT add up to it, so that what one scheduler's jobs take
+longer is the sum of what they take longer in each part. What would be if a part vanished is said under
+the condition that the other parts stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nona.report.simulations.findings import equal_to, level_with, reference_for, shortest, ties_with
+from nona.report.simulations.uncertainty import bottleneck
+from nona.report.text import counted, listed, share_text
+from nona.results.simulation import Difference, Differences, PartName, SchedulerResult, Schedulers
+from nona.schedulers.base import NetworkView
+from nona.schedulers.registry import SCHEDULERS
+from nona.simulation.intervals import values_needed
+from nona.units import format_time
+
+SEES: Mapping[NetworkView, str] = {
+    NetworkView.N0: "nothing of the network",
+    NetworkView.N1: "the link's capacity and latency",
+    NetworkView.N2: "its own past transfers",
+    NetworkView.N3: "what the link has promised",
+    NetworkView.N4: "the link's queue",
+}
+PART: Mapping[PartName, str] = {
+    "compute": "computing",
+    "transfer": "transfers",
+    "link_wait": "waiting for links",
+    "server_wait": "waiting for servers",
+    "own_wait": "waiting for tasks of its own",
+}
+LONGER: Mapping[PartName, str] = {
+    "compute": "tasks compute for {} more of a job",
+    "transfer": "transfers take {} more of a job",
+    "link_wait": "a job waits {} longer for links",
+    "server_wait": "a job waits {} longer for servers",
+    "own_wait": "a job waits {} longer for tasks of its own on the same executor",
+}
+LEVERS: Mapping[PartName, str] = {
+    "link_wait": "a faster link or less background traffic",
+    "server_wait": "more servers or lower rates",
+    "transfer": "a faster link",
+    "own_wait": "splitting it over more executors",
+}
+NOTICED = 0.1  # share of a mean JCT
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Who wins and why; what it would take for another to win (empty where there is no other)."""
+
+    why: str
+    otherwise: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The sentences, each on a line."""
+        return tuple(line for line in (self.why, self.otherwise) if line)
+
+
+def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | None:
+    """The advice on a finished simulation; ``None`` where no scheduler completed a job."""
+    best = shortest(found)
+    if best is None:
+        return _all_overloaded(found)
+    stable = [n for n, s in found.items() if n != best and s.jct_s.mean is not None]
+    if not stable:
+        return _alone(best, found)
+    level = level_with(best, differences)
+    if ties := ties_with(best, differences):
+        return Advice(_equal(best, ties, found), _own_tasks(found[best]))
+    if level:
+        return Advice(_level(best, level, found), _to_tell(best, level, differences))
+    other = reference_for(found, best) or stable[0]
+    return Advice(_why(best, other, found), _what_it_takes(best, stable, found))
+
+
+def views_text(best: str, other: str) -> str:
+    """What the first scheduler observes when it decides, as it declares it, and how the second differs.
+
+    >>> views_text("spark-fair", "local")
+    'it reads queues, which local does not, and both see nothing of the network'
+    >>> views_text("nona", "local")
+    "it sees the link's capacity and latency, while local sees nothing of the network"
+    """
+    if best not in SCHEDULERS or other not in SCHEDULERS:
+        return "what it sees is not declared"
+    mine, theirs = (_reads_queues(n) for n in (best, other))
+    own, its = (SCHEDULERS.find(n).network_view for n in (best, other))
+    queues = "" if not mine else "it reads queues" + (", as" if theirs else ", which")
+    queues = f"{queues} {other} does{'' if theirs else ' not'}" if mine else ""
+    if own == its:
+        both = f"both see {SEES[own]}"
+        blind = f"it reads no queues, {'which' if theirs else 'as'} {other} does{'' if theirs else ' not'}"
+        return f"{queues or (blind if theirs else 'neither reads queues')}, and {both}"
+    seen = f"sees {SEES[own]}, while {other} sees {SEES[its]}"
+    return f"{queues}, and {seen}" if queues else f"it {seen}"
+
+
+def _reads_queues(name: str) -> bool:
+    s = SCHEDULERS.find(name)
+    return s.reads_queues or s.picks
+
+
+def _parts(s: SchedulerResult) -> dict[PartName, float]:
+    return {part: value or 0.0 for part, value in s.parts_s.by_name().items()}
+
+
+def _mean(s: SchedulerResult) -> float:
+    return s.jct_s.mean or 0.0
+
+
+def _why(best: str, other: str, found: Schedulers) -> str:
+    """The winner, what both see, and the part that holds most of the loser's extra time."""
+    gap = _mean(found[other]) - _mean(found[best])
+    own, theirs = _parts(found[best]), _parts(found[other])
+    more = {part: theirs[part] - own[part] for part in own}
+    most = max(more, key=lambda p: more[p])
+    told = f"{best} wins: {views_text(best, other)}"
+    if more[most] <= 0:
+        return f"{told}."
+    longer = f"under {other}, {LONGER[most].format(format_time(more[most]))}"
+    if more[most] > 1.005 * gap:  # the loser saves elsewhere
+        return f"{told}; {longer}, and {format_time(more[most] - gap)} less passes in the other parts."
+    return f"{told}; {longer}, which is {share_text(more[most] / gap)} of the difference."
+
+
+def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
+    """The part without which another would lead, or how far the nearest stays behind without any wait."""
+    own = _parts(found[best])
+    order = sorted(stable, key=lambda n: _mean(found[n]))
+    for name in order:
+        theirs = _parts(found[name])
+        for part, lever in LEVERS.items():
+            lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
+            if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
+                return (
+                    f"If no time went into {PART[part]} (towards it: {lever}), {name} would lead by "
+                    f"{format_time(lead)}, all other parts unchanged."
+                )
+    name = order[0]
+    behind = _mean(found[name]) - _mean(found[best])
+    return (
+        f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, and stays "
+        "behind if transfers, or waiting for links, for servers or for tasks of its own, took no time."
+    )
+
+
+def _level(best: str, level: list[str], found: Schedulers) -> str:
+    return (
+        f"No winner: {best} has the lowest mean, but this run cannot tell it from {listed(level)}; "
+        f"{_most_text(found[best], 'its')}."
+    )
+
+
+def _equal(best: str, level: list[str], found: Schedulers) -> str:
+    return (
+        f"No winner: {listed([best, *level])} take exactly as long on the same jobs; "
+        f"{_most_text(found[best], 'the')}."
+    )
+
+
+def _most_text(s: SchedulerResult, whose: str) -> str:
+    """The part that most of a scheduler's time goes into."""
+    parts = _parts(s)
+    most = max(parts, key=lambda p: parts[p])
+    share = parts[most] / _mean(s) if _mean(s) else 0.0
+    return f"{share_text(share)} of {whose} time is {PART[most]}"
+
+
+def _own_tasks(s: SchedulerResult) -> str:
+    """What would shorten a job's waits for its own tasks; empty where they are short."""
+    own = _parts(s)["own_wait"]
+    if own < NOTICED * _mean(s):
+        return ""
+    return (
+        f"For {format_time(own)} a job waits for tasks of its own on the same executor: splitting it may "
+        "shorten that, more servers alone do not."
+    )
+
+
+def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
+    """How many replications would separate two schedulers, if they differ by what was measured."""
+    other = next(n for n in level if n not in equal_to(best, differences))
+    row: Difference = differences[best][other]
+    mean, half = row.jct_s.mean, row.jct_s.half_width
+    if not mean or half is None or row.replications < 2:
+        return "Run two replications or more to see whether they differ."
+    needed = values_needed(half / abs(mean), row.replications)
+    if needed is None:
+        return (
+            f"Their means differ by {format_time(abs(mean))}, too little to matter: choose by SLO hits or by "
+            "what each needs to see."
+        )
+    return (
+        f"If {other} really differs by the {format_time(abs(mean))} measured, about {needed:,} "
+        f"replications would show it; this run has {row.replications}."
+    )
+
+
+def _alone(best: str, found: Schedulers) -> Advice:
+    """One scheduler with a mean: the others are overloaded, or there are none."""
+    over = [n for n, s in found.items() if s.overloaded]
+    spent = _most_text(found[best], "its jobs'")
+    if not over:
+        return Advice(f"{best} ran alone: {spent}.", "Add a scheduler above to compare it with.")
+    first = found[over[0]]
+    return Advice(
+        f"Only {best} has a steady state: {views_text(best, over[0])}; {spent}.",
+        f"For {over[0]} to have a mean, its load must fall: {_load_text(first)}.",
+    )
+
+
+def _all_overloaded(found: Schedulers) -> Advice | None:
+    over = {n: s for n, s in found.items() if s.overloaded}
+    if not over:
+        return None
+    least = min(over, key=lambda n: _worst(over[n]))
+    return Advice(
+        f"No scheduler wins: {counted(len(over), 'scheduler')} ran, and none has a steady state.",
+        f"{least} is nearest to one: {_load_text(over[least])}.",
+    )
+
+
+def _worst(s: SchedulerResult) -> float:
+    return max(v for v in (s.offered.compute, s.offered.network, 0.0) if v is not None)
+
+
+def _load_text(s: SchedulerResult) -> str:
+    """The higher of its offered loads in words."""
+    which = bottleneck(s.offered)
+    load = s.offered.network if which == "link" else s.offered.compute
+    if load is None:
+        return s.state_reason.rstrip(".")
+    return (
+        f"{'its link is' if which == 'link' else 'its executors are'} offered {share_text(load)} of capacity"
+    )

@@ -1,0 +1,322 @@
+"""A run beside the previous one: its results with intervals of the difference.
+
+Where both runs measured the same jobs (same workload, seed and length), replication r of one saw the
+arrivals and service draws of replication r of the other: what they differ by is the change, and the
+differences are paired. Otherwise the two are independent samples, and Welch's interval holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.report.means import Show, mean_of, mean_text
+from nona.report.simulations.findings import REFERENCE
+from nona.report.text import listed, share_text
+from nona.results.document import Estimate
+from nona.results.document import Interval as ResultsInterval
+from nona.results.simulation import Change, Changes, Measure, ReplicationMeans, Schedulers
+from nona.scenario.schema import Scenario, WorkloadRow
+from nona.simulation.intervals import (
+    NO_INTERVAL,
+    Interval,
+    mean_interval,
+    paired_difference,
+    student,
+    without_nan,
+)
+from nona.simulation.records import Records
+from nona.simulation.summary import Measured
+from nona.units import format_time
+
+Means = Mapping[str, ReplicationMeans]
+
+
+def replication_means(
+    runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
+) -> dict[str, ReplicationMeans]:
+    """Scheduler → each measure's mean in each replication; an overloaded run has no mean JCT."""
+    found = {}
+    for name, records in runs.items():
+        of = Measured(records, slo_s)
+        jct = [
+            math.nan if r.state == "overloaded" else m for r, m in zip(records, of.mean_jcts(), strict=True)
+        ]
+        hits = of.hit_rates() if any(s is not None for s in slo_s) else [math.nan] * len(records)
+        found[name] = ReplicationMeans(
+            jct_s=tuple(jct),
+            slo_hit_rate=tuple(hits),
+            compute=tuple(r.utilization_compute for r in records),
+            network=tuple(r.utilization_network for r in records),
+        )
+    return found
+
+
+def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
+    """Interval of mean(a) − mean(b) for independent samples whose variances may differ.
+
+    Formula: ā − b̄ ± t(ν, (1+level)/2)·√(s_a²/n + s_b²/m), with
+    ν = (s_a²/n + s_b²/m)² / ((s_a²/n)²/(n−1) + (s_b²/m)²/(m−1)). ``nan`` values are left out; without
+    two values on either side there is no half-width.
+
+    >>> i = welch_interval([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
+    >>> round(i.mean, 3), round(i.half_width, 3)
+    (2.0, 2.267)
+
+    Source: Welch, The generalization of "Student's" problem when several different population
+    variances are involved, Biometrika 1947; Law, Simulation Modeling and Analysis, 5th ed. 2015,
+    section 10.2.2.
+    """
+    x, y = without_nan(a), without_nan(b)
+    if not len(x) or not len(y):
+        return NO_INTERVAL
+    mean, count = float(x.mean() - y.mean()), min(len(x), len(y))
+    if count < 2:
+        return Interval(mean, math.nan, count, level)
+    u, v = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
+    if u + v == 0:
+        return Interval(mean, 0.0, count, level)
+    degrees = (u + v) ** 2 / (u**2 / (len(x) - 1) + v**2 / (len(y) - 1))
+    return Interval(mean, student(degrees, level) * math.sqrt(u + v), count, level)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Whether two runs can be paired by replication, and if not, the reason."""
+
+    paired: bool
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The pairing in one sentence."""
+        if self.paired:
+            return "Paired by replication: both runs saw the same jobs."
+        return f"Not paired ({self.why}): Welch's interval for independent runs."
+
+
+def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]) -> Pairing:
+    """Whether two scenarios measure the same jobs; ``warmups``: the jobs discarded."""
+    differ = {
+        "workload": _arriving(old) != _arriving(new),
+        "seed": old.seed != new.seed,
+        "number of jobs": old.simulation.jobs != new.simulation.jobs,
+        "warm-up": old.simulation.warmup != new.simulation.warmup or warmups[0] != warmups[1],
+    }
+    changed = [word for word, other in differ.items() if other]
+    return Pairing(not changed, "another " + " and another ".join(changed) if changed else "")
+
+
+def _arriving(scenario: Scenario) -> list[WorkloadRow]:
+    """The queries without what decides about their jobs only after they are done."""
+    return [row.model_copy(update={"slo": None}) for row in scenario.workload]
+
+
+def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[str, Changes]:
+    """Scheduler of both runs → each measure's old and new value and their change.
+
+    A measure that one of the two does not have (an overloaded run has no mean JCT) has no change.
+    Paired: the common first replications.
+    """
+
+    def change(x: Sequence[float | None], y: Sequence[float | None]) -> Change:
+        return _change(x, y, paired, level)
+
+    return {
+        name: Changes(
+            jct_s=change(old[name].jct_s, now.jct_s),
+            slo_hit_rate=change(old[name].slo_hit_rate, now.slo_hit_rate),
+            compute=change(old[name].compute, now.compute),
+            network=change(old[name].network, now.network),
+        )
+        for name, now in new.items()
+        if name in old
+    }
+
+
+def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bool, level: float) -> Change:
+    x, y = (np.array([math.nan if v is None else v for v in values]) for values in (old, new))
+    if paired:
+        common = min(len(x), len(y))
+        found = paired_difference(y[:common], x[:common], level).difference
+    else:
+        found = welch_interval(y.tolist(), x.tolist(), level)
+    if np.isnan(x).any() or np.isnan(y).any():  # some runs were overloaded: the rest would mislead
+        found = NO_INTERVAL
+    return Change(
+        old=_mean(x, level),
+        new=_mean(y, level),
+        change=mean_of(found),
+        clear=not math.isnan(found.half_width) and not found.covers(0.0),
+    )
+
+
+def _mean(values: NDArray[np.float64], level: float) -> Estimate:
+    return mean_of(NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level))
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points.
+
+    >>> points(0.0123)
+    '1.23 points'
+    """
+    return f"{100 * share:.3g} points"
+
+
+def baseline_headline(
+    what: str, changes: Mapping[str, Changes], states: Mapping[str, tuple[str, str]]
+) -> str:
+    """The finding in a sentence: the effect of ``what`` on the scheduler that now has the lowest mean JCT.
+
+    ``states`` has the state of each scheduler in the baseline and in this run.
+    """
+    means = {n: r.jct_s.new.mean for n, r in changes.items()}
+    known = [n for n, m in means.items() if m is not None]
+    if not known:
+        return f"{what}: no scheduler has a steady state." if changes else f"{what}: no scheduler in common."
+    name = min(known, key=lambda n: (means[n], n != REFERENCE))
+    row = changes[name]
+    told = f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
+    return told if any(old != new for old, new in states.values()) else told + _gains(name, changes)
+
+
+def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
+    """Who gains where the fastest scheduler does not, who loses, or that nobody does either.
+
+    Empty without intervals.
+    """
+    if any(row.jct_s.change.ci95 is None for row in changes.values()):
+        return ""
+    gain = [n for n, row in changes.items() if _better(row)]
+    if gain and fastest not in gain:
+        gains = "gains" if len(gain) == 1 else "gain"
+        return f" {listed(gain)} {gains} by it; {fastest}, the fastest, does not."
+    if lose := [n for n, row in changes.items() if n != fastest and _slower(row)]:
+        return f" {listed(lose)} {'takes' if len(lose) == 1 else 'take'} clearly longer than before."
+    if gain or any(row.jct_s.clear or row.slo_hit_rate.clear for row in changes.values()):
+        return ""
+    return " No scheduler's mean JCT or SLO hits differ clearly: this run shows neither gain nor loss."
+
+
+def _better(row: Changes) -> bool:
+    """Whether jobs are clearly quicker, or clearly more of them keep their SLO."""
+    jct, hits = row.jct_s, row.slo_hit_rate
+    quicker = jct.clear and jct.change.mean is not None and jct.change.mean < 0
+    return quicker or (hits.clear and hits.change.mean is not None and hits.change.mean > 0)
+
+
+def _slower(row: Changes) -> bool:
+    mean = row.jct_s.change.mean
+    return row.jct_s.clear and mean is not None and mean > 0
+
+
+def effect_text(found: Schedulers, earlier: Schedulers) -> str:
+    """Who is faster and who slower than before, where the intervals of the means do not overlap.
+
+    Stricter than an interval of the difference: what it names differs, what it does not name may differ too.
+    Empty where no scheduler has both means with intervals.
+    """
+    sides: dict[str, list[str]] = {"clearly faster": [], "clearly slower": [], "not clear": []}
+    for name, now in found.items():
+        new = now.jct_s.ci95
+        old = earlier[name].jct_s.ci95 if name in earlier else None
+        if new is None or old is None:
+            continue
+        side = "clearly faster" if new[1] < old[0] else "not clear"
+        sides["clearly slower" if new[0] > old[1] else side].append(name)
+    if not any(sides.values()):
+        return ""
+    told = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
+    if not sides["clearly faster"] and not sides["clearly slower"]:
+        told = "nothing is gained: no scheduler's mean JCT differs clearly"
+    return f"Compared with the scenario as it stands, {told}."
+
+
+def _jct(name: str, row: Change) -> str:
+    change, old = row.change, row.old.mean
+    if change.mean is None:
+        return f"{name} now has a mean JCT of {mean_text(row.new, format_time)}, and had none before"
+    share = f" ({_change_text(change.mean / old)})" if old else ""
+    if change.ci95 is None:
+        return f"the mean JCT of {name} changes by {format_time(change.mean)}{share}, without an interval"
+    if not row.clear:
+        return f"the mean JCT of {name} does not change clearly ({mean_text(change, format_time)})"
+    word = "falls" if change.mean < 0 else "rises"
+    return f"the mean JCT of {name} {word} by {mean_text(_size(change), format_time)}{share}"
+
+
+def _change_text(share: float) -> str:
+    """A relative change, with a decimal where it is below one per cent.
+
+    >>> _change_text(0.25), _change_text(-0.002)
+    ('+25 %', '-0.2 %')
+    """
+    return share_text(share, int(abs(share) < 0.01), "+")
+
+
+def _size(change: Estimate) -> Estimate:
+    """The change without its sign."""
+    if change.mean is None or change.mean >= 0:
+        return change
+    mirrored: ResultsInterval = None if change.ci95 is None else (-change.ci95[1], -change.ci95[0])
+    return Estimate(mean=-change.mean, ci95=mirrored)
+
+
+def _hits(row: Change) -> str:
+    mean = row.change.mean
+    if mean is None or not row.clear:
+        return ""
+    return f", {mean_text(_size(row.change), points)} {'more' if mean > 0 else 'fewer'} SLO hits"
+
+
+def _loads(row: Changes) -> str:
+    told = []
+    for word, of in (("executors", row.compute), ("link", row.network)):
+        old, new = of.old.mean, of.new.mean
+        if old is not None and new is not None:
+            digits = int(max(old, new) < 0.1)
+            told.append(f"{word} {share_text(old, digits)} → {share_text(new, digits)} busy")
+    return f"; {', '.join(told)}" if told else ""
+
+
+def _states(states: Mapping[str, tuple[str, str]]) -> str:
+    changed = [f"{n} was {old}, is {new}" for n, (old, new) in states.items() if old != new]
+    return f"; {', '.join(changed)}" if changed else ""
+
+
+COLUMNS: tuple[tuple[Measure, str, Show, Show], ...] = (
+    ("jct_s", "mean JCT", format_time, format_time),
+    ("slo_hit_rate", "SLO hits", partial(share_text, digits=2), points),
+    ("compute", "executors", partial(share_text, digits=1), points),
+    ("network", "link", partial(share_text, digits=1), points),
+)
+
+
+def columns_of(measure: Measure) -> list[str]:
+    """The columns of :func:`baseline_rows` that one measure needs.
+
+    >>> columns_of("network")
+    ['scheduler', 'link, baseline', 'link, this run', 'link, change']
+    """
+    words = [word for known, word, *_ in COLUMNS if known == measure]
+    return ["scheduler", *(f"{word}, {of}" for word in words for of in ("baseline", "this run", "change"))]
+
+
+def baseline_rows(changes: Mapping[str, Changes]) -> list[dict[str, str]]:
+    """One row per scheduler: old, new and change of every measure, as text."""
+    rows = []
+    for name, row in changes.items():
+        shown = {"scheduler": name}
+        for measure, word, value, change in COLUMNS:
+            of = row.of(measure)
+            shown[f"{word}, baseline"] = mean_text(of.old, value)
+            shown[f"{word}, this run"] = mean_text(of.new, value)
+            shown[f"{word}, change"] = mean_text(of.change, change) + (" *" if of.clear else "")
+        rows.append(shown)
+    return rows

@@ -1,0 +1,506 @@
+"""Figures of a simulation: JCTs, hits, loads, uncertainty, warm-up, Gantt charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from nona.report.figures import (
+    OVERLOADED_DASH,
+    PALETTE,
+    QUIET,
+    ROW,
+    Before,
+    Dot,
+    colours,
+    dots_figure,
+    figure,
+    log_axis,
+    rule,
+    scaled,
+    scheduler_style,
+    spread_wide,
+    text,
+)
+from nona.report.figures import rows as name_rows
+from nona.report.means import mean_text
+from nona.report.simulations.comparison import points
+from nona.report.simulations.series import worst_window
+from nona.report.simulations.tables import PARTS
+from nona.results.simulation import Change, Changes, HitsOverTime, Measure, Schedulers, Sureness
+from nona.results.simulation_charts import Distributions, GanttBar, OverTime, ResourceLoad, Slos, WarmupSeries
+from nona.units import format_time
+
+
+def jct_over_time_figure(
+    series: Mapping[str, OverTime], states: Mapping[str, str] | None = None
+) -> go.Figure:
+    """Mean JCT of the jobs that arrived in each time interval, one line per scheduler.
+
+    The axis is logarithmic where the lines lie far apart, as they do beside an overloaded one.
+    """
+    made = figure(360)
+    for name, row in series.items():
+        _line(made, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:.4g} ms", states)
+    made.update_xaxes(title="arrival, s after the first measured job")
+    if spread_wide([sum(s.jct_s) / len(s.jct_s) for s in series.values() if s.jct_s]):
+        log_axis(made, [1e3 * v for s in series.values() for v in s.jct_s], "mean JCT, ms", "y")
+    else:
+        made.update_yaxes(type="linear", title="mean JCT, ms", rangemode="tozero")
+    return made
+
+
+def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[str, str]) -> go.Figure:
+    """Distribution of completion times, for one model or ``"all"``, with SLOs as lines.
+
+    The axis is logarithmic where the slowest jobs take many times as long as the quick ones.
+    """
+    made = figure(400)
+    ends: list[float | None] = []
+    for name, curves in ecdf.items():
+        curve = curves[model]
+        x = [v * 1e3 for v in curve.x]
+        ends += [x[len(x) // 10], x[-1]] if x else []
+        _line(made, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:.4g} ms", states, shape="hv")
+    slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
+    if spread_wide(ends):
+        log_axis(made, ends, "JCT, ms")
+    else:
+        made.update_xaxes(type="linear", title="JCT, ms", rangemode="tozero")
+    word = "SLO" if len(set(slos)) == 1 else "SLOs"
+    for slo in sorted(set(slos)):  # one word for all of them: they may stand side by side
+        rule(made, slo * 1e3, word if slo == max(slos) else "", "x")
+    made.update_yaxes(title="jobs completed, %", range=[0, 101])
+    return made
+
+
+def _line(
+    made: go.Figure,
+    name: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    hover: str,
+    states: Mapping[str, str] | None,
+    shape: str = "linear",
+) -> None:
+    style = scheduler_style(name)
+    overloaded = (states or {}).get(name) == "overloaded"
+    made.add_scatter(
+        x=x,
+        y=y,
+        name=text(name) + (" (overloaded)" if overloaded else ""),
+        mode="lines",
+        line={
+            "color": style.colour,
+            "width": 2,
+            "shape": shape,
+            "dash": OVERLOADED_DASH if overloaded else style.dash,
+        },
+        hovertemplate=f"%{{fullData.name}}: {hover}<extra></extra>",
+    )
+
+
+def utilisation_figure(schedulers: Schedulers) -> go.Figure:
+    """Mean utilisation of the executors and of the busiest link, background included."""
+    made = figure(110 + 44 * len(schedulers))
+    names = list(schedulers)
+    shares = [s.utilization for s in schedulers.values()]
+    for values, label, colour in (
+        ([s.compute for s in shares], "executors", PALETTE[0]),
+        ([s.network for s in shares], "busiest link", PALETTE[2]),
+    ):
+        made.add_bar(
+            y=[text(n, 24) for n in names],
+            x=[_percent(v) for v in values],
+            orientation="h",
+            name=label,
+            marker_color=colour,
+            hovertemplate=f"%{{y}}: {label} %{{x:.1f}} %<extra></extra>",
+        )
+    made.update_layout(barmode="group", bargap=0.3)
+    made.update_xaxes(title="utilisation, %", range=[0, 101])
+    made.update_yaxes(autorange="reversed", showgrid=False)
+    return made
+
+
+def executor_figure(load: ResourceLoad) -> go.Figure:
+    """Utilisation of every executor under one scheduler."""
+    values = [100 * v for v in load.executors]
+    made = figure(240, legend=False)
+    made.add_bar(
+        x=[str(i) for i in range(len(values))],
+        y=values,
+        marker_color=PALETTE[0],
+        hovertemplate="executor %{x}: %{y:.1f} %<extra></extra>",
+    )
+    made.update_xaxes(title="executor", type="category", nticks=20)
+    made.update_yaxes(title="utilisation, %", range=[0, 101])
+    return made
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+COLOURS = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[7], PALETTE[4])
+LABELS = tuple((key, label, colour) for (key, label), colour in zip(PARTS.items(), COLOURS, strict=True))
+
+
+def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
+    """Mean JCT of each scheduler, for one model or ``"all"``, stacked by its parts.
+
+    An overloaded scheduler has no bar and says so.
+    """
+    made = figure(140 + 34 * len(schedulers))
+    of = [(s if model == "all" else s.models[model]).parts_s.by_name() for s in schedulers.values()]
+    names = [text(n) + (" (overloaded)" if s.overloaded else "") for n, s in schedulers.items()]
+    for key, label, colour in LABELS:
+        values = [parts[key] for parts in of]
+        made.add_bar(
+            y=names,
+            x=[None if v is None else v * 1e3 for v in values],
+            name=label,
+            orientation="h",
+            marker_color=colour,
+            hovertemplate=f"%{{y}}: {label} %{{x:.4g}} ms<extra></extra>",
+        )
+    made.update_layout(barmode="stack")
+    made.update_xaxes(title="mean JCT, ms", rangemode="tozero")
+    made.update_yaxes(autorange="reversed")
+    return made
+
+
+def hits_over_time_figure(hits: HitsOverTime) -> go.Figure:
+    """Share of the jobs of each window that kept their SLO, as steps, one line per scheduler."""
+    made = figure(320)
+    for name, windows in hits.items():
+        style = scheduler_style(name)
+        known = [w for w in windows if w.hit_rate is not None]
+        made.add_scatter(
+            x=[w.start_s for w in known] + [w.end_s for w in known[-1:]],
+            y=[100 * (w.hit_rate or 0.0) for w in [*known, *known[-1:]]],
+            customdata=[[w.hits, w.jobs, w.end_s] for w in [*known, *known[-1:]]],
+            name=text(name),
+            mode="lines",
+            line={"color": style.colour, "width": 2, "dash": style.dash, "shape": "hv"},
+            hovertemplate="%{y:.1f} % of SLOs kept: %{customdata[0]} of %{customdata[1]} jobs that arrived "
+            "from %{x:.4g} s to %{customdata[2]:.4g} s<extra>%{fullData.name}</extra>",
+        )
+    made.update_xaxes(title="arrival, s after the first measured job")
+    made.update_yaxes(title="SLO hits, %", range=[0, 101])
+    return made
+
+
+def hits_over_time_title(hits: HitsOverTime) -> str:
+    """The window with the fewest hits, and under which scheduler."""
+    worst = worst_window(hits)
+    if worst is None:
+        return "No job has an SLO"
+    name, window = worst
+    if window.hits == window.jobs:
+        return "Every job kept its SLO in every window"
+    kept, length = 100 * (window.hit_rate or 0.0), format_time(window.end_s - window.start_s)
+    since = format_time(window.start_s)
+    return f"Worst window: {kept:.3g} % of SLOs kept under {name}, {length} from {since} on"
+
+
+SCALES: Mapping[Measure, float] = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
+AXES: Mapping[Measure, str] = {
+    "jct_s": "mean JCT, ms",
+    "slo_hit_rate": "SLO hit rate, %",
+    "compute": "executors busy, %",
+    "network": "busiest link busy, %",
+}
+
+
+def dumbbell_figure(changes: Mapping[str, Changes], measure: Measure) -> go.Figure:
+    """One row per scheduler: the baseline hollow and grey, the run in colour, a line between them.
+
+    ``changes`` is that of :func:`~nona.report.simulations.comparison.changes`. A value that is not
+    there, as the mean of an overloaded run, is said in words.
+    """
+    dots = [_dot(name, row.of(measure), measure) for name, row in changes.items()]
+    return dots_figure(dots, AXES[measure], most=None if measure == "jct_s" else 100.0)
+
+
+def _dot(name: str, row: Change, measure: Measure) -> Dot:
+    scale, new, old = SCALES[measure], row.new, row.old
+    return Dot(
+        name,
+        None if new.mean is None else scale * new.mean,
+        scaled(new.ci95, scale),
+        _change_label(row, measure),
+        before=Before(None if old.mean is None else scale * old.mean, scaled(old.ci95, scale)),
+    )
+
+
+def _change_label(row: Change, measure: Measure) -> str:
+    """The change in words: the label below the scheduler's name."""
+    missing = [word for word, v in (("before", row.old), ("now", row.new)) if v.mean is None]
+    if missing:
+        return f"no value {' and '.join(missing)}"
+    show = format_time if measure == "jct_s" else points
+    sign = "+" if row.change.mean is not None and row.change.mean > 0 else ""
+    return sign + mean_text(row.change, show)
+
+
+def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
+    """Diamond: prediction. Dot with line: simulated mean with 95 % interval. Bar: Little's law.
+
+    The dotted line is the idle bound, below which no mean can lie; overloaded schedulers say so.
+    ``rows`` are those of :func:`~nona.report.simulations.uncertainty.sureness_rows`.
+    """
+    made = figure(96 + ROW * len(rows))
+    names = [text(r.scheduler, 24) for r in rows]
+    idle = next((r.idle_s for r in rows if r.idle_s), None)
+    known = [idle, *(v for r in rows for v in (r.jct_s.mean, r.predicted_s))]
+    values = [1e3 * v for v in known if v is not None]
+    _simulated(made, rows, names)
+    _marks(made, [r.predicted_s for r in rows], names, "predicted", "diamond-open", 13)
+    little = [None if r.state == "overloaded" else r.little_s for r in rows]
+    _marks(made, little, names, "by Little's law from the number of jobs", "line-ns-open", 14)
+    if idle:
+        made.add_scatter(
+            x=[1e3 * idle] * 2,
+            y=[names[0], names[-1]],
+            mode="lines",
+            name="idle bound",
+            line={"color": QUIET, "dash": "dot", "width": 2},
+            hovertemplate="idle bound: %{x:.4g} ms<extra></extra>",
+        )
+    name_rows(made, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
+    if spread_wide(values):
+        log_axis(made, values, "mean JCT, ms")
+    else:
+        made.update_xaxes(type="linear", title="mean JCT, ms", nticks=6, rangemode="tozero")
+    return made
+
+
+def _sureness_label(row: Sureness) -> str:
+    """The label below a scheduler's name: the error of the prediction, or why there is none."""
+    if row.jct_s.mean is None:
+        return row.state
+    return "no prediction" if row.error is None else f"prediction {100 * row.error:+.1f} %"
+
+
+def _simulated(made: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
+    means = [r.jct_s.mean for r in rows]
+    spans = [r.jct_s.ci95 or (r.jct_s.mean or 0.0, r.jct_s.mean or 0.0) for r in rows]
+    made.add_scatter(
+        x=[None if m is None else 1e3 * m for m in means],
+        y=list(names),
+        mode="markers",
+        name="simulated, 95 %",
+        marker={"color": [scheduler_style(r.scheduler).colour for r in rows], "size": 10},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [0 if m is None else 1e3 * (s[1] - m) for m, s in zip(means, spans, strict=True)],
+            "arrayminus": [0 if m is None else 1e3 * (m - s[0]) for m, s in zip(means, spans, strict=True)],
+            "color": QUIET,
+            "thickness": 2,
+            "width": 5,
+        },
+        hovertemplate="%{y}: simulated %{x:.4g} ms<extra></extra>",
+    )
+
+
+def _marks(
+    made: go.Figure,
+    values: Sequence[float | None],
+    names: Sequence[str],
+    word: str,
+    symbol: str,
+    size: int,
+) -> None:
+    made.add_scatter(
+        x=[None if v is None else 1e3 * v for v in values],
+        y=list(names),
+        mode="markers",
+        name=word,
+        marker={"symbol": symbol, "size": size, "color": QUIET, "line": {"width": 2, "color": QUIET}},
+        hovertemplate=f"%{{y}}: {word} %{{x:.4g}} ms<extra></extra>",
+    )
+
+
+def warmup_figure(series: WarmupSeries) -> go.Figure:
+    """Above: mean JCT of pilot runs from their first job on. Below: MSER statistic over its minimum.
+
+    A dot marks each scheduler's own cut, the vertical line the common one: the latest of them.
+    """
+    made = figure(420)
+    for name, colour in colours(series.schedulers).items():
+        curve = series.schedulers[name]
+        label = text(name) + (" (too short)" if curve.too_short else "")
+        line = {"color": colour, "width": 2, "dash": "dot" if curve.too_short else "solid"}
+        made.add_scatter(
+            x=curve.at,
+            y=[1e3 * v for v in curve.jct_s],
+            name=label,
+            legendgroup=name,
+            mode="lines",
+            line=line,
+            hovertemplate="%{fullData.name}: %{y:.4g} ms at job %{x:.0f}<extra></extra>",
+        )
+        made.add_scatter(
+            x=curve.statistic_at,
+            y=curve.statistic,
+            name=label,
+            legendgroup=name,
+            showlegend=False,
+            mode="lines",
+            line=line,
+            yaxis="y2",
+            hovertemplate="%{fullData.name}: %{y:.4g} times the minimum, %{x:.0f} jobs cut<extra></extra>",
+        )
+        if curve.statistic and not curve.too_short:
+            made.add_scatter(
+                x=[curve.cut],
+                y=[1.0],
+                name=label,
+                legendgroup=name,
+                showlegend=False,
+                mode="markers",
+                marker={"color": colour, "size": 9},
+                yaxis="y2",
+                hovertemplate="%{fullData.name}: minimum at %{x:.0f} jobs<extra></extra>",
+            )
+    at = series.jobs
+    made.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"})
+    made.add_annotation(
+        x=at, y=1, yref="paper", text=f"warm-up: {at:,} jobs", showarrow=False, xanchor="left", yanchor="top"
+    )
+    made.update_xaxes(title="jobs since the empty start", rangemode="tozero", anchor="y2")
+    made.update_layout(
+        yaxis={"domain": [0.45, 1.0], "title": "mean JCT, ms", "rangemode": "tozero"},
+        yaxis2={
+            "domain": [0.0, 0.38],
+            "title": "MSER / minimum",
+            "type": "log",
+            "gridcolor": "rgba(128,128,128,.22)",
+            "automargin": True,
+        },
+    )
+    return made
+
+
+SPARSE = 20  # times the busy time
+MOST_BARS = 1500
+MOST_JOBS = 6  # drawn one below the other where jobs are rare
+LANE = 26
+
+
+def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
+    """Task and message intervals of the first measured jobs, one colour per job, time in milliseconds.
+
+    Messages are hatched. Where jobs are so rare that on one time axis they would be mere ticks, each
+    has lanes and a time axis of its own, from its start.
+    """
+    apart = are_rare(rows)
+    shown = (by_own_start(rows) if apart else list(rows))[:MOST_BARS]
+    lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
+    jobs = list(dict.fromkeys(r.job for r in shown))
+    made = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
+    for number, job in enumerate(jobs):
+        _add(made, [r for r in shown if r.job == job], number)
+    made.update_layout(
+        barmode="overlay", bargap=0.25, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
+    )
+    made.update_xaxes(
+        title="ms after each job's first task was ready" if apart else "ms after the first task was ready"
+    )
+    made.update_yaxes(categoryorder="array", categoryarray=lanes[::-1], fixedrange=True)
+    return made
+
+
+def gantt_title(rows: Sequence[GanttBar]) -> str:
+    """The finding: the share of their time that the first jobs' tasks and messages wait for an executor or a
+    link. It is a sum over all of them, also over those that wait at the same time.
+    """
+    waited = sum(r.wait_s for r in rows)
+    total = waited + sum(r.end_s - r.start_s for r in rows)
+    count = len({r.job for r in rows})
+    which = "the first job" if count == 1 else f"the first {count} jobs"
+    share = 100 * waited / total if total > 0 else 0.0
+    return f"In {which}, tasks and messages, all added up, wait for {share:.0f} % of their time"
+
+
+def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
+    """The bars of one job: tasks plain, messages hatched."""
+    colour = PALETTE[number % len(PALETTE)]
+    for hatch, part in (
+        ("", [r for r in own if not _is_message(r)]),
+        ("/", [r for r in own if _is_message(r)]),
+    ):
+        if not part:
+            continue
+        made.add_bar(
+            y=[r.row for r in part],
+            x=[(r.end_s - r.start_s) * 1e3 for r in part],
+            base=[r.start_s * 1e3 for r in part],
+            orientation="h",
+            name=f"job {number + 1}",
+            legendgroup=str(number),
+            showlegend=not hatch,
+            marker={
+                "color": colour,
+                "line": {"width": 1, "color": colour},
+                "pattern": {"shape": hatch, "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "size": 6},
+            },
+            text=["" if hatch else text(r.what, 14) for r in part],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": "#ffffff"},
+            customdata=[[text(r.model), text(r.what, 80), r.wait_s * 1e3] for r in part],
+            hovertemplate=(
+                "%{customdata[0]}: %{customdata[1]}<br>%{x:.4g} ms from %{base:.4g} ms, "
+                f"waited %{{customdata[2]:.4g}} ms<extra>job {number + 1}</extra>"
+            ),
+        )
+
+
+def _is_message(row: GanttBar) -> bool:
+    return row.row.endswith("link")
+
+
+def spans_of(rows: Sequence[GanttBar]) -> dict[int, tuple[float, float]]:
+    """Job → from the start of its first interval to the end of its last, in order of their starts."""
+    spans: dict[int, tuple[float, float]] = {}
+    for r in rows:
+        start, end = spans.get(r.job, (r.start_s, r.end_s))
+        spans[r.job] = (min(start, r.start_s), max(end, r.end_s))
+    return dict(sorted(spans.items(), key=lambda item: item[1]))
+
+
+def are_rare(rows: Sequence[GanttBar]) -> bool:
+    """Whether the jobs' window is more than ``SPARSE`` times the time in which any job is present."""
+    spans = list(spans_of(rows).values())
+    if len(spans) < 2:
+        return False
+    return max(e for _, e in spans) - spans[0][0] > SPARSE * sum(e - s for s, e in spans)
+
+
+def by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
+    """The first jobs one below the other, each from time 0, lanes named after the job."""
+    spans = list(spans_of(rows).items())[:MOST_JOBS]
+    placed: list[GanttBar] = []
+    for number, (job, (start, _)) in enumerate(spans, start=1):
+        own = sorted((r for r in rows if r.job == job), key=lambda r: _lane(r.row))
+        placed += [
+            r.model_copy(
+                update={
+                    "row": f"job {number} · {r.row}",
+                    "start_s": r.start_s - start,
+                    "end_s": r.end_s - start,
+                }
+            )
+            for r in own
+        ]
+    return placed
+
+
+def _lane(name: str) -> tuple[int, ...]:
+    numbers = tuple(int(w) for w in name.replace("·", " ").split() if w.isdigit())
+    return numbers or (-1,)

@@ -1,1 +1,0 @@
-"""Figures of a simulation: over time, side by side, Gantt charts, parts, uncertainty."""

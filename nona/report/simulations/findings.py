@@ -1,0 +1,364 @@
+"""What a simulation found: the headline, sentences, remedies for overload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from nona.report.means import mean_text
+from nona.report.text import listed, share_text, verb
+from nona.report.times import TIME_UNITS, off_text
+from nona.results.document import Estimate, OffRange
+from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
+from nona.results.simulation_charts import LiveRun, SimulationOutcome
+from nona.units import format_time
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence; ``kind`` says whether it is a warning."""
+
+    text: str
+    kind: Literal["", "bad"] = ""
+
+
+def findings(outcome: SimulationOutcome) -> list[Finding]:
+    """The headline findings of a simulation, the most important first."""
+    found = outcome.report.schedulers
+    return [
+        *_shortest(found, outcome.differences),
+        *_states(found),
+        *_alike(outcome.differences, found),
+        *_hits(found),
+        *_predictions(found, outcome.predicted),
+        *_checks(outcome.report),
+    ]
+
+
+def shortest(found: Schedulers) -> str | None:
+    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
+    means = {n: s.jct_s.mean for n, s in found.items() if not s.overloaded and s.jct_s.mean is not None}
+    return min(means, key=lambda n: means[n], default=None)
+
+
+def level_with(best: str, differences: Differences) -> list[str]:
+    """Schedulers whose difference from the best has an interval that covers 0: no winner among them."""
+    rows = differences.get(best, {})
+    return [n for n, d in rows.items() if d.verdict == "not told apart" and d.jct_s.ci95 is not None]
+
+
+def equal_to(best: str, differences: Differences) -> list[str]:
+    """Schedulers whose jobs took exactly as long as those of the best in every replication."""
+    rows = {n: d.jct_s for n, d in differences.get(best, {}).items()}
+    return [n for n, d in rows.items() if d.mean == 0 and not d.half_width]
+
+
+def ties_with(best: str, differences: Differences) -> list[str]:
+    """:func:`equal_to`, where the best has no clear lead over these and is level with no others."""
+    equal = equal_to(best, differences)
+    return equal if set(level_with(best, differences)) <= set(equal) else []
+
+
+def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
+    best = shortest(found)
+    if best is None:
+        yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
+        return
+    mean, others = mean_text(found[best].jct_s, format_time), differences.get(best, {})
+    level, equal = level_with(best, differences), ties_with(best, differences)
+    if equal:
+        yield Finding(f"{listed([best, *equal])} take equally long on the same jobs, {mean} on average.")
+        return
+    if level:
+        yield Finding(
+            f"{best} has the lowest mean completion time, {mean}, without a clear difference from "
+            f"{', '.join(level)}."
+        )
+        return
+    means = {n: d.jct_s.mean for n, d in others.items() if d.jct_s.mean is not None}
+    second = min(means, key=lambda n: means[n], default=None)
+    told = f"{best} has the shortest mean completion time, {mean}"
+    yield Finding(f"{told}." if second is None else f"{told}{_next(second, others[second])}")
+
+
+def _next(name: str, difference: Difference) -> str:
+    if difference.verdict == "not told apart":
+        return f"; the difference from {name} is not clear."
+    share = "" if difference.relative is None else f" ({difference.relative:+.1%})"
+    return (
+        f". {name} is next and takes {mean_text(difference.jct_s, format_time)} "
+        f"longer on the same jobs{share}."
+    )
+
+
+def _states(found: Schedulers) -> Iterator[Finding]:
+    over = [n for n, s in found.items() if s.overloaded]
+    behind = [n for n, s in found.items() if s.state == "backlogged"]
+    if over and len(over) < len(found):
+        yield Finding(f"Overloaded, hence without a mean: {', '.join(over)}.", "bad")
+    if behind:
+        yield Finding(f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", "bad")
+
+
+def _alike(differences: Differences, found: Schedulers) -> Iterator[Finding]:
+    order = list(found)
+    pairs = [
+        f"{baseline} and {name}"
+        for baseline, rows in differences.items()
+        for name, row in rows.items()
+        if row.verdict == "not told apart" and order.index(baseline) < order.index(name)
+        if name not in equal_to(baseline, differences)
+    ]
+    if pairs:
+        yield Finding(
+            f"No clear difference in this run: {'; '.join(pairs)}. More replications may separate them."
+        )
+
+
+def _hits(found: Schedulers) -> Iterator[Finding]:
+    rates = {n: s.slo_hit_rate.mean for n, s in found.items() if s.slo_hit_rate.mean is not None}
+    if not rates:
+        return
+    best, worst = max(rates, key=lambda n: rates[n]), min(rates, key=lambda n: rates[n])
+    if rates[best] == rates[worst]:
+        yield Finding(f"Every scheduler keeps the SLO for {rates[best]:.2%} of the jobs.")
+    else:
+        yield Finding(
+            f"SLO hits range from {rates[worst]:.2%} ({worst}) to {rates[best]:.2%} ({best}) of the jobs."
+        )
+
+
+def _predictions(found: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
+    for name, value in predicted.items():
+        mean = found[name].jct_s.mean if name in found else None
+        if value is None or not mean:
+            continue
+        off = value / mean - 1
+        told = mean_text(found[name].jct_s, format_time)
+        yield Finding(
+            f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {told}."
+        )
+
+
+def _checks(report: SimulationReport) -> Iterator[Finding]:
+    if report.failed_checks:
+        yield Finding(f"Checks FAILED: {'; '.join(report.failed_checks)}.", "bad")
+
+
+REFERENCE = "local"  # what a scheduler is measured by, where it is there: everything on one server
+
+NO_RANGES: Mapping[str, OffRange] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A finding around one number.
+
+    Attributes
+    ----------
+    best
+        The scheduler whose mean it is; empty where no scheduler has one.
+    value
+        That mean, the page's largest number; empty without one.
+    lead
+        What the number says of that scheduler, or why there is none.
+    sure
+        The interval of the simulation, and the range if task times are off.
+    rest
+        The advantage over another, and who is overloaded or ended with a backlog.
+    """
+
+    best: str
+    value: str
+    lead: str
+    sure: str
+    rest: str
+
+    @property
+    def beside(self) -> str:
+        """What stands beside the number."""
+        return "; ".join(t for t in (self.sure, self.rest.removeprefix("; ")) if t)
+
+    @property
+    def text(self) -> str:
+        """All in one sentence."""
+        if not self.value:
+            return self.lead
+        more = f" {self.sure}" if self.sure.startswith("±") else f", {self.sure}" if self.sure else ""
+        rest = self.rest.removeprefix("; ")
+        return f"{self.lead}: {self.value}{more}{f'; {rest}' if rest else ''}."
+
+
+def reference_for(schedulers: Schedulers, best: str) -> str | None:
+    """The scheduler that the best is compared with: ``local``, or else the next best; ``None`` if alone."""
+    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
+    others = [n for n in means if n != best]
+    if not others:
+        return None
+    return REFERENCE if REFERENCE in others else min(others, key=lambda n: means[n])
+
+
+def headline(
+    schedulers: Schedulers, differences: Differences, off: Mapping[str, OffRange] = NO_RANGES
+) -> Headline:
+    """The finding: the scheduler with the lowest mean, how sure that is, its advantage, who is overloaded.
+
+    ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
+    difference, as of :func:`~nona.report.simulations.uncertainty.all_differences`; ``off`` scheduler → the
+    range of its mean if task times are off.
+    """
+    best = shortest(schedulers)
+    over = [n for n, s in schedulers.items() if s.overloaded]
+    if best is None:
+        told = (
+            f"{listed(over)} {verb(over)} overloaded: no mean completion time exists."
+            if over
+            else "No job was completed: there is no mean completion time."
+        )
+        return Headline("", "", told, "", "")
+    level = level_with(best, differences)
+    alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
+    if ties := ties_with(best, differences):
+        lead = f"{listed([best, *ties])} take equally long on the same jobs"
+    elif level:
+        lead = f"{best} is lowest, without a clear difference from {listed(level)}"
+    else:
+        lead = f"Mean JCT of {best}" if alone and not over else f"{best} is shortest"
+    return Headline(
+        best,
+        format_time(schedulers[best].jct_s.mean or 0.0),
+        lead,
+        sure_text(schedulers[best].jct_s, off.get(best)),
+        _against(best, reference_for(schedulers, best), differences) + _trouble(schedulers, over),
+    )
+
+
+def sure_text(value: Estimate, off: OffRange | None) -> str:
+    """How sure a mean is: the interval of its simulation, and the range if modelled times are off.
+
+    >>> sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
+    '± 0.2 ms simulated (95 %); 3.4 to 11 ms if times are off as they usually are'
+    >>> sure_text(Estimate(mean=0.006, ci95=None), None)
+    'simulated, without an interval'
+    """
+    half, mean = value.half_width, value.mean
+    if half is None or mean is None:
+        told = "simulated, without an interval"
+    else:
+        size, unit = next((f, u) for f, u in TIME_UNITS if abs(mean) >= f or f == TIME_UNITS[-1][0])
+        rounded = float(f"{half if half > 1e-9 * abs(mean) else 0.0:.2g}")
+        told = f"± {rounded / size:.4g} {unit} simulated (95 %)"
+    return told if off is None else f"{told}; {off_text(off)}"
+
+
+def _against(best: str, other: str | None, differences: Differences) -> str:
+    row = differences.get(other or "", {}).get(best)
+    if other is None or row is None or row.relative is None or row.verdict == "not told apart":
+        return ""
+    size = mean_text(_negated(row.jct_s), format_time)
+    return f"{share_text(abs(row.relative))} below {other} ({size} less on the same jobs)"
+
+
+def _negated(value: Estimate) -> Estimate:
+    mean, span = value.mean, value.ci95
+    return Estimate(mean=None if mean is None else -mean, ci95=None if span is None else (-span[1], -span[0]))
+
+
+def _trouble(schedulers: Schedulers, over: Sequence[str]) -> str:
+    late = [n for n, s in schedulers.items() if s.state == "backlogged"]
+    told = f"; {listed(over)} {verb(over)} overloaded" if over else ""
+    return told + (f"; {listed(late)} ended with a backlog" if late else "")
+
+
+def live_headline(live: LiveRun) -> Headline:
+    """The same while the simulation is running: the lowest mean so far.
+
+    >>> live_headline(LiveRun()).text
+    'No job is complete yet.'
+    """
+    means = {n: s.mean_s for n, s in live.series.items()}
+    if not means:
+        return Headline("", "", "No job is complete yet.", "", "")
+    order = sorted(means, key=lambda n: means[n])
+    least = format_time(means[order[0]])
+    first = [n for n in order if format_time(means[n]) == least]
+    rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2])
+    lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
+    return Headline(order[0], least, lead if len(order) > 1 else f"Mean JCT of {order[0]} so far", "", rest)
+
+
+TARGET = 0.95  # utilisation that the remedies aim at: below 1, with long waits still
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """``resource`` (``executors`` or ``link``) is offered ``load`` of its capacity.
+
+    ``rate`` is the factor by which all rates must fall, ``size`` the one by which there must be more
+    of the resource, each to reach :data:`TARGET`; ``None`` where background alone exceeds it.
+    """
+
+    resource: str
+    load: float
+    rate: float | None
+    size: float | None
+
+
+def remedies(offered: Resources, background: Resources) -> list[Remedy]:
+    """The remedies for every resource that is offered its capacity or more.
+
+    Formula: with load ρ and background b, queries make q = ρ − b; b + f·q = T and b + q/g = T give
+    f = (T − b)/q and g = q/(T − b). Background is a share of the capacity: it grows with it.
+
+    >>> r = remedies(Resources(compute=1.4, network=0.5), Resources(compute=0.1, network=0.2))
+    >>> r[0].resource, round(r[0].rate, 3), round(r[0].size, 3)
+    ('executors', 0.654, 1.529)
+    """
+    found = []
+    for resource, load, others in (
+        ("executors", offered.compute, background.compute or 0.0),
+        ("link", offered.network, background.network or 0.0),
+    ):
+        if load is None or load < 1:
+            continue
+        room, queries = TARGET - others, load - others
+        possible = room > 0 and queries > 0
+        found.append(
+            Remedy(
+                resource,
+                load,
+                room / queries if possible else None,
+                queries / room if possible else None,
+            )
+        )
+    return found
+
+
+def advice(name: str, offered: Resources, background: Resources, servers: int) -> str:
+    """Advice on an overloaded scheduler, in a sentence or two; loads that are offered to it.
+
+    >>> advice("spread", Resources(compute=0.5, network=1.9), Resources(compute=0.0, network=0.0), 8)
+    'To bring the link of spread below 95 %: all rates × 0.5 or less, or a link × 2 or more.'
+    """
+    told = [_sentence(name, r, servers) for r in remedies(offered, background)]
+    if told:
+        return " ".join(told)
+    return (
+        f"On average the load of {name} is below capacity, but single servers are overloaded or jobs starve. "
+        "Lower the rates, or choose a scheduler that observes queues."
+    )
+
+
+def _sentence(name: str, remedy: Remedy, servers: int) -> str:
+    if remedy.rate is None or remedy.size is None:
+        return f"Background alone overloads the {remedy.resource} of {name}: lower it first."
+    rate = math.floor(100 * remedy.rate) / 100
+    more = (
+        f"{math.ceil(servers * remedy.size):,} servers instead of {servers:,}"
+        if remedy.resource == "executors"
+        else f"a link × {math.ceil(100 * remedy.size) / 100:g} or more"
+    )
+    return f"To bring the {remedy.resource} of {name} below 95 %: all rates × {rate:g} or less, or {more}."

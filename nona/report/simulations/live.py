@@ -1,0 +1,265 @@
+"""Live charts of a running simulation: their numbers, titles and sentences.
+
+Everything is added up as it comes, so a snapshot costs the same after a million jobs as after a
+thousand, and memory does not grow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.report.text import share_text
+from nona.results.simulation import Schedulers
+from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
+from nona.simulation.collected import Busy, Progress, in_time
+from nona.units import format_time
+
+LOWEST_S = 1e-6  # left end of the first bin of completion times
+PER_OCTAVE = 8  # bins by which a completion time doubles: each is 9 % wide
+OCTAVES = 40
+BINS = PER_OCTAVE * OCTAVES
+MOST_DRAWN = 2000  # executors of a cluster whose loads are sent while it runs
+Array = NDArray[np.float64]
+
+
+def bin_edge_s(number: float) -> float:
+    """Left end of a bin of completion times, seconds; in between for numbers in between.
+
+    >>> bin_edge_s(0), bin_edge_s(PER_OCTAVE) / bin_edge_s(0)
+    (1e-06, 2.0)
+    """
+    return LOWEST_S * math.exp2(number / PER_OCTAVE)
+
+
+class Stretches:
+    """Means of values over equal time intervals; their width doubles when the run outgrows them.
+
+    >>> s = Stretches(2)
+    >>> s.add(np.array([0.0, 1.0, 5.0]), np.array([1.0, 3.0, 8.0]))
+    >>> s.width_s, s.means()[1].tolist()
+    (5.0, [2.0, 8.0])
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.begin_s = self.width_s = math.nan
+        self._sums, self._counts = np.zeros(most), np.zeros(most)
+
+    def add(self, at_s: Array, value: Array) -> None:
+        """Add values at instants; those before the first instant ever seen count in the first interval."""
+        if not len(at_s):
+            return
+        if math.isnan(self.begin_s):
+            self.begin_s = float(at_s.min())
+            self.width_s = max(float(at_s.max()) - self.begin_s, 1e-9) / self.most
+        while (float(at_s.max()) - self.begin_s) / self.width_s >= self.most:  # rounded as places are
+            self._widen()
+        place = ((at_s - self.begin_s) / self.width_s).astype(np.int64).clip(0, self.most - 1)
+        self._counts += np.bincount(place, minlength=self.most)
+        self._sums += np.bincount(place, weights=value, minlength=self.most)
+
+    def _widen(self) -> None:
+        self.width_s *= 2
+        for sums in (self._sums, self._counts):
+            joined = np.add.reduceat(sums, np.arange(0, self.most, 2))
+            sums[: len(joined)], sums[len(joined) :] = joined, 0.0
+
+    def means(self) -> tuple[Array, Array]:
+        """Midpoints of the intervals with values, seconds after the first; the means there."""
+        used = np.flatnonzero(self._counts)
+        means: Array = self._sums[used] / self._counts[used]
+        at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
+        return at, means
+
+
+@dataclass
+class _Scheduler:
+    """The results of one scheduler so far."""
+
+    stretches: Stretches
+    jobs: int = 0
+    total_s: float = 0.0
+    hits: int = 0
+    with_slo: int = 0
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
+    busy: dict[int, Busy] = field(default_factory=dict)
+
+    def loads(self) -> tuple[Array, Array]:
+        """Shares of the time that each executor and each link was busy, mean of all replications."""
+        told = list(self.busy.values())
+        return np.mean([b.executors for b in told], axis=0), np.mean([b.links for b in told], axis=0)
+
+
+class LiveSeries:
+    """Sums over the measured jobs that are complete so far, of all replications.
+
+    The line over time is that of the first replication alone. ``slo_s`` has the SLO of every class, or
+    none; ``points`` is the most that a line may have.
+
+    >>> LiveSeries().snapshot()
+    {}
+    """
+
+    def __init__(self, slo_s: Sequence[float | None] = (), points: int = 80) -> None:
+        self.points = points
+        self._limit = np.array([math.nan if s is None else s for s in slo_s])
+        self._known: dict[str, _Scheduler] = {}
+
+    @property
+    def jobs(self) -> int:
+        """Measured jobs that are complete, of all schedulers and replications."""
+        return sum(s.jobs for s in self._known.values())
+
+    def add(self, scheduler: str, replication: int, progress: Progress) -> None:
+        """Add the measured jobs that were completed since the last call."""
+        if not len(progress.arrival_s):
+            return
+        known = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))
+        jct = progress.completion_s - progress.arrival_s
+        if replication == 0:
+            known.stretches.add(progress.arrival_s, jct)
+        known.jobs += len(jct)
+        known.total_s += float(jct.sum())
+        place = (PER_OCTAVE * np.log2(np.maximum(jct, LOWEST_S) / LOWEST_S)).astype(np.int64)
+        known.counts += np.bincount(place.clip(0, BINS - 1), minlength=BINS)
+        if len(self._limit):
+            limit = self._limit[progress.query]
+            known.with_slo += int(np.count_nonzero(~np.isnan(limit)))
+            known.hits += int(np.count_nonzero(in_time(jct, limit)))
+        if progress.busy.known:
+            known.busy[replication] = progress.busy
+
+    def snapshot(self) -> LiveLines:
+        """Scheduler → its line, its distribution, its sums; ``busy`` since each run's start."""
+        return {name: _told(known) for name, known in self._known.items()}
+
+    def loads(self, link_names: Sequence[str]) -> dict[str, ResourceLoad]:
+        """Scheduler → utilisation of each executor and link so far; none for clusters too large to draw."""
+        return {
+            name: _load(*known.loads(), link_names)
+            for name, known in self._known.items()
+            if known.busy and len(next(iter(known.busy.values())).executors) <= MOST_DRAWN
+        }
+
+
+def _told(known: _Scheduler) -> LiveLine:
+    at, means = known.stretches.means()
+    filled = np.flatnonzero(known.counts)
+    low, high = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)
+    compute = np.mean([b.executors.mean() for b in known.busy.values()]) if known.busy else math.nan
+    link = np.mean([b.links.max() for b in known.busy.values()]) if known.busy else math.nan
+    return LiveLine(
+        t=_short(at),
+        jct_s=_short(means),
+        first=low,
+        counts=tuple(known.counts[low:high].tolist()),
+        jobs=known.jobs,
+        mean_s=known.total_s / known.jobs,
+        hit_rate=known.hits / known.with_slo if known.with_slo else None,
+        busy=(round(float(compute), 4), round(float(link), 4)) if known.busy else None,
+    )
+
+
+def _load(executors: Array, links: Array, link_names: Sequence[str]) -> ResourceLoad:
+    each = tuple(
+        LinkLoad(link=name, utilization=round(share, 3))
+        for name, share in zip(link_names, links.tolist(), strict=True)
+    )
+    busiest = float(links.max())
+    return ResourceLoad(executors=tuple(np.round(executors, 3)), link=busiest, links=(), each_link=each)
+
+
+def _short(values: Array) -> tuple[float, ...]:
+    """Five digits: more than a screen can show, and a third of the bytes."""
+    return tuple(float(f"{v:.5g}") for v in values.tolist())
+
+
+def live_titles(series: LiveLines, running: bool) -> list[str]:
+    """Titles of the four charts: over time, distribution, SLO hits, utilisation.
+
+    >>> live_titles({}, True)[0]
+    'JCT over time'
+    """
+    plain = ["JCT over time", "Distribution of the JCT", "SLO hits", "Utilisation"]
+    if not series:
+        return plain
+    so_far = " so far" if running else ""
+    best = min(series, key=lambda n: series[n].mean_s)
+    tail = {name: quantile_s(s, 0.95) for name, s in series.items()}
+    short = min(tail, key=lambda n: tail[n])
+    rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
+    busy = {name: s.busy for name, s in series.items() if s.busy}
+    alone = len(series) == 1  # nobody to be compared with
+    titles = [
+        f"{f'Mean of {best}' if alone else f'{best} has the lowest mean'}{so_far}: "
+        f"{format_time(series[best].mean_s)}",
+        f"95 % of {short}'s jobs are completed within about {format_time(tail[short])}",
+        plain[2],
+        plain[3],
+    ]
+    if rates:
+        most = max(rates, key=lambda n: rates[n])
+        equal = len(rates) > 1 and min(rates.values()) == rates[most]
+        keeps = "SLOs that {} keeps" if alone else "All keep as many SLOs" if equal else "{} keeps most SLOs"
+        titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
+    if busy:
+        link = max(busy, key=lambda n: busy[n][1])
+        uses = "Link under {}" if alone else "{} uses the link most"
+        titles[3] = f"{uses.format(link)}{so_far}: {share_text(busy[link][1])} busy"
+    return titles
+
+
+def counts_text(live: LiveRun) -> str:
+    """How many measured jobs of each scheduler a run that was cancelled has completed.
+
+    >>> counts_text(LiveRun(schedulers=("nona", "local")))
+    'Measured jobs that are complete: nona none, local none.'
+    """
+    jobs = {n: live.series[n].jobs if n in live.series else 0 for n in live.schedulers}
+    told = ", ".join(f"{name} {f'{count:,}' if count else 'none'}" for name, count in jobs.items())
+    return f"Measured jobs that are complete: {told}."
+
+
+def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:
+    """The lines of a run that has ended, their use of executors and links that of the measured window.
+
+    So that charts and tables show one number: while a run goes on, its use counts from its start.
+    """
+    shown = dict(series)
+    for name, line in series.items():
+        used = found[name].utilization if name in found else None
+        if line.busy and used is not None and used.compute is not None and used.network is not None:
+            shown[name] = line.model_copy(update={"busy": (used.compute, used.network)})
+    return shown
+
+
+def quantile_s(line: LiveLine, share: float) -> float:
+    """The ``share`` quantile of the JCT in seconds, exact up to a bin's width of 9 %."""
+    passed, wanted = 0, share * line.jobs
+    for k, count in enumerate(line.counts):
+        if passed + count >= wanted:
+            return bin_edge_s(line.first + k + (wanted - passed) / max(count, 1))
+        passed += count
+    return bin_edge_s(line.first + len(line.counts))
+
+
+def live_alts(series: LiveLines) -> list[str]:
+    """The latest numbers of each chart as one sentence."""
+    names = list(series)
+    means = ", ".join(f"{n} {format_time(series[n].mean_s)}" for n in names)
+    tails = ", ".join(f"{n} {format_time(quantile_s(series[n], 0.95))}" for n in names)
+    rates = ", ".join(f"{n} {share_text(s.hit_rate, 1)}" for n, s in series.items() if s.hit_rate is not None)
+    busy = ", ".join(
+        f"{n} {share_text(s.busy[0])} and {share_text(s.busy[1])}" for n, s in series.items() if s.busy
+    )
+    return [
+        f"JCT over arrival time. Means: {means or 'none yet'}.",
+        f"Distribution of the JCT. 95 % of the jobs within: {tails or 'none yet'}.",
+        f"SLO hit rates: {rates or 'none'}.",
+        f"Executors and busiest link busy: {busy or 'none yet'}.",
+    ]

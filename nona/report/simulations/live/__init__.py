@@ -1,1 +1,0 @@
-"""Live charts: series of numbers, and sentences about them."""

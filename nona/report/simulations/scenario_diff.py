@@ -1,0 +1,145 @@
+"""What changed from one scenario to another, in short: servers 8 → 12."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from nona.report.clusters import layout_name
+from nona.scenario.schema import Scenario
+
+MOST = 4
+Plain = Mapping[str, Any]
+_WORDS = {
+    "count": "servers",
+    "gpu": "GPU",
+    "gpus": "GPUs per server",
+    "mig": "MIG",
+    "mps": "MPS shares",
+    "vcpus": "vCPUs",
+    "cluster.network.capacity": "link",
+    "cluster.network.latency": "latency",
+    "cluster.network.discipline": "link discipline",
+    "cluster.network.nic": "cards",
+    "background.compute.utilization": "compute background",
+    "background.network.utilization": "link background",
+    "background.compute.mean_service": "background service",
+    "background.network.mean_size": "background message",
+    "simulation.jobs": "jobs",
+    "simulation.replications": "replications",
+    "simulation.warmup": "warm-up",
+    "simulation.precision": "precision",
+    "seed": "seed",
+}
+_QUIET = {"name", "description", "version"}
+
+
+def scenario_changes(old: Scenario, new: Scenario) -> list[str]:
+    """Each difference of two scenarios in words; without names and descriptions."""
+    # Models may be large, and scenarios of one session share them: what is one object is not written out.
+    one = {key for key in type(old).model_fields if getattr(old, key) is getattr(new, key)}
+    return list(_differences(_plain(old, one), _plain(new, one), ""))
+
+
+def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> str:
+    """The first few differences in one line; empty if there are none. ``parts``: only in these keys."""
+    if parts:
+        same = {key: getattr(old, key) for key in type(old).model_fields if key not in parts}
+        new = new.model_copy(update=same)
+    found = scenario_changes(old, new)
+    more = len(found) - MOST
+    rest = f", and {more} more change{'s' * (more > 1)}" if more > 0 else ""
+    return ", ".join(found[:MOST]) + rest
+
+
+def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:
+    """As a file writes it: what follows compares any two values by their paths."""
+    return scenario.model_dump(mode="json", exclude={*_QUIET, *without})
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
+    if old == new:
+        return
+    if path == "schedulers":
+        yield from _members("scheduler", _names(old), _names(new), old, new)
+    elif path == "workload":
+        yield from _workload(old or [], new or [])
+    elif path == "cluster.servers":
+        yield from _groups(old or [], new or [])
+    elif path == "models":
+        yield from (f"model {name} changed" for name in _changed_keys(old, new))
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    else:
+        word = _WORDS.get(path, path.replace("_", " ").replace(".", " "))
+        shares = path.endswith("utilization")
+        yield f"{word} {_value(old, shares)} → {_value(new, shares)}"
+
+
+def _changed_keys(old: Any, new: Any) -> list[str]:
+    before, after = old or {}, new or {}
+    return [str(k) for k in dict.fromkeys([*before, *after]) if before.get(k) != after.get(k)]
+
+
+def _names(entries: Any) -> list[str]:
+    """The names of schedulers, which a file writes as a name, or as ``{name: options}``."""
+    return [str(next(iter(e))) if isinstance(e, Mapping) else str(e) for e in entries or []]
+
+
+def _members(word: str, before: Sequence[str], after: Sequence[str], old: Any, new: Any) -> Iterator[str]:
+    """Names added and removed, and entries that changed."""
+    gone, come = [n for n in before if n not in after], [n for n in after if n not in before]
+    if come:
+        yield f"{word}{'s' if len(come) > 1 else ''} + {', '.join(come)}"
+    if gone:
+        yield f"{word}{'s' if len(gone) > 1 else ''} − {', '.join(gone)}"
+    if not come and not gone:
+        own = dict(zip(before, old, strict=True))
+        changed = [n for n, entry in zip(after, new, strict=True) if own[n] != entry]
+        yield f"options of {', '.join(changed)}" if changed else f"order of {word}s"
+
+
+def _workload(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
+    """Queries are matched by position if their number is equal, else by added and removed models."""
+    if len(old) != len(new) or [r["model"] for r in old] != [r["model"] for r in new]:
+        yield from _members("query", [r["model"] for r in old], [r["model"] for r in new], old, new)
+        return
+    for before, after in zip(old, new, strict=True):
+        for key in _changed_keys(before, after):
+            values = f"{_value(before.get(key))} → {_value(after.get(key))}"
+            yield f"{after['model']} {key.replace('_', ' ')} {values}"
+
+
+def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
+    if len(old) != len(new):
+        yield f"groups of servers {len(old)} → {len(new)}"
+        return
+    for number, (before, after) in enumerate(zip(old, new, strict=True), start=1):
+        where = f" of group {number}" if len(new) > 1 else ""
+        for key in _changed_keys(before, after):
+            values = before.get(key), after.get(key)
+            old_text, new_text = _layouts(*values) if key == "mig" else map(_value, values)
+            yield f"{_WORDS.get(key, key)}{where} {old_text} → {new_text}"
+
+
+def _layouts(*layouts: Any) -> list[str]:
+    """MIG layouts in words; with the places of the slices only where they are all that changed.
+
+    >>> _layouts(None, "3g.20gb@0, 2g.10gb@4, 2g.10gb@6"), _layouts("3g.20gb@0", "3g.20gb@4")
+    (['none', '3g.20gb + 2 × 2g.10gb'], ['3g.20gb@0', '3g.20gb@4'])
+    """
+    names = [", ".join(s.partition("@")[0].strip() for s in str(t or "").split(",")) for t in layouts]
+    if len(set(names)) < len(names):
+        return [_value(t) for t in layouts]
+    return [layout_name(name) if name else "none" for name in names]
+
+
+def _value(value: Any, share: bool = False) -> str:
+    if value is None:
+        return "none"
+    if share:
+        return f"{100 * value:g} %"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None)
+    return str(value)

@@ -1,1 +1,0 @@
-"""Tables of results: what a row is, its columns, and how a table is written."""

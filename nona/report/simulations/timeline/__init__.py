@@ -1,1 +1,0 @@
-"""The timeline of a run in Chrome's trace-event format."""

@@ -1,0 +1,251 @@
+"""How sure simulated means are: paired differences, checks against theory, sentences.
+
+Five figures that know little of one another stand side by side: the prediction (Pollaczek–Khinchine on
+mean loads), the simulated mean with its interval, the idle bound (no cluster is faster than its longest
+chain of tasks), Little's law on the number of jobs in the system, and the load that is offered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import NormalDist
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.report.means import mean_of, mean_text
+from nona.report.text import or_dash, share_text
+from nona.report.times import given_text
+from nona.results.document import Estimate, ModelFacts
+from nona.results.simulation import (
+    Bottleneck,
+    Difference,
+    Differences,
+    PairedMean,
+    Resources,
+    SchedulerResult,
+    SimulationReport,
+    Sureness,
+    Verdict,
+)
+from nona.simulation.arrivals import effective_rate
+from nona.simulation.intervals import PairedDifference
+from nona.simulation.records import Records
+from nona.simulation.summary import Measured, hit_rate_difference, jct_difference
+from nona.system import System
+from nona.units import format_time
+
+Runs = Mapping[str, Sequence[Records]]
+
+
+def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dict[str, Difference]:
+    """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
+
+    The verdict is ``overloaded`` where one of the two has no mean. Each interval holds by itself: with
+    many schedulers, one in twenty excludes 0 by chance.
+
+    Raises
+    ------
+    SimulationError
+        When the baseline was not simulated.
+    """
+    check_baseline(baseline, tuple(runs))
+    with_slo = any(s is not None for s in slo_s)
+    rows = {}
+    for name, records in runs.items():
+        if name == baseline:
+            continue
+        jct = jct_difference(records, runs[baseline])
+        hits = hit_rate_difference(records, runs[baseline], slo_s) if with_slo else None
+        mean = Measured(runs[baseline], slo_s).mean_jct().mean
+        rows[name] = Difference(
+            jct_s=mean_of(jct.difference),
+            variance_reduction=jct.variance_reduction,
+            correlation=jct.correlation,
+            relative=jct.difference.mean / mean if mean else None,
+            verdict=_verdict(jct),
+            slo_hit_rate=None if hits is None else _paired(hits),
+            replications=len(records),
+        )
+    return rows
+
+
+def check_baseline(baseline: str | None, schedulers: Sequence[str]) -> None:
+    """Raise :class:`~nona.errors.SimulationError` when the baseline is not among the schedulers."""
+    if baseline is not None and baseline not in schedulers:
+        raise SimulationError(
+            f"Baseline {baseline!r} is not simulated; choose one of {', '.join(schedulers)}, or add it."
+        )
+
+
+def all_differences(runs: Runs, slo_s: Sequence[float | None]) -> Differences:
+    """Baseline → :func:`differences` from it, for every scheduler as the baseline."""
+    return {baseline: differences(runs, slo_s, baseline) for baseline in runs}
+
+
+def _paired(found: PairedDifference) -> PairedMean:
+    mean = mean_of(found.difference)
+    return PairedMean(
+        mean=mean.mean,
+        ci95=mean.ci95,
+        variance_reduction=found.variance_reduction,
+        correlation=found.correlation,
+    )
+
+
+def _verdict(found: PairedDifference) -> Verdict:
+    if math.isnan(found.difference.mean):
+        return "overloaded"
+    if not found.is_clear:
+        return "not told apart"
+    return "faster" if found.difference.mean < 0 else "slower"
+
+
+WIDE = 0.5  # half-width over mean, from which a comparison says little
+
+
+def idle_bound_s(system: System) -> float:
+    """Mean over the query mix of the longest chain of tasks, each on its fastest executor.
+
+    Formula: Σ_j λ_j · max over paths of Σ min over classes of p(v) / Σ_j λ_j. No scheduler's mean JCT
+    is below it, for a chain's tasks run one after the other; with service draws of mean 1 neither, as
+    the mean of a maximum is at least the maximum of the means (Jensen).
+    """
+    rates = np.array([effective_rate(q.arrivals, q.rate) for q in system.queries])
+    used = np.unique(system.executor_class)
+    chains = [
+        q.tasks.dag.critical_path(q.tasks.compute_s[used].min(axis=0).tolist())[0] for q in system.queries
+    ]
+    return float(rates @ np.array(chains) / rates.sum())
+
+
+def sureness_rows(
+    report: SimulationReport, predicted: Mapping[str, float | None], idle_s: float | None
+) -> list[Sureness]:
+    """One row per scheduler of a simulation's report."""
+    return [_row(name, s, predicted, idle_s) for name, s in report.schedulers.items()]
+
+
+def _row(
+    name: str, s: SchedulerResult, predicted: Mapping[str, float | None], idle_s: float | None
+) -> Sureness:
+    mean, span, half = s.jct_s.mean, s.jct_s.ci95, s.jct_s.half_width
+    told = predicted.get(name)
+    offered = (s.offered.compute, s.offered.network)
+    return Sureness(
+        scheduler=name,
+        state=s.state,
+        reason=s.state_reason,
+        prediction="none" if name not in predicted else "overloaded" if told is None else "formula",
+        predicted_s=told,
+        jct_s=Estimate(mean=mean, ci95=span),
+        relative_half_width=half / mean if half is not None and mean else None,
+        error=told / mean - 1 if told is not None and mean else None,
+        explained=None if told is None or span is None else span[0] <= told <= span[1],
+        little_s=s.little_s,
+        little_error=s.little_s / mean - 1 if s.little_s is not None and mean else None,
+        idle_s=idle_s,
+        over_idle=mean / idle_s if mean and idle_s else None,
+        load=max((v for v in offered if v is not None), default=None),
+        bottleneck=bottleneck(s.offered),
+        replications=s.replications,
+    )
+
+
+def bottleneck(offered: Resources) -> Bottleneck:
+    """The resource with the highest offered load.
+
+    >>> bottleneck(Resources(compute=0.4, network=0.9))
+    'link'
+    """
+    compute, network = (v if v is not None else -math.inf for v in (offered.compute, offered.network))
+    return "link" if network > compute else "executors"
+
+
+def sureness_headline(rows: Sequence[Sureness]) -> str:
+    """The finding in a sentence: the largest prediction error, and the widest interval."""
+    errors = [abs(r.error) for r in rows if r.error is not None]
+    widths = [r.relative_half_width for r in rows if r.relative_half_width is not None]
+    known = (
+        f"means have intervals of at most ± {100 * max(widths):.1f} %" if widths else "means have no interval"
+    )
+    if all(r.state == "overloaded" for r in rows):
+        return "Every scheduler is overloaded: there is no mean completion time."
+    if not errors:
+        return f"These schedulers have no prediction; the simulated {known}."
+    found = f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {known}"
+    if widths and max(widths) > WIDE:
+        return f"{found}: too wide to judge it; take more jobs or replications."
+    return f"{found}."
+
+
+LEVEL = 0.9  # of the stated error of a modelled time
+MEANING = {
+    "Predicted": "sampled jobs among random waits: each executor and link is a separate queue with the load "
+    "and the arrivals of the placement. It neglects the dependence between these queues, and what a "
+    "scheduler observes of them.",
+    "Simulated": "the mean over independent runs with Student's 95 % interval. Its "
+    "errors: the sampling error, which the interval states, and the error of the cluster's model, which it "
+    "does not.",
+    "Idle bound": "the longest chain of tasks on the fastest executors of an idle cluster: a lower bound for "
+    "every scheduler at any load.",
+    "By Little's law": "mean number of jobs in the system over the arrival rate, counted in these runs "
+    "without using completion times. It must agree, except for effects at the ends of the window.",
+    "Load": "offered load of the busier of executors and link, relative to its capacity. At 100 % or more "
+    "there is no steady state and no mean.",
+}
+
+
+def sureness_table(rows: Sequence[Sureness]) -> list[dict[str, str]]:
+    """The rows of :func:`~nona.report.simulations.uncertainty.sureness_rows`, formatted."""
+    return [
+        {
+            "scheduler": r.scheduler,
+            "state": r.state,
+            "predicted": _prediction(r),
+            "simulated": mean_text(r.jct_s, format_time),
+            "± of mean": or_dash(r.relative_half_width, partial(share_text, digits=2)),
+            "predicted / simulated": _error(r),
+            "by Little's law": or_dash(r.little_s, format_time) if r.state != "overloaded" else "–",
+            "idle bound": or_dash(r.idle_s, format_time),
+            "× idle bound": or_dash(r.over_idle, "{:.3g} ×".format),
+            "load": f"{or_dash(r.load, share_text)} {r.bottleneck}",
+            "why": r.reason,
+        }
+        for r in rows
+    ]
+
+
+def _prediction(row: Sureness) -> str:
+    if row.predicted_s is not None:
+        return format_time(row.predicted_s)
+    return "no prediction" if row.prediction == "none" else "overloaded"
+
+
+def _error(row: Sureness) -> str:
+    if row.error is None:
+        return "–"
+    inside = ", within the interval" if row.explained else ""
+    return f"{share_text(row.error, 1, '+')}{inside}"
+
+
+def provenance_lines(models: Mapping[str, ModelFacts]) -> list[str]:
+    """For each model the origin of its times and their uncertainty, by the cost model's stated error."""
+    lines = []
+    for name, facts in models.items():
+        parts = [
+            f"{share_text(share)} {kind} ({_stated(facts.sigma.get(kind, 0.0))})"
+            for kind, share in sorted(facts.provenance.items(), key=lambda item: -item[1])
+        ]
+        given = given_text(facts.given, facts.device)
+        lines.append(f"{name} on {facts.device}: {', '.join(parts)}{f'; {given}' if given else ''}.")
+    return lines
+
+
+def _stated(sigma: float) -> str:
+    if sigma == 0:
+        return "taken as stated"
+    factor = math.exp(NormalDist().inv_cdf((1 + LEVEL) / 2) * sigma)
+    return f"with {share_text(LEVEL)} between {1 / factor:.2f} and {factor:.2f} times"

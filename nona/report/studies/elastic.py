@@ -1,0 +1,287 @@
+"""The studies of elastic jobs, alone and on a link: findings and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from nona.report.text import share_text, table, time_text
+from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
+from nona.simulation.intervals import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
+from nona.units import format_bandwidth
+
+COLUMNS = ("policy", "load", "interference", "avoided", "mean JCT", "± 95 %", "authors' mean")
+
+
+def mean_of(point: ElasticPoint) -> Interval:
+    """Mean JCT with its interval over workloads; replications of a workload count as their mean."""
+    return mean_interval([float(np.mean(runs)) for runs in point.jcts_s])
+
+
+def published_of(point: ElasticPoint) -> float | None:
+    """What the authors' simulator gave on the same workloads; ``None`` unless it ran all of them."""
+    known = [value for value in point.published_s if value is not None]
+    return float(np.mean(known)) if len(known) == len(point.published_s) else None
+
+
+def over_load(study: ElasticStudy) -> list[ElasticPoint]:
+    """The points without interference, where whoever can avoid it does."""
+    return [p for p in study.points if p.avoid and not p.interference]
+
+
+def over_interference(study: ElasticStudy) -> list[ElasticPoint]:
+    """The points at load 1 with interference, or without avoiding it; those without either for comparison."""
+    return [p for p in study.points if p.load == 1]
+
+
+def load_rows(study: ElasticStudy) -> list[dict[str, str]]:
+    """A row for each policy and load; the authors' means are over eight workloads of that load."""
+    return [_row(p, p.published_mean_s) for p in over_load(study)]
+
+
+def interference_rows(study: ElasticStudy) -> list[dict[str, str]]:
+    """A row for each policy and interference at load 1; the authors' means are of the same workloads."""
+    return [_row(p, published_of(p)) for p in over_interference(study)]
+
+
+def study_title(study: ElasticStudy) -> str:
+    """The shortest mean JCT at the lowest and at the highest load, as one finding."""
+    points = over_load(study)
+    said = []
+    for load in dict.fromkeys((min(p.load for p in points), max(p.load for p in points))):
+        first, *others = sorted((p for p in points if p.load == load), key=lambda p: mean_of(p).mean)
+        said.append(f"at load {load:g} {first.policy} has the shortest mean JCT{_gain(first, others)}")
+    return "; ".join(said)[:1].upper() + "; ".join(said)[1:]
+
+
+def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
+    """How much shorter the first mean is than the next, workload by workload; "" if there is no other."""
+    if not others:
+        return ""
+    second = others[0]
+    longer, shorter = ([float(np.mean(runs)) for runs in p.jcts_s] for p in (second, first))
+    ratio = paired_ratio(longer, shorter)
+    if not ratio.is_clear:
+        return f", not clearly shorter than {second.policy}"
+    return f", {share_text(1 - 1 / ratio.value)} less than {second.policy}"
+
+
+def avoidance_text(study: ElasticStudy) -> str:
+    """What avoiding interference saves Pollux at the largest interference; empty if that was not run."""
+    points = [p for p in over_interference(study) if p.policy == "pollux"]
+    calm = next((p for p in points if p.avoid), None)
+    slowed = [p for p in points if not p.avoid]
+    if calm is None or not slowed:
+        return ""
+    worst = max(slowed, key=lambda p: p.interference)
+    free = next((p for p in slowed if not p.interference), None)
+    saved = share_text(1 - mean_of(calm).mean / mean_of(worst).mean)
+    said = (
+        f"Where neighbours on several nodes lose {share_text(worst.interference)} of their speed, avoiding "
+        f"them makes the mean JCT under pollux {saved} shorter"
+    )
+    if free is not None:
+        cost = mean_of(calm).mean / mean_of(free).mean - 1
+        said += f"; where they lose nothing, avoiding them changes it by {share_text(cost, 1, '+')}"
+    return f"{said}."
+
+
+def study_notes(study: ElasticStudy) -> str:
+    """What was run, and what differs from the authors' runs."""
+    return (
+        f"Intervals are over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
+        f"{study.generations} generations a tick, the authors' simulator 100. The authors' means over load "
+        "are of eight workloads for each load, most of which do not ship: above load 1 jobs of the other "
+        "workloads come beside."
+    )
+
+
+def provenance(study: ElasticStudy) -> str:
+    """The command, and when it was run."""
+    return ran(study.command, study.version, study.date, study.seed, study.seconds)
+
+
+def ran(command: str, version: str, date: str, seed: int, seconds: float) -> str:
+    """What made a study's results, and how long it took.
+
+    >>> ran("nona study x", "1.0", "2026-01-01", 3, 65.0)
+    'nona study x: version 1.0, 2026-01-01, seed 3, 65 s.'
+    """
+    return f"{command}: version {version}, {date}, seed {seed}, {time_text(seconds)}."
+
+
+def elastic_study_text(study: ElasticStudy) -> str:
+    """Tables over load and over interference, replays beside the authors' figures, provenance."""
+    return "\n".join(_lines(study))
+
+
+def _lines(study: ElasticStudy) -> Iterator[str]:
+    yield "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
+    yield table(load_rows(study), COLUMNS)
+    yield ""
+    yield "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
+    yield table(interference_rows(study), COLUMNS)
+    yield ""
+    yield from replay_lines(study.points, study.workloads)
+    yield ""
+    yield study_notes(study)
+    yield provenance(study)
+    yield from study.failed_checks
+
+
+def _row(point: ElasticPoint, known: float | None) -> dict[str, str]:
+    mean = mean_of(point)
+    return {
+        "policy": point.policy,
+        "load": f"{point.load:g}",
+        "interference": share_text(point.interference),
+        "avoided": ("yes" if point.avoid else "no") if point.policy == "pollux" else "–",
+        "mean JCT": f"{mean.mean:,.0f} s",
+        "± 95 %": "–" if np.isnan(mean.half_width) else f"{mean.half_width:,.0f} s",
+        "authors' mean": "–" if known is None else f"{known:,.0f} s",
+    }
+
+
+def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> Iterator[str]:
+    """Each policy's replay, workload by workload, against the authors' figure."""
+    for point in points:
+        if point.load != 1 or published_of(point) is None or not point.avoid or point.interference:
+            continue
+        parts = [
+            f"{number}: {np.mean(runs):,.2f} s ({100 * (np.mean(runs) / known - 1):+.2f} %)"
+            for number, runs, known in zip(workloads, point.jcts_s, point.published_s, strict=True)
+            if known is not None
+        ]
+        yield f"Replay, {point.policy}, by workload, against the authors' figure: " + ", ".join(parts) + "."
+
+
+SEEING = "optimus-link"
+BLIND = "optimus"
+UNCLEAR = " (which of both JCTs is longer is not clear)"
+NO_LINK = "as measured, no link"
+
+
+def workload_means(point: ElasticLinkPoint) -> list[float]:
+    """Mean JCT of each workload, in seconds; replications count as their mean."""
+    return [float(np.mean(runs)) for runs in point.jcts_s]
+
+
+def link_mean_of(point: ElasticLinkPoint) -> Interval:
+    """Mean JCT with its interval over workloads."""
+    return mean_interval(workload_means(point))
+
+
+def link_name(point: ElasticLinkPoint) -> str:
+    """The link of a point."""
+    if point.capacity is None:
+        return NO_LINK
+    return f"{format_bandwidth(point.capacity)}, {share_text(point.background)} background"
+
+
+def links_of(study: ElasticLinkStudy) -> list[str]:
+    """The links, none first, then fast ones first."""
+    return list(dict.fromkeys(map(link_name, study.points)))
+
+
+def cost_of(study: ElasticLinkStudy, link: str, name: str, other: tuple[str, str] | None = None) -> Ratio:
+    """Mean JCT of a policy on a link over another mean, paired by workload (Fieller's interval).
+
+    ``other``: policy and link; its own without a link if ``None``.
+    """
+    found = {(p.name, link_name(p)): workload_means(p) for p in study.points}
+    below = other or (name, NO_LINK)
+    return (
+        paired_ratio(found[name, link], found[below]) if {(name, link), below} <= found.keys() else NO_RATIO
+    )
+
+
+def link_rows(study: ElasticLinkStudy) -> list[dict[str, str]]:
+    """A row for each policy, a column for each link."""
+    rows: dict[str, dict[str, str]] = {}
+    for point in study.points:
+        row = rows.setdefault(point.name, {"policy": point.name, "sees": point.view})
+        row[link_name(point)] = _span(link_mean_of(point))
+    return list(rows.values())
+
+
+def cost_rows(study: ElasticLinkStudy) -> list[dict[str, str]]:
+    """A row for each policy and link: its JCT against itself without it and against who sees it."""
+    return [
+        {
+            "policy": point.name,
+            "link": link,
+            "against no link": _ratio_text(cost_of(study, link, point.name)),
+            "against optimus-link": _ratio_text(cost_of(study, link, point.name, (SEEING, link))),
+            "GPU time that the link costs": share_text(float(np.mean(point.link_share)), 1),
+        }
+        for point in study.points
+        if (link := link_name(point)) != NO_LINK
+    ]
+
+
+def link_title(study: ElasticLinkStudy) -> str:
+    """What the link costs Optimus that does not see it, and Optimus that does, as one finding."""
+    said = []
+    for link in links_of(study):
+        blind, seeing = (cost_of(study, link, name) for name in (BLIND, SEEING))
+        if link != NO_LINK and not np.isnan(blind.value + seeing.value):
+            both = f"{_ratio_text(blind)} unseen, {_ratio_text(seeing)} seen"
+            apart = cost_of(study, link, BLIND, (SEEING, link))
+            unclear = not (apart.is_clear or np.isnan(apart.low))
+            said.append(f"{link}: {both}{UNCLEAR if unclear else ''}")
+    return f"What the link adds to the mean JCT of Optimus: {'; '.join(said)}" if said else ""
+
+
+def link_notes(study: ElasticLinkStudy) -> str:
+    """What was run."""
+    return (
+        f"± and brackets: 95 % over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
+        f"{study.generations} generations a tick, its authors' simulator 100. FIFO link. The all-reduce on "
+        "the link is modelled, parameter counts are recollected; all else is measured."
+    )
+
+
+def link_provenance(study: ElasticLinkStudy) -> str:
+    """The command, and when it was run."""
+    return ran(study.command, study.version, study.date, study.seed, study.seconds)
+
+
+def link_study_text(study: ElasticLinkStudy) -> str:
+    """Tables of JCT and costs, the finding, provenance."""
+    return "\n".join(_link_lines(study))
+
+
+def _link_lines(study: ElasticLinkStudy) -> Iterator[str]:
+    yield "Mean JCT ± 95 % over workloads"
+    yield _listed(link_rows(study))
+    yield ""
+    yield "On the links: mean JCT against the same policy without one, and against optimus-link on it"
+    yield _listed(cost_rows(study))
+    yield ""
+    if finding := link_title(study):
+        yield f"{finding}."
+    yield link_notes(study)
+    yield link_provenance(study)
+    yield from study.failed_checks
+
+
+def _listed(rows: Sequence[dict[str, str]]) -> str:
+    return table(rows, tuple(rows[0])) if rows else "no rows: every policy ran without a link only"
+
+
+def _span(found: Interval) -> str:
+    if np.isnan(found.half_width):
+        return f"{found.mean:,.0f} s"
+    return f"{found.mean:,.0f} ± {found.half_width:,.0f} s"
+
+
+def _ratio_text(ratio: Ratio) -> str:
+    return "–" if ratio.value != ratio.value else f"{share_text(ratio.value - 1, sign='+')}{_within(ratio)}"
+
+
+def _within(ratio: Ratio) -> str:
+    if np.isnan(ratio.low):
+        return ""
+    low = max(ratio.low, 0.0)  # times are positive, whatever the interval's formula says
+    return f" ({share_text(low - 1, sign='+')} to {share_text(ratio.high - 1, sign='+')})"

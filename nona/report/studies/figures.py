@@ -1,0 +1,410 @@
+"""Figures of the studies on placing and predicting: decisions, networks, map, paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.cost.validation import ValidationRow
+from nona.report.figures import BAD, GOOD, PALETTE, QUIET, colours, figure, scheduler_style, text
+from nona.report.studies.decisions import QUESTIONS, compared, family_of, heat, ratio_words, where
+from nona.report.studies.network_views import by_slowdown
+from nona.report.studies.prediction_map import BANDS, columns_of, error, half_width
+from nona.report.studies.validation import AGREES, UNCLEAR
+from nona.report.text import share_text
+from nona.results.program import ComparedRow
+from nona.results.studies import (
+    DecisionStudy,
+    MapPoint,
+    Measure,
+    NetworkViewRow,
+    NetworkViewsStudy,
+    OnLink,
+    PaperStudy,
+    PredictionMap,
+    QuestionKey,
+    RatioToBest,
+)
+from nona.units import format_time
+
+FULL = 1.25  # a ratio from which on a cell has the full colour
+SYMBOLS = (
+    "circle",
+    "square",
+    "diamond",
+    "cross",
+    "triangle-up",
+    "x",
+    "star",
+    "pentagon",
+    "hexagon",
+    "bowtie",
+)
+
+
+def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
+    """Every cell's ratio with its interval, sorted; colour and symbol show the family.
+
+    On a logarithmic axis twice as long and half as long are equally far from 1; the dashed line is the goal.
+    """
+    cells = sorted(compared(data, key), key=lambda c: c.answer.ratio)
+    families = list(dict.fromkeys(n.family for n in data.networks.values()))
+    colour = colours(families)
+    made = figure(430)
+    for number, family in enumerate(families):
+        own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c.cell) == family]
+        if own:
+            made.add_scatter(
+                x=[rank for rank, _ in own],
+                y=[c.answer.ratio for _, c in own],
+                error_y=_whiskers([c.answer for _, c in own]),
+                name=text(family),
+                mode="markers",
+                marker={"size": 7, "color": colour[family], "symbol": SYMBOLS[number % len(SYMBOLS)]},
+                customdata=[
+                    f"{text(where(c.cell))}<br>{ratio_words(c.answer)} {c.answer.best}" for _, c in own
+                ],
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+    made.update_xaxes(title="cells, sorted by ratio")
+    made.update_yaxes(
+        type="log", title=f"mean JCT of {QUESTIONS[key].name} over that of the best rival (log)"
+    )
+    made.add_hline(y=1.0, line={"color": QUIET, "width": 1})
+    made.add_hline(y=QUESTIONS[key].goal, line={"color": QUIET, "dash": "dash", "width": 1})
+    return made
+
+
+def _whiskers(answers: Sequence[RatioToBest]) -> dict[str, Any]:
+    up = [0.0 if a.high is None else a.high - a.ratio for a in answers]
+    down = [0.0 if a.low is None else a.ratio - a.low for a in answers]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": up,
+        "arrayminus": down,
+        "thickness": 1,
+        "width": 0,
+    }
+
+
+def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
+    """Link bandwidth on x, its background load on y: the largest ratio; the median when pointed at."""
+    links, backgrounds, ratios = heat(data, key)
+    made = figure(150 + 62 * len(backgrounds), legend=False)
+    largest = [[max(found, default=None) for found in row] for row in ratios]
+    made.add_heatmap(
+        x=[f"{link:g} Gbit/s" for link in links],
+        y=[share_text(b) for b in backgrounds],
+        z=largest,
+        zmid=1.0,
+        zmin=2.0 - FULL,
+        zmax=FULL,
+        colorscale=[(0.0, "#14a394"), (0.5, "#8390a6"), (1.0, "#e25555")],
+        text=[[_cell_text(found) for found in row] for row in ratios],
+        texttemplate="%{text}",
+        textfont={"size": 12},
+        customdata=[[_hover_text(found) for found in row] for row in ratios],
+        hovertemplate="%{x}, background %{y}<br>%{customdata}<extra></extra>",
+        hoverongaps=False,
+        xgap=2,
+        ygap=2,
+        colorbar={"title": {"text": "largest", "side": "top"}, "thickness": 10},
+    )
+    made.update_xaxes(title="link bandwidth", showgrid=False, type="category")
+    made.update_yaxes(title="background load of the link", showgrid=False, type="category")
+    return made
+
+
+def _cell_text(found: list[float]) -> str:
+    """The largest.
+
+    >>> _cell_text([0.5, 1.0, 1.2])
+    '1.20'
+    """
+    return f"{max(found):.2f}" if found else ""
+
+
+def _hover_text(found: list[float]) -> str:
+    """The same as a sentence.
+
+    >>> _hover_text([0.5, 1.0, 1.2])
+    'median 1.00, largest 1.20, of 3 cells'
+    """
+    return f"median {median(found):.2f}, largest {max(found):.2f}, of {len(found)} cells" if found else ""
+
+
+ROW_PX, REST_PX = 26, 130
+
+
+def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
+    """Two points per scheduler with their 95 % intervals, joined by a line; milliseconds, logarithmic.
+
+    The scheduler that the loaded link slows most is on top; one without a steady state has no point.
+    """
+    rows = by_slowdown(data)
+    made = figure(REST_PX + ROW_PX * len(rows))
+    names = [text(f"{r.scheduler}  {r.view}") for r in rows]
+    for name, row in zip(names, rows, strict=True):
+        ends = [on.jct_s.mean for on in (row.idle, row.loaded)]
+        if None not in ends:
+            made.add_scatter(
+                x=[1e3 * e for e in ends if e is not None],
+                y=[name, name],
+                mode="lines",
+                line={"color": QUIET, "width": 2},
+                showlegend=False,
+                hoverinfo="skip",
+            )
+    background = data.about.background
+    _points(made, names, [r.idle for r in rows], "idle link", GOOD, "circle-open")
+    _points(made, names, [r.loaded for r in rows], f"link {share_text(background)} loaded", BAD, "diamond")
+    _without_steady_state(made, names, rows)
+    made.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    made.update_xaxes(type="log", title="mean JCT, ms (log)")
+    return made
+
+
+def _points(
+    made: go.Figure, names: list[str], found: list[OnLink], label: str, colour: str, symbol: str
+) -> None:
+    known = [(n, on.jct_s.mean, on.jct_s.half_width or 0.0) for n, on in zip(names, found, strict=True)]
+    shown = [(n, 1e3 * mean, 1e3 * half) for n, mean, half in known if mean is not None]
+    made.add_scatter(
+        x=[mean for _, mean, _ in shown],
+        y=[n for n, *_ in shown],
+        error_x={"type": "data", "array": [half for *_, half in shown], "color": colour, "thickness": 1.5},
+        name=label,
+        mode="markers",
+        marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 2, "color": colour}},
+        hovertemplate=f"%{{y}}, {label}: %{{x:.4g}} ms<extra></extra>",
+    )
+
+
+def _without_steady_state(made: go.Figure, names: list[str], rows: list[NetworkViewRow]) -> None:
+    for name, row in zip(names, rows, strict=True):
+        links = [
+            link for link, on in (("idle", row.idle), ("loaded", row.loaded)) if on.state == "overloaded"
+        ]
+        if links:
+            made.add_annotation(
+                x=1,
+                xref="paper",
+                xanchor="right",
+                y=name,
+                text=f"{' and '.join(links)}: no steady state",
+                showarrow=False,
+                font={"color": BAD},
+            )
+
+
+COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond
+
+
+def band(value: float) -> int:
+    """The number of the band that contains an error.
+
+    >>> [band(e) for e in (0.0, -0.07, 0.15, 0.4)]
+    [0, 1, 2, 3]
+    """
+    return sum(abs(value) > bound for bound in BANDS)
+
+
+def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
+    """Placements and loads as rows, scenarios as columns; the number is the signed error in per cent."""
+    points = data.points
+    scenarios = list(dict.fromkeys(p.scenario for p in points))
+    columns = columns_of((p.placement, p.load) for p in points)
+    found = {(p.scenario, p.placement, p.load): p for p in points}
+    rows = [[found.get((s, *c)) for s in scenarios] for c in columns]
+    errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
+    made = figure(210 + 21 * len(columns), legend=False)
+    steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
+    made.add_heatmap(
+        x=[text(s) for s in scenarios],
+        y=[[c[0] for c in columns], [c[1] for c in columns]],
+        z=[[None if e is None else band(e) + 0.5 for e in row] for row in errors],
+        zmin=0,
+        zmax=4,
+        colorscale=steps,
+        text=[["" if e is None else _whole(e) for e in row] for row in errors],
+        texttemplate="%{text}",
+        customdata=[[_hover(p, measure) for p in row] for row in rows],
+        hovertemplate="%{customdata}<extra></extra>",
+        hoverongaps=False,
+        xgap=1,
+        ygap=1,
+        colorbar={
+            "tickvals": [0.5, 1.5, 2.5, 3.5],
+            "ticktext": ["≤ 5 %", "≤ 10 %", "≤ 20 %", "> 20 %"],
+            "title": {"text": "off by", "side": "top"},
+            "orientation": "h",
+            "thickness": 10,
+            "y": 1.02,
+            "yanchor": "bottom",
+        },
+    )
+    made.update_yaxes(autorange="reversed", showgrid=False)
+    made.update_xaxes(showgrid=False, tickangle=-60, side="bottom")
+    return made
+
+
+def _whole(value: float) -> str:
+    """Per cent with its sign, none for 0.
+
+    >>> _whole(0.104), _whole(-0.004)
+    ('+10', '0')
+    """
+    rounded = round(100 * value)
+    return f"{rounded:+d}" if rounded else "0"
+
+
+def _hover(point: MapPoint | None, measure: Measure) -> str:
+    value = None if point is None else error(point, measure)
+    if point is None or value is None:
+        return ""
+    half = half_width(point, measure)
+    sure = "" if half is None else f", simulation ± {share_text(half, 1)}"
+    return (
+        f"{text(point.scenario)}, {point.placement}, {point.load}<br>"
+        f"executors {share_text(point.servers)}, link {share_text(point.link)}<br>"
+        f"{share_text(value, 1, '+')}{sure}"
+    )
+
+
+def growth_figure(data: PaperStudy) -> go.Figure:
+    """Ratio of the mean JCT to nona's over the jobs in the run, log-log, and the paper's number."""
+    made = figure(360)
+    for row in data.overload.schedulers:
+        style = scheduler_style(row.scheduler)
+        made.add_scatter(
+            x=[r.jobs for r in row.runs],
+            y=[r.ratio for r in row.runs],
+            name=text(row.scheduler),
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2},
+            marker={"symbol": style.symbol, "size": 8, "color": style.colour},
+            hovertemplate=text(row.scheduler) + ": %{y:.3g} × at %{x:,} jobs<extra></extra>",
+        )
+    made.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
+    made.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
+    made.add_hline(y=data.claim, line={"color": QUIET, "dash": "dash", "width": 1})
+    made.add_annotation(  # on a logarithmic axis a text stands at the logarithm
+        x=0,
+        xref="paper",
+        xanchor="left",
+        y=math.log10(data.claim),
+        yanchor="bottom",
+        text=f"{data.claim:.0f} ×",
+        showarrow=False,
+    )
+    return made
+
+
+VALIDATION_SYMBOLS = {"counted": "circle", "in-sample": "circle-open"}
+GREY = ("x", "cross", "diamond-tall")  # groups that only stand there for comparison
+
+
+def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
+    """Predicted against published latency (ms), logarithmic axes, one trace per group, with the diagonal.
+
+    Groups that only stand there for comparison are grey; open circles are in sample.
+    """
+    made = figure(580)
+    times_ms = [1e3 * t for r in rows for t in (r.measured_s, r.predicted_s)]
+    ends = [min(times_ms) * 0.8, max(times_ms) * 1.25] if times_ms else [0.1, 10.0]
+    made.add_scatter(
+        x=ends,
+        y=ends,
+        mode="lines",
+        name="predicted = published",
+        line={"color": QUIET, "dash": "dash", "width": 1.5},
+        hoverinfo="skip",
+    )
+    groups = dict.fromkeys(r.group for r in rows)
+    coloured = [g for g in groups if any(r.group == g and r.use != "shown" for r in rows)]
+    others = [g for g in groups if g not in coloured]
+    for group in groups:
+        own = [r for r in rows if r.group == group]
+        made.add_scatter(
+            x=[1e3 * r.measured_s for r in own],
+            y=[1e3 * r.predicted_s for r in own],
+            mode="markers",
+            name=text(group) + (" (not counted)" if group not in coloured else ""),
+            marker={
+                "color": PALETTE[coloured.index(group) % len(PALETTE)] if group in coloured else QUIET,
+                "symbol": [VALIDATION_SYMBOLS.get(r.use, GREY[0]) for r in own]
+                if group in coloured
+                else GREY[others.index(group) % len(GREY)],
+                "size": 9,
+            },
+            text=[_validation_hover(r) for r in own],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    made.update_xaxes(type="log", title="published, ms", dtick=1)
+    made.update_yaxes(type="log", title="predicted, ms", dtick=1)
+    return made
+
+
+def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
+    """Error of the simulated mean with its interval in per cent, one line per system and job class.
+
+    Where theory gives bounds, between them there is no error. Means that differ are red.
+    """
+    labels = list(dict.fromkeys(_label(r) for r in rows))
+    loads = sorted({r.load for r in rows})
+    made = figure(110 + 26 * len(labels))
+    for number, load in enumerate(loads):
+        own = [r for r in rows if r.load == load]
+        shift = (number - (len(loads) - 1) / 2) * 0.22
+        made.add_scatter(
+            x=[r.error_percent for r in own],
+            y=[labels.index(_label(r)) + shift for r in own],
+            error_x={
+                "type": "data",
+                "array": [r.half_width_percent for r in own],
+                "thickness": 1.5,
+                "width": 0,
+            },
+            mode="markers",
+            name=f"load {load:.0%}",
+            marker={
+                "color": [PALETTE[number] if r.verdict in (AGREES, UNCLEAR) else BAD for r in own],
+                "size": 7,
+            },
+            text=[_theory_hover(r) for r in own],
+            hovertemplate="%{text}<extra></extra>",
+        )
+        made.data[-1].error_x.color = PALETTE[number]
+    made.add_vline(x=0, line={"color": QUIET, "width": 1.5, "dash": "dash"})
+    made.update_xaxes(title="simulated mean over theory − 1, %", ticksuffix=" %")
+    made.update_yaxes(
+        tickvals=list(range(len(labels))),
+        ticktext=[text(label) for label in labels],
+        range=[len(labels) - 0.4, -0.6],
+        showgrid=False,
+    )
+    return made
+
+
+def _label(row: ComparedRow) -> str:
+    return f"{row.system}: {row.jobs}" if row.jobs else row.system
+
+
+def _theory_hover(row: ComparedRow) -> str:
+    upper = "" if row.to_ms is None else f" to {row.to_ms:.4g}"
+    return (
+        f"{text(_label(row))}, load {row.load:.0%}<br>theory {row.theory_ms:.4g}{upper} ms<br>"
+        f"simulated {row.simulated_ms:.4g} ± {row.half_width_ms:.2g} ms: {text(row.verdict)}"
+    )
+
+
+def _validation_hover(row: ValidationRow) -> str:
+    return (
+        f"{text(row.model)} on {text(row.executor)}, {row.precision}, {row.stack}<br>"
+        f"published {format_time(row.measured_s)}, predicted {format_time(row.predicted_s)}"
+    )

@@ -1,0 +1,355 @@
+"""The claims of the slides on ESG, each judged from paired policies.
+
+A claim has an *order* (who is better, what grows) and mostly a *size* (by how much). Each is a function of
+the cells of a study, setting → policy → cell, so that it can be judged again under every alternative.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.results.serverless_study import AlternativeCells, Cell, Cells, ServerlessStudy, SettingCells
+from nona.simulation.intervals import Interval, Ratio, mean_interval, paired_ratio
+from nona.units import format_time
+
+Key = Literal["hits", "costs"]
+KEYS: tuple[Key, ...] = ("hits", "costs")
+
+
+def values(cell: Cell, key: Key) -> NDArray[np.float64]:
+    """(R,) One value per replication, ``nan`` where there is none."""
+    return np.array(cell.hits if key == "hits" else cell.costs, dtype=np.float64)
+
+
+def mean(cell: Cell, key: Key) -> float:
+    """Over the replications."""
+    return float(np.mean(values(cell, key)))
+
+
+def difference(one: Cell, other: Cell, key: Key) -> Interval:
+    """The difference of two policies, paired by replication."""
+    return mean_interval(values(one, key) - values(other, key))
+
+
+def cost_ratio(one: Cell, other: Cell) -> Ratio:
+    """Cost of one over the other's, with Fieller's interval."""
+    return paired_ratio(values(one, "costs"), values(other, "costs"))
+
+
+def clear(found: Interval) -> bool:
+    """Whether the interval excludes 0.
+
+    >>> clear(Interval(0.1, 0.05, 3)), clear(Interval(0.1, 0.2, 3)), clear(Interval(0.0, 0.0, 3))
+    (True, False, False)
+    """
+    return bool(found.low > 0 or found.high < 0)
+
+
+def order(cells: Cells, key: Key) -> list[str]:
+    """Policies from good to bad: most SLOs kept, or least cost."""
+    sign = -1.0 if key == "hits" else 1.0
+    return sorted(cells, key=lambda n: (sign * mean(cells[n], key), n))
+
+
+def ranking_text(cells: Cells, key: Key) -> str:
+    """The order, with ≈ between neighbours without a clear difference: ``a > b ≈ c``."""
+    names = order(cells, key)
+    told = names[:1]
+    for before, name in itertools.pairwise(names):
+        told += [" > " if clear(difference(cells[before], cells[name], key)) else " ≈ ", name]
+    return "".join(told)
+
+
+def swaps(default: Cells, other: Cells, key: Key) -> Iterator[tuple[str, str]]:
+    """(above, below) clearly under ``other``, where the order of the means was the reverse before."""
+    names = order(other, key)
+    for place, above in enumerate(names):
+        for below in names[place + 1 :]:
+            before = mean(default[above], key) - mean(default[below], key)
+            wrong = before < 0 if key == "hits" else before > 0
+            if wrong and clear(difference(other[above], other[below], key)):
+                yield above, below
+
+
+Verdict = bool | None
+#: Per cent of pre-planned configurations that could not be used, slides on ESG.
+MISSES: Mapping[str, Mapping[str, float]] = {
+    "orion": {"strict_light": 9.6, "moderate_normal": 27.32, "relaxed_heavy": 51.68},
+    "aquatope": {"strict_light": 85.5, "moderate_normal": 59.85, "relaxed_heavy": 58.72},
+}
+NEAR = 10.0  # percentage points: miss rates that close agree in size
+MATERIAL = 0.5  # percentage points: what differs by less is not "more"
+STRICT, RELAXED = "strict_light", "relaxed_heavy"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` states the finding.
+
+    ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
+    """
+
+    name: str
+    stated: str
+    order: Callable[[SettingCells], Verdict]
+    size: Callable[[SettingCells], Verdict]
+    told: Callable[[SettingCells], str]
+
+
+def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float]]:
+    """ESG's advantage in SLOs kept over each policy in each setting: in points, and in per cent of theirs.
+
+    The slides do not say which of the two they mean.
+    """
+    found = []
+    for row in cells.values():
+        for other in others:
+            ours, theirs = mean(row["esg"], "hits"), mean(row[other], "hits")
+            found.append((100 * (ours - theirs), 100 * (ours / theirs - 1) if theirs else float("inf")))
+    return found
+
+
+def more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
+    """ESG keeps ``low`` to ``high`` per cent more SLOs than two others."""
+
+    def order(cells: SettingCells) -> Verdict:
+        return all(points > MATERIAL for points, _ in _gaps(cells, others))
+
+    def size(cells: SettingCells) -> Verdict:
+        return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
+
+    def told(cells: SettingCells) -> str:
+        points, relative = zip(*_gaps(cells, others), strict=True)
+        return (
+            f"{min(points):+.1f} to {max(points):+.1f} percentage points ({min(relative):+.1f} % to "
+            f"{max(relative):+.1f} % of theirs), by setting and policy"
+        )
+
+    stated = f"ESG keeps {low:.0f} % to {high:.0f} % more SLOs than {others[0]} and {others[1]}"
+    return Claim(name, stated, order, size, told)
+
+
+def missed(cells: SettingCells, policy: str) -> dict[str, float]:
+    """Setting → configuration misses of the policy, per cent; settings without any planned are left out."""
+    found = {name: row[policy].miss for name, row in cells.items()}
+    return {name: 100 * share for name, share in found.items() if share is not None}
+
+
+def misses(policy: str, grows: bool) -> Claim:
+    """A policy's configuration misses rise, or fall, from the strict to the relaxed setting."""
+    stated = MISSES[policy]
+
+    def order(cells: SettingCells) -> Verdict:
+        found = missed(cells, policy)
+        if not {STRICT, RELAXED} <= set(found):
+            return None
+        change = found[RELAXED] - found[STRICT]
+        return change > MATERIAL if grows else change < -MATERIAL
+
+    def size(cells: SettingCells) -> Verdict:
+        found = missed(cells, policy)
+        return all(abs(found[n] - stated[n]) <= NEAR for n in found if n in stated) if found else None
+
+    def told(cells: SettingCells) -> str:
+        return ", ".join(f"{share:.1f} % ({name})" for name, share in missed(cells, policy).items()) or "–"
+
+    numbers = ", ".join(f"{share:g} %" for share in stated.values())
+    change = "grow" if grows else "fall"
+    return Claim(
+        f"misses of {policy}",
+        f"{policy}'s configuration misses {change} from strict-light to relaxed-heavy: {numbers}",
+        order,
+        size,
+        told,
+    )
+
+
+BRUTE_FORCE_S = 7.258
+SEARCH_S = 0.010
+SLOWER = 0.02  # relative: latencies and searches closer than that are not "longer"
+SIMILAR = 0.05  # relative: costs that close are "similar"
+JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
+
+
+def _ratios(cells: SettingCells) -> list[tuple[float, str, str]]:
+    """(cost over ESG's, policy, setting)."""
+    return [
+        (mean(row[other], "costs") / mean(row["esg"], "costs"), other, name)
+        for name, row in cells.items()
+        for other in row
+        if other != "esg"
+    ]
+
+
+def _costs_told(cells: SettingCells) -> str:
+    found = _ratios(cells)
+    return (
+        f"others cost {min(found)[0]:.2f} ({min(found)[1]}, {min(found)[2]}) to {max(found)[0]:.2f} times as "
+        f"much ({max(found)[1]}, {max(found)[2]})"
+    )
+
+
+def _dearest(cells: SettingCells) -> dict[str, str]:
+    return {name: max(row, key=lambda p: mean(row[p], "costs")) for name, row in cells.items()}
+
+
+def _dearest_told(cells: SettingCells) -> str:
+    return "the most expensive: " + ", ".join(f"{p} ({name})" for name, p in _dearest(cells).items())
+
+
+def _fills(cells: SettingCells) -> list[float]:
+    return [f for f in cells[RELAXED]["esg"].fill if f is not None] if RELAXED in cells else []
+
+
+def _just_below(cells: SettingCells) -> Verdict:
+    fills = _fills(cells)
+    return all(JUST_BELOW[0] <= f <= JUST_BELOW[1] for f in fills) if fills else None
+
+
+def _just_below_told(cells: SettingCells) -> str:
+    fills = _fills(cells)
+    return f"median latencies are {min(fills):.2f} to {max(fills):.2f} of the SLO" if fills else "–"
+
+
+def _mean_fill(cells: SettingCells, policy: str) -> float | None:
+    return cells[RELAXED][policy].mean_fill if RELAXED in cells else None
+
+
+def _slower(cells: SettingCells) -> Verdict:
+    theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
+    return None if theirs is None or ours is None else theirs > (1 + SLOWER) * ours
+
+
+def _slower_told(cells: SettingCells) -> str:
+    theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
+    if theirs is None or ours is None:
+        return "–"
+    return f"mean latency / SLO {theirs:.2f} under fast-gshare, {ours:.2f} under esg"
+
+
+def _searches(cells: SettingCells) -> dict[str, float]:
+    found = {name: row["esg"].search_s for name, row in cells.items()}
+    return {name: s for name, s in found.items() if s is not None}
+
+
+def _searches_told(cells: SettingCells) -> str:
+    return ", ".join(f"{format_time(s)} ({n})" for n, s in _searches(cells).items()) or "–"
+
+
+def _search_grows(cells: SettingCells) -> Verdict:
+    if not {STRICT, RELAXED} <= set(cells):
+        return None
+    strict, relaxed = (cells[name]["esg"].search_s for name in (STRICT, RELAXED))
+    return None if strict is None or relaxed is None else bool((1 + SLOWER) * strict < relaxed)
+
+
+def _no_size(cells: SettingCells) -> Verdict:
+    return None
+
+
+CLAIMS: tuple[Claim, ...] = (
+    more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
+    more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
+    Claim(
+        "costs similar or lower",
+        "ESG costs as much as the others or less",
+        lambda cells: all(r >= 1 - SIMILAR for r, *_ in _ratios(cells)),
+        _no_size,
+        _costs_told,
+    ),
+    Claim(
+        "INFless uses most",
+        "INFless uses the most resources",
+        lambda cells: set(_dearest(cells).values()) == {"infless"},
+        _no_size,
+        _dearest_told,
+    ),
+    Claim(
+        "ESG just below the SLO",
+        "in relaxed-heavy ESG's latencies are just below the SLO",
+        _just_below,
+        _no_size,
+        _just_below_told,
+    ),
+    Claim(
+        "FaST-GShare slower",
+        "in relaxed-heavy FaST-GShare leads to slower jobs than ESG",
+        _slower,
+        _no_size,
+        _slower_told,
+    ),
+    Claim(
+        "search below 10 ms",
+        "ESG searches for less than 10 ms on average",
+        lambda cells: all(s < SEARCH_S for s in _searches(cells).values()),
+        _no_size,
+        _searches_told,
+    ),
+    Claim(
+        "search longer when relaxed",
+        "ESG searches longer with a relaxed SLO than with a strict one",
+        _search_grows,
+        _no_size,
+        _searches_told,
+    ),
+    misses("orion", grows=True),
+    misses("aquatope", grows=False),
+    Claim(
+        "Aquatope misses more than Orion",
+        "Aquatope misses more often than Orion in every setting",
+        lambda cells: all(
+            missed(cells, "aquatope").get(n, 0.0) > share + MATERIAL
+            for n, share in missed(cells, "orion").items()
+        ),
+        _no_size,
+        lambda cells: ", ".join(
+            f"{missed(cells, 'aquatope').get(n, 0.0) - share:+.1f} points ({n})"
+            for n, share in missed(cells, "orion").items()
+        ),
+    ),
+)
+
+
+SLIDES = ("esg", "infless", "fast-gshare", "orion", "aquatope")  # the policies that the slides compare
+
+
+def published(cells: Cells) -> Cells:
+    """The cells of the policies that the slides compare: of others they claim nothing."""
+    return {name: cell for name, cell in cells.items() if name in SLIDES}
+
+
+def main_cells(data: ServerlessStudy) -> SettingCells:
+    """The cells of a study's three settings."""
+    return {name: published(row.cells) for name, row in data.settings.items()}
+
+
+def default_cells(data: ServerlessStudy) -> SettingCells:
+    """The cells of the defaults at the load of the sensitivity."""
+    return {name: published(cells) for name, cells in data.sensitivity.default.items()}
+
+
+def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCells:
+    """The cells under one alternative; policies that it does not touch are those of the default."""
+    default = default_cells(data)
+    return {name: {**default[name], **published(cells)} for name, cells in row.settings.items()}
+
+
+def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
+    """(alternative, what it changes) if the verdict differs from the default's in runs of equal size."""
+    default = default_cells(data)
+    before = {"order": claim.order(default), "size": claim.size(default)}
+    for row in data.sensitivity.rows:
+        cells = alternative_cells(data, row)
+        now = {"order": claim.order(cells), "size": claim.size(cells)}
+        for what, verdict in now.items():
+            if verdict is not None and verdict != before[what]:
+                yield (
+                    f"{row.key.removeprefix('serverless.')}: {row.other}",
+                    (f"{what} {'holds' if verdict else 'fails'}"),
+                )

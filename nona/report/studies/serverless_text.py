@@ -1,0 +1,396 @@
+"""The findings of the serverless study, also over load, as text and for its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nona.report.files import between_marks, markdown_table
+from nona.report.serverless.over import knee_text, limit_of, over_finding, over_value
+from nona.report.studies.serverless_claims import (
+    CLAIMS,
+    JUST_BELOW,
+    KEYS,
+    MATERIAL,
+    NEAR,
+    SIMILAR,
+    SLOWER,
+    alternative_cells,
+    clear,
+    cost_ratio,
+    default_cells,
+    difference,
+    main_cells,
+    mean,
+    movers,
+    order,
+    swaps,
+)
+from nona.report.studies.serverless_tables import (
+    claim_rows,
+    cutoff_rows,
+    judged_claims,
+    search_rows,
+    sensitivity_rows,
+    setting_rows,
+    sharing_rows,
+)
+from nona.report.text import listed, or_dash, share_text, table
+from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
+from nona.units import format_time
+
+# What the slides state: esg keeps so many per cent more SLOs than each of two policies.
+SEARCHES = (("orion", "aquatope"), 46.0, 80.0)
+SHARES = (("infless", "fast-gshare"), 36.0, 61.0)
+MORE = 0.5  # percentage points: what differs by less is not "more"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """ESG's lead over two policies at one load, in percentage points: the smaller and the larger."""
+
+    setting: str
+    load: float
+    vgpus_held: float
+    esg: float
+    least: float
+    most: float
+
+    def inside(self, low: float, high: float) -> bool:
+        """Whether both leads are in the range."""
+        return low <= self.least and self.most <= high
+
+
+def gaps(reports: dict[str, OverReport], others: Sequence[str]) -> Iterator[Gap]:
+    """At every load at which all three policies were simulated."""
+    for setting, report in reports.items():
+        for load in report.values:
+            points = {n: _at(report, n, load) for n in ("esg", *others)}
+            if any(p is None for p in points.values()):
+                continue
+            kept = {n: p.slo_hit_rate.mean or 0.0 for n, p in points.items() if p is not None}
+            esg = points["esg"]
+            leads = [100 * (kept["esg"] - kept[other]) for other in others]
+            held = 0.0 if esg is None else esg.utilization.vgpu or 0.0
+            yield Gap(setting, load, held, kept["esg"], min(leads), max(leads))
+
+
+def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
+    if policy not in report.policies:
+        return None
+    return next((p for p in report.policies[policy].points if p.value == load), None)
+
+
+def claim_text(data: ServerlessStudy) -> str:
+    """At which use of the vGPUs ESG leads as the slides say, with the default profiles: a few sentences."""
+    reports = dict(data.curves[0].settings)
+    told = []
+    for others, low, high in (SHARES, SEARCHES):
+        found = list(gaps(reports, others))
+        inside = [g for g in found if g.inside(low, high)]
+        ahead = [g for g in found if g.least > MORE]
+        lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {listed(others)}"
+        told.append(f"{lead} appears {_where(inside)}, one of any size {_where(ahead)}.")
+    level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
+    if level:
+        same = listed(["esg", *SHARES[0]])
+        told.append(f"Up to {share_text(max(level))} of the vGPUs {same} keep equally many SLOs.")
+    return " ".join([f"With the default profiles {told[0]}", *(t[0].upper() + t[1:] for t in told[1:])])
+
+
+def _where(found: Sequence[Gap]) -> str:
+    """The range of use; the rows of :func:`gap_rows` have the loads."""
+    if not found:
+        return "at no load that was tried"
+    held = [g.vgpus_held for g in found]
+    ends = share_text(min(held)), share_text(max(held))
+    use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    return f"where esg holds {use} of the vGPUs"
+
+
+def gap_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+    """ESG's leads at every load and with every set of profiles, beside the ranges of the slides."""
+    rows = []
+    for curves in data.curves:
+        reports = dict(curves.settings)
+        shares = {(g.setting, g.load): g for g in gaps(reports, SHARES[0])}
+        searches = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
+        for key, g in shares.items():
+            other = searches.get(key)
+            rows.append(
+                {
+                    "profiles": curves.name,
+                    "setting": g.setting,
+                    "load": f"× {g.load:g}",
+                    "vGPUs held": share_text(g.vgpus_held),
+                    "esg keeps": share_text(g.esg, 1),
+                    "over infless, fast-gshare": _points(g, SHARES[1], SHARES[2]),
+                    "over orion, aquatope": "–" if other is None else _points(other, *SEARCHES[1:]),
+                }
+            )
+    return rows
+
+
+def _points(gap: Gap, low: float, high: float) -> str:
+    mark = ", as stated" if gap.inside(low, high) else ""
+    return f"{gap.least:+.1f} to {gap.most:+.1f} points{mark}"
+
+
+def study_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+    """Until which load each policy keeps the target: a row a setting and set of profiles."""
+    rows = [
+        _knee_row(curves.name, setting, report)
+        for curves in data.curves
+        for setting, report in curves.settings.items()
+    ]
+    for curve in data.scarcity:
+        name = f"CPU share {share_text(curve.cpu_share)}, {curve.vcpus} vCPUs a node"
+        rows.append(_knee_row(name, data.scarce_setting, curve.report))
+    return rows
+
+
+def _knee_row(profiles: str, setting: str, report: OverReport) -> dict[str, str]:
+    told = {n: "; ".join(knee_text(report, p, k) for k in p.knees) for n, p in report.policies.items()}
+    return {"profiles": profiles, "setting": setting, **told}
+
+
+def use_at_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+    """The vGPUs and vCPUs that each policy holds at the last load that it keeps."""
+    rows = []
+    for row, report in _reports(data):
+        for name, policy in report.policies.items():
+            limit = limit_of(policy)
+            point = None if limit is None else _at(report, name, limit)
+            if point is not None:
+                rows.append(
+                    {
+                        **row,
+                        "policy": name,
+                        "until": over_value(report, limit),
+                        "vGPUs held": or_dash(point.utilization.vgpu, share_text),
+                        "vCPUs held": or_dash(point.utilization.vcpu, share_text),
+                    }
+                )
+    return rows
+
+
+def _reports(data: ServerlessStudy) -> Iterator[tuple[dict[str, str], OverReport]]:
+    for curves in data.curves:
+        for setting, report in curves.settings.items():
+            yield {"profiles": curves.name, "setting": setting}, report
+
+
+OURS = (
+    "Of ESG's paper only slides and summaries were available. They state 16 nodes of 16 vCPUs and 7 vGPUs, "
+    "four applications, SLOs of 0.8, 1 and 1.2 L, the names of the loads, and the compared policies. "
+    "Function sequences, gaps between calls, prices and cold starts are from memory; the scaling of times, "
+    "transfers and the platform's rules are our choice. So agreement confirms nothing and disagreement "
+    "refutes nothing: the tables show which of these assumptions the result depends on."
+)
+RULES = (
+    f"Order: means differ by more than {MATERIAL:g} points or {SLOWER:.0%}. Size: a setting and policy "
+    f"within the stated range, in points or per cent; miss rates within {NEAR:.0f} points; costs within "
+    f"{SIMILAR:.0%} are similar; just below the SLO means a median from {JUST_BELOW[0]:g} to "
+    f"{JUST_BELOW[1]:g} of it."
+)
+
+
+def title(data: ServerlessStudy) -> str:
+    """The main finding in one sentence."""
+    cells = main_cells(data)
+    keeps = [n for n, row in cells.items() if _first(row)]
+    cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
+    of = len(cells)
+    return (
+        "Of the published policies esg keeps most SLOs, or does not differ clearly from the one that does, "
+        f"in {len(keeps)} of {of} settings, and is cheapest in {len(cheap)}"
+    )
+
+
+def _first(row: Cells) -> bool:
+    best = order(row, "hits")[0]
+    return best == "esg" or not clear(difference(row[best], row["esg"], "hits"))
+
+
+def findings(data: ServerlessStudy) -> list[str]:
+    """The findings, one a line, the most important first."""
+    lines = [_setting(name, row) for name, row in main_cells(data).items()]
+    lines += [claim_text(data), *_loads(data), _agreement(data), _moved(data), _cutoff(data), _searches(data)]
+    return [line for line in lines if line]
+
+
+def _loads(data: ServerlessStudy) -> Iterator[str]:
+    """Until which load the policies keep the target, in every setting, with the default profiles."""
+    for name, report in data.curves[0].settings.items():
+        yield f"{name}: {over_finding(report)}."
+
+
+def _setting(name: str, row: Cells) -> str:
+    told, esg = [], row["esg"]
+    for policy in order(row, "hits"):
+        cell = row[policy]
+        cost = "" if policy == "esg" else f", {cost_ratio(cell, esg).value:.2f} times esg's cost"
+        told.append(f"{policy} {share_text(mean(cell, 'hits'), 1)}{cost}")
+    return f"{name}: SLOs kept: {'; '.join(told)}."
+
+
+def _agreement(data: ServerlessStudy) -> str:
+    cells = main_cells(data)
+    agree = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is not False]
+    partly = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is False]
+    against = [c.name for c in CLAIMS if c.order(cells) is False]
+    told = [
+        f"{word}: {'; '.join(names)}"
+        for word, names in (
+            ("Agrees with the slides", agree),
+            ("Agrees in order, not in size", partly),
+            ("Does not agree", against),
+        )
+        if names
+    ]
+    return ". ".join(told) + "."
+
+
+def _moved(data: ServerlessStudy) -> str:
+    """The alternatives that change most verdicts, and the number that clearly change no ranking."""
+    count: dict[str, int] = {}
+    for claim in CLAIMS:
+        for name in dict.fromkeys(alternative for alternative, _ in movers(data, claim)):
+            count[name] = count.get(name, 0) + 1
+    still = _still(data)
+    rows = len(data.sensitivity.rows)
+    if not count:
+        return f"None of {rows} alternatives changes a verdict; {still} change no ranking clearly."
+    most = sorted(count, key=lambda n: (-count[n], n))[:5]
+    told = ", ".join(f"{n} ({count[n]})" for n in most)
+    return (
+        f"Of {rows} alternatives to the defaults {len(count)} change a verdict, most of all {told}; {still} "
+        "change no ranking clearly."
+    )
+
+
+def _still(data: ServerlessStudy) -> int:
+    """Alternatives under which no pair of policies clearly changes order in any setting."""
+    default = default_cells(data)
+    found = 0
+    for row in data.sensitivity.rows:
+        moved = [
+            pair
+            for name, cells in alternative_cells(data, row).items()
+            for key in KEYS
+            for pair in swaps(default[name], cells, key)
+        ]
+        found += not moved
+    return found
+
+
+def cutoff_title(data: ServerlessStudy) -> str:
+    """The cut-off above which Orion's hit rate no longer grows."""
+    points = data.cutoff.points
+    kept = [p.slo_hit_rate.mean or 0.0 for p in points]
+    best = max(kept)
+    enough = next(p for p, share in zip(points, kept, strict=True) if share >= best - 0.002)
+    first, last = points[0], points[-1]
+    return (
+        f"Orion in {data.cutoff.setting} keeps {share_text(kept[0], 1)} of the SLOs with a cut-off of "
+        f"{format_time(first.cutoff_s)}, {share_text(best, 1)} from {format_time(enough.cutoff_s)} on, and "
+        f"{share_text(kept[-1], 1)} with {format_time(last.cutoff_s)}"
+    )
+
+
+def _cutoff(data: ServerlessStudy) -> str:
+    return cutoff_title(data) + "."
+
+
+def _searches(data: ServerlessStudy) -> str:
+    means = {n: s for n, f in data.searches.items() if (s := f.measured_s.mean)}
+    if not means:
+        return ""
+    told = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
+    every = max(f.every_path_s for f in data.searches.values())
+    return (
+        f"ESG's search takes {told} on average on the machine of the study; all paths without pruning take "
+        f"{format_time(every)} (slides: below 10 ms, and 7.26 s)."
+    )
+
+
+def miss_title(data: ServerlessStudy) -> str:
+    """The deviation of the configuration misses from those of the slides."""
+    cells = main_cells(data)
+    near = [
+        c.name.removeprefix("misses of ") for c in CLAIMS if c.name.startswith("misses of") and c.size(cells)
+    ]
+    if near:
+        return f"Configuration misses of {listed(near)} are within {NEAR:.0f} points of the slides'"
+    return f"Configuration misses differ from the slides' by more than {NEAR:.0f} points in some setting"
+
+
+def provenance(data: ServerlessStudy) -> str:
+    """The provenance of the numbers in one line."""
+    small = data.sensitivity
+    return (
+        f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
+        f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,} at "
+        + ", ".join(f"{name} × {p.load:.3g} ({_held(p.vgpus_held)})" for name, p in data.pressed.items())
+    )
+
+
+def _held(share: float | None) -> str:
+    return f"esg holds {or_dash(share, share_text)} of the vGPUs"
+
+
+def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
+    for claim in judged_claims(data):
+        size = "" if claim.size == "–" else f"; size: {claim.size}"
+        yield f"- {claim.slides}"
+        yield f"    found: {claim.found}; order: {claim.order}{size}"
+        yield f"    changed by: {claim.changed_by}"
+
+
+def study_text(data: ServerlessStudy) -> str:
+    """What ``nona study serverless`` prints."""
+    tables = [
+        ("Policies in the three settings", setting_rows(data)),
+        ("Until which load", study_knee_rows(data)),
+        ("ESG's leads by load", gap_rows(data)),
+        ("Use at the knees", use_at_knee_rows(data)),
+        ("ESG's search", search_rows(data)),
+        ("Orion's cut-off", cutoff_rows(data)),
+        (f"Ways of sharing: {data.sharing.scenario}", sharing_rows(data)),
+        *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data.settings),
+    ]
+    lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
+    lines += ["", "Comparison with the slides", *_claim_lines(data)]
+    for heading, rows in tables:
+        lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
+    return "\n".join([*lines, "", RULES, OURS, provenance(data)])
+
+
+def study_page(data: ServerlessStudy) -> str:
+    """The finding, knees, ESG's leads by load, and the claims with their verdicts."""
+    claims = [
+        {"slides": r["slides"], "found": r["found"], "order": r["order"], "size": r["size"]}
+        for r in claim_rows(data)
+    ]
+    return "\n\n".join(
+        [
+            f"{title(data)}. {claim_text(data)}",
+            "Until which factor on a setting's load each policy keeps 99 % of the SLOs:",
+            markdown_table(study_knee_rows(data)),
+            "ESG's lead over the other policies by load, in percentage points:",
+            markdown_table(gap_rows(data)),
+            "The claims of the slides in their three settings:",
+            markdown_table(claims),
+            f"Source: `{provenance(data)}`.",
+        ]
+    )
+
+
+def with_sentence(page: str, data: ServerlessStudy) -> str:
+    """The page with the one sentence on use between its two marks, in the middle of a paragraph."""
+    return between_marks(page, claim_text(data), "")
+
+
+def with_study(page: str, data: ServerlessStudy) -> str:
+    """The page with the figures between its two marks replaced by those of ``data``."""
+    return between_marks(page, study_page(data))

@@ -1,0 +1,360 @@
+"""The studies of training policies and of the throughput estimator: claims and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nona.report.means import mean_of, mean_text
+from nona.report.text import or_dash, percent_text, table, time_text
+from nona.results.document import Figure
+from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
+from nona.simulation.intervals import NO_RATIO, Ratio, mean_interval, paired_ratio
+
+NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
+SINGLE, MULTI = "single-GPU", "multi-GPU"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``better`` has a lower value than ``worse``, by up to ``factor`` (``None``: no size is stated).
+
+    ``value``: ``jcts_s``, at the load where the ratio is largest, or ``makespans_s``.
+    """
+
+    stated: str
+    mode: str
+    value: str
+    worse: str
+    better: str
+    factor: float | None
+
+
+CLAIMS = (
+    Claim(
+        "Mean JCT up to 3.5 times lower under aware LAS, single-GPU",
+        SINGLE,
+        "jcts_s",
+        "max-min-fairness-agnostic",
+        "max-min-fairness",
+        3.5,
+    ),
+    Claim(
+        "Mean JCT up to 2.2 times lower under aware LAS, multi-GPU",
+        MULTI,
+        "jcts_s",
+        "max-min-fairness-agnostic",
+        "max-min-fairness",
+        2.2,
+    ),
+    Claim(
+        "Mean JCT up to 3 times lower under aware ρ, single-GPU",
+        SINGLE,
+        "jcts_s",
+        "finish-time-fairness-agnostic",
+        "finish-time-fairness",
+        3.0,
+    ),
+    Claim(
+        "Mean JCT lower under LAS than Gandiva, single-GPU",
+        SINGLE,
+        "jcts_s",
+        "gandiva, packed",
+        "max-min-fairness",
+        None,
+    ),
+    Claim(
+        "Mean JCT lower still with pairs, single-GPU",
+        SINGLE,
+        "jcts_s",
+        "max-min-fairness",
+        "max-min-fairness, packed",
+        None,
+    ),
+    Claim(
+        "Makespan 2.5 times shorter than FIFO's, multi-GPU",
+        MULTI,
+        "makespans_s",
+        "fifo-agnostic",
+        "makespan",
+        2.5,
+    ),
+    Claim(
+        "Makespan 1.4 times shorter than Gandiva's, multi-GPU",
+        MULTI,
+        "makespans_s",
+        "gandiva, packed",
+        "makespan",
+        1.4,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with the ratio found, and the load (jobs per hour) at which; order and size in words."""
+
+    claim: Claim
+    ratio: Ratio
+    per_hour: float
+
+    @property
+    def order(self) -> str:
+        """Whether the better one is better.
+
+        >>> Judged(CLAIMS[0], Ratio(2.0, 1.5, 2.6, 3), 4.0).order
+        'agrees'
+        """
+        if self.ratio.n == 0:
+            return "not run"
+        if self.ratio.value <= 1:
+            return "does not agree"
+        return "agrees" if self.ratio.is_clear else "agrees, not clear"
+
+    @property
+    def size(self) -> str:
+        """Whether the ratio is near the one stated."""
+        stated = self.claim.factor
+        if stated is None or self.ratio.n == 0:
+            return "–"
+        if self.ratio.value * NEAR < stated:
+            return "smaller"
+        return "larger" if self.ratio.value > stated * NEAR else "agrees"
+
+
+def values(point: StudyPoint, value: str) -> list[float]:
+    """One value per replication, NaN where it is not known."""
+    found: Sequence[Figure] = point.jcts_s if value == "jcts_s" else point.makespans_s
+    return [float("nan") if v is None else v for v in found]
+
+
+def judged(data: TrainingStudy) -> list[Judged]:
+    """All claims, in their order."""
+    return [_judge(data, claim) for claim in CLAIMS]
+
+
+def _judge(data: TrainingStudy, claim: Claim) -> Judged:
+    points = data.loads if claim.value == "jcts_s" else data.makespans
+    found = list(_ratios(points, claim))
+    if not found:
+        return Judged(claim, NO_RATIO, 0.0)
+    return max(found, key=lambda judged: judged.ratio.value)
+
+
+def _ratios(points: Iterable[StudyPoint], claim: Claim) -> Iterable[Judged]:
+    mine = [p for p in points if p.mode == claim.mode]
+    better = {p.per_hour: p for p in mine if p.variant == claim.better}
+    for worse in mine:
+        if worse.variant == claim.worse and worse.per_hour in better:
+            pair = values(worse, claim.value), values(better[worse.per_hour], claim.value)
+            yield Judged(claim, paired_ratio(*pair), worse.per_hour)
+
+
+OURS = (
+    "Aware: a policy that knows each job's speed on each GPU type; ρ: finish-time fairness. "
+    "What the paper states (Narayanan et al., OSDI 2020) is from memory and was not checked against its "
+    "text. Throughputs are the measured ones of the paper, and jobs are drawn as its public generator does."
+)
+WHY = (
+    "Sizes differ for known reasons: the largest ratios are those at loads that the agnostic policy cannot "
+    "sustain, where a longer run gives a longer queue and so a larger ratio; the paper measures jobs 4,000 "
+    "to 5,000, this run fewer; agnostic FIFO takes the type with most free GPUs (ours); multi-GPU jobs "
+    "never share GPUs, because the table has no rates for them."
+)
+RULES = (
+    f"Order agrees where the ratio is above 1, clearly if its 95 % interval excludes 1. Size agrees within a "
+    f"factor of {NEAR:g}. JCT claims take the load with the largest ratio; ratios are paired by replication."
+)
+
+
+def title(data: TrainingStudy) -> str:
+    """The main finding in one sentence."""
+    first = judged(data)[0]
+    if first.ratio.n == 0:
+        return "The policies that the main claim compares were not run"
+    return (
+        f"Heterogeneity-aware LAS has a mean JCT up to {first.ratio.value:.2f} times lower than agnostic LAS "
+        f"(single-GPU jobs, {first.per_hour:g} jobs per hour; stated: {first.claim.factor:g} times)"
+    )
+
+
+def modes_of(data: TrainingStudy) -> list[str]:
+    """Single-GPU and multi-GPU, those that were run."""
+    return list(dict.fromkeys(p.mode for p in (*data.loads, *data.makespans)))
+
+
+def load_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
+    """Mean JCT in hours with its interval: a row per variant, a column per load."""
+    mine = [p for p in data.loads if p.mode == mode]
+    rows = []
+    for name in dict.fromkeys(p.variant for p in mine):
+        points = [p for p in mine if p.variant == name]
+        row = {"mean JCT, h": name}
+        row.update({f"{p.per_hour:g} jobs/h": _hours(values(p, "jcts_s")) for p in points})
+        row["per answer"] = time_text(max(p.decision_s or 0.0 for p in points))
+        rows.append(row)
+    return rows
+
+
+def makespan_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
+    """Makespan in hours with its interval, and utilisation."""
+    return [
+        {
+            "policy": p.variant,
+            "makespan, h": _hours(values(p, "makespans_s")),
+            "mean JCT, h": _hours(values(p, "jcts_s")),
+            "utilisation": percent_text(p.utilization),
+            "per answer": time_text(p.decision_s),
+        }
+        for p in data.makespans
+        if p.mode == mode
+    ]
+
+
+def claim_rows(data: TrainingStudy) -> list[dict[str, str]]:
+    """Each claim of the paper as recollected, what was found, whether order and size agree."""
+    return [
+        {
+            "stated (recollected)": j.claim.stated,
+            "found": _found(j),
+            "order": j.order,
+            "size": j.size,
+        }
+        for j in judged(data)
+    ]
+
+
+def _found(j: Judged) -> str:
+    if j.ratio.n == 0:
+        return "–"
+    span = "" if j.ratio.low != j.ratio.low else f" ({j.ratio.low:.2f} to {j.ratio.high:.2f})"
+    at = f", {j.per_hour:g} jobs/h" if j.per_hour else ""
+    return f"{j.ratio.value:.2f}{span}{at}"
+
+
+def _hours(found: Sequence[float]) -> str:
+    return mean_text(mean_of(mean_interval([v / 3600 for v in found])), "{:.2f}".format)
+
+
+def provenance(data: TrainingStudy) -> str:
+    """The provenance of the numbers in one line."""
+    first, last = data.measured
+    return (
+        f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
+        f"{data.jobs:,} jobs (JCTs of jobs {first} to {last}) and of {data.at_once:,} at once, "
+        f"{data.gpus} GPUs of each type, {or_dash(data.seconds, '{:.0f}'.format)} s"
+    )
+
+
+def study_text(data: TrainingStudy) -> str:
+    """What ``nona study training`` prints."""
+    modes = modes_of(data)
+    tables = [
+        ("What the paper states", claim_rows(data)),
+        *((f"Mean JCT over load, {mode} jobs", load_rows(data, mode)) for mode in modes),
+        *((f"All jobs at once, {mode}", makespan_rows(data, mode)) for mode in modes),
+    ]
+    lines = [title(data) + "."]
+    for heading, rows in tables:
+        lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
+    return "\n".join([*lines, "", RULES, WHY, OURS, _loads(data.loads), provenance(data)])
+
+
+def _loads(points: Sequence[StudyPoint]) -> str:
+    if not points:
+        return "No loads were run."
+    return "Loads are jobs per hour on 36 GPUs of each type; with fewer GPUs they are lowered in proportion."
+
+
+WAYS: dict[Way, str] = {
+    "match": "matched reference",
+    "completed": "completed row",
+    "table-mean": "mean of the table",
+    "random-reference": "random reference",
+    "nearest": "nearest reference",
+}
+KINDS = {"known": "model in the reference", "new": "model left out"}
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def converged(data: EstimatorStudy, kind: str) -> tuple[EstimatorPoint, ...]:
+    """The points of one kind with the completion that goes on longest, by share profiled."""
+    stop = min(p.stop for p in data.points)
+    return tuple(p for p in data.points if p.reference == kind and p.stop == stop)
+
+
+def _enough(points: Sequence[EstimatorPoint]) -> EstimatorPoint | None:
+    """The least share profiled from which on the match is surely better than the mean of the table."""
+    found = None
+    for p in reversed(points):
+        match, mean = p.errors["match"].ci95, p.errors["table-mean"].mean
+        if match is None or mean is None or match[1] >= mean:
+            break
+        found = p
+    return found
+
+
+def estimator_title(data: EstimatorStudy) -> str:
+    """The main finding in one sentence."""
+    found = _enough(converged(data, "new"))
+    if found is None:
+        return "For a new model the estimator is not surely better than the mean of the table"
+    return (
+        "For a new model the estimator is better than the mean of the table once "
+        f"{found.profiled:.0%} of its pairs are profiled"
+    )
+
+
+def estimator_findings(data: EstimatorStudy) -> list[str]:
+    """Recognition of known models, errors of new ones, and what stopping early costs."""
+    lines = [
+        f"With {p.profiled:.0%} of its pairs profiled, a job of a known model is matched to its own in "
+        f"{p.found.mean:.0%} of cases; the error is {mean_text(p.errors['match'], _share)} of the rate alone."
+        for p in converged(data, "known")
+        if p.found.mean is not None and p.profiled in (0.1, 0.2, 0.5)
+    ]
+    for early in data.points:
+        late = next(p for p in converged(data, early.reference) if p.profiled == early.profiled)
+        if early.stop > late.stop and early.profiled == 0.2:
+            lines.append(
+                f"Stopping the completion at {early.stop:g} per entry, as the public program does, gives "
+                f"{mean_text(early.errors['match'], _share)} instead of "
+                f"{mean_text(late.errors['match'], _share)} ({KINDS[early.reference]}, 20% profiled)."
+            )
+    return lines
+
+
+def estimator_rows(data: EstimatorStudy) -> list[dict[str, str]]:
+    """One row per point."""
+    return [
+        {
+            "reference": KINDS[p.reference],
+            "stop": f"{p.stop:g}",
+            "profiled": f"{p.profiled:.0%}",
+            "recognised": mean_text(p.found, "{:.0%}".format),
+            **{name: mean_text(p.errors[way], _share) for way, name in WAYS.items()},
+        }
+        for p in data.points
+    ]
+
+
+def estimator_text(data: EstimatorStudy) -> str:
+    """The study for a terminal: errors as shares of the rate alone."""
+    about, rows = data.about, estimator_rows(data)
+    return "\n".join(
+        [
+            f"{estimator_title(data)}.",
+            "",
+            *estimator_findings(data),
+            "",
+            "Mean error of the share of its own rate that a job keeps beside another one:",
+            table(rows, tuple(rows[0])),
+            "",
+            f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "
+            f"{about.models} models on {', '.join(about.types)}, each profiled {about.replications} times. "
+            f"Table: {about.table}.",
+        ]
+    )

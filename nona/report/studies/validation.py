@@ -1,0 +1,158 @@
+"""How good the models are: theory against simulation, published latencies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
+from nona.results.program import ComparedRow, TheoryRow, TheorySummary, Verdict
+from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, KnownSystem
+
+AGREES: Verdict = "agrees"
+UNCLEAR: Verdict = "unclear"
+DIFFERS: Verdict = "differs"
+TROUBLE: Verdict = "no steady state"
+WIDE = 0.25  # an interval whose half is a greater share of its mean proves little
+
+
+def theory_rows(known: KnownSystem) -> list[TheoryRow]:
+    """What theory says of a system: one row per expectation."""
+    return [_theory(known, e) for e in known.expected]
+
+
+def comparison_rows(comparison: Comparison) -> list[ComparedRow]:
+    """The same with what was simulated: mean, half of the interval, error, verdict.
+
+    A mean that agrees by a very wide interval is called unclear: longer runs would tell.
+    """
+    return [_compared(comparison, a) for a in comparison.agreements]
+
+
+def theory_summary(rows: Sequence[ComparedRow]) -> TheorySummary:
+    """The rows counted, and their errors."""
+    errors = [abs(r.error_percent) / 100 for r in rows]
+    halves = sorted(r.half_width_percent for r in rows)
+    return TheorySummary(
+        rows=len(rows),
+        agree=sum(r.verdict == AGREES for r in rows),
+        mean_error=sum(errors) / len(errors) if errors else math.nan,
+        largest_error=max(errors, default=math.nan),
+        worst=max((abs(r.error_percent) / r.half_width_percent for r in rows), default=math.nan),
+        half_width=halves[len(rows) // 2] / 100 if rows else math.nan,
+    )
+
+
+def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
+    """The section of the documentation, in Markdown."""
+    rows = [r for c in comparisons for r in comparison_rows(c)]
+    summary = theory_summary(rows)
+    header = ("system", "jobs", "load", "theory ms", "simulated ms", "error", "verdict", "told apart from")
+    cells = [
+        (
+            r.system,
+            r.jobs or "all",
+            f"{r.load:.0%}",
+            f"{r.theory_ms:.4g}" + (f"–{r.to_ms:.4g}" if r.to_ms is not None else ""),
+            f"{r.simulated_ms:.4g} ± {r.half_width_ms:.2g}",
+            f"{round(r.error_percent, 1) + 0.0:+.1f}%",
+            r.verdict,
+            ", ".join(r.told_apart_from) or "–",
+        )
+        for r in rows
+    ]
+    lines = [header, ("---",) * len(header), *cells]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join(
+        [
+            "## Theory against simulation\n",
+            _INTRODUCTION.format(replications=effort.replications, level=f"{effort.level:.1%}"),
+            f"{summary.agree} of {summary.rows} means agree; they are off by "
+            f"{summary.mean_error:.1%} on average and by {summary.largest_error:.1%} at most.\n",
+            table + "\n",
+        ]
+    )
+
+
+_INTRODUCTION = """\
+Waits and completion times come from a simulator. These are systems whose mean completion time is
+known; `nona/simulation/known/` defines them, `nona/simulation/theory/` has the formulas with their
+sources. Each mean is that of {replications} independent runs, with Student's t interval at the level {level}
+of each row. A row agrees when its interval meets theory (two numbers: bounds). The last
+column names neighbouring theories, which a simulator with a likely error would follow, and which
+the interval rules out. With hundreds of executors theory is the limit for infinitely many.
+"""
+
+
+def _theory(known: KnownSystem, expected: Expected) -> TheoryRow:
+    return TheoryRow(
+        system=known.name,
+        jobs=expected.jobs,
+        load=known.load,
+        theory_ms=1e3 * expected.low_s,
+        to_ms=None if expected.exact else 1e3 * expected.high_s,
+        by=known.theory,
+    )
+
+
+def _compared(comparison: Comparison, agreement: Agreement) -> ComparedRow:
+    return ComparedRow(
+        **dict(_theory(comparison.known, agreement.expected)),
+        simulated_ms=1e3 * agreement.simulated.mean,
+        half_width_ms=1e3 * agreement.simulated.half_width,
+        error_percent=100 * agreement.error,
+        half_width_percent=100 * agreement.half_width,
+        told_apart_from=tuple(agreement.told_apart()),
+        verdict=_verdict(comparison, agreement),
+    )
+
+
+def _verdict(comparison: Comparison, agreement: Agreement) -> Verdict:
+    if comparison.trouble:
+        return TROUBLE
+    if not agreement.agrees:
+        return DIFFERS
+    return AGREES if agreement.half_width <= WIDE else UNCLEAR
+
+
+def latency_rows(rows: Sequence[ValidationRow]) -> list[dict[str, str | float]]:
+    """One row per published latency, times in milliseconds."""
+    return [
+        {
+            "model": r.model,
+            "device": r.executor,
+            "precision": r.precision,
+            "stack": r.stack,
+            "published ms": r.measured_s * 1e3,
+            "predicted ms": r.predicted_s * 1e3,
+            "predicted / published": r.ratio,
+            "use": r.use,
+            "group": r.group,
+            "note": r.note,
+            "source": r.source,
+        }
+        for r in rows
+    ]
+
+
+def summary_rows(summaries: Sequence[ValidationSummary]) -> list[dict[str, str | float]]:
+    """One row per group of latencies; ``Spearman`` is NaN below three rows."""
+    return [
+        {
+            "group": s.group,
+            "latencies": s.rows,
+            "MAPE %": 100 * s.mape,
+            "bias": s.bias,
+            "Spearman": s.spearman,
+            "log σ": s.log_sigma,
+        }
+        for s in summaries
+    ]
+
+
+def slice_rows(slices: Sequence[SliceRatio]) -> list[dict[str, str | float]]:
+    """Slowdown of each MIG slice relative to its whole device, published and predicted."""
+    return [
+        {"model": s.model, "slice": s.executor, "published ×": s.measured, "predicted ×": s.predicted}
+        for s in slices
+    ]

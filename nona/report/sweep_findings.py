@@ -1,0 +1,523 @@
+"""Findings of a sweep: stable ranges, where the SLO target holds, and why curves differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from nona.report.means import mean_text
+from nona.report.sweeps import value_text
+from nona.report.text import counted, listed, or_dash, table, verb
+from nona.results.document import Estimate
+from nona.results.sweeps import ServersNeeded, SweepReport, SweptCurve, SweptPoint, Unit
+from nona.units import format_time
+
+Span = tuple[float | None, float | None]
+NEAR = 0.03  # of the swept span: what lies closer together counts as one
+
+
+def unstable_spans(curve: SweptCurve) -> list[Span]:
+    """Ranges without a steady state: (first, last) value of each, ``None``: to the end."""
+    return spans_of(_flags(curve))
+
+
+def merged_spans(curve: SweptCurve) -> list[Span]:
+    """:func:`unstable_spans`, close ones merged: near an edge chance decides from point to point."""
+    return merged(_flags(curve))
+
+
+def stability_text(curve: SweptCurve, unit: str) -> str:
+    """The ranges in which a scheduler has no steady state, in words."""
+    return spans_text(merged_spans(curve), unit)
+
+
+def _flags(curve: SweptCurve) -> list[tuple[float, bool]]:
+    return [(p.value, p.steady) for p in curve.points]
+
+
+def spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
+    """Ranges without a steady state of (value, whether there is one) by ascending value.
+
+    >>> spans_of([(0.0, True), (1.0, False), (2.0, False)])
+    [(1.0, None)]
+    """
+    spans: list[Span] = []
+    first = last = None
+    for i, (value, steady) in enumerate(flags):
+        if not steady:
+            first, last = (value, value) if last is None else (first, value)
+        if last is not None and (steady or i == len(flags) - 1):
+            begins = first == flags[0][0]
+            spans.append((None if begins else first, last if steady else None))
+            first = last = None
+    return spans
+
+
+def merged(flags: Sequence[tuple[float, bool]]) -> list[Span]:
+    """:func:`spans_of`, close ones merged.
+
+    >>> flags = [(0.0, True), (0.7, False), (0.705, True), (0.71, False), (1.0, False)]
+    >>> spans_of(flags), merged(flags)
+    ([(0.7, 0.7), (0.71, None)], [(0.7, None)])
+    """
+    spans = spans_of(flags)
+    close = NEAR * (flags[-1][0] - flags[0][0]) if flags else 0.0
+    found = spans[:1]
+    for low, high in spans[1:]:
+        before = found[-1][1]
+        if low is not None and before is not None and low - before <= close:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return found
+
+
+def spans_text(spans: Sequence[Span], unit: str) -> str:
+    """Ranges without a steady state in words.
+
+    >>> spans_text([(0.6, None)], "fraction"), spans_text([], "fraction")
+    ('unstable from 60 %', 'stable throughout')
+    """
+    if not spans:
+        return "stable throughout"
+    if list(spans) == [(None, None)]:
+        return "unstable everywhere"
+    words = []
+    for low, high in spans:
+        if high is None:
+            words.append(f"from {value_text(low or 0.0, unit)}")
+        elif low is None:
+            words.append(f"up to {value_text(high, unit)}")
+        else:
+            shown = value_text(low, unit), value_text(high, unit)
+            words.append(f"from {shown[0]} to {shown[1]}" if shown[0] != shown[1] else f"at {shown[0]}")
+    return "unstable " + " and ".join(words)
+
+
+def stability_finding(report: SweepReport) -> str:
+    """The schedulers that are stable at all values, and the edges of the others, lowest first: in one or two
+    sentences."""
+    by_spans: dict[tuple[Span, ...], list[str]] = {}
+    for name, curve in report.schedulers.items():
+        by_spans.setdefault(tuple(merged_spans(curve)), []).append(name)
+    holding = by_spans.pop((), [])
+    span = _span(report)
+    if not by_spans:
+        return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
+    first, *others = sorted(by_spans, key=lambda spans: spans[0][0] or 0.0)
+    ends = f"{listed(by_spans[first])} {verb(by_spans[first], 'is', 'are')} {spans_text(first, report.unit)}"
+    for spans in others:
+        ends += f", {listed(by_spans[spans])} {spans_text(spans, report.unit).removeprefix('unstable ')}"
+    few = len(holding) <= len(report.schedulers) / 2
+    held = f"{'Only ' if few else ''}{listed(holding)} {verb(holding, 'is', 'are')} stable {span}. "
+    held = held[0].upper() + held[1:] if holding else ""
+    return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
+
+
+def _span(report: SweepReport) -> str:
+    values = report.values
+    if len(values) == 1:
+        return f"at {value_text(values[0], report.unit)}"
+    return f"from {value_text(values[0], report.unit)} to {value_text(values[-1], report.unit)}"
+
+
+SHOWN = 4  # names in one list
+
+
+def ratio_text(ratio: Estimate) -> str:
+    """A ratio with the ends of its interval.
+
+    >>> ratio_text(Estimate(mean=1.41, ci95=(1.38, 1.442)))
+    '1.41 × (1.38–1.44)'
+    """
+    if ratio.mean is None:
+        return "–"
+    ends = "" if ratio.ci95 is None else f" ({ratio.ci95[0]:.3g}–{ratio.ci95[1]:.3g})"
+    return f"{ratio.mean:.3g} ×{ends}"
+
+
+def at_value(report: SweepReport, value: float) -> dict[str, SweptPoint]:
+    """Scheduler → its point at ``value``, where it was simulated there."""
+    found = {}
+    for name, curve in report.schedulers.items():
+        point = next((p for p in curve.points if p.value == value), None)
+        if point is not None:
+            found[name] = point
+    return found
+
+
+def place_text(label: str, unit: Unit, value: float) -> str:
+    """A value of the swept number as the beginning of a sentence.
+
+    >>> place_text("Link background", "fraction", 0.6), place_text("Servers", "count", 12.0)
+    ('At 60 % link background', 'With 12 servers')
+    >>> place_text("Servers", "count", 1.0)
+    'With 1 server'
+    """
+    shown = value_text(value, unit)
+    if unit == "count":
+        noun = label.replace("Servers", "Server") if value == 1 else label
+        return f"With {shown} {noun[0].lower()}{noun[1:]}"
+    if "." in label:  # a key that has no name for people
+        return f"At {label} = {shown}"
+    return f"At {shown} {label[0].lower()}{label[1:]}"
+
+
+def headline(report: SweepReport, value: float) -> str:
+    """The schedulers faster and slower at ``value``, by how much, and those without a steady state."""
+    found, base = at_value(report, value), report.reference
+    where = place_text(report.label, report.unit, value)
+    if base not in found:
+        return f"{where} {base} is not simulated yet."
+    unstable = [n for n, p in found.items() if not p.steady]
+    if base in unstable:
+        holding = [n for n in found if n not in unstable]
+        ending = f"; {listed(holding)} {verb(holding, 'is', 'are')} stable" if holding else ""
+        ending = ", nor has any other scheduler" if not holding and len(found) > 1 else ending
+        return f"{where} {base} has no steady state{ending}."
+    said = [_faster(found, base), _slower(found, base), _alike(found, base)]
+    alone = f"{base} takes {or_dash(found[base].jct_s.mean, format_time)} on average"
+    sentence = "; ".join(s for s in said if s) or alone
+    ends = f" {listed(unstable)} {verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
+    return f"{where} {sentence} (simulated).{ends}"
+
+
+def _compared(
+    found: Mapping[str, SweptPoint], base: str, wanted: Callable[[float, float], bool]
+) -> dict[str, float]:
+    """Name → ratio of those with an interval of the ratio that satisfies ``wanted(low, high)``."""
+    ratios = {}
+    for name, p in found.items():
+        if name != base and p.ratio.mean is not None:
+            low, high = p.ratio.ci95 or (p.ratio.mean, p.ratio.mean)
+            if wanted(low, high):
+                ratios[name] = p.ratio.mean
+    return ratios
+
+
+def _faster(found: Mapping[str, SweptPoint], base: str) -> str:
+    ratios = _compared(found, base, lambda low, high: low > 1)
+    names = sorted(ratios, key=lambda n: ratios[n])
+    parts = [f"{ratios[n]:.3g} × {'as fast as ' if i == 0 else ''}{n}" for i, n in _few(names)]
+    return f"{base} is {listed(parts)}{_more(names)}" if parts else ""
+
+
+def _slower(found: Mapping[str, SweptPoint], base: str) -> str:
+    ratios = _compared(found, base, lambda low, high: high < 1)
+    names = sorted(ratios, key=lambda n: -ratios[n])
+    parts = [
+        f"{n} {'is ' if i == 0 else ''}{1 / ratios[n]:.3g} ×" + (f" as fast as {base}" if i == 0 else "")
+        for i, n in _few(names)
+    ]
+    return f"{listed(parts)}{_more(names)}" if parts else ""
+
+
+def _alike(found: Mapping[str, SweptPoint], base: str) -> str:
+    names = list(_compared(found, base, lambda low, high: low <= 1 <= high))
+    return f"{listed(names)} {verb(names, 'does', 'do')} not differ clearly from it" if names else ""
+
+
+def _few(names: Sequence[str]) -> list[tuple[int, str]]:
+    return list(enumerate(names[:SHOWN]))
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+
+
+def value_rows(report: SweepReport, value: float) -> list[dict[str, str]]:
+    """One row for each scheduler at one value, as text."""
+    base = report.reference
+    return [
+        {
+            "scheduler": name,
+            "mean JCT": mean_text(p.jct_s, format_time) if p.steady else "–",
+            f"times {base}": "1 ×" if name == base and p.ratio.mean else ratio_text(p.ratio),
+            "SLO hits": mean_text(p.slo_hit_rate, "{:.1%}".format),
+            "state": p.state,
+            "stability": stability_text(report.schedulers[name], report.unit),
+            "formula": _formula(p),
+            "formula's error": or_dash(p.error, "{:+.1%}".format),
+            "link": or_dash(p.utilization.network, "{:.0%}".format),
+            "executors": or_dash(p.utilization.compute, "{:.0%}".format),
+        }
+        for name, p in at_value(report, value).items()
+    ]
+
+
+def _formula(point: SweptPoint) -> str:
+    if not point.has_formula:
+        return "none"
+    return "unstable" if point.predicted_s is None else format_time(point.predicted_s)
+
+
+def sweep_text(report: SweepReport) -> str:
+    """What ``nona sweep`` prints."""
+    lines = [
+        f"{report.label} ({report.key}): {counted(len(report.values), 'value')}, "
+        f"{counted(report.replications, 'replication')} of {report.jobs:,} jobs "
+        f"({report.engine}, {report.seconds:.1f} s)",
+        stability_finding(report),
+    ]
+    columns = ("scheduler", "mean JCT", f"times {report.reference}", "SLO hits", "formula", "state")
+    for value in report.values:
+        lines += ["", headline(report, value), table(value_rows(report, value), columns)]
+    return "\n".join(lines)
+
+
+LOAD = "load"
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A value at which the SLO hits pass the target; ``falls``: beyond it they are below."""
+
+    value: float
+    falls: bool
+
+
+def crossings(curve: SweptCurve, target: float) -> list[Crossing]:
+    """The crossings of a curve, on straight lines between its points; an overloaded point keeps nothing."""
+    kept = [(p.value, _kept(p.steady, p.slo_hit_rate.mean)) for p in curve.points]
+    points = [(value, hits) for value, hits in kept if hits is not None]
+    found = []
+    for (a, x), (b, y) in pairwise(points):
+        if (x >= target) != (y >= target):
+            found.append(Crossing(a + (b - a) * (x - target) / (x - y), x >= target))
+    return found
+
+
+def _kept(steady: bool, hits: float | None) -> float | None:
+    """The share of SLOs kept: none without a steady state, also where it was not even simulated."""
+    return hits if steady else 0.0
+
+
+def has_target(report: SweepReport) -> bool:
+    """Whether any scheduler's SLO hits are known."""
+    return any(p.slo_hit_rate.mean is not None for c in report.schedulers.values() for p in c.points)
+
+
+def holds_text(curve: SweptCurve, report: SweepReport) -> str:
+    """The range in which a scheduler keeps the target: ``until +18 %``, ``from 7 on``, ``throughout``."""
+    if not has_target(report) or not curve.points:
+        return ""
+    found = crossings(curve, report.target)
+    if not found:
+        first = _kept(curve.points[0].steady, curve.points[0].slo_hit_rate.mean) or 0.0
+        return "throughout" if first >= report.target else "nowhere"
+    words = []
+    for c in found:
+        value = c.value
+        if report.unit == "count":  # the last count that keeps the target, or the first
+            value = math.floor(value) if c.falls else math.ceil(value)
+        words.append(f"{'until' if c.falls else 'from'} {there_text(value, report)}")
+    return " and ".join(words)
+
+
+def there_text(value: float, report: SweepReport) -> str:
+    """A value of the swept number; a load as the change from the scenario's."""
+    return change_text(value) if report.key == LOAD else value_text(value, report.unit)
+
+
+def change_text(factor: float) -> str:
+    """A factor on the load as a change in per cent.
+
+    >>> change_text(1.183), change_text(0.9), change_text(1.0)
+    ('+18 %', '−10 %', '±0 %')
+    """
+    share = round(100 * (factor - 1))
+    return f"{'+' if share > 0 else '−' if share < 0 else '±'}{abs(share)} %"
+
+
+def target_text(target: float) -> str:
+    """The target share.
+
+    >>> target_text(0.99), target_text(0.999)
+    ('99 %', '99.9 %')
+    """
+    return f"{100 * target:.6g} %"
+
+
+def target_finding(report: SweepReport) -> str:
+    """Where each scheduler keeps the target, the longest first, and the servers needed beyond.
+
+    Empty where no query has an SLO.
+    """
+    by_text: dict[str, list[str]] = {}
+    for name, curve in _longest_first(report):
+        if words := holds_text(curve, report):
+            by_text.setdefault(words, []).append(name)
+    if not by_text:
+        return ""
+    said = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
+    more = sum(len(names) for names in list(by_text.values())[SHOWN:])
+    rest = f"; {more} more hold less" if more else ""
+    needs = "".join(f" {needed_text(n)}" for n in report.needed)
+    return f"{target_text(report.target)} of the SLOs hold {', '.join(said)}{rest}.{needs}"
+
+
+def needed_text(need: ServersNeeded) -> str:
+    """The servers needed at one load, in a sentence.
+
+    >>> needed_text(ServersNeeded(scheduler="nona", value=1.3, now=8, servers=10, most=32))
+    'At +30 % two more servers are needed (nona, simulated).'
+    """
+    where = "As the scenario stands" if need.value == 1.0 else f"At {change_text(need.value)}"
+    if need.servers is None:
+        return f"{where} {need.most} servers are too few ({need.scheduler}, simulated)."
+    more = need.servers - need.now
+    count = f"{_word(more)} more server{' is' if more == 1 else 's are'} needed"
+    return f"{where} {count} ({need.scheduler}, simulated)."
+
+
+def _word(count: int) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six")
+    return words[count] if count < len(words) else str(count)
+
+
+def _longest_first(report: SweepReport) -> Sequence[tuple[str, SweptCurve]]:
+    def share(curve: SweptCurve) -> float:
+        swept = [p for p in curve.points if p.value in report.values]
+        kept = [p for p in swept if (_kept(p.steady, p.slo_hit_rate.mean) or 0.0) >= report.target]
+        falling = [c.value for c in crossings(curve, report.target)]
+        return len(kept) + (falling[0] / max(report.values[-1], 1e-12) if falling else 0.0) * 1e-3
+
+    return sorted(report.schedulers.items(), key=lambda pair: -share(pair[1]))
+
+
+NEAR_END = 0.1  # of the swept span
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    """A scheduler's point farthest from its edge, and the one with the largest ratio, with both ratios."""
+
+    name: str
+    far: SweptPoint
+    far_ratio: float
+    near: SweptPoint
+    near_ratio: float
+
+    @property
+    def growth(self) -> float:
+        return self.near_ratio / self.far_ratio
+
+
+def explanation(report: SweepReport) -> list[tuple[str, str]]:
+    """(topic, text) for each property of the curves that a reader should know, if numbers for it exist."""
+    parts = [
+        ("Simulated", _simulated(report)),
+        ("By formula", _formula_effect(report)),
+        ("Edges of stability", _edges(report)),
+        ("Ratios near an edge", _ratios(report)),
+    ]
+    return [(what, text) for what, text in parts if text]
+
+
+def _simulated(report: SweepReport) -> str:
+    many = f"{report.replications} runs of {report.jobs:,} jobs"
+    return (
+        f"Markers and their lines: {many} at each point, bars are 95 % intervals over the runs. All "
+        "schedulers, at all values, use the same arrivals, services and background, only scaled by the swept "
+        "number, so differences are not due to chance. Only the simulation includes queues at every server "
+        "and link, bursts, and decisions that depend on queues. Each run starts with an idle cluster and "
+        "ends after its jobs: close to an edge it is too short for its queues to reach their mean length."
+    )
+
+
+def _formula_effect(report: SweepReport) -> str:
+    names = [n for n, c in report.schedulers.items() if c.formula]
+    if not names:
+        return ""
+    text = (
+        f"Thin dashed lines ({listed(names)}): mean waits by Pollaczek and Khinchine at the link and at the "
+        "servers, in steady state and without sampling error. nona's placement minimises this mean; there is "
+        "no formula for schedulers that observe queues."
+    )
+    far, near = _errors(report, names)
+    if far:
+        text += (
+            f" Away from edges its error is at most {_worst(far, report)}; that part of a gap between the "
+            "two lines is due to the formula, not to the schedulers."
+        )
+    if near:
+        text += (
+            f" Near an edge its error is up to {_worst(near, report)}: it assumes a run of unlimited "
+            "length, while a simulated run ends."
+        )
+    return text
+
+
+Error = tuple[float, str, float]
+
+
+def _errors(report: SweepReport, names: Sequence[str]) -> tuple[list[Error], list[Error]]:
+    """(error, scheduler, value) of every prediction: away from the scheduler's edges, and near one."""
+    span = report.values[-1] - report.values[0]
+    far: list[Error] = []
+    near: list[Error] = []
+    for name in names:
+        curve = report.schedulers[name]
+        edges = [e.overloaded for e in curve.edges]
+        for p in curve.points:
+            if p.error is not None:
+                close = any(abs(p.value - e) <= NEAR_END * span for e in edges)
+                (near if close else far).append((p.error, name, p.value))
+    return far, near
+
+
+def _worst(errors: Sequence[Error], report: SweepReport) -> str:
+    error, name, value = max(errors, key=lambda e: abs(e[0]))
+    return f"{error:+.1%} ({name} at {value_text(value, report.unit)})"
+
+
+def _edges(report: SweepReport) -> str:
+    said = []
+    for name, curve in report.schedulers.items():
+        if not unstable_spans(curve):
+            continue
+        text = f"{name} is {stability_text(curve, report.unit)}"
+        if curve.formula_edges:
+            there = value_text(curve.formula_edges[0].overloaded, report.unit)
+            text += f" (by formula: {there})"
+        said.append(text)
+    if not said:
+        return ""
+    return (
+        f"{'; '.join(said)}. A scheduler is unstable where a resource is offered more than it can serve, or "
+        "the number of waiting jobs keeps growing, in any of the runs. The edge is found by bisection, to "
+        "about 1 %. Beyond it a mean depends only on the length of the run, so nothing is drawn."
+    )
+
+
+def _ratios(report: SweepReport) -> str:
+    """The scheduler whose ratio grows most before its edge, as the example."""
+    example = _steepest(report)
+    if example is None:
+        return ""
+    name, unit, base = example.name, report.unit, report.reference
+    return (
+        f"{name} takes {example.far_ratio:.3g} times as long as {base} at "
+        f"{value_text(example.far.value, unit)} and {example.near_ratio:.3g} times at "
+        f"{value_text(example.near.value, unit)}, and is {stability_text(report.schedulers[name], unit)}. "
+        "Closer to its edge the ratio grows without bound, because its queue does: a run that is long enough "
+        f"gives any number there, e.g. 10 times or 350. Such a number shows where the edge of {name} is, not "
+        f"how good {base} is. Compare ratios well away from edges, and compare edges separately."
+    )
+
+
+def _steepest(report: SweepReport) -> _Example | None:
+    best: _Example | None = None
+    for name, curve in report.schedulers.items():
+        points = [(p.ratio.mean, p) for p in curve.points if p.ratio.mean is not None]
+        if name == report.reference or not curve.edges or len(points) < 2:
+            continue
+        edge = curve.edges[0].overloaded
+        far_ratio, far = max(points, key=lambda found: abs(found[1].value - edge))
+        near_ratio, near = max(points, key=lambda found: found[0])
+        example = _Example(name, far, far_ratio, near, near_ratio)
+        if example.growth > 1 and (best is None or example.growth > best.growth):
+            best = example
+    return best

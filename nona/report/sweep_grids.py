@@ -1,0 +1,191 @@
+"""A sweep of two numbers: who wins in each cell, and up to where the target holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from nona.report.sweep_findings import LOAD, holds_text, place_text, target_text, there_text
+from nona.report.sweeps import Curves, curve_rows, sweep_report, value_text
+from nona.report.text import counted, listed, or_dash, share_text, table
+from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint, Unit
+from nona.units import format_time
+
+Measure = Literal["Mean JCT", "SLO hits"]
+MEASURES: tuple[Measure, ...] = ("Mean JCT", "SLO hits")
+SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class GridCurves:
+    """The results of a sweep of two numbers so far: for each value of the second, a sweep of the first.
+
+    ``key``, ``label``, ``unit`` and ``values`` are those of the second number.
+    """
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float, ...]
+    rows: Mapping[float, Curves]
+    stage: str
+    fraction: float
+    seconds: float
+
+
+def grid_report(told: GridCurves) -> SweepGrid:
+    """What ``nona sweep --second … --json`` prints."""
+    return SweepGrid(
+        key=told.key,
+        label=told.label,
+        unit=told.unit,
+        values=told.values,
+        rows=tuple(GridRow(value=v, sweep=sweep_report(told.rows[v])) for v in sorted(told.rows)),
+        complete=told.fraction >= 1,
+        seconds=told.seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A scheduler's point in one cell."""
+
+    scheduler: str
+    point: SweptPoint
+
+    @property
+    def hits(self) -> float | None:
+        """Its SLO hits; none are kept where there is no steady state."""
+        return self.point.slo_hit_rate.mean if self.point.steady else 0.0
+
+    def text(self, measure: Measure) -> str:
+        """The measure's value."""
+        if not self.point.steady:
+            return "unstable"
+        if measure == "SLO hits":
+            return or_dash(self.hits, lambda v: share_text(v, 1))
+        return or_dash(self.point.jct_s.mean, format_time)
+
+
+Cells = Mapping[tuple[float, float], Cell]
+
+
+def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
+    """(first value, second value) → the scheduler's point; without one, that of the best by the measure.
+
+    Where no scheduler has a steady state, the first of them stands for all.
+    """
+    found: dict[tuple[float, float], Cell] = {}
+    for row in grid.rows:
+        for value in row.sweep.values:
+            here = _at(row.sweep, value, scheduler)
+            if here:
+                found[value, row.value] = min(here, key=lambda c: _rank(c, measure))
+    return found
+
+
+def _at(report: SweepReport, value: float, scheduler: str) -> list[Cell]:
+    """The points at one value, of one scheduler or of all."""
+    return [
+        Cell(name, p)
+        for name, curve in report.schedulers.items()
+        if scheduler in ("", name)
+        for p in curve.points
+        if p.value == value
+    ]
+
+
+def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
+    """The lowest is best: steady ones first, equal SLO hits by their time."""
+    mean = cell.point.jct_s.mean
+    time_s = mean if mean is not None else float("inf")
+    hits = -(cell.hits or 0.0) if measure == "SLO hits" else 0.0
+    return not cell.point.steady, hits, time_s
+
+
+def grid_finding(grid: SweepGrid) -> str:
+    """Which schedulers win in how many cells."""
+    found = cells(grid, "Mean JCT")
+    steady = Counter(c.scheduler for c in found.values() if c.point.steady)
+    if not steady:
+        return "No scheduler has a steady state in any cell." if found else "Nothing is simulated yet."
+    names = [f"{name} in {count}" for name, count in steady.most_common(SHOWN)]
+    more = len(steady) - SHOWN
+    lost = len(found) - sum(steady.values())
+    ending = f" In {counted(lost, 'cell')} no scheduler has a steady state." if lost else ""
+    others = f" and {more} more" if more > 0 else ""
+    return f"Lowest mean JCT of {counted(len(found), 'cell')}: {listed(names)}{others}.{ending}"
+
+
+def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
+    """Up to which first value the target holds at each second one, for one scheduler or the best there."""
+    said = []
+    for row in grid.rows:
+        reached = _reached(row.sweep, scheduler)
+        if reached is not None:
+            said.append(f"{place_text(grid.label, grid.unit, row.value).lower()} {reached}")
+    if not said:
+        return ""
+    who = f" ({scheduler})" if scheduler else " (best scheduler)"
+    return f"{target_text(_target(grid))} of the SLOs hold{who}: {'; '.join(_few(said))}. All simulated."
+
+
+def _few(said: list[str]) -> list[str]:
+    """The first, the last and some between."""
+    if len(said) <= SHOWN + 1:
+        return said
+    step = (len(said) - 1) / SHOWN
+    return [said[round(i * step)] for i in range(SHOWN + 1)]
+
+
+def _reached(report: SweepReport, scheduler: str) -> str | None:
+    """The range of the scheduler, or of the one that keeps the target at most of the values."""
+    target = report.target
+    names = [scheduler] if scheduler else list(report.schedulers)
+    kept = {
+        n: sum((Cell(n, p).hits or 0.0) >= target for p in report.schedulers[n].points)
+        for n in names
+        if n in report.schedulers
+    }
+    best = max(kept, key=lambda n: kept[n], default=None)
+    return holds_text(report.schedulers[best], report) or None if best is not None else None
+
+
+def _target(grid: SweepGrid) -> float:
+    return grid.rows[0].sweep.target
+
+
+def first_text(report: SweepReport, value: float) -> str:
+    """A value of the first number as the axis writes it."""
+    return there_text(value, report) if report.key == LOAD else value_text(value, report.unit)
+
+
+def grid_rows(grid: SweepGrid) -> list[dict[str, float | str | None]]:
+    """One flat row for every simulated point, SI units: for CSV and Parquet files."""
+    return [
+        {"second_key": grid.key, "second_value": row.value, **flat}
+        for row in grid.rows
+        for flat in curve_rows(row.sweep)
+    ]
+
+
+def grid_text(grid: SweepGrid) -> str:
+    """What ``nona sweep --second`` prints: the fastest scheduler in each cell."""
+    first = grid.rows[0].sweep
+    found = cells(grid, "Mean JCT")
+    heads = [value_text(v, first.unit) for v in first.values]
+    corner = f"{grid.label} \\ {first.label}"
+    rows = [
+        {corner: value_text(row.value, grid.unit)}
+        | {
+            head: f"{c.scheduler} {c.text('Mean JCT')}" if (c := found.get((v, row.value))) else "–"
+            for head, v in zip(heads, first.values, strict=True)
+        }
+        for row in grid.rows
+    ]
+    told = f"{counted(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
+    lines = [f"{first.label} × {grid.label}: {told} ({first.engine}, {grid.seconds:.1f} s)"]
+    lines += [grid_finding(grid), grid_targets(grid)]
+    return "\n".join([*(line for line in lines if line), "", table(rows, (corner, *heads))])

@@ -1,0 +1,353 @@
+"""A sweep of one number: its values, and the report on every scheduler at each of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import get_args
+
+from nona.errors import ScenarioError
+from nona.report.means import mean_of, rate_of
+from nona.results.document import UNKNOWN, Estimate, number
+from nona.results.sweeps import (
+    TARGET,
+    FormulaPoint,
+    ServersNeeded,
+    SweepReport,
+    SweptCurve,
+    SweptEdge,
+    SweptPoint,
+    SweptUtilization,
+    Unit,
+)
+from nona.simulation.intervals import paired_ratio
+from nona.simulation.records import State
+from nona.simulation.summary import SchedulerSummary
+from nona.units import Dimension, format_bandwidth, format_size, format_time, parse_quantity
+
+MOST_VALUES = 200
+_DIMENSIONS = get_args(Dimension)
+# Unit → what an axis multiplies values by, and how it calls them.
+_AXES: dict[str, tuple[float, str]] = {
+    "fraction": (100.0, "%"),
+    "bandwidth": (8e-9, "Gbit/s"),
+    "time": (1e3, "ms"),
+    "size": (1e-6, "MB"),
+    "rate": (1.0, "1/s"),
+    "factor": (1.0, "×"),
+}
+
+
+def axis_scale(unit: str) -> tuple[float, str]:
+    """The factor for values of ``unit`` on an axis, and the name of the axis unit.
+
+    >>> axis_scale("fraction"), axis_scale("count")
+    ((100.0, '%'), (1.0, ''))
+    """
+    return _AXES.get(unit, (1.0, ""))
+
+
+def value_text(value: float, unit: str) -> str:
+    """A value as text with its unit.
+
+    >>> value_text(0.594, "fraction"), value_text(1.25e9, "bandwidth"), value_text(12.0, "count")
+    ('59.4 %', '10 Gbit/s', '12')
+    >>> value_text(1.5, "factor"), value_text(300.0, "rate")
+    ('1.5 ×', '300/s')
+    """
+    if unit == "fraction":
+        return f"{100 * value:.3g} %"
+    formats = {"bandwidth": format_bandwidth, "time": format_time, "size": format_size}
+    if unit in formats:
+        return formats[unit](value)
+    ending = {"factor": " ×", "rate": "/s"}.get(unit, "")
+    return f"{value:.4g}{ending}" if unit != "count" else f"{value:.0f}"
+
+
+def parse_value(text: str, unit: str, where: str) -> float:
+    """Parse a value with a unit to SI; ``where`` names the field in an error.
+
+    >>> parse_value("60 %", "fraction", "from"), parse_value("10 Gbit/s", "bandwidth", "from")
+    (0.6, 1250000000.0)
+    >>> parse_value("12", "count", "from"), parse_value("1.5 ×", "factor", "from")
+    (12.0, 1.5)
+
+    Raises
+    ------
+    ScenarioError
+        For what is no value of this unit; a count must be a whole number.
+    """
+    try:
+        if unit in _DIMENSIONS:
+            return parse_quantity(text.strip(), unit)  # type: ignore[arg-type]
+        value = float(text.strip().removesuffix("×").removesuffix("x"))
+    except ValueError as error:
+        why = str(error) if unit in _DIMENSIONS else f"{text!r} is not a number; write for example 2"
+        raise ScenarioError([f"{where}: {why}."]) from None
+    if not math.isfinite(value) or (unit == "count" and value != int(value)):
+        kind = "a whole number" if unit == "count" else "finite"
+        raise ScenarioError([f"{where}: {text!r} must be {kind}; change it."])
+    return value
+
+
+def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, ...]:
+    """Values from ``first:last:step``, both ends included, or from a list with commas; ascending, each once.
+
+    >>> parse_values("0:0.9:0.3", "fraction")
+    (0.0, 0.3, 0.6, 0.9)
+    >>> parse_values("10 Gbit/s, 5 Gbit/s", "bandwidth")
+    (625000000.0, 1250000000.0)
+
+    Raises
+    ------
+    ScenarioError
+        For anything else, a step that is not above 0, or too many values.
+    """
+    if ":" in text:
+        parts = text.split(":")
+        if len(parts) != 3:
+            raise ScenarioError([f"{where}: {text!r} must be FIRST:LAST:STEP, or values with commas."])
+        first, last, step = (parse_value(p, unit, where) for p in parts)
+        if step <= 0 or last < first:
+            raise ScenarioError([f"{where}: {text!r} must ascend by a step above 0; correct it."])
+        count = math.floor((last - first) / step + 1e-9) + 1
+        _check_count(min(count, 10**9), where)
+        values = [float(f"{first + i * step:.12g}") for i in range(count)]
+    else:
+        values = [parse_value(p, unit, where) for p in text.split(",") if p.strip()]
+    found = tuple(sorted(set(values)))
+    _check_count(len(found), where)
+    return found
+
+
+def spaced(low: float, high: float, count: int, unit: str) -> tuple[float, ...]:
+    """About ``count`` values from ``low`` to ``high``: round ones between the two ends.
+
+    Bandwidths and sizes go by equal ratios; whole numbers may be fewer.
+
+    >>> spaced(0.0, 0.95, 5, "fraction"), spaced(1, 80, 5, "count"), spaced(1.0, 4.0, 3, "bandwidth")
+    ((0.0, 0.25, 0.5, 0.75, 0.95), (1.0, 20.0, 40.0, 60.0, 80.0), (1.0, 2.0, 4.0))
+    """
+    if count < 2 or low == high:
+        return (float(low),)
+    if by_ratio(unit) and low > 0:
+        inner = [low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1)]
+    else:
+        step = _round_up((high - low) / (count - 1), whole=unit == "count")
+        first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
+        inner = [k * step for k in range(first, last + 1)]
+    return tuple(sorted({float(low), *(float(f"{v:.6g}") for v in inner), float(high)}))
+
+
+def _round_up(step: float, whole: bool) -> float:
+    """The next round step."""
+    power = 10.0 ** math.floor(math.log10(step))
+    rounded = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= step * (1 - 1e-9))
+    return max(1.0, math.ceil(rounded)) if whole else rounded
+
+
+def by_ratio(unit: str) -> bool:
+    """Whether values of ``unit`` are compared by their ratio rather than by their difference."""
+    return unit in ("bandwidth", "size")
+
+
+def _check_count(count: int, where: str) -> None:
+    if not 1 <= count <= MOST_VALUES:
+        raise ScenarioError([f"{where}: {count} values; give 1 to {MOST_VALUES}."])
+
+
+Formula = Mapping[float, float | None]
+REFERENCE = "nona"
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePoint:
+    """One scheduler at one value: its state and why, the mean JCT (s) of each replication in order.
+
+    ``summary`` is ``None`` where the scheduler cannot run: it samples from a placement, and there is none.
+    """
+
+    state: State
+    reason: str
+    means_s: tuple[float, ...]
+    summary: SchedulerSummary | None
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The results of a sweep so far.
+
+    Attributes
+    ----------
+    key, label, unit
+        The swept number: where it stands in the scenario, what people call it, its unit
+        (:data:`~nona.results.sweeps.Unit`).
+    values
+        Those at which every scheduler is simulated; ``points`` may hold more, near edges and bends.
+    points
+        Scheduler → value → point.
+    formula
+        Scheduler → value → predicted mean JCT (s), ``None`` where the formula has no steady state.
+    slo_s
+        The SLO that all classes share, if they do.
+    target, needed
+        The share of SLOs to keep; in a sweep of the load, the servers needed for it.
+    """
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float, ...]
+    points: Mapping[str, Mapping[float, CurvePoint]]
+    formula: Mapping[str, Formula]
+    jobs: int
+    replications: int
+    slo_s: float | None
+    stage: str
+    fraction: float
+    seconds: float
+    target: float = TARGET
+    needed: tuple[ServersNeeded, ...] = ()
+
+
+def sweep_report(curves: Curves) -> SweepReport:
+    """What ``nona sweep --json`` prints; above a ratio of 1 the reference is faster."""
+    reference = reference_of(list(curves.points))
+    beside = curves.points[reference]
+    engines = sorted({p.summary.engine for c in curves.points.values() for p in c.values() if p.summary})
+    return SweepReport(
+        key=curves.key,
+        label=curves.label,
+        unit=curves.unit,
+        values=curves.values,
+        jobs=curves.jobs,
+        replications=curves.replications,
+        slo_s=curves.slo_s,
+        reference=reference,
+        engine=", ".join(engines),
+        stage=curves.stage,
+        complete=curves.fraction >= 1,
+        seconds=curves.seconds,
+        schedulers={
+            name: _scheduler(points, curves.formula.get(name), beside)
+            for name, points in curves.points.items()
+        },
+        target=curves.target,
+        needed=curves.needed,
+    )
+
+
+def reference_of(schedulers: Sequence[str]) -> str:
+    """The scheduler that the others are compared with: nona, or else the first.
+
+    >>> reference_of(["local", "nona"]), reference_of(["spread", "local"])
+    ('nona', 'spread')
+    """
+    return REFERENCE if REFERENCE in schedulers else schedulers[0]
+
+
+def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
+    """Neighbouring values between which the flag changes.
+
+    >>> turns([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
+    [(0.5, 0.7)]
+    """
+    return [(a, b) for (a, x), (b, y) in pairwise(flags) if x != y]
+
+
+def stable_flags(points: Mapping[float, CurvePoint]) -> list[tuple[float, bool]]:
+    """Value and whether it has a steady state, ascending; a backlog at the end does not make it unstable."""
+    return [(value, points[value].state != "overloaded") for value in sorted(points)]
+
+
+def formula_flags(formula: Formula) -> list[tuple[float, bool]]:
+    """Value and whether the formula has a steady state there, ascending."""
+    return [(value, formula[value] is not None) for value in sorted(formula)]
+
+
+def curve_rows(report: SweepReport) -> list[dict[str, float | str | None]]:
+    """One flat row for every simulated point, SI units: for CSV and Parquet files."""
+    return [
+        _row(report.key, name, report.reference, point)
+        for name, curve in report.schedulers.items()
+        for point in curve.points
+    ]
+
+
+def _row(key: str, scheduler: str, reference: str, p: SweptPoint) -> dict[str, float | str | None]:
+    low, high = p.jct_s.ci95 or (None, None)
+    ratio_low, ratio_high = p.ratio.ci95 or (None, None)
+    return {
+        "key": key,
+        "value": p.value,
+        "scheduler": scheduler,
+        "state": p.state,
+        "replications": p.replications,
+        "mean_jct_s": p.jct_s.mean,
+        "mean_jct_low_s": low,
+        "mean_jct_high_s": high,
+        "predicted_jct_s": p.predicted_s,
+        f"ratio_to_{reference}": p.ratio.mean,
+        "ratio_low": ratio_low,
+        "ratio_high": ratio_high,
+        "slo_hit_rate": p.slo_hit_rate.mean,
+        "utilization_compute": p.utilization.compute,
+        "utilization_network": p.utilization.network,
+    }
+
+
+def _scheduler(
+    points: Mapping[float, CurvePoint], formula: Formula | None, beside: Mapping[float, CurvePoint]
+) -> SweptCurve:
+    predicted = formula or {}
+    told = tuple(FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
+    return SweptCurve(
+        points=tuple(_point(v, points[v], predicted, beside.get(v)) for v in sorted(points)),
+        edges=_edges(stable_flags(points)),
+        formula=told or None,
+        formula_edges=_edges(formula_flags(predicted)),
+    )
+
+
+def _edges(flags: Sequence[tuple[float, bool]]) -> tuple[SweptEdge, ...]:
+    stable = dict(flags)
+    return tuple(
+        SweptEdge(stable=a, overloaded=b) if stable[a] else SweptEdge(stable=b, overloaded=a)
+        for a, b in turns(flags)
+    )
+
+
+def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint | None) -> SweptPoint:
+    s, predicted_s = point.summary, formula.get(value)
+    mean = s.jct.mean if s is not None and point.state != "overloaded" else None
+    error = None
+    if mean is not None and predicted_s is not None and mean.mean > 0:
+        error = predicted_s / mean.mean - 1
+    return SweptPoint(
+        value=value,
+        state=point.state,
+        state_reason=point.reason,
+        replications=len(point.means_s),
+        jct_s=mean_of(mean),
+        means_s=point.means_s,
+        slo_hit_rate=rate_of(s.hit_rate if s is not None else None),
+        utilization=SweptUtilization(
+            compute=s.utilization_compute if s else None, network=s.utilization_network if s else None
+        ),
+        predicted_s=predicted_s,
+        error=error,
+        ratio=_ratio(point, beside),
+        has_formula=value in formula,
+    )
+
+
+def _ratio(point: CurvePoint, beside: CurvePoint | None) -> Estimate:
+    """Paired over the replications that both have; none if one of the two has no steady state."""
+    if beside is None or "overloaded" in (point.state, beside.state):
+        return UNKNOWN
+    both = min(len(point.means_s), len(beside.means_s))
+    found = paired_ratio(point.means_s[:both], beside.means_s[:both])
+    low, high = number(found.low), number(found.high)
+    return Estimate(mean=found.value, ci95=None if low is None or high is None else (low, high))

@@ -1,1 +1,0 @@
-"""Reports on sweeps: values, edges of stability, findings."""

@@ -1,0 +1,247 @@
+"""How sure task times are: stated in a file, or modelled and perhaps off.
+
+A simulated or predicted mean is exact for the task times that it was given. Times that a cost model
+made are themselves uncertain (:mod:`nona.cost.costed`), and this error is usually far larger than
+that of the simulation. One function for all pages says how far the mean may move then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from nona.cost.costed import CostedGraph, OperatorCost
+from nona.cost.stated import unscaled_share
+from nona.graph.model import ANY_DEVICE
+from nona.results.document import GivenTimes, ModelFacts, OffRange
+from nona.results.simulation import Schedulers
+from nona.units import format_time
+
+REMEDY = "name its device in the file, or on the Models page under Given times (scenario key cost.given)"
+
+
+def given_times(costed: CostedGraph) -> GivenTimes:
+    """For which hardware the times hold that the model's file states."""
+    names = [c.given_on for c in costed.costs if c.given_on and c.given_on != ANY_DEVICE]
+    everywhere = costed.graph.device == ANY_DEVICE and any(c.given_on == ANY_DEVICE for c in costed.costs)
+    return GivenTimes(on=tuple(dict.fromkeys(names)), unscaled=unscaled_share(costed), everywhere=everywhere)
+
+
+def given_text(given: GivenTimes, device: str) -> str:
+    """The origin of stated times on ``device`` in words; empty without any.
+
+    >>> given_text(GivenTimes(on=("a100-40gb",)), "t4")
+    'given on a100-40gb, modelled on t4'
+    >>> given_text(GivenTimes(everywhere=True), "t4")
+    'given for any device, by definition'
+    """
+    parts = []
+    if given.on:
+        others = [name for name in given.on if name != device]
+        parts.append(f"given on {', '.join(given.on)}" + (f", modelled on {device}" if others else ""))
+    if given.everywhere:
+        parts.append("given for any device, by definition")
+    if given.unscaled > 0:
+        parts.append("given without a device, the same on all hardware")
+    return "; ".join(parts)
+
+
+def origin_text(cost: OperatorCost, device: str) -> str:
+    """The origin of one operator's time on ``device`` in words."""
+    if cost.given_on in ("", device):
+        return cost.provenance
+    if cost.given_on == ANY_DEVICE:
+        return f"{cost.provenance}, no device named"
+    if cost.provenance == "given":
+        return f"given on {cost.given_on}; it does not run on the GPU"
+    origin = "measured" if cost.provenance == "calibrated" else "given"
+    return f"{origin} on {cost.given_on}, {cost.provenance} on {device}"
+
+
+def hardware_warnings(models: Mapping[str, GivenTimes]) -> list[str]:
+    """A sentence for each model whose times do not depend on the hardware though they should.
+
+    >>> hardware_warnings({"flow": GivenTimes(unscaled=1.0)})[0].split(":")[0]
+    'flow'
+    >>> hardware_warnings({"flow": GivenTimes(on=("t4",)), "talk": GivenTimes(everywhere=True)})
+    []
+    """
+    return [
+        f"{name}: {100 * given.unscaled:.3g} % of its time is the same on every GPU and slice, because its "
+        f"file gives times without a device; a slice then costs it nothing. To change that, {REMEDY}."
+        for name, given in models.items()
+        if given.unscaled > 0
+    ]
+
+
+def hardware_notes(models: Mapping[str, GivenTimes], device: str) -> list[str]:
+    """A sentence for each model with stated times that are carried to ``device`` or hold on any."""
+    return [
+        f"{name}: its times are {given_text(given, device)}."
+        for name, given in models.items()
+        if given.everywhere or any(on != device for on in given.on)
+    ]
+
+
+LEVEL = 0.9  # how likely true times are within the range: what "usually" means here
+TAKEN = frozenset({"given", "measured"})  # origins of times that are taken at their word
+TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+USUAL = "if times are off as they usually are"
+
+
+@dataclass(frozen=True, slots=True)
+class TimesError:
+    """True task times are usually between ``low`` and ``high`` times those that were modelled."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeanParts:
+    """A mean completion time and the parts of it that depend on task times.
+
+    Attributes
+    ----------
+    mean_s
+        The mean, seconds.
+    compute_s
+        Its part in which a task runs, seconds.
+    server_wait_s
+        Its part in which a task waits for an executor, seconds.
+    load
+        Utilisation offered to the executors, background included (0 to 1).
+    background
+        The share of it that is not queries, hence does not change with their times.
+    """
+
+    mean_s: float
+    compute_s: float
+    server_wait_s: float = 0.0
+    load: float = 0.0
+    background: float = 0.0
+
+
+def times_error(
+    models: Sequence[ModelFacts], rates: Sequence[float] = (), level: float = LEVEL
+) -> TimesError | None:
+    """By which factors the true task times of a workload usually differ from its times.
+
+    Formula: Σ_p w_p · exp(∓ z·σ_p), where w_p is the share of the work that has origin p (each model's
+    total time times its rate, by default the same for all), σ_p the standard deviation of the logarithm of
+    true over stated time, and z the normal quantile of (1 + ``level``) / 2. Errors of one origin have one
+    cause (the same constants of the same device), so they do not average out over operators or models.
+    Given and measured times are taken at their word.
+    ``None`` where all times are given or measured.
+
+    >>> facts = ModelFacts(parallelism=1, total_compute_s=1, critical_path_s=1, device="t4",
+    ...                    provenance={"modelled": 1.0}, sigma={"modelled": 0.35})
+    >>> off = times_error([facts])
+    >>> round(off.low, 2), round(off.high, 2)
+    (0.56, 1.78)
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    total = low = high = 0.0
+    for facts, rate in zip(models, rates or [1.0] * len(models), strict=True):
+        for origin, share in facts.provenance.items():
+            sigma = 0.0 if origin in TAKEN else facts.sigma.get(origin, 0.0)
+            weight = share * facts.total_compute_s * rate
+            total += weight
+            low += weight * math.exp(-z * sigma)
+            high += weight * math.exp(z * sigma)
+    if total <= 0 or high <= total:
+        return None
+    return TimesError(low / total, high / total)
+
+
+def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
+    """The range of a mean if all task times are off by one factor, as ``error`` says; ``None`` without one.
+
+    Formula: with the factor f, T(f) = T + (f − 1)·C + (g − 1)·Q + (h − 1)·(W − Q), where C is the computing
+    part of the mean T and W its waits for executors. With the load ρ(f) = b + f·(ρ − b), b being background:
+    Q = min(W, C·ρ / (1 − ρ)) is what one queue would make of that load, g = f · [ρ(f) / (1 − ρ(f))] / [ρ /
+    (1 − ρ)] how it grows (M/M/1; Pollaczek–Khinchine with an unchanged coefficient of variation). The rest of
+    the waits, for tasks of the same job on the same executor and because of bursts, grows like a response,
+    h = f · (1 − ρ) / (1 − ρ(f)), which is f on an idle cluster.
+
+    Assumed: the placement, the routing and the waits for links stay as they are, for rates and bytes do; one
+    ρ, the mean over executors, stands for all. For schedulers that observe queues the growth is too large at
+    high load, which errs on the side of caution. Where ρ(f) reaches 1 there is no steady state: ``high_s`` is
+    ``None``.
+
+    >>> known = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5)
+    >>> found = mean_if_off(known, TimesError(0.5, 1.5))
+    >>> round(found.low_s, 3), round(found.high_s, 3)
+    (3.167, 11.5)
+    >>> mean_if_off(known, TimesError(0.5, 2.5)).high_s is None, mean_if_off(known, None)
+    (True, None)
+    """
+    if error is None:
+        return None
+    low, high = _moved(parts, error.low), _moved(parts, error.high)
+    return None if low is None else OffRange(low_s=low, high_s=high)
+
+
+def _moved(parts: MeanParts, factor: float) -> float | None:
+    load = parts.background + factor * max(parts.load - parts.background, 0.0)
+    if load >= 1 or parts.load >= 1:
+        return None
+    response = factor * (1 - parts.load) / (1 - load)
+    queued = min(parts.server_wait_s, parts.compute_s * parts.load / (1 - parts.load))
+    queue = response * load / parts.load if parts.load > 0 else factor
+    return (
+        parts.mean_s
+        + (factor - 1) * parts.compute_s
+        + (queue - 1) * queued
+        + (response - 1) * (parts.server_wait_s - queued)
+    )
+
+
+def means_if_off(
+    schedulers: Schedulers, error: TimesError | None, background: float = 0.0
+) -> dict[str, OffRange]:
+    """Scheduler → :func:`mean_if_off` of its simulated mean, for those that have one.
+
+    ``background`` is the share of the executors that others take (0 to 1).
+    """
+    found = {}
+    for name, s in schedulers.items():
+        compute, load = s.parts_s.compute, s.offered.compute
+        wait = (s.parts_s.server_wait or 0.0) + (s.parts_s.own_wait or 0.0)
+        if s.jct_s.mean is None or compute is None:
+            continue
+        off = mean_if_off(MeanParts(s.jct_s.mean, compute, wait, load or 0.0, background), error)
+        if off is not None:
+            found[name] = off
+    return found
+
+
+def off_lines(off: Mapping[str, OffRange]) -> list[str]:
+    """One line on the ranges of all schedulers, for reports; none without ranges.
+
+    >>> off_lines({"local": OffRange(low_s=0.0034, high_s=0.0107)})
+    ['mean JCT if times are off as they usually are: local 3.4 to 11 ms']
+    """
+    told = ", ".join(f"{name} {_span(found)}" for name, found in off.items())
+    return [f"mean JCT {USUAL}: {told}"] if told else []
+
+
+def off_text(found: OffRange) -> str:
+    """The range in words, to two digits.
+
+    >>> off_text(OffRange(low_s=0.0034, high_s=0.0107))
+    '3.4 to 11 ms if times are off as they usually are'
+    >>> off_text(OffRange(low_s=0.0034, high_s=None))
+    '3.4 ms to overloaded if times are off as they usually are'
+    """
+    return f"{_span(found)} {USUAL}"
+
+
+def _span(found: OffRange) -> str:
+    if found.high_s is None:
+        return f"{format_time(found.low_s, 2)} to overloaded"
+    unit_s, unit = next((f, u) for f, u in TIME_UNITS if found.high_s >= f or f == TIME_UNITS[-1][0])
+    low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
+    return f"{low} to {high} {unit}"

@@ -1,1 +1,0 @@
-"""Reports on jobs that keep their GPUs."""

@@ -1,1 +1,0 @@
-"""Reports on elastic jobs: one workload, and the study."""

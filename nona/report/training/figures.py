@@ -1,0 +1,441 @@
+"""Figures of a training cluster: policies, GPUs over time, shares, one more GPU."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from nona.registry import Look
+from nona.report.figures import (
+    PALETTE,
+    QUIET,
+    Before,
+    Dot,
+    figure,
+    log_axis,
+    rule,
+    scaled,
+    scheduler_style,
+    spread_wide,
+    text,
+    whiskers,
+)
+from nona.report.text import share_text
+from nona.report.training.findings import HOUR_S, dollars_text, hours_text, job_label
+from nona.results.training import OneMoreReport, OneMoreRow, PolicyOutcome, Received, Round, Stay
+
+MOST_STEPS = 500  # of one line
+
+
+def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+    """Cost against mean JCT with its interval; dashed: the policies that no other one beats in both."""
+    made = figure(380)
+    known = [(n, p, p.cost_usd, p.jct_s.mean) for n, p in policies.items()]
+    points = [(n, p, usd, jct / HOUR_S) for n, p, usd, jct in known if usd is not None and jct is not None]
+    front = frontier([(usd, hours) for _, _, usd, hours in points])
+    if len(front) > 1:
+        made.add_scatter(
+            x=[usd for usd, _ in front],
+            y=[hours for _, hours in front],
+            name="no policy is better in both",
+            mode="lines",
+            line={"color": QUIET, "dash": "dash", "width": 1.5},
+            hoverinfo="skip",
+        )
+    for name, p, usd, hours in points:
+        style, ends = scheduler_style(name), scaled(p.jct_s.ci95, 1 / HOUR_S)
+        made.add_scatter(
+            x=[usd],
+            y=[hours],
+            name=text(name),
+            mode="markers",
+            marker={
+                "color": style.colour,
+                "symbol": style.symbol,
+                "size": 12,
+                "line": {"color": style.colour},
+            },
+            error_y=whiskers(hours, ends or [hours, hours], style.colour),
+            hovertemplate=f"{text(name)}: mean JCT {hours_text(HOUR_S * hours)}, {dollars_text(usd)}"
+            "<extra></extra>",
+        )
+    made.update_xaxes(title="cost of the measured jobs, US dollars")
+    _zero_or_close(made, [usd for *_, usd, _ in points], "x")
+    made.update_yaxes(title="mean JCT, h", rangemode="tozero")
+    return made
+
+
+def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points that no other one is at most as large as in both coordinates.
+
+    >>> frontier([(1, 5), (2, 3), (3, 4), (4, 1)])
+    [(1, 5), (2, 3), (4, 1)]
+    """
+    best, found = float("inf"), []
+    for x, y in sorted(set(points)):
+        if y < best:
+            found.append((x, y))
+            best = y
+    return found
+
+
+def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
+    """The axis from 0, or near the values where all are close together."""
+    change = made.update_xaxes if of == "x" else made.update_yaxes
+    if values and min(values) > 0.5 * max(values):
+        room = 0.12 * (max(values) - min(values)) + 0.02 * max(values)
+        change(range=[min(values) - room, max(values) + room])
+    else:
+        change(rangemode="tozero")
+
+
+def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+    """Share of the measured jobs complete within a time, one line for each policy."""
+    hours = {
+        name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
+        for name, p in policies.items()
+    }
+    made = distributions(hours, scheduler_style, "JCT, h", "within %{x:.4g} h")
+    made.update_yaxes(title="jobs complete, %", range=[0, 101])
+    return made
+
+
+def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+    """Share of the measured jobs with at most a ρ, one line for each policy; 1: as on an equal share."""
+    return rho_distributions({n: [j.rho for j in p.measured] for n, p in policies.items()}, scheduler_style)
+
+
+def rho_distributions(rhos: Mapping[str, Sequence[float | None]], look: Callable[[str], Look]) -> go.Figure:
+    """:func:`distributions` of ρ, with the line of an equal share."""
+    made = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:.3g}")
+    rule(made, 1.0, "equal share", "x")
+    return made
+
+
+def distributions(
+    values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, said: str
+) -> go.Figure:
+    """Share of the jobs with at most a value, one line for each policy; jobs without a value are left out.
+
+    Parameters
+    ----------
+    look
+        Of a policy, by its name.
+    said
+        What a point says of its share of the jobs, with ``%{x}``.
+    """
+    made = figure(360)
+    ends: list[float | None] = []
+    for name, own in values.items():
+        known = sorted(v for v in own if v is not None)
+        if not known:
+            continue
+        style, (x, y) = look(name), steps(known)
+        ends += [known[len(known) // 10], known[-1]]
+        made.add_scatter(
+            x=x,
+            y=y,
+            name=text(name),
+            mode="lines",
+            line={"color": style.colour, "dash": style.dash, "width": 2, "shape": "hv"},
+            hovertemplate=f"{text(name)}: %{{y:.1f}} % of the jobs {said}<extra></extra>",
+        )
+    if spread_wide(ends):
+        log_axis(made, ends, axis)
+    else:
+        made.update_xaxes(type="linear", title=axis, rangemode="tozero")
+    made.update_yaxes(title="jobs, %", range=[0, 101])
+    return made
+
+
+def steps(values: Sequence[float], most: int = MOST_STEPS) -> tuple[list[float], list[float]]:
+    """The empirical distribution of sorted values as steps, in per cent; at most ``most`` of them.
+
+    >>> steps([1.0, 2.0])
+    ([1.0, 1.0, 2.0], [0.0, 50.0, 100.0])
+    """
+    count = len(values)
+    ranks = (
+        range(count) if count <= most else sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})
+    )
+    return [values[0], *(values[k] for k in ranks)], [0.0, *(100 * (k + 1) / count for k in ranks)]
+
+
+MOST_BARS = 2500
+MOST_LANES = 48
+SPANS_S = (3600.0, 6 * 3600.0, 86_400.0, 3 * 86_400.0, 7 * 86_400.0, 30 * 86_400.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Stays within a window, cut to it; ``left_out`` are those that no longer fit on the chart."""
+
+    stays: tuple[Stay, ...]
+    start_s: float
+    end_s: float
+    left_out: int
+
+
+def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> Shown:
+    """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type, "" for all, between two instants.
+
+    >>> stay = Stay(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
+    >>> shown = window([stay], 4.0, 8.0, "v100")
+    >>> shown.stays[0].start_s, shown.stays[0].end_s, shown.stays[0].gpus
+    (4.0, 8.0, (0,))
+    """
+    lanes = range(first, first + MOST_LANES)
+    found, bars, left = [], 0, 0
+    for stay in stays:
+        own = tuple(g for g in stay.gpus if g in lanes)
+        if (gpu and stay.gpu != gpu) or not own or stay.end_s <= start_s or stay.start_s >= end_s:
+            continue
+        if bars + len(own) > MOST_BARS:
+            left += 1
+            continue
+        bars += len(own)
+        ends = {"start_s": max(stay.start_s, start_s), "end_s": min(stay.end_s, end_s)}
+        found.append(stay.model_copy(update={**ends, "gpus": own}))
+    return Shown(tuple(found), start_s, end_s, left)
+
+
+def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
+    """The longest of the usual spans of which a chart holds all bars, wherever its window begins.
+
+    >>> fitting_span([], 7200.0)
+    21600.0
+    """
+    best = SPANS_S[0]
+    for span in SPANS_S:
+        bars: Counter[int] = Counter()
+        for stay in stays:
+            for place in range(int(stay.start_s // span), int(stay.end_s // span) + 1):
+                bars[place] += len(stay.gpus)
+        if max(bars.values(), default=0) > MOST_BARS:
+            break
+        best = span
+        if span >= end_s:
+            break
+    return best
+
+
+def round_at(rounds: Sequence[Round], time_s: float) -> Round | None:
+    """The round in which an instant lies; the last one that began before it where none does."""
+    found = None
+    for r in rounds:
+        if r.start_s > time_s:
+            break
+        found = r
+    return found
+
+
+def thinned(rounds: Sequence[Round], most: int = 1000) -> list[Round]:
+    """Every k-th round, so that at most ``most`` are left.
+
+    >>> first = Round(number=0, start_s=0.0, end_s=1.0, running=0, waiting=0, priorities=())
+    >>> rounds = [first.model_copy(update={"number": k}) for k in range(9)]
+    >>> [r.number for r in thinned(rounds, 3)]
+    [0, 3, 6]
+    """
+    return list(rounds[:: max(1, math.ceil(len(rounds) / most))])
+
+
+LANE = 17
+TOP = 48  # pixels above the bars: room for the chart's own buttons
+MOST_BORDERS = 300  # of more bars, borders would hide the colours
+
+
+def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) -> go.Figure:
+    """GPUs as rows, a bar for each stay of a job; two jobs on one GPU are hatched.
+
+    A bar carries the middle of its stay in seconds, for the round that a click asks for; ``at_s`` marks a
+    round.
+    """
+    bars = [(stay, gpu) for stay in shown.stays for gpu in stay.gpus]
+    lanes = sorted({(stay.gpu, gpu) for stay, gpu in bars})
+    made = figure(TOP + 76 + LANE * max(1, len(lanes)), legend=False)
+    made.add_bar(
+        y=[f"{s.gpu} {gpu}" for s, gpu in bars],
+        x=[(s.end_s - s.start_s) / HOUR_S for s, _ in bars],
+        base=[s.start_s / HOUR_S for s, _ in bars],
+        orientation="h",
+        marker={
+            "color": [PALETTE[s.jobs[0] % len(PALETTE)] for s, _ in bars],
+            "line": {"width": 0.5 if len(bars) <= MOST_BORDERS else 0, "color": "rgba(128,128,128,.6)"},
+            "pattern": {"shape": ["/" if len(s.jobs) > 1 else "" for s, _ in bars], "size": 5},
+        },
+        customdata=[[(s.start_s + s.end_s) / 2, _told(s, names)] for s, _ in bars],
+        hovertemplate="%{customdata[1]}<extra></extra>",
+    )
+    if at_s is not None:
+        _marked(made, at_s)
+    made.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select", margin={"t": TOP})
+    made.update_xaxes(title="hours", range=[shown.start_s / HOUR_S, shown.end_s / HOUR_S])
+    made.update_yaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=[f"{kind} {gpu}" for kind, gpu in lanes][::-1],
+        showgrid=False,
+        fixedrange=True,
+    )
+    return made
+
+
+def _marked(made: go.Figure, at_s: float) -> None:
+    """A line at the chosen round, over the bars: dark between two light edges, so that it is seen on any."""
+    for colour, width in (("#ffffff", 6), ("#16182b", 2.5)):
+        made.add_vline(x=at_s / HOUR_S, line={"color": colour, "width": width}, layer="above")
+    made.add_annotation(
+        x=at_s / HOUR_S, y=1, yref="paper", yanchor="bottom", text="round", showarrow=False, font={"size": 12}
+    )
+
+
+def _told(stay: Stay, names: Sequence[str]) -> str:
+    jobs = " with ".join(text(job_label(names[j]), 40) for j in stay.jobs)
+    length = hours_text(stay.end_s - stay.start_s)
+    return f"{jobs}<br>{length} from {hours_text(stay.start_s)} on, {stay.gpu}"
+
+
+def rounds_figure(rounds: Sequence[Round]) -> go.Figure:
+    """Jobs that run and jobs that wait, round by round."""
+    made = figure(280)
+    for label, values, colour, dash in (
+        ("running", [r.running for r in rounds], PALETTE[1], "solid"),
+        ("waiting", [r.waiting for r in rounds], PALETTE[2], "dash"),
+    ):
+        made.add_scatter(
+            x=[r.start_s / HOUR_S for r in rounds],
+            y=values,
+            name=label,
+            mode="lines",
+            line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
+            customdata=[r.number for r in rounds],
+            hovertemplate=f"round %{{customdata}}: %{{y}} {label}<extra></extra>",
+        )
+    made.update_xaxes(title="hours")
+    made.update_yaxes(title="jobs", rangemode="tozero")
+    return made
+
+
+ROW = 20
+SHARES_TOP = 96  # pixels above the rows: room for the chart's own buttons
+COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,.62)"))
+
+
+def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Sequence[str]) -> go.Figure:
+    """Two heat maps with the same rows (jobs) and colours: mean share X, and share of time received."""
+    made = figure(SHARES_TOP + 46 + ROW * max(1, len(rows)), legend=False)
+    labels = [text(job_label(names[r.job]), 28) for r in rows]
+    for axis, title, shares in (
+        ("x", "allocation X", [[r.planned.get(t, 0.0) for t in types] for r in rows]),
+        ("x2", "received", [[r.received.get(t, 0.0) for t in types] for r in rows]),
+    ):
+        made.add_heatmap(
+            z=shares,
+            x=list(types),
+            y=labels,
+            xaxis=axis,
+            zmin=0,
+            zmax=1,
+            colorscale=COLOURS,
+            showscale=False,
+            hovertemplate=f"%{{y}} on %{{x}}: {title} %{{z:.3f}}<extra></extra>",
+            xgap=2,
+            ygap=2,
+        )
+        made.add_scatter(  # text of its own: it has the colour of the theme
+            x=[t for _ in rows for t in types],
+            y=[label for label in labels for _ in types],
+            xaxis=axis,
+            mode="text",
+            text=[f"{v:.2f}" if v >= 0.005 else "" for row in shares for v in row],
+            textfont={"size": 11},
+            hoverinfo="skip",
+        )
+    span = [-0.5, len(types) - 0.5]
+    made.update_layout(
+        xaxis={
+            "domain": [0, 0.48],
+            "title": "allocation X",
+            "type": "category",
+            "side": "top",
+            "range": span,
+        },
+        xaxis2={
+            "domain": [0.52, 1],
+            "title": "received",
+            "type": "category",
+            "side": "top",
+            "anchor": "y",
+            "range": span,
+            "showgrid": False,
+            "tickfont": {"size": 11},
+        },
+        margin={"t": SHARES_TOP},
+    )
+    made.update_yaxes(type="category", range=[len(rows) - 0.5, -0.5], showgrid=False)
+    return made
+
+
+Cell = str | float | None
+
+
+def one_more_finding(report: OneMoreReport) -> str:
+    """The GPU that shortens the mean JCT most, and the one that does so at the least price."""
+    base = report.base.mean_jct_s
+    saved = {r.gpu: base - r.mean_jct_s for r in report.rows if base and r.mean_jct_s is not None}
+    if base is None or not saved:
+        return "No job was completed, so nothing can be compared."
+    best = max(saved, key=lambda g: (saved[g], g))
+    if saved[best] <= 0:
+        return f"One more GPU of no type shortens the mean JCT under {report.policy}."
+    said = (
+        f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
+        f"({share_text(saved[best] / base, 1)})"
+    )
+    per = {r.gpu: saved[r.gpu] / r.price_hour for r in report.rows if r.price_hour and r.gpu in saved}
+    cheap = max(per, key=lambda g: (per[g], g), default=best)
+    if cheap == best or per[cheap] <= 0:
+        return f"{said}."
+    return f"{said}; for its price {cheap} buys most."
+
+
+def one_more_rows(report: OneMoreReport) -> list[dict[str, Cell]]:
+    """A row for the cluster as it is, and one for each type of GPU."""
+    return [_row(r, report) for r in (report.base, *report.rows)]
+
+
+def _row(row: OneMoreRow, report: OneMoreReport) -> dict[str, Cell]:
+    base = report.base.mean_jct_s
+    change = row.mean_jct_s / base - 1 if base and row.mean_jct_s is not None and row.gpu else None
+    now = report.gpus.get(row.gpu, 0)
+    return {
+        "cluster": f"one more {row.gpu}: {now + 1}" if row.gpu else "as it is",
+        "mean JCT": hours_text(row.mean_jct_s),
+        "change": "–" if change is None else share_text(change, 1, "+"),
+        "makespan": hours_text(row.makespan_s),
+        "worst ρ": "–" if row.worst_rho is None else f"{row.worst_rho:.3g}",
+        "cost of the run": dollars_text(row.cost_usd),
+        "$ an hour of that GPU": "–" if row.price_hour is None else dollars_text(row.price_hour),
+    }
+
+
+def one_more_dots(report: OneMoreReport) -> list[Dot]:
+    """The mean JCT in hours for each type of GPU, beside that of the cluster as it is."""
+    base = report.base.mean_jct_s
+    before = None if base is None else Before(base / HOUR_S, None, "as it is")
+    return [
+        Dot(
+            name=r.gpu,
+            value=None if r.mean_jct_s is None else r.mean_jct_s / HOUR_S,
+            interval=None if r.ci95 is None else [v / HOUR_S for v in r.ci95],
+            label=f"{hours_text(r.mean_jct_s)}, as it is {hours_text(base)}",
+            note="no job complete" if r.mean_jct_s is None else "",
+            before=before,
+        )
+        for r in report.rows
+    ]

@@ -1,1 +1,0 @@
-"""Figures of training clusters as pure functions; their titles are in :mod:`nona.report.training.titles`."""

@@ -1,0 +1,287 @@
+"""What a training run found: long times and gains in words, who is best, chart titles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nona.report.text import counted, share_text
+from nona.results.training import JctSummary, PolicyOutcome, PolicyTrace, Received, Round
+from nona.scenario.training import TrainingSpec
+
+HOUR_S = 3600.0
+
+
+def hours_text(seconds: float | None) -> str:
+    """A time of seconds to months with three digits.
+
+    >>> hours_text(90.0), hours_text(5400.0), hours_text(9000.0), hours_text(1.8e6), hours_text(None)
+    ('90 s', '90 min', '2.5 h', '500 h', '–')
+    """
+    if seconds is None:
+        return "–"
+    if abs(seconds) < 120:
+        return f"{seconds:.3g} s"
+    if abs(seconds) < 2 * HOUR_S:
+        return f"{seconds / 60:.3g} min"
+    hours = seconds / HOUR_S
+    return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{hours:.3g} h"
+
+
+def jct_text(jct: JctSummary) -> str:
+    """The mean JCT with its interval in the same unit.
+
+    >>> jct_text(JctSummary(mean=9000.0, ci95=(8640.0, 9360.0), p50=None, p95=None, p99=None))
+    '2.5 ± 0.1 h'
+    """
+    shown = hours_text(jct.mean)
+    if jct.mean is None or jct.ci95 is None or jct.ci95[0] == jct.ci95[1]:
+        return shown
+    unit = shown.rpartition(" ")[2]
+    per = {"s": 1.0, "min": 60.0, "h": HOUR_S}[unit]
+    half = (jct.ci95[1] - jct.ci95[0]) / 2
+    return f"{shown.removesuffix(unit).strip()} ± {half / per:.2g} {unit}"
+
+
+def overlap(a: JctSummary, b: JctSummary) -> bool:
+    """Whether the intervals of two mean JCTs overlap; one that is known exactly has no width."""
+    spans = [jct.ci95 or (jct.mean or 0.0,) * 2 for jct in (a, b)]
+    widths = [high - low for low, high in spans]
+    return any(widths) and max(low for low, _ in spans) <= min(high for _, high in spans)
+
+
+def dollars_text(usd: float | None) -> str:
+    """US dollars with three digits, zeros at the end too, so that bills side by side look alike.
+
+    >>> dollars_text(3.14159), dollars_text(18.0), dollars_text(12345.6), dollars_text(None)
+    ('$3.14', '$18.0', '$12,346', '–')
+    """
+    if usd is None:
+        return "–"
+    digits = next((d for d, limit in ((2, 9.995), (1, 99.95)) if abs(usd) < limit), 0)
+    return f"${usd:,.{digits}f}"
+
+
+def job_label(name: str) -> str:
+    """A job's name where nothing else says that it is one: a number is no name.
+
+    >>> job_label("17"), job_label("vision 1")
+    ('job 17', 'vision 1')
+    """
+    return f"job {name}" if name.isdigit() else name
+
+
+def times_text(ratio: float) -> str:
+    """How many times as much.
+
+    >>> times_text(1.503), times_text(12.04)
+    ('1.50 ×', '12.0 ×')
+    """
+    return f"{ratio:.{2 if ratio < 10 else 1}f} ×"
+
+
+def by_mean_jct(policies: Mapping[str, PolicyOutcome]) -> dict[str, float]:
+    """Name → mean JCT in seconds, the shortest first; those that completed no job are left out."""
+    known = {n: p.jct_s.mean for n, p in policies.items() if p.jct_s.mean is not None}
+    return dict(sorted(known.items(), key=lambda row: (row[1], row[0])))
+
+
+def jobs_text(spec: TrainingSpec) -> str:
+    """Which jobs a scenario has.
+
+    >>> jobs_text(TrainingSpec(trace="week.trace"))
+    'training jobs of week.trace'
+    """
+    if spec.elastic is not None:
+        load = f" at load {spec.elastic.load:g}" if spec.elastic.load != 1 else ""
+        return f"elastic jobs of {'workload ' if spec.elastic.shipped else ''}{spec.elastic.workload}{load}"
+    if spec.trace is not None:
+        return f"training jobs of {spec.trace}"
+    if spec.generate is not None:
+        return counted(spec.generate.jobs, "training job")
+    training = sum(job.kind == "training" for job in spec.jobs)
+    others = len(spec.jobs) - training
+    return counted(training, "training job") + (f" + {counted(others, 'other')}" if others else "")
+
+
+AGNOSTIC = "-agnostic"
+LEVEL = 0.01  # mean JCTs closer than that are said to be equal
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Mean JCT under ``aware``, which knows that types of GPU differ, and under ``agnostic``."""
+
+    aware: str
+    agnostic: str
+    aware_s: float
+    agnostic_s: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the agnostic policy's mean JCT is."""
+        return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
+
+
+def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
+    """The gain of heterogeneity-awareness: a policy against its agnostic twin, if both ran.
+
+    Two policies that differ in more than that say nothing about it.
+    """
+    means = by_mean_jct(policies)
+    twins = [n for n in means if n + AGNOSTIC in means]
+    if not twins:
+        return None
+    name = twins[0]
+    return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
+
+
+def finding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str]:
+    """The finding, and what is said in small letters under it."""
+    gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
+    sure = runs_sentence(policies)
+    if gain_of(policies):
+        return gain, " ".join(filter(None, (best, kept, sure)))
+    return best, " ".join(filter(None, (kept or gain, sure)))
+
+
+def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """How sure the order of the two fastest policies is; empty where their intervals do not overlap."""
+    names = list(by_mean_jct(policies))[:2]
+    if len(names) < 2:
+        return ""
+    first, second = (policies[n].jct_s for n in names)
+    if first.ci95 is None or second.ci95 is None:
+        return "These are figures of one run, without intervals: more replications give them."
+    if not overlap(first, second):
+        return ""
+    return f"The intervals of {names[0]} and {names[1]} overlap: more replications may change their order."
+
+
+def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """Who keeps most deadlines, at what cost, and who fewest; empty without deadlines."""
+    known = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
+    if not known:
+        return ""
+    most = max(known, key=lambda n: (known[n], -(policies[n].cost_usd or 0.0)))
+    fewest = min(known, key=lambda n: (known[n], n))
+    usd = policies[most].cost_usd
+    cost = f" for {dollars_text(usd)}" if usd else ""
+    said = f"{most} keeps most deadlines, {share_text(known[most])}{cost}"
+    return (
+        f"{said}."
+        if known[most] == known[fewest]
+        else f"{said}; {fewest} keeps fewest, {share_text(known[fewest])}."
+    )
+
+
+def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """What knowing each job's speed on each type of GPU is worth, in one sentence."""
+    gain = gain_of(policies)
+    if gain is None:
+        return (
+            "Run max-min-fairness and max-min-fairness-agnostic, for example, to see what it gains to know "
+            "that types of GPU differ."
+        )
+    means = (
+        f"{hours_text(gain.aware_s)} under {gain.aware}, {hours_text(gain.agnostic_s)} under {gain.agnostic}"
+    )
+    if abs(gain.ratio - 1) < LEVEL:
+        return f"Knowing each job's speed on each type of GPU changes the mean JCT by less than 1 %: {means}."
+    if gain.ratio < 1:
+        return f"Knowing each job's speed on each type of GPU does not shorten the mean JCT here: {means}."
+    saved = share_text(1 - 1 / gain.ratio)
+    return f"Knowing each job's speed on each type of GPU shortens the mean JCT by {saved}: {means}."
+
+
+def best_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """The policy of the shortest mean JCT, and the cheapest one."""
+    means = by_mean_jct(policies)
+    if not means:
+        return "No policy completed a job."
+    best = next(iter(means))
+    fastest = f"{best} has the shortest mean JCT, {hours_text(means[best])}"
+    costs = {n: p.cost_usd for n, p in policies.items() if p.cost_usd is not None}
+    if not costs or max(costs.values()) <= 0:
+        return f"{fastest}."
+    cheapest = min(costs, key=lambda n: (costs[n], n))
+    if cheapest == best:
+        return f"{fastest}, and costs least, {dollars_text(costs[best])}."
+    paid, least = dollars_text(costs.get(best)), dollars_text(costs[cheapest])
+    if paid == least:
+        return f"{fastest}, at {paid}; no policy costs noticeably less."
+    return f"{fastest}, at {paid}; {cheapest} costs least, {least}."
+
+
+def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
+    """Label, value and hint of the page's one large number."""
+    gain, means = gain_of(policies), by_mean_jct(policies)
+    if gain is not None and gain.ratio >= 1:
+        hint = f"Mean JCT under {gain.agnostic} over that under {gain.aware}."
+        return "Heterogeneity gain", times_text(gain.ratio), hint
+    if not means:
+        return "", "", ""
+    best = next(iter(means))
+    return "Shortest mean JCT", hours_text(means[best]), f"Under {best}."
+
+
+def pareto_title(policies: Mapping[str, PolicyOutcome]) -> str:
+    """Who is fastest and who is cheapest."""
+    return best_sentence(policies).removesuffix(".")
+
+
+def cdf_title(policies: Mapping[str, PolicyOutcome]) -> str:
+    """The policies whose slowest jobs are fastest and slowest, by the 95th percentile."""
+    known = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
+    if not known:
+        return "No policy completed a job"
+    best = min(known, key=lambda n: (known[n], n))
+    worst = max(known, key=lambda n: (known[n], n))
+    said = f"The 95th percentile of JCT is {hours_text(known[best])} under {best}"
+    return said if worst == best else f"{said}, {hours_text(known[worst])} under {worst}"
+
+
+def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
+    """The least unfair policy, and how large a part of its jobs would be faster on an equal share."""
+    known = {n: p.rho.worst for n, p in policies.items() if p.rho.worst is not None}
+    if not known:
+        return "No job was completed, so there is no ρ"
+    best = min(known, key=lambda n: (known[n], n))
+    values = [j.rho for j in policies[best].measured if j.rho is not None]
+    said = f"The worst ρ is least under {best}: {known[best]:.3g}"
+    if not values:
+        return said
+    above = sum(v > 1 for v in values) / len(values)
+    return f"{said}; {share_text(above)} of its jobs would be faster on an equal share of the cluster"
+
+
+def gantt_title(trace: PolicyTrace, policy: str) -> str:
+    """How often jobs change their GPUs."""
+    if not trace.stays:
+        return f"{policy}: no job ran"
+    jobs = {j for s in trace.stays for j in s.jobs}
+    each = len(trace.stays) / len(jobs)
+    return f"{policy}: {len(jobs):,} jobs ran in {len(trace.stays):,} stays, {each:.3g} for each job"
+
+
+def rounds_title(rounds: Sequence[Round]) -> str:
+    """How many jobs run and wait."""
+    if not rounds:
+        return "No round was kept"
+    time_s = sum(r.end_s - r.start_s for r in rounds) or 1.0
+    running = sum(r.running * (r.end_s - r.start_s) for r in rounds) / time_s
+    waiting = sum(r.waiting * (r.end_s - r.start_s) for r in rounds) / time_s
+    most = max(rounds, key=lambda r: (r.waiting, -r.number))
+    wait = f"{waiting:.3g}" if not waiting or waiting >= 0.01 else "less than 0.01"
+    said = f"On average {running:.3g} jobs run and {wait} wait"
+    at_most = "1 job waits" if most.waiting == 1 else f"{most.waiting:,} jobs wait"
+    return said if not most.waiting else f"{said}; at most {at_most}, first in round {most.number}"
+
+
+def received_title(rows: Sequence[Received], error: float | None) -> str:
+    """How far what jobs received is from their allocation."""
+    if not rows:
+        return "No job had an allocation"
+    if error is None:
+        return f"Shares of time of {len(rows)} jobs: planned and received"
+    return f"Time received differs from the allocation by {share_text(error, 1)} of a job's time on average"

@@ -1,1 +1,0 @@
-"""The study of training policies in words, rows and claims."""

@@ -1,0 +1,224 @@
+"""A workload: the load it offers, a sample of its arrivals, what is replayed of a trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.random_streams import RandomStreams
+from nona.simulation.arrivals import arrival_chunks, effective_rate
+from nona.system import Arrivals
+from nona.units import format_time
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Utilisations by background and by the queries of the mix.
+
+    ``queries`` is that of the fullest kind of executor, ``kind``; tasks are drawn uniformly over all
+    executors, so it does not depend on the placement. ``shares`` are those of the rows in it.
+    """
+
+    background: float
+    queries: float
+    kind: str
+    shares: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """Background and queries together; from 1 on the executors are overloaded."""
+        return self.background + self.queries
+
+    @property
+    def factor(self) -> float:
+        """The factor on the present rates that saturates the executors; ``inf`` without arrivals."""
+        return (1.0 - self.background) / self.queries if self.queries > 0 else math.inf
+
+
+def offered_load(
+    rates: Sequence[float], seconds: Mapping[str, Sequence[float]], executors: int, background: float
+) -> Offered:
+    """ρ_k = background + Σ_j λ_j·T_jk / E for each kind k of executor; the fullest one counts.
+
+    Parameters
+    ----------
+    rates
+        λ_j, 1/s.
+    seconds
+        Kind of executor → T_jk, seconds of one query of each row on it.
+    executors
+        E, all kinds together.
+
+    >>> offered_load([100.0, 50.0], {"a100": [0.01, 0.02]}, 4, 0.2).total
+    0.7
+    """
+    work = {k: [r * t for r, t in zip(rates, row, strict=True)] for k, row in seconds.items()}
+    kind = max(work, key=lambda k: sum(work[k]))
+    total = sum(work[kind])
+    shares = tuple(w / total if total > 0 else 1 / len(rates) for w in work[kind])
+    return Offered(background, total / executors, kind, shares)
+
+
+def load_text(what: str, background: float, queries: float) -> str:
+    """A sentence on the utilisation of a resource and the rates that would saturate it.
+
+    >>> load_text("executors", 0.2, 0.4)
+    'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
+    >>> load_text("link", 0.0, 1.5)
+    'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.'
+    """
+    total, pronoun = background + queries, "it" if what == "link" else "them"
+    factor = (1 - background) / queries if queries > 0 else math.inf
+    tail = (
+        f"{factor:.3g} times the rate saturates {pronoun}"
+        if math.isfinite(factor)
+        else "queries send nothing"
+    )
+    who = "The mix and the background" if background > 0 else "The mix"
+    if total >= 1:
+        state = "it is overloaded" if what == "link" else "they are overloaded"
+        verb = "ask" if background > 0 else "asks"
+        return f"{who} {verb} for {100 * total:.3g} % of the {what}: {state}; {tail}."
+    verb = "fill" if background > 0 else "fills"
+    return f"{who} {verb} {100 * total:.3g} % of the {what}; {tail}."
+
+
+def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:
+    """Whether an SLO is possible on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
+
+    ``total_s``: a query on one idle executor; ``critical_s``: its longest chain, which no placement
+    goes below; ``varies``: service times are drawn, so these are means.
+
+    >>> slo_text(0.01, 0.022, 0.014, False)[0], slo_text(0.02, 0.022, 0.014, False)[0]
+    ('never', 'split')
+    """
+    alone, chain = format_time(total_s), format_time(critical_s)
+    possible = f"An idle executor takes {alone}; no placement takes less than {chain}"
+    if slo_s is None:
+        return "ok", f"{possible}. No SLO is set."
+    slo = format_time(slo_s)
+    if slo_s < critical_s:
+        word = "rarely" if varies else "never"
+        return "never", (
+            f"This SLO can {word} be met: the longest chain alone takes {chain} on an idle executor, more "
+            f"than {slo}. Raise the SLO, or choose a faster GPU or a smaller model."
+        )
+    if slo_s < total_s:
+        return "split", (
+            f"{possible}: one server alone misses the SLO of {slo}; only a query that is split can meet it."
+        )
+    return (
+        "ok",
+        f"{possible}: the SLO of {slo} leaves {format_time(slo_s - total_s)} for waits on one server.",
+    )
+
+
+BINS, GAP_BINS, LARGEST_GAP = 60, 32, 4.0
+WINDOW_GAPS, LEAST_GAPS, MOST = 120, 3000, 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class ArrivalSample:
+    """The first arrivals of replication 0.
+
+    Attributes
+    ----------
+    counts : (BINS,)
+        Arrivals in each piece of the first ``window_s`` seconds.
+    density : (GAP_BINS,)
+        Density of gap · rate over [0, LARGEST_GAP); larger gaps are in ``beyond`` (a share).
+    cv
+        Coefficient of variation of the gaps in the sample; 1 for a Poisson process in the long run.
+    """
+
+    window_s: float
+    counts: NDArray[np.int64]
+    density: NDArray[np.float64]
+    beyond: float
+    cv: float
+
+
+def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> ArrivalSample:
+    """Sample the process of one class as the simulation's first replication does.
+
+    Parameters
+    ----------
+    rate
+        Mean arrivals, 1/s.
+    seed, name
+        The scenario's seed, and the class's name: they name the stream.
+
+    Raises
+    ------
+    SimulationError
+        For a process that cannot be.
+
+    >>> sample = arrival_sample(Arrivals("deterministic"), 10.0, 7, "x")
+    >>> round(sample.cv, 6), int(sample.counts.sum())
+    (0.0, 120)
+    """
+    mean_rate = effective_rate(arrivals, rate)
+    window = _window_s(arrivals, mean_rate)
+    rng = RandomStreams(seed).generator("arrivals", name)
+    chunks, times = arrival_chunks(arrivals, rate, rng), np.zeros(0)
+    while (len(times) < LEAST_GAPS or times[-1] < window) and len(times) < MOST:
+        times = np.concatenate([times, next(chunks)])
+    gaps = np.diff(times) * mean_rate
+    density, _ = np.histogram(gaps, bins=GAP_BINS, range=(0.0, LARGEST_GAP))
+    counts, _ = np.histogram(times, bins=BINS, range=(0.0, window))
+    spread = float(gaps.std() / gaps.mean()) if gaps.mean() > 0 else 0.0
+    beyond = float((gaps > LARGEST_GAP).mean())
+    scale = GAP_BINS / (LARGEST_GAP * max(len(gaps), 1))
+    return ArrivalSample(window, counts.astype(np.int64), density * scale, beyond, spread)
+
+
+def _window_s(arrivals: Arrivals, rate: float) -> float:
+    """A length that shows bursts: several of their cycles, or a whole trace."""
+    longest = MOST / rate
+    if arrivals.process == "mmpp":
+        return min(longest, max(WINDOW_GAPS / rate, 4 * arrivals.burst_mean_s / arrivals.burst_fraction))
+    if arrivals.process == "trace":
+        return min(longest, len(arrivals.times_s) / rate)
+    return WINDOW_GAPS / rate
+
+
+def regularity(cv: float) -> str:
+    """A coefficient of variation in words.
+
+    >>> regularity(0.2), regularity(1.02), regularity(3.0)
+    ('more regular than Poisson', 'about Poisson', 'burstier than Poisson')
+    """
+    if cv < 0.8:
+        return "more regular than Poisson"
+    return "about Poisson" if cv < 1.25 else "burstier than Poisson"
+
+
+def coverage_text(jobs: int, rate: float, period_s: float) -> str:
+    """What share of a trace of ``period_s`` a run of ``jobs`` replays, at ``rate`` jobs/s of all rows.
+
+    >>> coverage_text(265, 10.0, 3600.0)
+    'A run of 265 jobs, all rows together, lasts about 26.5 s: it replays 0.736 % of these 3,600 s.'
+    >>> coverage_text(72_000, 10.0, 3600.0)
+    'A run of 72,000 jobs, all rows together, lasts about 7,200 s: it replays these 3,600 s 2 times.'
+    """
+    lasts = jobs / rate if rate > 0 else math.inf
+    share = lasts / period_s
+    done = (
+        f"{100 * share:.3g} % of these {_seconds(period_s)}"
+        if share < 1
+        else f"these {_seconds(period_s)} {share:.3g} times"
+    )
+    return f"A run of {jobs:,} jobs, all rows together, lasts about {_seconds(lasts)}: it replays {done}."
+
+
+def jobs_for_all(rate: float, period_s: float) -> int:
+    """Jobs of all rows that arrive within ``period_s``."""
+    return max(1, math.ceil(rate * period_s - 1e-9))
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 100 else format_time(value)

@@ -1,0 +1,250 @@
+"""Results on elastic training jobs: reports, history, the study of the link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nona.options import Option
+from nona.results.document import About, Document, Figure
+from nona.results.training import JctSummary
+
+
+class ElasticJobOutcome(Document):
+    """One job of the first replication. ``gpus`` and ``batch``: what its user asked for.
+
+    ``waited_s``: without GPUs. ``rho``: JCT over that on an equal share of the cluster.
+    """
+
+    name: str
+    application: str
+    gpus: int
+    batch: int
+    arrival_s: float
+    jct_s: float
+    waited_s: float
+    gpu_s: float
+    restarts: int
+    rho: Figure
+
+
+class ElasticOutcome(Document):
+    """What one policy did; means over replications.
+
+    ``published_s``: mean JCT that the authors' simulator gave for this workload, ``None`` where there is
+    none. ``restarts``: per job. ``paused_share``: of GPU-seconds. ``replications``: 1 where nothing is drawn.
+    Of the first replication: ``waited_s``, mean time without GPUs; ``mean_gpus`` while a job has some;
+    ``efficiency``: statistical, mean over GPU-seconds.
+    none. ``restarts``: per job. ``paused_share``, ``link_share``: of GPU-seconds, what
+    pauses and the link cost. ``replications``: 1 where nothing is drawn.
+    """
+
+    jct_s: JctSummary
+    published_s: Figure
+    makespan_s: float
+    utilization: float
+    restarts: float
+    paused_share: float
+    waited_s: float
+    mean_gpus: float
+    efficiency: float
+    link_share: float = 0.0
+    replications: int
+    jobs: tuple[ElasticJobOutcome, ...]
+
+
+class ElasticLink(Document):
+    """The link between nodes: bytes/s; ``background``: utilisation by others, in messages of a mean size."""
+
+    capacity: float
+    latency_s: float
+    discipline: str
+    background: float
+    mean_bytes: float
+    scv: float
+
+
+class ElasticSetting(Document):
+    """What was run. ``workload``: a number or a file; ``options`` by policy.
+
+    ``link``: ``None`` for step times as measured.
+    """
+
+    workload: str
+    jobs: int
+    nodes: int
+    gpus: int
+    tick_s: int
+    restart_s: int
+    load: float
+    interference: float
+    replications: int
+    seed: int
+    profiles: str
+    link: ElasticLink | None = None
+    options: Mapping[str, Mapping[str, Option]]
+
+
+class ElasticReport(Document):
+    """All policies on one workload; ``checks``: whether each self-check held in every run."""
+
+    policies: Mapping[str, ElasticOutcome]
+    checks: Mapping[str, bool]
+    failed_checks: tuple[str, ...]
+    seconds: float
+    setting: ElasticSetting
+
+
+class ElasticPoint(Document):
+    """A policy at one relative load and interference: mean JCT of each workload and replication, in seconds.
+
+    ``published_s``: by workload, ``None`` where there is none; ``published_mean_s``: over the authors' eight
+    workloads of this load.
+    """
+
+    policy: str
+    load: float
+    interference: float
+    avoid: bool
+    jcts_s: tuple[tuple[float, ...], ...]
+    published_s: tuple[Figure, ...]
+    published_mean_s: Figure
+
+
+class ElasticStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``generations`` of each search of Pollux.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    workloads: tuple[int, ...]
+    generations: int
+    replications: int
+    points: tuple[ElasticPoint, ...]
+    failed_checks: tuple[str, ...]
+    seconds: float
+
+
+class ElasticMove(Document):
+    """From ``time_s`` on ``job`` has ``gpus`` (node, GPUs) and no others.
+
+    ``value``: the policy's figure on it; ``facts``: what else the policy knew of it.
+    """
+
+    time_s: float
+    job: int
+    gpus: tuple[tuple[int, int], ...]
+    value: Figure
+    facts: Mapping[str, float]
+
+
+class ElasticCourse(Document):
+    """A job at the end of each tick with GPUs: samples of a batch, statistical efficiency, goodput.
+
+    ``goodput``: progress in samples at the smallest batch size per second, over the tick.
+    """
+
+    time_s: tuple[float, ...]
+    gpus: tuple[int, ...]
+    batch: tuple[int, ...]
+    efficiency: tuple[float, ...]
+    goodput: tuple[float, ...]
+
+
+class ElasticTrace(Document):
+    """The first run of a policy; ``value``: what the figure of its moves is, "" where it gives none.
+
+    ``time_s`` and so on: at ends of ticks; ``used`` GPUs; ``goodput`` in jobs per hour, each job's progress
+    as a part of its own. ``courses``: of the first jobs, as many as are kept.
+    """
+
+    value: str
+    moves: tuple[ElasticMove, ...]
+    time_s: tuple[float, ...]
+    running: tuple[int, ...]
+    waiting: tuple[int, ...]
+    used: tuple[int, ...]
+    goodput: tuple[float, ...]
+    courses: tuple[ElasticCourse, ...]
+
+
+class ElasticHistory(Document):
+    """The report with its provenance and the first run of each policy."""
+
+    about: About
+    report: ElasticReport
+    jobs: tuple[str, ...]
+    traces: Mapping[str, ElasticTrace]
+
+
+class ElasticMoment(NamedTuple):
+    """A run at one time; ``goodput`` in jobs per hour, ``mean_jct_s`` of completed jobs."""
+
+    time_s: float
+    running: int
+    waiting: int
+    used: int
+    goodput: float
+    mean_jct_s: Figure
+
+
+class ElasticSoFar(Document):
+    """A policy so far: a row of ``curve`` for each report."""
+
+    curve: tuple[ElasticMoment, ...]
+    completed: int
+
+
+class ElasticLive(Document):
+    """A run as it goes on; ``given``: job → (node, GPUs) of the policy ``focus``."""
+
+    order: tuple[str, ...]
+    policies: Mapping[str, ElasticSoFar]
+    nodes: int
+    gpus: int
+    focus: str
+    time_s: float
+    given: Mapping[int, tuple[tuple[int, int], ...]]
+
+
+class ElasticLinkPoint(Document):
+    """A policy on one link: mean JCT of each workload and replication, in seconds.
+
+    ``name``: the policy, with options that are not usual. ``view``: what it sees of the network.
+    ``capacity``: bytes/s; ``None``: no link, synchronising takes as long as measured. ``link_share``: of
+    GPU-seconds, what the link cost, by workload.
+    """
+
+    name: str
+    policy: str
+    options: Mapping[str, Option]
+    view: str
+    capacity: Figure
+    background: float
+    jcts_s: tuple[tuple[float, ...], ...]
+    link_share: tuple[float, ...]
+
+
+class ElasticLinkStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``generations`` of each search of Pollux. ``background``: utilisation of every link by others.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    workloads: tuple[int, ...]
+    background: float
+    generations: int
+    replications: int
+    points: tuple[ElasticLinkPoint, ...]
+    failed_checks: tuple[str, ...]
+    seconds: float

@@ -1,0 +1,135 @@
+"""Results on one model: its work, its contraction, its coarsening, its splits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nona.results.document import Document, Figure, GivenTimes
+from nona.results.placement import SubgraphEnds
+
+
+class GlueStep(Document):
+    """Two groups of tasks that were joined, the edge between them, and the reason."""
+
+    into: str
+    merged: tuple[str, str]
+    edge: tuple[str, str]
+    reason: str
+
+
+class GluedSubgraph(SubgraphEnds):
+    """The groups of one sub-graph's tasks; times in seconds, ``bound_s`` is the most that is lost."""
+
+    interior: int
+    interior_units: int
+    units: tuple[tuple[str, ...], ...]
+    local_s: float
+    bound_s: Figure
+
+
+class CoarseningReport(Document):
+    """The coarsening of one model for a link; times in seconds, ``capacity`` in bytes/s."""
+
+    rule: str
+    condition: str
+    device: str
+    capacity: float
+    latency_s: float
+    share: float
+    interior_tasks: int
+    interior_units: int
+    bound_s: Figure
+    bound_share: Figure
+    summary: str
+    steps: tuple[GlueStep, ...]
+    subgraphs: tuple[GluedSubgraph, ...]
+
+
+class Inspection(Document):
+    """Figures of a model on one device.
+
+    ``gmac`` counts the multiply-adds of convolutions and matrix products in 10⁹; ``activation_bytes`` are
+    the bytes that operators write, once per tensor; ``total_compute_interval_s`` is where the total lies
+    with 90 %, by where its times come from. ``provenance`` is the fraction of the total time by origin;
+    ``given`` names the hardware for which the file states times.
+    """
+
+    model: str
+    device: str
+    operators: int
+    edges: int
+    gmac: float
+    gflop: float
+    parameters: int
+    weight_bytes: float
+    activation_bytes: float
+    total_compute_s: float
+    total_compute_interval_s: tuple[float, float]
+    critical_path_s: float
+    parallelism: float
+    provenance: Mapping[str, float]
+    given: GivenTimes
+    warnings: tuple[str, ...]
+
+
+class ContractionStep(Document):
+    """The two tasks ``merged`` became the task ``into``; ``edge`` joined two of their operators."""
+
+    into: str
+    merged: tuple[str, str]
+    edge: tuple[str, str]
+    reason: str
+
+
+class ListedTask(Document):
+    """A task with its operators and its time on one executor."""
+
+    id: str
+    operators: tuple[str, ...]
+    compute_s: float
+
+
+class TaskEdge(Document):
+    """The bytes of all distinct tensors from one task to another."""
+
+    source: str
+    target: str
+    bytes: float
+
+
+class CountedSubgraph(Document):
+    """A sub-graph between two tasks with its number of configurations.
+
+    ``root`` and ``sink`` are ``None`` where it begins with the query, or ends with it.
+    """
+
+    root: str | None
+    sink: str | None
+    interior: tuple[str, ...]
+    configurations: int
+
+
+class ContractionReport(Document):
+    """Steps, tasks and sub-graphs of a model, contracted by a rule."""
+
+    model: str
+    rule: str
+    summary: str
+    operators: int
+    tasks: int
+    steps: tuple[ContractionStep, ...]
+    task_list: tuple[ListedTask, ...]
+    edges: tuple[TaskEdge, ...]
+    subgraphs: tuple[CountedSubgraph, ...]
+
+
+class FullContraction(ContractionReport):
+    """A contraction with the tasks that stay on one server: what ``nona contract --json`` prints."""
+
+    coarsening: CoarseningReport
+
+
+class ConfigurationCounts(Document):
+    """The number of configurations of each sub-graph of a model."""
+
+    configurations: tuple[int, ...]

@@ -1,0 +1,366 @@
+"""Results of a placement: prediction, certificate, configurations, search, working."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from nona.results.document import About, Document, Figure, ModelFacts, OffRange
+
+
+class PlacedConfiguration(Document):
+    """A partition of a sub-graph's interior over servers, by names of tasks.
+
+    ``root_part`` is the index of the part on the root's server, −1: none; ``sink_part`` that of the part
+    on the sink's server, −1: the sink stays on the root's server, as it does when both are equal.
+    """
+
+    parts: tuple[tuple[str, ...], ...]
+    root_part: int
+    sink_part: int
+    probability: float
+
+    @property
+    def is_local(self) -> bool:
+        """Whether everything stays on the root's server."""
+        return len(self.parts) <= (self.root_part == 0) and self.sink_part in (-1, self.root_part)
+
+
+class SubgraphEnds(Document):
+    """Root and sink of a sub-graph; ``None`` at the ends of the model."""
+
+    root: str | None
+    sink: str | None
+
+    @property
+    def title(self) -> str:
+        """From where to where."""
+        return f"{self.root or '(start)'} → {self.sink or '(end)'}"
+
+
+class PlacedSubgraph(SubgraphEnds):
+    """The configurations of one sub-graph."""
+
+    configurations: tuple[PlacedConfiguration, ...]
+
+    @property
+    def has_interior(self) -> bool:
+        """Whether there is anything to place between root and sink."""
+        return any(part for c in self.configurations for part in c.parts)
+
+    @property
+    def split(self) -> float:
+        """Probability that it does not stay on one server."""
+        return float(sum(c.probability for c in self.configurations if not c.is_local))
+
+
+class PlacedModel(Document):
+    """One row of the workload: mean JCT by formula, the parts of its longest path, and its sub-graphs."""
+
+    jct_s: Figure
+    compute_s: Figure
+    transfer_s: Figure
+    network_wait_s: Figure
+    server_wait_s: Figure
+    subgraphs: tuple[PlacedSubgraph, ...]
+
+
+class ClassMemory(Document):
+    """What one executor of a class holds: model → weights; ``memory_bytes`` is ``None`` if unknown."""
+
+    executor_class: str = Field(validation_alias="class", serialization_alias="class")
+    executors: int
+    memory_bytes: Figure
+    weights_bytes: Mapping[str, float]
+    resident_bytes: float
+    free_bytes: Figure
+
+
+class ModelMemory(Document):
+    """The weights of one model, and how many executors hold them; a whole 0 where it states none."""
+
+    weight_bytes: int | float
+    replicas: int
+    replicas_bytes: int | float
+
+
+class MemoryReport(Document):
+    """Weights by executor class and by model, and the total over the cluster."""
+
+    classes: tuple[ClassMemory, ...]
+    models: Mapping[str, ModelMemory]
+    replicas_bytes: float
+
+
+class PredictedClass(Document):
+    """One executor class: how many executors, how busy each is, how long a visit waits there."""
+
+    executor_class: str = Field(validation_alias="class", serialization_alias="class")
+    executors: int
+    utilization: float
+    wait_s: Figure
+
+
+class PredictedLink(Document):
+    """The links of one role: a message crosses one of them with probability ``share``.
+
+    ``capacity`` in bytes/s, ``wait_s`` the mean wait of a message there.
+    """
+
+    name: str
+    kind: str
+    links: int
+    share: float
+    capacity: float
+    utilization: float
+    wait_s: Figure
+
+
+class PredictedMix(Document):
+    """The prediction for the whole mix, by formula; waits are of one message and of one visit."""
+
+    jct_s: Figure
+    network_wait_s: Figure
+    server_wait_s: Figure
+    network_utilization: float
+    compute_utilization: float
+    congestion_price_s_per_byte: Figure
+    classes: tuple[PredictedClass, ...]
+    links: tuple[PredictedLink, ...]
+
+
+class ResponseSummary(Document):
+    """Mean and percentiles of completion times, in seconds."""
+
+    mean_s: Figure
+    p50_s: Figure
+    p95_s: Figure
+    p99_s: Figure
+
+
+class ModelResponse(ResponseSummary):
+    """The same of one row of the workload, with its SLO and the share of its jobs beyond it."""
+
+    slo_s: Figure
+    miss: Figure
+
+
+class ResponseReport(ResponseSummary):
+    """The same of the whole mix, and of each row of the workload.
+
+    ``sampling_s`` is the standard error of the mean, ``miss`` the share of jobs beyond their SLO among
+    those that have one, ``None`` without any. ``warning`` is a line where the prediction was not tested.
+    """
+
+    sampling_s: Figure
+    miss: Figure
+    compute_utilization: float
+    link_utilization: float
+    models: Mapping[str, ModelResponse]
+    warning: str | None = None
+
+
+class SampledSearch(Document):
+    """The figures of a search, all predicted by sampled jobs.
+
+    ``value`` is a probability for the objective ``slo``, seconds for ``mean-jct``, ``error`` its standard
+    error, ``bound`` what no placement is below; ``formula_value`` is that of the formula's optimum, ``gain``
+    the difference, pair by pair. ``models`` has the value of each row of the workload, ``None`` where it
+    does not count.
+    """
+
+    value: Figure
+    error: Figure
+    bound: Figure
+    formula_value: Figure
+    gain: Figure
+    gain_error: Figure
+    models: Mapping[str, Figure]
+    evaluations: int
+    samples: int
+    settled: bool
+    origin: str
+
+
+class SearchStep(Document):
+    """The best placement after ``elapsed_s`` seconds: mean JCT by sampled jobs, its error, the bound.
+
+    ``lower_bound_s`` and ``gap`` are ``None`` as long as the formula is not solved.
+    """
+
+    elapsed_s: float
+    objective_s: Figure
+    error_s: Figure
+    lower_bound_s: Figure
+    gap: Figure
+    origin: str
+
+
+class SearchProgress(Document):
+    """The steps so far of a search that runs."""
+
+    steps: tuple[SearchStep, ...] = ()
+
+
+class CertifiedOptimum(Document):
+    """The formula's optimum: its mean JCT by formula, the certified bound below it, and the gap."""
+
+    objective_s: Figure
+    lower_bound_s: Figure
+    gap: Figure
+
+
+class PlacementReport(Document):
+    """A placement with its prediction and its certificate; times in seconds.
+
+    ``objective`` says how ``objective_s`` was found: by sampled jobs, or by the formula alone; ``slo`` is
+    a search for fewer missed SLOs. ``class_shares``: model → executor class → probability that a server
+    drawn for it is of that class. ``origin`` says which start or search the placement comes from.
+    """
+
+    objective_s: Figure
+    objective_error_s: Figure
+    lower_bound_s: Figure
+    gap: Figure
+    global_bound_s: Figure
+    global_gap: Figure
+    formula: CertifiedOptimum
+    solver: str
+    seconds: float
+    predicted: PredictedMix
+    models: Mapping[str, PlacedModel]
+    class_shares: Mapping[str, Mapping[str, float]]
+    memory: MemoryReport
+    notes: tuple[str, ...]
+    objective: Literal["mean-jct", "slo", "formula"]
+    origin: str
+    sampled: SampledSearch | None
+
+
+class FullPlacementReport(PlacementReport):
+    """The same with the response of its jobs: what ``nona place --json`` prints."""
+
+    response: ResponseReport
+
+    @classmethod
+    def of(cls, report: PlacementReport, response: ResponseReport) -> Self:
+        """The report with its response."""
+        return cls(**dict(report), response=response)
+
+
+class CongestionPoint(Document):
+    """Mean JCT by formula (s) at one background utilisation of the link; ``None``: no steady state.
+
+    ``kept_s`` is local on nona's own executor classes: what splitting is held against.
+    """
+
+    background: float
+    nona_s: Figure
+    local_s: Figure
+    spread_s: Figure
+    kept_s: Figure = None
+
+
+class CongestionCurve(Document):
+    """``stops``: the background above which splitting no longer pays; ``None``: it pays throughout."""
+
+    points: tuple[CongestionPoint, ...]
+    now: float
+    stops: Figure
+
+
+Cells = Mapping[str, str | Figure]
+"""Heading → cell of one row of a table."""
+
+
+class WorkingLine(Document):
+    """One formula: a title, the formula and the same with numbers (LaTeX), the value (SI) and its unit.
+
+    ``table`` holds the terms of a sum, a row each.
+    """
+
+    key: str
+    title: str
+    formula: str
+    filled: str
+    value: Figure
+    unit: str
+    table: tuple[Cells, ...] = ()
+
+
+class WorkingConfiguration(Document):
+    """The terms of a configuration's longest path, seconds; waits are counts of messages and visits."""
+
+    probability: float
+    local: bool
+    compute_s: float
+    transfer_s: float
+    link_waits: float
+    visits: float
+    span_s: Figure
+
+
+class WorkingSubgraph(SubgraphEnds):
+    """The configurations in use of one sub-graph, and their mean time."""
+
+    interior: int
+    span_s: Figure
+    configurations: tuple[WorkingConfiguration, ...]
+
+
+class WorkingModel(Document):
+    """The lines and the sub-graphs of one row of the workload."""
+
+    lines: tuple[WorkingLine, ...]
+    subgraphs: tuple[WorkingSubgraph, ...]
+
+
+class Working(Document):
+    """All lines of a placement's prediction, and those of each row of the workload."""
+
+    lines: tuple[WorkingLine, ...]
+    models: Mapping[str, WorkingModel]
+
+
+class PlacementOutcome(Document):
+    """The placement, local and spread (``None`` where there is no steady state), and the models' times.
+
+    ``if_times_off``: the range of the mean JCT if modelled times are off, ``None`` where none is modelled.
+    ``ended_early_s``: seconds after which the search was cancelled; ``None``, and absent from the JSON, if
+    it came to its end.
+    """
+
+    about: About
+    nona: FullPlacementReport
+    local: FullPlacementReport | None
+    spread: FullPlacementReport | None
+    models: Mapping[str, ModelFacts]
+    if_times_off: OffRange | None = None
+    ended_early_s: Figure = None
+
+    @model_serializer(mode="wrap")
+    def _without_end(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        if self.ended_early_s is None:
+            data.pop("ended_early_s", None)
+        return data
+
+
+class SolvedPlacement(PlacementOutcome):
+    """The same with the working, and the steps of the search.
+
+    ``known``: the placement had been solved before, in ``nona.seconds``, and was taken from the cache.
+    """
+
+    working: Working
+    steps: tuple[SearchStep, ...]
+    known: bool = False
+
+    @classmethod
+    def of(
+        cls, outcome: PlacementOutcome, working: Working, steps: tuple[SearchStep, ...], known: bool = False
+    ) -> Self:
+        """The outcome with its working and the steps that led to it."""
+        return cls(**dict(outcome), working=working, steps=steps, known=known)

@@ -1,1 +1,0 @@
-"""Results of a placement: prediction, certificate, configurations, memory, search, the working."""

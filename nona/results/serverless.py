@@ -1,0 +1,323 @@
+"""Results of serverless simulations: what each policy did, reports, nodes needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import SerializerFunctionWrapHandler, field_serializer, field_validator, model_serializer
+
+from nona.options import Options
+from nona.results.document import Document, Estimate, Figure, Interval, Verdict
+
+
+class Latency(Estimate):
+    """Mean and percentiles of a latency, in seconds."""
+
+    p5: Figure
+    p25: Figure
+    p50: Figure
+    p75: Figure
+    p95: Figure
+    p99: Figure
+
+
+class Spread(Document):
+    """Mean and percentiles of a quantity."""
+
+    mean: Figure
+    p5: Figure
+    p25: Figure
+    p50: Figure
+    p75: Figure
+    p95: Figure
+    p99: Figure
+
+
+class Tail(Document):
+    """Mean, median and the largest percentiles of a quantity."""
+
+    mean: Figure
+    p50: Figure
+    p95: Figure
+    p99: Figure
+
+
+class TailLatency(Tail):
+    """Mean with its interval, median and the largest percentiles of a latency, in seconds."""
+
+    ci95: Interval
+
+
+class Utilization(Document):
+    """Held / present, of vCPUs and of vGPUs; above 1 where GPUs are oversubscribed."""
+
+    vcpu: Figure
+    vgpu: Figure
+
+
+class CallCounts(Document):
+    """Measured calls of all replications."""
+
+    arrived: int
+    completed: int
+    in_flight: int
+    dropped: int = 0
+
+
+class ApplicationOutcome(Document):
+    """The calls of one application under a policy. Times in seconds."""
+
+    slo_s: float
+    calls: int
+    slo_hit_rate: Figure
+    slo_hit_ci95: Interval
+    latency_s: Spread
+    cost_per_call_usd: Figure
+
+
+class StandingOutcome(Document):
+    """The instances that stand, of one run on average.
+
+    ``instances``: how many stood; ``starts``: how many were started in the window; ``busy_share`` and
+    ``idle_share``: the parts of their cost for the time with a batch, and for the rest.
+    """
+
+    instances: Figure
+    starts: Figure
+    busy_share: Figure
+    idle_share: Figure
+
+
+OPTIONAL = (
+    "transfers",
+    "containers",
+    "memory",
+    "standing",
+)  # not in the JSON where they are not modelled
+
+
+class TransferOutcome(Document):
+    """Transfers over a network that they share: seconds, and how many of them it would not take alone.
+
+    ``utilization`` of the core, and of the busiest link, which is named; background included.
+    """
+
+    mean_s: Estimate
+    wait_s: Estimate
+    core_utilization: Figure
+    busiest_link: str
+    busiest_utilization: Figure
+
+
+class ContainerOutcome(Document):
+    """Containers, where these are recorded: US dollars a call, and shares of their time.
+
+    ``starting`` holds cold starts and starts ahead. The two costs add up to the policy's cost per call; that
+    of an application is of executing alone.
+    """
+
+    executing_per_call_usd: Estimate
+    idle_per_call_usd: Estimate
+    busy: Figure
+    idle: Figure
+    starting: Figure
+
+
+class MemoryOutcome(Document):
+    """Shares of the nodes' memory that containers hold: on average, and the most of any node at any time.
+
+    ``evictions``: containers that were removed to make room, per batch.
+    """
+
+    mean: Figure
+    most: Figure
+    evictions: Estimate
+
+
+class PolicyOutcome(Document):
+    """One policy; fields as :class:`nona.serverless.metrics.ServerlessSummary` explains them.
+
+    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier, ``transfers``
+    where each takes its time alone, ``containers`` where they neither pay for waiting nor
+    need memory, ``memory`` where that is no limit, ``standing`` where batches have leases of their own.
+    """
+
+    state: str
+    state_reason: str
+    replications: int
+    slo_hit_rate: Estimate
+    cost_per_call_usd: Estimate
+    cost_per_hit_usd: Estimate
+    latency_s: Latency
+    applications: Mapping[str, ApplicationOutcome]
+    configuration_miss_rate: Estimate | None
+    cold_start_rate: Figure
+    locality: Figure
+    search_s: Spread
+    steps_mean: Figure
+    utilization: Utilization
+    stranded_vgpus: Figure
+    mean_batch: Figure
+    forced: Figure
+    rechecks: Figure
+    prewarms: Figure
+    calls: CallCounts
+    standing: StandingOutcome | None = None
+    transfers: TransferOutcome | None = None
+    containers: ContainerOutcome | None = None
+    memory: MemoryOutcome | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        found: dict[str, object] = write(self)
+        return {key: value for key, value in found.items() if value is not None or key not in OPTIONAL}
+
+
+class SchedulerApplication(Document):
+    """The calls of one application under a DAG scheduler. Times in seconds."""
+
+    slo_s: float | None
+    slo_hit_rate: Figure
+    latency_s: Tail
+
+
+class SchedulerOutcome(Document):
+    """A DAG scheduler on the same workflows; what has no meaning there is ``None``.
+
+    ``batch`` is the size of every batch; ``left_out`` says what is not simulated.
+    """
+
+    kind: str
+    batch: int
+    left_out: str
+    state: str
+    state_reason: str
+    replications: int
+    slo_hit_rate: Estimate
+    cost_per_call_usd: Estimate
+    cost_per_hit_usd: Estimate
+    latency_s: TailLatency
+    applications: Mapping[str, SchedulerApplication]
+    configuration_miss_rate: Estimate | None
+    cold_start_rate: Figure
+    locality: Figure
+    search_s: Spread | None
+    mean_batch: Figure
+    utilization: Utilization
+    calls: CallCounts
+
+
+Outcome = PolicyOutcome | SchedulerOutcome
+"""What charts and tables of hits and costs show."""
+
+NOT_COMPUTED: Mapping[str, str | None] = {"cost_per_call_usd": None, "how": "not computed"}
+
+
+class Oracle(Document):
+    """The least that calls can cost, in US dollars, under any policy.
+
+    ``cost_per_call_usd`` with every SLO kept that can be; ``most_hits`` is that share; ``curve`` (share of
+    SLOs kept, US dollars a call) from none to that share; ``how`` says what was relaxed.
+    """
+
+    cost_per_call_usd: Figure
+    cost_per_hit_usd: Figure
+    most_hits: float
+    curve: tuple[tuple[float, float], ...]
+    how: str
+
+
+class Setting(Document):
+    """What was run. ``warmup``: calls before the measured ones; ``options``: those of each policy."""
+
+    name: str
+    calls: int
+    warmup: int
+    replications: int
+    seed: int
+    sharing: str
+    nodes: int
+    configurations: int
+    options: Mapping[str, Options]
+    notes: tuple[str, ...]
+
+
+class ServerlessReport(Document):
+    """All policies of one simulation. ``seconds`` is what it took; intervals are at 95 %.
+
+    ``checks`` says of each self-check whether it held in every run of every policy; ``failed_checks`` are
+    those that did not, in words. ``oracle`` is ``None`` where it was not asked for.
+    """
+
+    policies: Mapping[str, PolicyOutcome]
+    oracle: Oracle | None
+    checks: Mapping[str, bool]
+    failed_checks: tuple[str, ...]
+    seconds: float
+    setting: Setting
+
+    @field_validator("oracle", mode="before")
+    @classmethod
+    def _read_oracle(cls, value: object) -> object:
+        return None if value == NOT_COMPUTED else value
+
+    @field_serializer("oracle", mode="wrap")
+    def _write_oracle(self, value: Oracle | None, write: SerializerFunctionWrapHandler) -> object:
+        return dict(NOT_COMPUTED) if value is None else write(value)
+
+
+class SharingReport(Document):
+    """The same workload under several ways of sharing GPUs: name of the way → report."""
+
+    sharing: Mapping[str, ServerlessReport]
+
+
+class WaysReport(Document):
+    """One policy under every way of sharing GPUs: name of the way → report."""
+
+    policy: str
+    reports: Mapping[str, ServerlessReport]
+
+
+class SchedulersReport(Document):
+    """DAG schedulers on the same workflows, by name."""
+
+    schedulers: Mapping[str, SchedulerOutcome]
+
+
+class TriedNodes(Document):
+    """One number of nodes: hit rate, runs, verdict, and the cluster's price, US dollars an hour.
+
+    ``held_usd_hour`` is what batches held, at the same prices: a cluster is paid for whether used or not.
+    """
+
+    nodes: int
+    slo_hit_rate: Estimate
+    replications: int
+    verdict: Verdict
+    usd_hour: float
+    held_usd_hour: Figure
+
+
+class NodesFor(Document):
+    """The fewest nodes under one policy, ``None`` where there are none; ``tried`` in order of count."""
+
+    found: TriedNodes | None
+    tried: tuple[TriedNodes, ...]
+
+
+class NodesSetting(Document):
+    """What was run: the scenario's name and seed, measured calls of each run."""
+
+    calls: int
+    seed: int
+    name: str
+
+
+class NodesReport(Document):
+    """The share of SLOs to keep, the largest number of nodes that was allowed, and every policy's answer."""
+
+    target: float
+    most: int
+    policies: Mapping[str, NodesFor]
+    setting: NodesSetting

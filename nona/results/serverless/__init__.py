@@ -1,1 +1,0 @@
-"""Results of serverless simulations and of the serverless study."""

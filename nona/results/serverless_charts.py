@@ -1,0 +1,167 @@
+"""What pages draw of a serverless run: batches on GPUs, the live platform, a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nona.results.document import About, Document, Figure
+from nona.results.serverless import ServerlessReport
+
+
+class LayoutBatch(Document):
+    """A batch on a GPU, times in seconds from the start of the measured window.
+
+    It computes from ``computes_s`` on; a row of no ``jobs`` is an instance that stands idle.
+
+    ``slots`` are the bits of the vGPUs or memory slices held, 0 where nothing has a place (MPS, turns).
+    """
+
+    invoker: int
+    gpu: int
+    from_s: float
+    computes_s: float
+    to_s: float
+    slots: int
+    vgpus: int
+    application: str
+    stage: str
+    configuration: str
+    jobs: int
+    cold: bool
+
+
+class LayoutNode(Document):
+    """The GPUs of an invoker: how many, vGPUs and memory slices of each, and the MIG board, if it is one."""
+
+    gpus: int
+    vgpus: int
+    board: str
+    memory: int
+
+
+class Layouts(Document):
+    """The batches of every policy's first run under ``mode`` of sharing."""
+
+    mode: str
+    applications: tuple[str, ...]
+    nodes: tuple[LayoutNode, ...]
+    rows: Mapping[str, tuple[LayoutBatch, ...]]
+
+
+class RefusalRow(Document):
+    """An invoker that refused: for which configuration, by which rule, and why."""
+
+    configuration: str
+    invoker: int
+    rule: str
+    why: str
+
+
+class StoryRow(Document):
+    """How one batch came to its invoker; ``dispatched_s`` from the start of the measured window.
+
+    ``ranked`` are the configurations of the plan, best first.
+    """
+
+    application: str
+    stage: str
+    dispatched_s: float
+    waited_s: float
+    jobs: int
+    invoker: int
+    rule: str
+    configuration: str
+    cold: bool
+    forced: bool
+    ranked: tuple[str, ...]
+    refusals: tuple[RefusalRow, ...]
+
+
+class ServerlessOutcome(Document):
+    """What the page and exports show of a simulation: its report, GPU layouts, and stories by policy.
+
+    ``about`` is its provenance.
+    """
+
+    about: About
+    report: ServerlessReport
+    layouts: Layouts
+    stories: Mapping[str, tuple[StoryRow, ...]]
+
+
+class PolicySoFar(Document):
+    """A policy's share of SLOs kept, its cost, and the curve (share of the run done, share kept)."""
+
+    curve: tuple[tuple[float, float], ...]
+    hits: Figure
+    cost_per_call_usd: Figure
+    completed: int
+
+
+class PlatformState(Document):
+    """The platform at one instant: jobs per queue; free vCPUs, free and stranded vGPUs per invoker."""
+
+    time_s: float
+    queues: tuple[int, ...]
+    free_vcpus: tuple[int, ...]
+    free_vgpus: tuple[int, ...]
+    stranded: tuple[int, ...]
+
+
+class PlatformLive(Document):
+    """All that is known so far.
+
+    ``applications`` are (name, stages), ``nodes`` (vCPUs, vGPUs), ``order`` the policies in the
+    scenario's order; ``focus`` is the policy that ``snapshot`` shows.
+    """
+
+    applications: tuple[tuple[str, tuple[str, ...]], ...]
+    nodes: tuple[tuple[int, int], ...]
+    order: tuple[str, ...]
+    policies: Mapping[str, PolicySoFar]
+    focus: str
+    snapshot: PlatformState | None
+
+
+class CutRow(Document):
+    """Extensions that were examined: which was opened (−1: none), how many each blade cut."""
+
+    opened: int
+    time: int
+    cost: int
+
+
+class SearchStep(Document):
+    """One step: the path taken up, its least time and cost, what it opened, the cost blade, sentences.
+
+    ``best`` is its rank if it is complete, else 0.
+    """
+
+    path: tuple[int, ...]
+    ms: float
+    cost: float
+    best: int
+    deeper: CutRow | None
+    beside: CutRow
+    bound: Figure
+    lines: tuple[str, ...]
+
+
+class BestPath(Document):
+    """A path of the answer."""
+
+    path: tuple[int, ...]
+    cost: float
+    ms: float
+
+
+class SearchSteps(Document):
+    """A search: ``labels`` number of a configuration → short and full text; ``all`` steps, some are kept."""
+
+    functions: tuple[str, ...]
+    labels: Mapping[str, tuple[str, str]]
+    limit_ms: float
+    start: CutRow | None
+    steps: tuple[SearchStep, ...]
+    all: int
+    best: tuple[BestPath, ...]

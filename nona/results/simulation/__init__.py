@@ -1,1 +1,0 @@
-"""Results of simulations: reports, differences, series for charts, live figures, comparisons."""

@@ -1,0 +1,436 @@
+"""Results of the studies that ship with the program, as their files hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from nona.results.document import Document, Estimate, Figure
+from nona.results.sweeps import SweepReport
+
+
+class Reach(Document):
+    """Where the formula puts a ratio to nona, for a fixed placement.
+
+    ``edge``: share of the link taken by others at which it is full; ``at``: at which the ratio is reached;
+    ``room``: the distance between them. ``relaxation_s`` is the relaxation time of the link's queue there,
+    and ``jobs`` the number that arrive meanwhile.
+    """
+
+    scheduler: str
+    edge: float
+    at: float
+    room: float
+    ratio: float
+    jct_s: float
+    nona_jct_s: float
+    link_wait_s: float
+    relaxation_s: float
+    jobs: float
+
+
+class OverloadRun(Document):
+    """A run in overload: mean JCT (s), jobs not complete at its end, ratio to nona on the same jobs."""
+
+    jobs: int
+    length_s: float
+    jct_s: float
+    unfinished: int
+    ratio: float
+    offered_link: Figure
+
+
+class Growth(Document):
+    """A scheduler's runs in overload, each longer than the one before."""
+
+    scheduler: str
+    kind: str
+    runs: tuple[OverloadRun, ...]
+
+
+class Overload(Document):
+    """Runs at ``value`` of the number ``key`` of the scenario, beyond the edges."""
+
+    key: str
+    value: float
+    schedulers: tuple[Growth, ...]
+
+
+class PaperStudy(Document):
+    """The study's result: provenance, the sweeps by name, the reach of ``claim``, the runs in overload."""
+
+    study: str
+    scenario: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    jobs: int
+    replications: int
+    claim: float
+    sweeps: Mapping[str, SweepReport]
+    reach: tuple[Reach, ...]
+    overload: Overload
+    seconds: float
+
+
+Measure = Literal["mean_s", "p95_s", "formula_s"]
+"""What is predicted: the mean, the 95th percentile, or the mean by the optimiser's formula."""
+
+
+class MapAbout(Document):
+    """The command that made the map: ``replications`` runs of about ``tasks`` tasks at each point.
+
+    ``seed`` is ``None`` where the scenarios' own were used.
+    """
+
+    command: str
+    version: str
+    made: str
+    tasks: int
+    replications: int
+    seed: int | None
+    seconds: float
+
+
+class Comparison(Document):
+    """A predicted value, the simulated one, and the half-width of its 95 % interval."""
+
+    predicted: Figure
+    simulated: Figure
+    ci95: Figure
+
+
+class MapPoint(Document):
+    """One placement of a scenario at one load.
+
+    ``servers`` and ``link``: utilisation of the most loaded ones, as predicted; ``split``: mean probability
+    of leaving the root's server; ``processes`` of the arrivals; ``jobs`` of a run; ``formula_s``: mean by the
+    optimiser's formula; ``sampling_s``: standard error of the predicted mean; ``miss``: share of SLO misses.
+    """
+
+    scenario: str
+    placement: str
+    load: str
+    servers: float
+    link: float
+    split: float
+    processes: tuple[str, ...]
+    jobs: int
+    state: str
+    formula_s: Figure
+    sampling_s: Figure
+    mean_s: Comparison
+    p95_s: Comparison
+    miss: Comparison | None
+
+
+class PredictionMap(Document):
+    """The map: provenance and points."""
+
+    about: MapAbout
+    points: tuple[MapPoint, ...]
+
+
+State = Literal["stable", "backlogged", "overloaded"]
+
+
+class NetworkViewsAbout(Document):
+    """The command that made it, and the scenario: ``background`` is the share of the loaded link."""
+
+    command: str
+    version: str
+    made: str
+    seed: int
+    jobs: int
+    replications: int
+    seconds: float
+    model: str
+    servers: int
+    gpu: str
+    capacity: str
+    load: float
+    background: float
+
+
+class OnLink(Document):
+    """One scheduler on one of the two links.
+
+    ``jct_s`` is the mean JCT, unknown where there is no steady state; ``to_local`` its ratio to that of
+    ``local`` on the same link; ``link`` the mean utilisation of the link, background included.
+    """
+
+    state: State
+    jct_s: Estimate
+    to_local: Estimate
+    link: float
+
+
+class NetworkViewRow(Document):
+    """One scheduler on both links.
+
+    ``view`` is its network view, ``N0`` … ``N4``. ``planned``: it samples from a placement that was solved
+    for the mean background of each link. ``slowdown`` is the ratio of the mean JCT on the loaded link to that
+    on the idle one, paired by replication.
+    """
+
+    scheduler: str
+    view: str
+    planned: bool
+    idle: OnLink
+    loaded: OnLink
+    slowdown: Estimate
+
+    @property
+    def sends(self) -> bool:
+        """Whether it sends tensors between servers: on the idle link nobody else does."""
+        return self.idle.link > 0
+
+
+class NetworkViewsStudy(Document):
+    """Provenance, and a row for each scheduler."""
+
+    about: NetworkViewsAbout
+    rows: tuple[NetworkViewRow, ...]
+
+
+QuestionKey = Literal["blind", "live"]
+"""``blind``: nona against the others that see no queue; ``live``: nona-live against all others."""
+
+
+class DecisionAbout(Document):
+    """The command that made the study, its size, its machines and its schedulers.
+
+    ``events`` of a run, or ``jobs`` where their number was given; ``replications``: runs of a round,
+    ``most``: of all rounds; ``seconds`` of wall-clock time with ``workers`` processes.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    cluster: str
+    cells: str
+    events: int | None
+    jobs: int | None
+    replications: int
+    most: int
+    schedulers: tuple[str, ...]
+    workers: int
+    seconds: float
+
+
+class NetworkFacts(Document):
+    """A workload: its tasks, the tasks of its largest interior, seconds and bytes of a query."""
+
+    family: str
+    description: str
+    models: tuple[str, ...]
+    tasks: int
+    interior: int
+    work_s: float
+    bytes: float
+
+
+class PlacementFigures(Document):
+    """A placement: objective and bounds (s), gap, predicted utilisation of link and executors.
+
+    ``formula_s`` is the objective of the formula's optimum, ``origin`` where the placement comes from,
+    ``seconds`` the CPU time of placing.
+    """
+
+    objective_s: Figure
+    objective_error_s: Figure
+    formula_s: Figure
+    formula_gap: Figure
+    origin: str
+    lower_bound_s: Figure
+    global_bound_s: Figure
+    gap: Figure
+    link: Figure
+    executors: Figure
+    solver: str
+    seconds: float
+
+
+class Entrant(Document):
+    """A scheduler's mean JCT (s) with its 95 % half-width (s) and its number of runs.
+
+    Without a steady state there is only the ``reason``, also in JSON.
+
+    >>> Entrant(reason="jobs left behind").to_json()
+    {'reason': 'jobs left behind'}
+    """
+
+    mean_s: Figure = None
+    half_width_s: Figure = None
+    runs: int = 0
+    reason: str = ""
+
+    @model_serializer(mode="wrap")
+    def _one_of_both(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        written: dict[str, object] = write(self)
+        reason = written.pop("reason")
+        return {"reason": reason} if reason else written
+
+
+class RatioToBest(Document):
+    """Mean JCT over that of the ``best`` rival on the same jobs, with its interval over ``pairs`` runs."""
+
+    best: str
+    ratio: float
+    low: Figure
+    high: Figure
+    pairs: int
+
+
+class PossibleGain(Document):
+    """1 − lower bound / mean of the best rival; ``low``: with the lower end of that mean's interval."""
+
+    value: float
+    low: Figure
+
+
+class CellConditions(Document):
+    """Speed of the link (Gbit/s), share of it that others use, share of the executors' time in use.
+
+    ``link`` and ``background`` are ``None`` where nothing is sent.
+    """
+
+    network: str
+    link: Figure
+    background: Figure
+    load: float
+
+
+class UnplacedCell(CellConditions):
+    """A cell without a placement, and why; ``seconds`` of CPU time."""
+
+    error: str
+    seconds: float
+
+
+class SimulatedCell(CellConditions):
+    """A cell: ``jobs`` of a run, the placement, every scheduler, the two ratios; ``seconds`` of CPU time.
+
+    A ratio is ``None`` where one of the two sides has no steady state, or ``live`` where nona-live is not
+    there; ``potential`` is the share of the best blind rival's time that any placement can save at most.
+    """
+
+    jobs: int
+    placement: PlacementFigures
+    schedulers: Mapping[str, Entrant]
+    blind: RatioToBest | None
+    live: RatioToBest | None
+    potential: PossibleGain | None
+    seconds: float
+
+    def answer(self, key: QuestionKey) -> RatioToBest | None:
+        """The ratio of one of the two questions."""
+        return self.blind if key == "blind" else self.live
+
+    def mean_s(self, scheduler: str) -> float | None:
+        """A scheduler's mean JCT; ``None`` without a steady state or where it was not run."""
+        held = self.schedulers.get(scheduler)
+        return None if held is None else held.mean_s
+
+
+class DecisionStudy(Document):
+    """The study's result: provenance, facts on each network by name, and the cells."""
+
+    about: DecisionAbout
+    networks: Mapping[str, NetworkFacts]
+    cells: tuple[SimulatedCell | UnplacedCell, ...]
+
+    def simulated(self) -> list[SimulatedCell]:
+        """The cells that have a placement."""
+        return [cell for cell in self.cells if isinstance(cell, SimulatedCell)]
+
+    def unplaced(self) -> list[UnplacedCell]:
+        """The cells that have none."""
+        return [cell for cell in self.cells if isinstance(cell, UnplacedCell)]
+
+
+Way = Literal["match", "completed", "table-mean", "random-reference", "nearest"]
+"""How a row is estimated: the matched reference row, the completed row itself, the mean of all reference
+rows, a random reference row; ``nearest``: the best reference row there is, with everything known."""
+
+
+class EstimatorAbout(Document):
+    """The command that made it; ``replications``: how often each model was profiled."""
+
+    command: str
+    version: str
+    made: str
+    replications: int
+    seed: int
+    seconds: float
+    table: str
+    models: int
+    types: tuple[str, ...]
+
+
+class EstimatorPoint(Document):
+    """One share of profiled entries.
+
+    ``reference``: whether the new job's model is in it (``known``) or was left out (``new``). ``stop``: when
+    the completion stops, ‖ΔX‖_F per entry. ``errors``: mean |estimated − measured| of the share of its own
+    rate that a job keeps beside another. ``found``: how often the match is the job's own model (``known``
+    only).
+    """
+
+    profiled: float
+    reference: Literal["known", "new"]
+    stop: float
+    errors: dict[Way, Estimate]
+    found: Estimate
+
+
+class EstimatorStudy(Document):
+    """Provenance and points."""
+
+    about: EstimatorAbout
+    points: tuple[EstimatorPoint, ...]
+
+
+class StudyPoint(Document):
+    """One variant of a policy at one load: a value for each replication, so that variants can be paired.
+
+    ``per_hour``: jobs that arrive per hour on 36 GPUs of each type, in proportion on fewer; 0: all jobs are
+    there at the start. ``jcts_s``: mean JCT of the measured jobs; ``makespans_s``: when the last job ended,
+    ``None`` where runs end with the measured jobs;
+    ``utilization``: mean; ``decision_s``: mean seconds of an answer of the policy.
+    """
+
+    mode: str
+    variant: str
+    per_hour: float
+    jcts_s: tuple[Figure, ...]
+    makespans_s: tuple[Figure, ...]
+    utilization: Figure
+    decision_s: Figure
+
+
+class TrainingStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``measured``: first and last number of the jobs that JCTs count; ``gpus``: of each type; ``at_once``:
+    jobs of the part in which all are there at the start.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    gpus: int
+    jobs: int
+    measured: tuple[int, int]
+    at_once: int
+    replications: int
+    loads: tuple[StudyPoint, ...]
+    makespans: tuple[StudyPoint, ...]
+    seconds: float

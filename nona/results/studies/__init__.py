@@ -1,1 +1,0 @@
-"""Results of the studies that ship with the program, as their files hold them."""

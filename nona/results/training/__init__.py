@@ -1,1 +1,0 @@
-"""Results on training clusters: one allocation, simulations, what the page shows."""

@@ -1,0 +1,82 @@
+"""``least-loaded-d``: the whole query to the best of d executors drawn at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.options import whole
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.schedulers.least_loaded import Works, works_of
+from nona.system import System
+
+MOST = 64
+
+
+class DrawnWorks(NamedTuple):
+    """Q query classes. ``start`` (Q+1,) delimits in ``executor`` those that can hold the model; ``d`` of
+    them are drawn."""
+
+    works: Works
+    start: NDArray[np.int64]
+    executor: NDArray[np.int64]
+    d: int
+
+
+def decide(now: float, query: int, view: View, tables: DrawnWorks, u: Any, out: Any) -> None:
+    """Of d executors drawn among those that can hold the model, that of least backlog + own work.
+
+    Of equals the one with the shortest queue, then the first drawn.
+    """
+    first = tables.start[query]
+    count = tables.start[query + 1] - first
+    base = query * tables.works.classes
+    chosen, least, length = -1, math.inf, 0
+    for k in range(tables.d):
+        e = tables.executor[first + int(u[k] * count)]
+        done = view.backlog_s[e] + tables.works.work_s[base + view.executor_class[e]]
+        n = view.queue_length[e]
+        if chosen < 0 or done < least or (done == least and n < length):
+            chosen, least, length = e, done, n
+    for i in range(tables.works.tasks[query]):
+        out[i] = chosen
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """The work of each class, and where it may run; option ``d``: the executors drawn, 2 by default."""
+    check_options("least-loaded-d", options, known=("d",))
+    d = whole("Scheduler 'least-loaded-d'", {"d": 2, **options}, "d", most=MOST)
+    works = works_of(system)
+    finite = np.isfinite(works.work_s).reshape(len(system.queries), works.classes)
+    rows = [np.flatnonzero(may[system.executor_class]) for may in finite]
+    start = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
+    return Prepared(DrawnWorks(works, start, np.concatenate(rows).astype(np.int64), d), d)
+
+
+SCHEDULER = Scheduler(
+    name="least-loaded-d",
+    kind="bind",
+    family="queueing",
+    network_view=NetworkView.N0,
+    summary="Runs all tasks of a job on the least loaded of d executors drawn (option d, 2 by default).",
+    source=(
+        "Least work left of d drawn servers, usual in load balancers; Hellemans and Van Houdt: On the "
+        "Power-of-d-choices with Least Loaded Server Selection, ACM SIGMETRICS 2018 (recollected)"
+    ),
+    adaptation=(
+        "As least-loaded, but only d executors are looked at, drawn uniformly with replacement among those "
+        "that can hold the model. Work is modelled seconds, background with its mean, a running task in "
+        "full; the job's own time there is added. Of equals the shortest queue, then the first drawn."
+    ),
+    decide=decide,
+    prepare=prepare,
+    reads_queues=True,
+    takes_lists=True,
+    look=Look("#0e94a8", "dashdot", "triangle-ne"),
+)

@@ -1,1 +1,0 @@
-"""Schedulers that search a placement for each model alone, on an empty cluster."""

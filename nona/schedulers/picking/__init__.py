@@ -1,1 +1,0 @@
-"""Schedulers that pick a ready task for a free executor."""

@@ -1,1 +1,0 @@
-"""Schedulers that place tasks or whole queries at arrival, by chance or by the queues."""

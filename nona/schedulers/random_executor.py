@@ -1,0 +1,51 @@
+"""``random``: each task to an executor drawn uniformly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.system import System
+
+
+class TaskCounts(NamedTuple):
+    """``tasks`` (Q,): the number of tasks of each query class."""
+
+    tasks: NDArray[np.int64]
+
+
+def decide(
+    now: float, query: int, view: View, tables: TaskCounts, u: NDArray[np.float64], out: NDArray[np.int64]
+) -> None:
+    """out[i] = ⌊u[i]·E⌋."""
+    executors = len(view.executor_server)
+    for i in range(tables.tasks[query]):
+        out[i] = int(u[i] * executors)
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """The number of tasks of each query class."""
+    check_options("random", options)
+    tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
+    return Prepared(TaskCounts(tasks), int(tasks.max()))
+
+
+SCHEDULER = Scheduler(
+    name="random",
+    kind="bind",
+    family="queueing",
+    network_view=NetworkView.N0,
+    summary="Sends each task to an executor drawn uniformly, whatever its dependencies.",
+    source="Common baseline of load balancing",
+    adaptation="Two tasks of a job may share an executor by chance, and run one after the other there.",
+    decide=decide,
+    prepare=prepare,
+    takes_lists=True,
+    look=Look("#8390a6", "dash", "hexagon"),
+)

@@ -1,1 +1,0 @@
-"""Schedulers that sample configurations from tables, whatever the queues: one decision function."""

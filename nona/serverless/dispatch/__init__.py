@@ -1,1 +1,0 @@
-"""Where a batch goes: home invokers, ordered candidates, cold and warm containers."""

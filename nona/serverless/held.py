@@ -1,0 +1,296 @@
+"""What was held over time: GPUs, leases, instances, containers, memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.gpu_sharing.registry import WAYS
+from nona.serverless.records import (
+    ContainerLives,
+    ContainerPieces,
+    Ints,
+    ServerlessRecords,
+    busy_pieces,
+    ended_or_stopped,
+    gone_s,
+    idle_pieces,
+    most_at_once,
+    overlap_s,
+    starting_pieces,
+)
+from nona.serverless.system import HOUR_S, NodeMemory, ServerlessSystem
+from nona.simulation.intervals import Interval, mean_interval
+from nona.simulation.records import Check
+
+MOST_SLOTS = 63
+
+
+class Held(Protocol):
+    """Leases: (m,) numbers of invokers and configurations, and bits of slots."""
+
+    @property
+    def invoker(self) -> NDArray[np.int64]:
+        """Where."""
+
+    @property
+    def configuration(self) -> NDArray[np.int64]:
+        """What was asked for."""
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """What of the GPU is held."""
+
+
+def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
+    """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
+    held = system.space.vgpus[batches.configuration]
+    if not WAYS.find(system.sharing.mode).fixed_layout:
+        return held
+    sizes = np.zeros((len(system.invokers), MOST_SLOTS), dtype=np.int64)
+    for number, node in enumerate(system.invokers):
+        if node.layout is not None:
+            for piece, profile in zip(node.layout.slices, node.layout.profiles, strict=True):
+                sizes[number, piece.start] = profile.compute_slices
+    starts = np.log2(np.maximum(batches.slots & -batches.slots, 1)).astype(np.int64)
+    found: NDArray[np.int64] = sizes[batches.invoker, starts]
+    return found
+
+
+def slot_runs(slots: int) -> Sequence[tuple[int, int]]:
+    """(first, length) of each run of neighbouring bits.
+
+    >>> slot_runs(0b1101100)
+    [(2, 2), (5, 2)]
+    """
+    return list(_runs(slots))
+
+
+def _runs(slots: int) -> Iterator[tuple[int, int]]:
+    at = 0
+    while slots >> at:
+        rest = slots >> at
+        at += (rest & -rest).bit_length() - 1
+        length = (~(slots >> at) & (slots >> at) + 1).bit_length() - 1
+        yield at, length
+        at += length
+
+
+Floats = NDArray[np.float64]
+LeasesInts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Leases:
+    """(k,) What was held, and from when to when; what is still held ends when the run stopped."""
+
+    invoker: LeasesInts
+    gpu: LeasesInts
+    configuration: LeasesInts
+    slots: LeasesInts
+    from_s: Floats
+    to_s: Floats
+
+
+def leases(records: ServerlessRecords) -> Leases:
+    """Every lease of a run once. Batches either all run on instances or have leases of their own."""
+    of, standing = records.batches, records.instances
+    if standing is not None:
+        to_s = ended_or_stopped(standing.ended_s, records.stopped_s)
+        held = standing.invoker, standing.gpu, standing.configuration, standing.slots
+        return Leases(*held, standing.started_s, to_s)
+    to_s = ended_or_stopped(of.ended_s, records.stopped_s)
+    return Leases(of.invoker, of.gpu, of.configuration, of.slots, of.dispatched_s, to_s)
+
+
+def hourly_usd(system: ServerlessSystem, held: Leases) -> Floats:
+    """(k,) US dollars an hour of each lease: the price of its vCPUs and of the vGPUs that it holds."""
+    prices = system.prices
+    hourly: Floats = (
+        system.space.vcpus[held.configuration] * prices.vcpu_hour
+        + held_vgpus(system, held) * prices.vgpu_hour
+    )
+    return hourly
+
+
+@dataclass(frozen=True, eq=False)
+class Stood:
+    """What instances did in the measured window.
+
+    ``cost`` (k,): US dollars of each for the time that it stood; ``busy`` (k,): those of them for the time
+    in which it had a batch.
+    """
+
+    cost: Floats
+    busy: Floats
+
+
+def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
+    """What the instances of a run cost in the window; ``None`` where none stand."""
+    standing, of, sums = records.instances, records.batches, records.sums
+    if standing is None:
+        return None
+    held = leases(records)
+    per_s = hourly_usd(system, held) / HOUR_S
+    window = sums.start_s, sums.end_s
+    served_s = overlap_s(of.dispatched_s, ended_or_stopped(of.ended_s, records.stopped_s), *window)
+    busy_s = np.bincount(standing.of_batch, weights=served_s, minlength=len(per_s))
+    return Stood(cost=per_s * overlap_s(held.from_s, held.to_s, *window), busy=per_s * busy_s)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingMeasures:
+    """Of the instances of a run, in its window.
+
+    ``instances``: how many stood on average; ``started``: how many were started; ``busy``: share of
+    their cost for the time in which they had a batch.
+    """
+
+    instances: float
+    started: int
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
+class StandingSummary:
+    """``instances``: mean number that stood; ``starts``: of a run; ``busy``: share of their cost with work.
+
+    What is not busy is idle: starting, or without a batch.
+    """
+
+    instances: Interval
+    starts: Interval
+    busy: Interval
+
+
+def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
+    """Of the instances of a run; ``None`` where none stand."""
+    cost, of, sums = stood(system, records), records.instances, records.sums
+    if cost is None or of is None:
+        return None
+    held, length_s = leases(records), sums.end_s - sums.start_s
+    return StandingMeasures(
+        instances=_ratio(float(overlap_s(held.from_s, held.to_s, sums.start_s, sums.end_s).sum()), length_s),
+        started=int(((of.started_s >= sums.start_s) & (of.started_s <= sums.end_s)).sum()),
+        busy=_ratio(float(cost.busy.sum()), float(cost.cost.sum())),
+    )
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingSummary | None:
+    """The means of the replications of a policy; ``None`` where no instances stand."""
+    if not runs:
+        return None
+    return StandingSummary(
+        instances=mean_interval([r.instances for r in runs]),
+        starts=mean_interval([float(r.started) for r in runs]),
+        busy=mean_interval([r.busy for r in runs]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerTime:
+    """In the window of one run: seconds of all containers by what they did, and US dollars of waiting.
+
+    ``starting_s``: cold starts of batches and starts ahead; ``busy_s``: batches without their cold starts;
+    where instances stand it is they that are meant, with a batch or without.
+    """
+
+    busy_s: float
+    idle_s: float
+    starting_s: float
+    idle_usd: float
+
+    @property
+    def life_s(self) -> float:
+        """All three together."""
+        return self.busy_s + self.idle_s + self.starting_s
+
+
+def pieces_of(
+    records: ServerlessRecords, lives: ContainerLives
+) -> tuple[ContainerPieces, ContainerPieces, ContainerPieces]:
+    """Starts ahead of a batch, batches (or instances that stood), and waits."""
+    of, standing, stopped_s = records.batches, records.instances, records.stopped_s
+    if standing is None:
+        busy = busy_pieces(lives.of_batch, of.dispatched_s, of.ended_s, stopped_s)
+    else:
+        busy = busy_pieces(standing.container, standing.started_s, standing.ended_s, stopped_s)
+    return starting_pieces(lives, busy, stopped_s), busy, idle_pieces(lives, stopped_s)
+
+
+def container_time(
+    system: ServerlessSystem, records: ServerlessRecords, lives: ContainerLives
+) -> ContainerTime:
+    """What containers did in the window of a run.
+
+    Waiting costs Σ over waits of (time in the window · price of the configuration that the container had
+    last) · the share ``idle_cost``.
+    """
+    start_s, end_s = records.sums.start_s, records.sums.end_s
+    ahead, busy, idle = pieces_of(records, lives)
+    ahead_s, busy_s, idle_s = (overlap_s(p.from_s, p.until_s, start_s, end_s) for p in (ahead, busy, idle))
+    of, standing = records.batches, records.instances
+    whole_s = np.array([f.cold_start_s for f in system.functions])[lives.function[busy.container]]
+    if standing is None:
+        cold_s, begin_s = whole_s * of.cold, of.dispatched_s + of.setup_s
+    else:
+        cold_s = whole_s * standing.cold
+        begin_s = standing.ready_s - cold_s
+    until_s = np.minimum(begin_s + cold_s, busy.until_s)
+    starts_s = float(overlap_s(begin_s, until_s, start_s, end_s).sum())
+    return ContainerTime(
+        busy_s=float(busy_s.sum()) - starts_s,
+        idle_s=float(idle_s.sum()),
+        starting_s=float(ahead_s.sum()) + starts_s,
+        idle_usd=system.idle_cost * float(idle_s @ system.price_per_s[lives.idle_configuration]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Of one run: shares of the nodes' memory, and containers that were removed to make room.
+
+    ``mean``: over the window and all nodes; ``most``: at any time on any node; ``evictions``: in the window.
+    """
+
+    mean: float
+    most: float
+    evictions: int
+
+
+def most_bytes(memory: NodeMemory, records: ServerlessRecords, lives: ContainerLives) -> Ints:
+    """(N,) The most that containers hold of each node's memory at any time."""
+    needs = np.array(memory.container_bytes, dtype=np.int64)[lives.function]
+    until_s = gone_s(lives, records.stopped_s)
+    return most_at_once(lives.invoker, lives.born_s, until_s, needs, len(memory.node_bytes))
+
+
+def memory_use(memory: NodeMemory, records: ServerlessRecords, lives: ContainerLives) -> MemoryUse:
+    """The use of the memory in the window of a run."""
+    start_s, end_s = records.sums.start_s, records.sums.end_s
+    node = np.array(memory.node_bytes, dtype=np.int64)
+    needs = np.array(memory.container_bytes, dtype=np.int64)[lives.function]
+    inside_s = overlap_s(lives.born_s, gone_s(lives, records.stopped_s), start_s, end_s)
+    length_s = end_s - start_s
+    inside = lives.evicted & (lives.gone_s >= start_s) & (lives.gone_s <= end_s)
+    return MemoryUse(
+        mean=float(inside_s @ needs) / (length_s * float(node.sum())) if length_s > 0 else np.nan,
+        most=float((most_bytes(memory, records, lives) / node).max()),
+        evictions=int(inside.sum()),
+    )
+
+
+def check_memory(memory: NodeMemory, records: ServerlessRecords, lives: ContainerLives) -> Check:
+    """At no time do the containers of a node hold more memory than it has."""
+    most = most_bytes(memory, records, lives)
+    over = int((most > np.array(memory.node_bytes)).sum())
+    return Check("memory", over == 0, f"at most {most.max() / 1e9:.4g} GB on a node, {over} nodes too full")

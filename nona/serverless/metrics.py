@@ -1,0 +1,475 @@
+"""What was measured: of one run, whether it was steady, and with intervals over runs.
+
+The window is cut into 20 stretches of equally many arrivals; n₀ … n₂₀ calls are open at their ends. A run
+is *overloaded* when more than 2 % of the measured calls were still open when it was cut off, or when the
+number grew, by more than 2 % of the calls that arrived, and steadily: its mean change is above 4 standard
+errors. (A call that is dropped is open no more.) It is *backlogged*
+when it ends with more open than usual (the median) by more than 5 % of the calls, and by more than
+4 · √(1 + usual). Otherwise *stable*. These are the rules of
+:mod:`nona.simulation.steady_state` for jobs.
+
+Rates are over measured calls that arrived: one that never completed is a miss. Latencies are those of
+completed calls. What concerns batches is over those dispatched in the window. An interval is Student's t
+over replications; with one replication it has no width (``nan``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.serverless.held import (
+    ContainerTime,
+    MemoryUse,
+    StandingMeasures,
+    StandingSummary,
+    container_time,
+    hourly_usd,
+    leases,
+    memory_use,
+    standing_measures,
+    stood,
+    summarise_standing,
+)
+from nona.serverless.records import ServerlessRecords, TransferSummary, summarise_transfers
+from nona.serverless.system import HOUR_S, ServerlessSystem
+from nona.simulation.intervals import Interval, mean_interval, percentile, without_nan
+from nona.simulation.sizes import MARKS
+from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+PERCENTILES = (5, 25, 50, 75, 95, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class CallMeasures:
+    """Of measured calls. ``latency_s``: the mean, then the :data:`PERCENTILES`, of completed ones."""
+
+    calls: int
+    completed: int
+    dropped: int
+    hits: int
+    cost: float
+    latency_s: tuple[float, ...]
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of the calls that kept the SLO."""
+        return ratio(self.hits, self.calls)
+
+    @property
+    def cost_per_call(self) -> float:
+        """US dollars."""
+        return ratio(self.cost, self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasures:
+    """Of one run; the fields are those of :class:`~nona.serverless.metrics.ServerlessSummary`."""
+
+    all: CallMeasures
+    applications: tuple[CallMeasures, ...]
+    cost_per_hit: float
+    miss_rate: float
+    cold_start_rate: float
+    locality: float
+    search_s: tuple[float, ...]
+    steps: float
+    vcpu_utilization: float
+    vgpu_utilization: float
+    stranded_vgpus: float
+    mean_batch: float
+    forced: float
+    rechecks: float
+    prewarms: float
+    standing: StandingMeasures | None = None
+    containers: ContainerTime | None = None
+    memory: MemoryUse | None = None
+    evictions: float = 0.0
+
+    @property
+    def cost_per_call(self) -> float:
+        """US dollars, waiting containers included where they are paid for."""
+        return ratio(self.all.cost + self.idle_usd, self.all.calls)
+
+    @property
+    def idle_usd(self) -> float:
+        """US dollars of containers that waited in the window."""
+        return 0.0 if self.containers is None else self.containers.idle_usd
+
+
+def ratio(part: float, whole: float) -> float:
+    """``part / whole``, ``nan`` where there is no whole."""
+    return float(part) / float(whole) if whole else math.nan
+
+
+def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+    """(m,) US dollars of each batch: price of its vCPUs and of the vGPUs that it held · (ended − dispatched).
+
+    A batch in flight has cost what it held until the run stopped. What runs on an instance that stands costs
+    nothing by itself.
+    """
+    if records.instances is not None:
+        return np.zeros(len(records.batches.jobs))
+    held = leases(records)
+    cost: Floats = hourly_usd(system, held) / HOUR_S * (held.to_s - held.from_s)
+    return cost
+
+
+def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+    """(n,) US dollars of each call: over its stages, the batch's cost / the jobs in it.
+
+    Where instances stand: what those of the application cost in the window, in equal parts for its
+    measured calls; nothing for other calls.
+    """
+    calls, standing = records.calls, stood(system, records)
+    if standing is not None and records.instances is not None:
+        number = len(system.applications)
+        total = np.bincount(records.instances.application, weights=standing.cost, minlength=number)
+        measured = np.bincount(calls.application[calls.measured], minlength=number)
+        return np.where(calls.measured, (total / np.maximum(measured, 1))[calls.application], 0.0)
+    share = batch_cost(system, records) / np.maximum(records.batches.jobs, 1)
+    served = np.append(share, 0.0)[calls.batch]  # −1, no batch, is the 0 at the end
+    return np.asarray(served.sum(axis=1), dtype=np.float64)
+
+
+def hits(system: ServerlessSystem, records: ServerlessRecords) -> Bools:
+    """(n,) Whether each call was complete within its SLO."""
+    calls = records.calls
+    slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
+    found: Bools = calls.completion_s - calls.arrival_s <= slo_s
+    return found
+
+
+def slo_ratios(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+    """Latency of each measured call over its SLO; ``nan`` where it was not complete."""
+    calls = records.calls
+    slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
+    found: Floats = ((calls.completion_s - calls.arrival_s) / slo_s)[calls.measured]
+    return found
+
+
+def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures:
+    """Everything about one run."""
+    calls, of, sums = records.calls, records.batches, records.sums
+    cost, hit = call_cost(system, records), hits(system, records)
+    lives = records.containers
+    waiting = None if lives is None else container_time(system, records, lives)
+    memory = None if lives is None or not system.memory else memory_use(system.memory, records, lives)
+    everything = _calls(records, cost, hit, calls.measured)
+    inside = (of.dispatched_s >= sums.start_s) & (of.dispatched_s <= sums.end_s)
+    batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
+    entry = np.array([[s in app.entries for s in range(_widest(system))] for app in system.applications])
+    inner = inside & ~entry[of.application, of.stage]
+    return RunMeasures(
+        all=everything,
+        applications=tuple(
+            _calls(records, cost, hit, calls.measured & (calls.application == a))
+            for a in range(len(system.applications))
+        ),
+        cost_per_hit=ratio(everything.cost + (waiting.idle_usd if waiting else 0.0), everything.hits),
+        miss_rate=ratio(sums.misses, sums.planned),
+        cold_start_rate=ratio(sums.cold_starts, batches),
+        locality=ratio(of.local[inner].sum(), of.jobs[inner].sum()),
+        search_s=_mean_and_percentiles(of.search_s[inside]),
+        steps=ratio(of.steps[inside].sum(), batches),
+        vcpu_utilization=ratio(sums.vcpu_area, length_s * sum(n.vcpus for n in system.invokers)),
+        vgpu_utilization=ratio(sums.vgpu_area, length_s * sum(n.gpus * n.vgpus for n in system.invokers)),
+        stranded_vgpus=ratio(sums.stranded_area, length_s),
+        mean_batch=ratio(of.jobs[inside].sum(), batches),
+        forced=ratio(of.forced[inside].sum(), batches),
+        rechecks=ratio(sums.rechecks, batches),
+        prewarms=ratio(sums.prewarms, batches),
+        containers=waiting,
+        memory=memory,
+        evictions=ratio(memory.evictions, batches) if memory else 0.0,
+        standing=standing_measures(system, records),
+    )
+
+
+def _widest(system: ServerlessSystem) -> int:
+    return max(app.stages for app in system.applications)
+
+
+def _calls(records: ServerlessRecords, cost: Floats, hit: Bools, which: Bools) -> CallMeasures:
+    calls = records.calls
+    latency_s = without_nan((calls.completion_s - calls.arrival_s)[which])
+    return CallMeasures(
+        calls=int(which.sum()),
+        completed=len(latency_s),
+        dropped=int(np.count_nonzero(~np.isnan(calls.dropped_s[which]))),
+        hits=int(hit[which].sum()),
+        cost=float(cost[which].sum()),
+        latency_s=_mean_and_percentiles(latency_s),
+    )
+
+
+def _mean_and_percentiles(values: Floats) -> tuple[float, ...]:
+    mean = float(values.mean()) if len(values) else math.nan
+    return mean, *(percentile(values, percent) for percent in PERCENTILES)
+
+
+def open_calls(records: ServerlessRecords) -> NDArray[np.float64]:
+    """(21,) Calls that are open when the measured calls at the marks have just arrived."""
+    calls = records.calls
+    measured = np.flatnonzero(calls.measured)
+    steps = np.arange(MARKS + 1)
+    marks = measured[0] + (2 * steps * (len(measured) - 1) + MARKS) // (2 * MARKS)
+    end_s = ended_s(records)
+    ends = np.sort(end_s[~np.isnan(end_s)])
+    gone = np.searchsorted(ends, calls.arrival_s[marks], side="right")
+    return np.asarray(marks + 1 - gone, dtype=np.float64)
+
+
+def ended_s(records: ServerlessRecords) -> NDArray[np.float64]:
+    """(n,) When each call was complete or was dropped; ``nan`` while it is open."""
+    calls = records.calls
+    return np.where(np.isnan(calls.completion_s), calls.dropped_s, calls.completion_s)
+
+
+def judge(records: ServerlessRecords) -> tuple[str, str]:
+    """(state, why when it is not stable) of a run; see the head of this module."""
+    calls = records.calls
+    count = int(calls.measured.sum())
+    unfinished = int(np.isnan(ended_s(records)[calls.measured]).sum())
+    if unfinished > MATERIAL * count:
+        return "overloaded", (
+            f"{unfinished} of {count} measured calls were not complete when the run was cut off; add "
+            "invokers or lower the rates."
+        )
+    open_at = open_calls(records)
+    change = np.diff(open_at)
+    mean, error = float(change.mean()), float(change.std(ddof=1)) / len(change) ** 0.5
+    if mean * len(change) > MATERIAL * count and mean > SIGNIFICANT * error:
+        return "overloaded", (
+            f"The number of open calls kept growing, from {open_at[0]:.0f} to {open_at[-1]:.0f}; add "
+            "invokers or lower the rates."
+        )
+    there, usual = float(open_at[-1]), float(np.median(open_at))
+    if there - usual > max(BACKLOG * count, UNUSUAL * (1 + usual) ** 0.5):
+        return "backlogged", (
+            f"{there:.0f} calls were open at the end of the window, usually {usual:.0f}; measure more calls."
+        )
+    return "stable", ""
+
+
+STATES = ("stable", "backlogged", "overloaded")  # from good to bad
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A mean, and percentiles, each averaged over the replications; ``percentiles[95]`` is p95."""
+
+    mean: Interval
+    percentiles: dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationSummary:
+    """Of the calls of one application."""
+
+    name: str
+    slo_s: float
+    calls: int
+    slo_hit_rate: Interval
+    latency_s: Spread
+    cost_per_call_usd: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSummary:
+    """Of all containers: US dollars a call for executing and for waiting, shares of their time."""
+
+    executing_per_call_usd: Interval
+    idle_per_call_usd: Interval
+    busy: Interval
+    idle: Interval
+    starting: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySummary:
+    """Shares of the nodes' memory that containers hold, on average and at most; evictions per batch."""
+
+    mean: Interval
+    most: float
+    evictions: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ServerlessSummary:
+    """Of one policy.
+
+    Attributes
+    ----------
+    state, reason
+        The worst of the replications, see :mod:`nona.serverless.metrics`.
+    cost_per_call_usd, cost_per_hit_usd
+        What the measured calls cost / their number, and / those that kept the SLO; with what containers
+        that waited in the window cost, where they are paid for.
+    configuration_miss_rate
+        Of the batches with a plan made earlier, the share that could not use it; ``None`` if no batch
+        had one.
+    cold_start_rate
+        Cold starts per batch.
+    locality
+        Share of the jobs of inner stages that found all of their input on their invoker; ``nan`` if there
+        were none.
+    search_s, steps_mean
+        Of a batch's search, as charged.
+    vcpu_utilization, vgpu_utilization
+        Held / present; above 1 where GPUs are oversubscribed.
+    stranded_vgpus
+        Mean number of vGPUs that were free but out of reach.
+    mean_batch
+        Jobs in a batch.
+    forced
+        Share of the batches on which the smallest configuration was forced.
+    rechecks
+        Attempts that found no room, per batch.
+    prewarms
+        Containers started ahead, per batch.
+    arrived, completed, dropped, in_flight
+        Measured calls of all replications.
+    transfers
+        Of those that share the network; ``None`` where each takes its time alone.
+    containers
+        Where the time of containers went; ``None`` where they neither pay for waiting nor need memory.
+    memory
+        Of nodes; ``None`` where it is no limit.
+    standing
+        Of the instances that stand; ``None`` for a policy whose batches have leases of their own.
+    """
+
+    policy: str
+    replications: int
+    state: str
+    reason: str
+    slo_hit_rate: Interval
+    cost_per_call_usd: Interval
+    cost_per_hit_usd: Interval
+    latency_s: Spread
+    applications: tuple[ApplicationSummary, ...]
+    configuration_miss_rate: Interval | None
+    cold_start_rate: Interval
+    locality: Interval
+    search_s: Spread
+    steps_mean: Interval
+    vcpu_utilization: Interval
+    vgpu_utilization: Interval
+    stranded_vgpus: Interval
+    mean_batch: Interval
+    forced: Interval
+    rechecks: Interval
+    prewarms: Interval
+    arrived: int
+    completed: int
+    dropped: int
+    in_flight: int
+    transfers: TransferSummary | None = None
+    containers: ContainerSummary | None = None
+    memory: MemorySummary | None = None
+    standing: StandingSummary | None = None
+
+
+def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
+    """The summary of a policy's replications, of which there is at least one."""
+    runs = [measure(system, r) for r in records]
+    state, reason = max((judge(r) for r in records), key=lambda found: STATES.index(found[0]))
+    mean = _averaging(runs)
+    planned = any(r.sums.planned for r in records)
+    return ServerlessSummary(
+        policy=records[0].policy,
+        replications=len(records),
+        state=state,
+        reason=reason,
+        slo_hit_rate=mean(lambda r: r.all.hit_rate),
+        cost_per_call_usd=mean(lambda r: r.cost_per_call),
+        cost_per_hit_usd=mean(lambda r: r.cost_per_hit),
+        latency_s=_spread([r.all.latency_s for r in runs]),
+        applications=tuple(_application(system, runs, a) for a in range(len(system.applications))),
+        configuration_miss_rate=mean(lambda r: r.miss_rate) if planned else None,
+        cold_start_rate=mean(lambda r: r.cold_start_rate),
+        locality=mean(lambda r: r.locality),
+        search_s=_spread([r.search_s for r in runs]),
+        steps_mean=mean(lambda r: r.steps),
+        vcpu_utilization=mean(lambda r: r.vcpu_utilization),
+        vgpu_utilization=mean(lambda r: r.vgpu_utilization),
+        stranded_vgpus=mean(lambda r: r.stranded_vgpus),
+        mean_batch=mean(lambda r: r.mean_batch),
+        forced=mean(lambda r: r.forced),
+        rechecks=mean(lambda r: r.rechecks),
+        prewarms=mean(lambda r: r.prewarms),
+        arrived=sum(r.all.calls for r in runs),
+        completed=sum(r.all.completed for r in runs),
+        dropped=sum(r.all.dropped for r in runs),
+        in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
+        transfers=_transfers(records),
+        containers=_containers(runs),
+        memory=_memory(runs),
+        standing=summarise_standing([r.standing for r in runs if r.standing is not None]),
+    )
+
+
+def _containers(runs: Sequence[RunMeasures]) -> ContainerSummary | None:
+    found = [run.containers for run in runs if run.containers is not None]
+    if not found:
+        return None
+    return ContainerSummary(
+        executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]),
+        idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]),
+        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in found]),
+        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in found]),
+        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in found]),
+    )
+
+
+def _memory(runs: Sequence[RunMeasures]) -> MemorySummary | None:
+    found = [run.memory for run in runs if run.memory is not None]
+    if not found:
+        return None
+    return MemorySummary(
+        mean=mean_interval([m.mean for m in found]),
+        most=max(m.most for m in found),
+        evictions=mean_interval([run.evictions for run in runs]),
+    )
+
+
+def _transfers(records: Sequence[ServerlessRecords]) -> TransferSummary | None:
+    used = [r.transfers for r in records if r.transfers is not None]
+    if not used:
+        return None
+    inside = [
+        (r.batches.dispatched_s >= r.sums.start_s) & (r.batches.dispatched_s <= r.sums.end_s) for r in records
+    ]
+    until_s = np.array([r.stopped_s for r in records])
+    return summarise_transfers(used, [r.batches.transfer_s for r in records], inside, until_s)
+
+
+def _averaging(runs: Sequence[RunMeasures]) -> Callable[[Callable[[RunMeasures], float]], Interval]:
+    return lambda value: mean_interval([value(run) for run in runs])
+
+
+def _spread(values: Sequence[tuple[float, ...]]) -> Spread:
+    """Each value is a mean, followed by the percentiles."""
+    percentiles = {
+        percent: mean_interval([v[k] for v in values]).mean for k, percent in enumerate(PERCENTILES, 1)
+    }
+    return Spread(mean_interval([v[0] for v in values]), percentiles)
+
+
+def _application(system: ServerlessSystem, runs: Sequence[RunMeasures], number: int) -> ApplicationSummary:
+    app, found = system.applications[number], [run.applications[number] for run in runs]
+    return ApplicationSummary(
+        name=app.name,
+        slo_s=app.slo_s,
+        calls=int(np.sum([of.calls for of in found])),
+        slo_hit_rate=mean_interval([of.hit_rate for of in found]),
+        latency_s=_spread([of.latency_s for of in found]),
+        cost_per_call_usd=mean_interval([of.cost_per_call for of in found]),
+    )

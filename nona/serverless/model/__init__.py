@@ -1,1 +1,0 @@
-"""The serverless system: functions, configurations, applications, calls, in arrays."""

@@ -1,1 +1,0 @@
-"""Aquatope: all stages sized offline by Bayesian optimisation."""

@@ -1,0 +1,322 @@
+"""The compiled searches: best first with both blades, stage by stage, exhaustive.
+
+The short list has one path for each first configuration. ``unit`` is that of the first function: a path's
+code divided by it tells the first configurations apart.
+
+Arrays are indexed where they are used: handing them to a function of their own would count references
+to them at every step, which takes longer than the step.
+
+A partial path p that ends with configuration x of function i has::
+
+    tLow       = p.t + t(x) + tMin[i+1]     no completion is faster: with tLow > limit the time blade cuts it
+    rscLow     = p.c + c(x) + cMin[i+1]     no completion is cheaper: its key in the heap
+    rscFastest = p.c + c(x) + cFast[i+1]    what one feasible completion costs
+
+Of the completions by the fastest, the best one of each first configuration counts, and the k best of
+these are known; what cannot come before the k-th of them, the cost blade cuts. Children are made lazily,
+in order of cost: when a path is taken off the heap, its next sibling and its first child go on it. Full
+paths leave the heap in order of (cost, time, code), so the first to begin with a configuration is the best
+that does, and the search ends with the k-th (Hart, Nilsson, Raphael 1968). Paths that begin with a
+configuration that has its answer are dropped when they leave the heap.
+
+Configurations are taken in order of cost; the time blade skips one, the cost blade ends the row, since all
+that follow are dearer. The best known completions are kept from stage to stage: as each begins with
+another configuration, none is counted twice, so that the k-th bound is never too tight.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nona.compiled import compiled
+from nona.serverless.policies.esg.tables import Floats, Heap, Ints, Path, Paths, Tables
+
+
+@compiled
+def comes_before(path: Path, other: Path) -> bool:
+    """Whether the first path comes before the second."""
+    if path.cost != other.cost:
+        return path.cost < other.cost
+    if path.time != other.time:
+        return path.time < other.time
+    return path.code < other.code
+
+
+@compiled
+def begins_alike(best: Paths, known: int, code: int, unit: int) -> int:
+    """Where, among the ``known`` best, a path with the same first configuration stands; −1 for nowhere."""
+    codes, first = best.codes, code // unit
+    for at in range(known):
+        if codes[at] // unit == first:
+            return at
+    return -1
+
+
+@compiled
+def note(best: Paths, known: int, path: Path, unit: int) -> int:
+    """Enter a path into the best, of which ``known`` are known; how many now are.
+
+    Of paths with the same first configuration only the best stays.
+    """
+    sums, codes = best.sums, best.codes
+    k = len(codes)
+    if known == k and not comes_before(path, Path(sums[k - 1, 0], sums[k - 1, 1], codes[k - 1])):
+        return known
+    at, many = begins_alike(best, known, path.code, unit), known
+    if at < 0:
+        at, many = min(known, k - 1), min(known + 1, k)
+    elif not comes_before(path, Path(sums[at, 0], sums[at, 1], codes[at])):
+        return known
+    while at > 0 and comes_before(path, Path(sums[at - 1, 0], sums[at - 1, 1], codes[at - 1])):
+        sums[at, 0], sums[at, 1], codes[at] = sums[at - 1, 0], sums[at - 1, 1], codes[at - 1]
+        at -= 1
+    sums[at, 0], sums[at, 1], codes[at] = path.cost, path.time, path.code
+    return many
+
+
+@compiled
+def push(heap: Heap, size: int, path: Path, place: int) -> int:
+    """Put an entry on the heap of ``size`` entries; its new size."""
+    sums, codes, places, at = heap.sums, heap.codes, heap.places, size
+    while at > 0:
+        up = (at - 1) >> 1
+        if not comes_before(path, Path(sums[up, 0], sums[up, 1], codes[up])):
+            break
+        sums[at, 0], sums[at, 1], codes[at], places[at] = sums[up, 0], sums[up, 1], codes[up], places[up]
+        at = up
+    sums[at, 0], sums[at, 1], codes[at], places[at] = path.cost, path.time, path.code, place
+    return size + 1
+
+
+@compiled
+def drop_first(heap: Heap, size: int) -> int:
+    """Take the first entry, at 0, off the heap; its new size."""
+    sums, codes, places, at = heap.sums, heap.codes, heap.places, 0
+    size -= 1
+    last, place = Path(sums[size, 0], sums[size, 1], codes[size]), places[size]
+    while True:
+        down = 2 * at + 1
+        if down >= size:
+            break
+        least, twin = Path(sums[down, 0], sums[down, 1], codes[down]), down + 1
+        if twin < size:
+            other = Path(sums[twin, 0], sums[twin, 1], codes[twin])
+            if comes_before(other, least):
+                down, least = twin, other
+        if not comes_before(least, last):
+            break
+        sums[at, 0], sums[at, 1], codes[at], places[at] = least.cost, least.time, least.code, places[down]
+        at = down
+    sums[at, 0], sums[at, 1], codes[at], places[at] = last.cost, last.time, last.code, place
+    return size
+
+
+DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
+
+
+class Limits(NamedTuple):
+    """Seconds that a path may take, and whether blades cut."""
+
+    limit_s: float
+    blades: bool
+
+
+class Counts(NamedTuple):
+    """Entries on the heap, known completions, extensions looked at."""
+
+    size: int
+    have: int
+    looked: int
+
+
+@compiled
+def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths) -> tuple[int, int, int]:
+    """(paths found, looked at, opened), the paths in ``best``; −1 found when the heap is too small.
+
+    Looked at are all extensions of opened paths that are tested; opened those that no blade cuts.
+    ``known`` has room for the best known completions, as many as ``best``.
+    """
+    found, have = 0, 0
+    if limits.blades:
+        if f.least_s[0] > limits.limit_s:
+            return 0, 0, 0
+        have = note(known, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
+    root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
+    counts = _open(f, limits, heap, known, (0, 0, root), Counts(0, have, 0))
+    opened, last = counts.size, len(f.choices) - 1
+    while counts.size > 0 and found < len(best.codes):
+        if counts.size + 2 > len(heap.places):
+            return -1, counts.looked, opened
+        low = Path(heap.sums[0, 0], heap.sums[0, 1], heap.codes[0])
+        place = heap.places[0]
+        counts = Counts(drop_first(heap, counts.size), counts.have, counts.looked)
+        i, rank = place >> DEPTH_BITS, place & ((1 << DEPTH_BITS) - 1)
+        if i > 0 and begins_alike(best, found, low.code, f.unit[0]) >= 0:
+            continue
+        opened -= counts.size
+        path = Path(low.cost - f.least_usd[i + 1], low.time - f.least_s[i + 1], low.code)
+        if i < last:
+            counts = _open(f, limits, heap, known, (i + 1, 0, path), counts)
+        elif path.time <= limits.limit_s:
+            best.sums[found, 0], best.sums[found, 1] = path.cost, path.time
+            best.codes[found] = path.code
+            found += 1
+        code = path.code - (f.number[i, rank] + 1) * f.unit[i]
+        before = Path(path.cost - f.cost[i, rank], path.time - f.time[i, rank], code)
+        counts = _open(f, limits, heap, known, (i, rank + 1, before), counts)
+        opened += counts.size
+    return found, counts.looked, opened
+
+
+@compiled
+def least_costs(
+    f: Tables,
+    limits_s: Floats,
+    blades: bool,
+    heap: Heap,
+    lists: tuple[Paths, Paths],
+    costs: Floats,
+    many: Ints,
+) -> int:
+    """For each of the limits the cost of the best path, −1 without any, and how many were looked at.
+
+    Returns for how many of them; fewer than all when the heap is too small. ``lists`` are ``known`` and
+    ``best``.
+    """
+    for at in range(len(limits_s)):
+        found, looked, _ = best_first(f, Limits(limits_s[at], blades), heap, lists[0], lists[1])
+        if found < 0:
+            return at
+        costs[at], many[at] = (lists[1].sums[0, 0] if found > 0 else -1.0), looked
+    return len(limits_s)
+
+
+@compiled
+def _open(
+    f: Tables, limits: Limits, heap: Heap, known: Paths, start: tuple[int, int, Path], counts: Counts
+) -> Counts:
+    """Put the first extension that no blade cuts on the heap.
+
+    ``start``: the function to extend by, the rank to begin at, the path to extend.
+    """
+    i, rank, path = start
+    size, have, looked = counts
+    worst = len(known.codes) - 1
+    while rank < f.choices[i]:
+        looked += 1
+        low_s = path.time + f.time[i, rank] + f.least_s[i + 1]
+        if limits.blades and low_s > limits.limit_s:
+            rank += 1
+            continue
+        paid = path.cost + f.cost[i, rank]
+        code = path.code + (f.number[i, rank] + 1) * f.unit[i]
+        low = Path(paid + f.least_usd[i + 1], low_s, code)
+        if limits.blades:
+            if have > worst:
+                bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
+                if comes_before(bound, low):
+                    break
+            done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
+            have = note(known, have, done, f.unit[0])
+        size = push(heap, size, low, (i << DEPTH_BITS) + rank)
+        break
+    return Counts(size, have, looked)
+
+
+class StageCounts(NamedTuple):
+    """Known completions, paths kept in this stage, extensions looked at."""
+
+    have: int
+    kept: int
+    looked: int
+
+
+@compiled
+def stage_by_stage(
+    f: Tables, limit_s: float, lists: tuple[Paths, Paths], known: Paths, best: Paths
+) -> tuple[int, int, int]:
+    """(paths found, looked at, opened), the paths in ``best``; −1 found when the lists are too small.
+
+    ``lists`` have room for the partial paths of two stages, ``known`` for as many completions as ``best``.
+    """
+    if f.least_s[0] > limit_s:
+        return 0, 0, 0
+    (old, new), many, looked, opened, have = lists, 1, 0, 0, 0
+    old.sums[0, 0], old.sums[0, 1], old.codes[0] = 0.0, 0.0, 0
+    for i in range(len(f.choices)):
+        counts = StageCounts(have, 0, looked)
+        for p in range(many):
+            if counts.kept + f.choices[i] > len(new.codes):
+                return -1, counts.looked, opened
+            path = Path(old.sums[p, 0], old.sums[p, 1], old.codes[p])
+            counts = _extend(f, (i, limit_s, path), new, known, counts)
+        have, many, looked = counts.have, counts.kept, counts.looked
+        opened += many
+        old, new = new, old
+    found = 0
+    for p in range(many):
+        found = note(best, found, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]), f.unit[0])
+    return found, looked, opened
+
+
+@compiled
+def _extend(
+    f: Tables, start: tuple[int, float, Path], new: Paths, known: Paths, counts: StageCounts
+) -> StageCounts:
+    """One partial path by every configuration of a function; ``start``: the function, the limit, the path."""
+    i, limit_s, path = start
+    have, kept, looked = counts
+    worst = len(known.codes) - 1
+    for rank in range(f.choices[i]):
+        looked += 1
+        taken = path.time + f.time[i, rank]
+        low_s = taken + f.least_s[i + 1]
+        if low_s > limit_s:
+            continue
+        paid = path.cost + f.cost[i, rank]
+        code = path.code + (f.number[i, rank] + 1) * f.unit[i]
+        if have > worst:
+            bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
+            if comes_before(bound, Path(paid + f.least_usd[i + 1], low_s, code)):
+                break
+        done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
+        have = note(known, have, done, f.unit[0])
+        new.sums[kept, 0], new.sums[kept, 1], new.codes[kept] = paid, taken, code
+        kept += 1
+    return StageCounts(have, kept, looked)
+
+
+class Trail(NamedTuple):
+    """The path to where the search stands, at every depth, and the next rank to try there."""
+
+    paths: Paths
+    rank: Ints
+
+
+@compiled
+def every_path(f: Tables, limit_s: float, trail: Trail, best: Paths) -> tuple[int, int, int]:
+    """(paths found, looked at, the same again), the paths in ``best``.
+
+    ``trail`` has room for a path more than there are functions.
+    """
+    n, looked, found, i = len(f.choices), 0, 0, 0
+    sums, codes, rank = trail.paths.sums, trail.paths.codes, trail.rank
+    sums[0, 0], sums[0, 1], codes[0] = 0.0, 0.0, 0
+    rank[0] = 0
+    while i >= 0:
+        r = rank[i]
+        if r == f.choices[i]:
+            i -= 1
+            continue
+        rank[i] = r + 1
+        looked += 1
+        code = codes[i] + (f.number[i, r] + 1) * f.unit[i]
+        path = Path(sums[i, 0] + f.cost[i, r], sums[i, 1] + f.time[i, r], code)
+        if i == n - 1:
+            if path.time <= limit_s:
+                found = note(best, found, path, f.unit[0])
+            continue
+        i += 1
+        sums[i, 0], sums[i, 1], codes[i] = path.cost, path.time, path.code
+        rank[i] = 0
+    return found, looked, looked

@@ -1,0 +1,404 @@
+"""FaST-GShare: shares of time by shares of SMs, packed as rectangles.
+
+A rectangle is free if nothing placed overlaps it, and maximal if no free rectangle contains it. Sides are
+whole numbers of units.
+
+Source: Gu et al., FaST-GShare, ICPP 2023 (node selection), after Jylänki, A Thousand Ways to Pack the Bin,
+2010 (MAXRECTS, best-area fit).
+
+With T(p) = b / t jobs a second of configuration p and Δ = R − Σ T::
+
+    Δ > 0.2 Σ T       start ⌊Δ / T(p_eff)⌋ of p_eff, which has the most throughput per resource, and for
+                      the rest r > 0 one p with the least T(p) − r > 0
+    −Δ > 0.2 Σ T      stop in increasing order of throughput per resource while Σ T stays at least R
+
+Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code, where the choice for the rest
+stands in a comment. Of equal ones the newest is stopped first, which is ours.
+
+Among the configurations that keep a stage's static share of the SLO, the one with the largest throughput
+per resource. FaST-GShare's measure is RPR = throughput / (SM share · time quota); here a batch also holds
+vCPUs, so resources are counted by what they cost::
+
+    efficiency = (b / t) / (dollars per second)
+
+GPUs are rectangles of time by SMs; a batch goes where it fills a maximal free rectangle best.
+
+Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Invoker
+from nona.options import Options
+from nona.registry import Look
+from nona.serverless.dispatch import looks_for_slices
+from nona.serverless.policies.base import (
+    Ask,
+    ClusterView,
+    Fleet,
+    Place,
+    Plan,
+    Policy,
+    Scaler,
+    Service,
+    known_options,
+    number,
+    switch,
+    whole,
+)
+from nona.serverless.policies.choices import profile_s, profiled, static_shares, too_late, usable
+from nona.serverless.sharing import kinds_of_pool
+from nona.serverless.system import ServerlessSystem
+
+
+def ranking(
+    system: ServerlessSystem, function: int, time_s: NDArray[np.float64], slo_s: float
+) -> tuple[int, ...]:
+    """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
+
+    Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a
+    job, so without prices everything ties and the fastest wins. ``time_s``: (C,) seconds, as profiled.
+    """
+    cost = profiled(system)[1][function]
+    kept = [n for n in usable(system, function) if time_s[n] <= slo_s]
+    return tuple(sorted(kept, key=lambda n: (cost[n], time_s[n], n)))
+
+
+class Rectangle(NamedTuple):
+    """Lower left corner and sides."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def area(self) -> int:
+        """Width · height."""
+        return self.width * self.height
+
+    def holds(self, other: Rectangle) -> bool:
+        """Whether ``other`` lies inside."""
+        return (
+            self.x <= other.x
+            and self.y <= other.y
+            and other.x + other.width <= self.x + self.width
+            and other.y + other.height <= self.y + self.height
+        )
+
+    def without(self, other: Rectangle) -> tuple[Rectangle, ...]:
+        """The maximal rectangles of what is left of this one beside ``other``; itself if they are apart."""
+        x, y, w, h = self
+        right, top = other.x + other.width, other.y + other.height
+        if other.x >= x + w or right <= x or other.y >= y + h or top <= y:
+            return (self,)
+        pieces = (
+            Rectangle(x, y, other.x - x, h),
+            Rectangle(right, y, x + w - right, h),
+            Rectangle(x, y, w, other.y - y),
+            Rectangle(x, top, w, y + h - top),
+        )
+        return tuple(p for p in pieces if p.width > 0 and p.height > 0)
+
+
+class FreeRectangles:
+    """One GPU of ``width`` units of time by ``height`` units of SMs.
+
+    Examples
+    --------
+    >>> gpu = FreeRectangles(100, 7)
+    >>> pod = gpu.place(50, 4)
+    >>> pod, gpu.free
+    (Rectangle(x=0, y=0, width=50, height=4), (Rectangle(x=0, y=4, width=100, height=3), \
+Rectangle(x=50, y=0, width=50, height=7)))
+    >>> gpu.release(pod); gpu.free
+    (Rectangle(x=0, y=0, width=100, height=7),)
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        if min(width, height) < 1:
+            raise SimulationError(f"Rectangles: {width} by {height} holds nothing; give sides of at least 1.")
+        self._whole = Rectangle(0, 0, width, height)
+        self._used: list[Rectangle] = []
+        self.free: tuple[Rectangle, ...] = (self._whole,)
+
+    @property
+    def used(self) -> tuple[Rectangle, ...]:
+        """What is placed, in order of placing."""
+        return tuple(self._used)
+
+    @property
+    def free_area(self) -> int:
+        """Units that nothing is placed on."""
+        return self._whole.area - sum(r.area for r in self._used)
+
+    def best(self, width: int, height: int) -> Rectangle | None:
+        """The free rectangle that a pod of these sides fills best: the least area left, then lower left."""
+        fitting = [r for r in self.free if r.width >= width and r.height >= height]
+        return min(fitting, key=lambda r: (r.area, r), default=None)
+
+    def place(self, width: int, height: int) -> Rectangle | None:
+        """Put a pod into the lower left corner of its best free rectangle; ``None`` when none holds it."""
+        if min(width, height) < 1:
+            raise SimulationError(f"Rectangles: a pod of {width} by {height} is empty; give sides above 0.")
+        room = self.best(width, height)
+        if room is None:
+            return None
+        pod = Rectangle(room.x, room.y, width, height)
+        self._used.append(pod)
+        self.free = _maximal([piece for r in self.free for piece in r.without(pod)])
+        return pod
+
+    def release(self, pod: Rectangle) -> None:
+        """Take a pod away and find the free rectangles again.
+
+        Raises
+        ------
+        SimulationError
+            When it is not placed here.
+        """
+        if pod not in self._used:
+            raise SimulationError(f"Rectangles: {tuple(pod)} is not placed here; release what place() gave.")
+        self._used.remove(pod)
+        free: tuple[Rectangle, ...] = (self._whole,)
+        for other in self._used:
+            free = _maximal([piece for r in free for piece in r.without(other)])
+        self.free = free
+
+
+def _maximal(pieces: Sequence[Rectangle]) -> tuple[Rectangle, ...]:
+    """Those that no other one holds, each once, in order."""
+    distinct = sorted(set(pieces))
+    return tuple(r for r in distinct if not any(o != r and o.holds(r) for o in distinct))
+
+
+def best_fit(gpus: Sequence[FreeRectangles], width: int, height: int) -> int | None:
+    """The GPU for a pod: one in use before an empty one, then the best-filled rectangle, then the first.
+
+    >>> gpus = [FreeRectangles(100, 7), FreeRectangles(100, 7)]
+    >>> _ = gpus[1].place(100, 3)
+    >>> best_fit(gpus, 100, 4), best_fit(gpus, 100, 5), best_fit(gpus, 100, 8)
+    (1, 0, None)
+    """
+    rooms = ((i, gpu.used, gpu.best(width, height)) for i, gpu in enumerate(gpus))
+    fitting = [(not used, room.area, i) for i, used, room in rooms if room is not None]
+    return min(fitting)[2] if fitting else None
+
+
+TOLERANCE = 0.2  # of the capacity: smaller differences change nothing
+
+
+class FastGshareScaler:
+    """FaST-GShare's scaler; ``late``: how many configurations are tried where none keeps the share."""
+
+    def __init__(self, system: ServerlessSystem, late: int, every_s: float, window_s: float) -> None:
+        self.every_s, self.window_s = every_s, window_s
+        self._system, self._late = system, late
+        self._batch = [c.batch for c in system.space.configurations]
+        self._profiles = [profile_s(system, app) for app in system.applications]
+        shares = [static_shares(system, app) for app in system.applications]
+        self._orders = [
+            [
+                ranking(system, f, time_s, slo_s)
+                for f, time_s, slo_s in zip(app.function, profile, share, strict=True)
+            ]
+            for app, profile, share in zip(system.applications, self._profiles, shares, strict=True)
+        ]
+
+    def _throughput(self, application: int, stage: int, configuration: int) -> float:
+        return self._batch[configuration] / float(self._profiles[application][stage][configuration])
+
+    def service(self, application: int, stage: int, configuration: int) -> Service:
+        """Its throughput; jobs are served at once."""
+        return Service(0.0, self._throughput(application, stage, configuration), 0.0)
+
+    def _capacity(self, fleet: Fleet) -> float:
+        return sum(self._throughput(fleet.application, fleet.stage, c) for c in fleet.standing)
+
+    def excess(self, fleet: Fleet) -> float:
+        """Δ, where it is more than the tolerance."""
+        capacity = self._capacity(fleet)
+        lacking = fleet.rate - capacity
+        return lacking if lacking > TOLERANCE * capacity else 0.0
+
+    def ranked(self, application: int, stage: int, rate: float) -> tuple[int, ...]:
+        """The most efficient first while the rate fills one; else that which is least too large first.
+
+        All of them: what does not fit now is not tried again before the next look.
+        """
+        order = self._orders[application][stage]
+        if not order:
+            function = self._system.applications[application].function[stage]
+            return too_late(self._system, function, self._late)
+        does = {n: self._throughput(application, stage, n) for n in order}
+        if rate < does[order[0]]:
+            return tuple(sorted(order, key=lambda n: (does[n] <= rate, abs(does[n] - rate))))
+        return order
+
+    def stops(self, fleet: Fleet) -> tuple[int, ...]:
+        """The least efficient ones that the rate does not need."""
+        capacity, place = self._capacity(fleet), (fleet.application, fleet.stage)
+        if capacity - fleet.rate <= TOLERANCE * capacity:
+            return ()
+        order = self._orders[fleet.application][fleet.stage]
+        efficient = {n: -k for k, n in enumerate(order)}  # what keeps no share is the least so
+        stopped: list[int] = []
+        inverse = sorted(
+            range(len(fleet.standing)), key=lambda k: (efficient.get(fleet.standing[k], -len(order)), -k)
+        )
+        for k in inverse:
+            capacity -= self._throughput(*place, fleet.standing[k])
+            if capacity < fleet.rate:
+                break
+            stopped.append(k)
+        return tuple(stopped)
+
+
+DEFAULTS: Options = MappingProxyType(
+    {"ranked": 5, "search_s": 0.0, "standing": False, "scale_s": 10.0, "window_s": 10.0}
+)
+NO_ROOM = 1 << 60  # later than any invoker
+WHOLE_TIME = 100  # per cent: a lease has its slices all the time
+SHORTEST_S = 1e-3  # between two looks at the instances
+
+
+class FastGsharePlanner:
+    """FaST-GShare for one system."""
+
+    def __init__(self, system: ServerlessSystem, ranked: int, search_s: float) -> None:
+        self._system, self._ranked, self._search_s = system, ranked, search_s
+        self._shares = [static_shares(system, app) for app in system.applications]
+        self._profiles = [profile_s(system, app) for app in system.applications]
+        self._most = int(system.space.batch.max())
+        self._known: dict[tuple[int, int, int], Plan] = {}
+        self._vgpus = [int(g) for g in system.space.vgpus]
+        pools = zip(dict.fromkeys(system.invokers), kinds_of_pool(system), strict=True)
+        self._most_free = {node: pool.vgpus for node, pool in pools}
+        self._late: dict[int, list[list[int]]] = {}
+        self._slices = looks_for_slices(system)
+        self.place: Place | None = self._best_place
+        self.scaler: Scaler | None = None
+
+    def plan(self, ask: Ask) -> Plan:
+        """The most efficient configurations that keep the stage's share and that the queue fills."""
+        key = (ask.application, ask.stage, min(ask.length, self._most))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._look(ask)
+        return found
+
+    def _look(self, ask: Ask) -> Plan:
+        function = self._system.applications[ask.application].function[ask.stage]
+        time_s = self._profiles[ask.application][ask.stage]
+        order = ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
+        batch = self._system.space.batch
+        legal = tuple(n for n in order if batch[n] <= ask.length)
+        ranked = legal[: self._ranked] or too_late(self._system, function, self._ranked)
+        return Plan(ranked, self._search_s, len(legal))
+
+    def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
+        """The first configuration that fits anywhere: in-use GPUs first, best-area fit, lowest number.
+
+        With ``ready_first``, invokers that need not make a slice for it come before the others.
+        """
+        passes = (view.ready, view.fits) if self._slices else (view.fits,)
+        free = view.free_vgpus
+        for place, chosen in enumerate(ranked):
+            worth = [known[n] for known, n in zip(self._worth(self._vgpus[chosen]), free, strict=True)]
+            best = min(worth)
+            if best == NO_ROOM:
+                continue
+            invoker = worth.index(best)
+            if passes[0](invoker, chosen):
+                return place, invoker
+            asked = [i for w, i in sorted((w, i) for i, w in enumerate(worth)) if w != NO_ROOM]
+            for room in passes:
+                for invoker in asked:
+                    if room(invoker, chosen):
+                        return place, invoker
+        return None
+
+    def _worth(self, wanted: int) -> list[list[int]]:
+        """By invoker and its free vGPUs, how late it comes for a batch of ``wanted`` vGPUs.
+
+        In the order of (all are free, area of the rectangle, how many are free), as one whole number.
+        """
+        known = self._late.get(wanted)
+        if known is None:
+            known = self._late[wanted] = [self._order(node, wanted) for node in self._system.invokers]
+        return known
+
+    def _order(self, node: Invoker, wanted: int) -> list[int]:
+        most = self._most_free[node] + 1
+        found = []
+        for free in range(most):
+            area = self._area(min(free, node.vgpus), node.vgpus, wanted)
+            unused = free == node.gpus * node.vgpus
+            late = (unused * (WHOLE_TIME * node.vgpus + 1) + (area or 0)) * most + free
+            found.append(NO_ROOM if area is None else late)
+        return found
+
+    def _area(self, free: int, vgpus: int, wanted: int) -> int | None:
+        """Area of the free rectangle that takes a batch of ``wanted`` vGPUs, ``free`` of a GPU being free.
+
+        Leases hold their slices all the time and may be moved together, so what is in use is one strip.
+        """
+        gpu = FreeRectangles(WHOLE_TIME, vgpus)
+        if free < vgpus:
+            gpu.place(WHOLE_TIME, vgpus - free)
+        room = gpu.best(WHOLE_TIME, wanted)
+        return None if room is None else room.area
+
+
+def prepare(system: ServerlessSystem, options: Options) -> FastGsharePlanner:
+    """Split the SLOs of all applications."""
+    given = known_options("fast-gshare", options, DEFAULTS)
+    ranked = whole("fast-gshare", given, "ranked")
+    planner = FastGsharePlanner(system, ranked, number("fast-gshare", given, "search_s"))
+    every_s, window_s = (number("fast-gshare", given, key, SHORTEST_S) for key in ("scale_s", "window_s"))
+    if switch("fast-gshare", given, "standing", "true or false"):
+        planner.scaler = FastGshareScaler(system, ranked, every_s, window_s)
+    return planner
+
+
+POLICY = Policy(
+    name="fast-gshare",
+    title="FaST-GShare",
+    summary="Takes the largest throughput per cost within a static share of the SLO, on as few GPUs as "
+    "possible.",
+    source="Gu et al., FaST-GShare, ICPP 2023; KontonGu/FaST-GShare and its autoscaler",
+    adaptation=(
+        "The SLO is split statically in proportion to mean times (FaST-GShare has no workflows). "
+        "Throughput is taken per dollar, as batches hold vCPUs too. Its GPUs are shared by time quota and "
+        "SM share; here a batch holds k of the vGPUs all the time, so rectangles become strips, and "
+        "best-area fit becomes the fullest GPU that has room. It scales instances by load, without "
+        "batches in a queue: here each batch is one choice, or with `standing` instances stand as in the "
+        "source: its rule, 20 %, 10 s between looks and the windows of 10 s are read in the code; that "
+        "jobs go at once, up to the batch, to the largest idle instance, that what has the least "
+        "throughput per dollar is stopped first, and that a stop waits for the end of a batch are ours. It "
+        "names one configuration; the next best ones are our fall-backs. Where nothing keeps the share, the "
+        "scenario's rule for late jobs holds. The published autoscaler looks profiles up in a stub, which is "
+        "not copied. The scheduler's own time is taken as 0; no figure was found."
+    ),
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            "ranked": "How many configurations, best first, are tried for a batch when there is no room.",
+            "search_s": "Seconds charged for a decision; standing instances need none.",
+            "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
+            "scale_s": "With standing: seconds between two looks at the number of instances.",
+            "window_s": "With standing: seconds over which the rate of a queue is measured.",
+        }
+    ),
+    look=Look("#0f9b8e", "solid", "square"),
+    by_length=True,
+)

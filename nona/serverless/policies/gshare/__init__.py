@@ -1,1 +1,0 @@
-"""FaST-GShare: shares of time by shares of SMs, packed as rectangles."""

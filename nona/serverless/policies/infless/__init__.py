@@ -1,1 +1,0 @@
-"""INFless: as large a batch as the load fills in time."""

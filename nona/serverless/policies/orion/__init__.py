@@ -1,1 +1,0 @@
-"""Orion: all stages sized at once when the first is scheduled."""

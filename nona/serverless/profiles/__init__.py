@@ -1,1 +1,0 @@
-"""Measured times of functions: the shipped table, and the law fitted to measurements."""

@@ -1,1 +1,0 @@
-"""Records of serverless runs: calls, batches, intervals, checks, and what was measured."""

@@ -1,0 +1,96 @@
+"""The system's GPUs under its way of sharing: what pools hold, how long batches take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.gpu_sharing.pool import Configuration, Pool
+from nona.gpu_sharing.registry import make_pool
+from nona.serverless.functions import Function, LawTimes
+from nona.serverless.system import ServerlessSystem
+
+
+def kinds_of_pool(system: ServerlessSystem) -> list[Pool]:
+    """An empty pool for each kind of invoker."""
+    return [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+
+
+def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
+    """(C,) Whether some invoker, when empty, takes the configuration under the scenario's way of sharing."""
+    pools = kinds_of_pool(system)
+    return np.array([any(pool.fits(c) for pool in pools) for c in system.space.configurations])
+
+
+def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
+    """(F, C) Seconds on the GPU of each function in each configuration, alone on a GPU of this pool.
+
+    gpu_factor(c) · gpu(timed_as(c)), on as many vGPUs as c asks for. Where a function has a table without
+    the row of ``timed_as(c)``, that of the same jobs and vCPUs with the most vGPUs up to those stands in.
+    """
+    every = system.space.configurations
+    seconds = system.gpu_s.copy()
+    for number, own in enumerate(every):
+        timed = pool.timed_as(own)
+        if timed != own:
+            seconds[:, number] = [
+                _timed(function, own, timed, float(seconds[f, number]))
+                for f, function in enumerate(system.functions)
+            ]
+    scaled: NDArray[np.float64] = seconds * np.array([pool.gpu_factor(c) for c in every])
+    return scaled
+
+
+def crowded_seconds(system: ServerlessSystem) -> NDArray[np.float64]:
+    """(F, C) As :func:`gpu_seconds` on the slowest invoker, with all that may be handed out computing.
+
+    What a careful profile shows: without coupling it is the time alone.
+    """
+    pools = kinds_of_pool(system)
+    factors = [np.array([pool.crowded(c) for c in system.space.configurations]) for pool in pools]
+    slowest = [gpu_seconds(system, pool) * factor for pool, factor in zip(pools, factors, strict=True)]
+    return np.asarray(np.max(slowest, axis=0), dtype=np.float64)
+
+
+def larger_slice_s(system: ServerlessSystem, function: int, configuration: int, vgpus: int) -> float:
+    """Seconds on the GPU of a configuration on a slice of ``vgpus``, at least as many as it asks for."""
+    own = system.space[configuration]
+    own_s = float(system.gpu_s[function, configuration])
+    return _timed(system.functions[function], own, replace(own, vgpus=vgpus), own_s)
+
+
+def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
+    """(F, C) As :func:`gpu_seconds`, but the least over the slices that a lease may hold.
+
+    It differs only where fixed slices may be larger than what was asked for.
+    """
+    seconds = gpu_seconds(system, pool)
+    for c, own in enumerate(system.space.configurations):
+        for vgpus in pool.may_hold(own):
+            if vgpus > own.vgpus:
+                on_it = [larger_slice_s(system, f, c, vgpus) for f in range(len(system.functions))]
+                seconds[:, c] = np.minimum(seconds[:, c], on_it)
+    return seconds
+
+
+def least_times(system: ServerlessSystem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
+    on_gpu = [least_gpu_seconds(system, pool) for pool in kinds_of_pool(system)]
+    time_s = np.where(holdable(system), system.cpu_s + np.min(on_gpu, axis=0), np.inf)
+    return time_s, system.job_cost_at(time_s)
+
+
+def _timed(function: Function, own: Configuration, timed: Configuration, own_s: float) -> float:
+    times = function.times
+    if not np.isfinite(own_s):
+        return own_s
+    if isinstance(times, LawTimes):
+        return times.gpu.seconds(timed.batch, timed.vgpus)
+    found = [
+        (row.vgpus, seconds)
+        for row, seconds in times.rows.items()
+        if (row.batch, row.vcpus) == (own.batch, own.vcpus) and own.vgpus <= row.vgpus <= timed.vgpus
+    ]
+    return max(found)[1] if found else own_s

@@ -1,1 +1,0 @@
-"""The system's invokers under its way of sharing: what they can hold, and how long batches take."""

@@ -1,0 +1,364 @@
+"""The serverless system in arrays: applications, invokers, memory, network, calls.
+
+Made by :mod:`nona.study.serverless` from a scenario; search, policies and simulation see only this.
+
+They depend on the system's seed and the replication alone, so every policy meets the same calls, and the
+first n of many calls are the n of few.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Invoker
+from nona.graph.dag import Dag
+from nona.random_streams import RandomStreams
+from nona.scenario.serverless import (
+    ContainersSpec,
+    DispatchSpec,
+    IntervalSpec,
+    PricesSpec,
+    SharingSpec,
+    TransferSpec,
+)
+from nona.serverless.functions import ConfigurationSpace, Function
+from nona.simulation.arrivals import CHUNK, arrival_chunks
+from nona.system import Arrivals, Stream, link_streams
+from nona.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class Application:
+    """One workflow; S stages, numbered in a topological order.
+
+    Attributes
+    ----------
+    stage_names
+        Names of the stages; they differ.
+    function : (S,)
+        Number of each stage's function in the system.
+    dag
+        Its nodes are the stages; every arc goes to a later stage.
+    input_bytes : (S,)
+        Bytes of one job that a stage fetches, from the invokers of its predecessors in equal parts; an
+        entry stage fetches them from outside.
+    slo_s
+        Seconds from a call's arrival to the end of its last stage.
+    rate
+        Calls per second.
+
+    Raises
+    ------
+    SimulationError
+        For arrays that do not fit, or an SLO or rate that is not above 0.
+    """
+
+    name: str
+    stage_names: tuple[str, ...]
+    function: tuple[int, ...]
+    dag: Dag
+    input_bytes: tuple[float, ...]
+    slo_s: float
+    rate: float
+    arrivals: Arrivals = field(default_factory=Arrivals)
+
+    def __post_init__(self) -> None:
+        if not self.stage_names or not (
+            len(self.stage_names) == len(self.function) == len(self.dag) == len(self.input_bytes)
+        ):
+            raise SimulationError(f"Application {self.name!r}: stages, functions and inputs must be as many.")
+        if any(u >= v for u, v in self.dag.edges()):
+            raise SimulationError(
+                f"Application {self.name!r}: stages must be in topological order; sort them."
+            )
+        for what, value in (("slo_s", self.slo_s), ("rate", self.rate)):
+            if not (np.isfinite(value) and value > 0):
+                raise SimulationError(
+                    f"Application {self.name!r}: {what}={value} must be above 0; change it."
+                )
+
+    @property
+    def stages(self) -> int:
+        """Number of stages."""
+        return len(self.function)
+
+    @cached_property
+    def entries(self) -> tuple[int, ...]:
+        """Stages without predecessor."""
+        return tuple(s for s in range(self.stages) if not self.dag.predecessors[s])
+
+    @cached_property
+    def is_chain(self) -> bool:
+        """Whether every stage follows the one before it and no other."""
+        return all(self.dag.predecessors[s] == ((s - 1,) if s else ()) for s in range(self.stages))
+
+    def longest_s(self, stage_s: NDArray[np.float64]) -> float:
+        """Seconds along the longest path when stage s takes ``stage_s[s]``."""
+        return self.dag.critical_path(stage_s.tolist())[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMemory:
+    """``node_bytes`` (N,) of each invoker; ``container_bytes`` (F,) of a container of each function.
+
+    Raises
+    ------
+    SimulationError
+        When no node holds a container of some function.
+
+    Examples
+    --------
+    >>> NodeMemory((10,), (11,), ("a",))
+    Traceback (most recent call last):
+    nona.errors.SimulationError: Function 'a': its container needs 1.1e-08 GB, no node has more than \
+1e-08 GB; give nodes more memory, or the function less.
+    """
+
+    node_bytes: tuple[int, ...]
+    container_bytes: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        most = max(self.node_bytes)
+        for name, needs in zip(self.names, self.container_bytes, strict=True):
+            if needs > most:
+                raise SimulationError(
+                    f"Function {name!r}: its container needs {needs / 1e9:.4g} GB, no node has more than "
+                    f"{most / 1e9:.4g} GB; give nodes more memory, or the function less."
+                )
+
+
+NO_BACKGROUND = Stream()
+
+
+@dataclass(frozen=True, eq=False)
+class SharedNetwork:
+    """The core's links between invokers, as :mod:`nona.simulation.reference.links` crosses them.
+
+    Every link is first come, first served; ``latency_s`` is added once, after the last link; ``background``
+    is that of the core. An invoker is the server of its number.
+    """
+
+    topology: Topology
+    latency_s: float
+    background: Stream = NO_BACKGROUND
+
+    @property
+    def streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+        """For each link the name of its random streams, and its background."""
+        links = self.topology
+        return link_streams(self.background, links.link_names, links.link_capacity.tolist(), links.core)
+
+    @cached_property
+    def slowest(self) -> float:
+        """Bytes/s of the slowest link that a message may cross."""
+        return float(self.topology.link_capacity.min())
+
+    def path(self, source: int, destination: int) -> tuple[int, ...]:
+        """The links from one invoker to another, or from outside where ``source`` is −1."""
+        if source < 0:
+            return self.topology.entry(destination)
+        return self.topology.path(source, destination)
+
+    def alone_s(self, size: float, source: int, destination: int) -> float:
+        """Seconds of a message when nothing else is on its way: size / slowest link + latency.
+
+        >>> from nona.topology import make_topology
+        >>> SharedNetwork(make_topology(2, 100.0, nic=50.0), 0.5).alone_s(100.0, -1, 0)
+        2.5
+        """
+        capacity = self.topology.link_capacity
+        return size / min(float(capacity[link]) for link in self.path(source, destination)) + self.latency_s
+
+
+HOUR_S = 3600.0
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ServerlessSystem:
+    """F functions, A applications, N invokers, C configurations.
+
+    ``sharing``, ``prices``, ``transfer``, ``containers`` and ``dispatch`` are the scenario's own parts.
+    ``idle_cost``: the share of its price that an idle container pays.
+    ``memory``: of the invokers, ``None`` where it is no limit.
+    ``network``: what transfers share, ``None`` where each takes its time alone.
+
+    Raises
+    ------
+    SimulationError
+        When there is no application or no invoker, or an invoker cannot hold the smallest configuration.
+    """
+
+    space: ConfigurationSpace
+    functions: tuple[Function, ...]
+    applications: tuple[Application, ...]
+    invokers: tuple[Invoker, ...]
+    sharing: SharingSpec = field(default_factory=SharingSpec)
+    prices: PricesSpec = field(default_factory=PricesSpec)
+    transfer: TransferSpec = field(default_factory=TransferSpec)
+    containers: ContainersSpec = field(default_factory=ContainersSpec)
+    dispatch: DispatchSpec = field(default_factory=DispatchSpec)
+    noise: float = 0.0
+    profile_percentile: float = 95.0
+    interval: IntervalSpec | None = None
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    network: SharedNetwork | None = None
+    idle_cost: float = 0.0
+    memory: NodeMemory | None = None
+
+    def __post_init__(self) -> None:
+        if not self.applications or not self.invokers:
+            raise SimulationError("Serverless: give at least one application and one invoker.")
+        least = self.space[self.space.smallest]
+        for number, node in enumerate(self.invokers):
+            if node.vcpus < least.vcpus or node.vgpus < least.vgpus:
+                raise SimulationError(
+                    f"Invoker {number}: {node.vcpus} vCPUs and {node.vgpus} vGPUs a GPU do not hold the "
+                    f"smallest configuration ({least.text}); enlarge it, or allow smaller ones."
+                )
+
+    @cached_property
+    def _seconds(self) -> tuple[Floats, Floats]:
+        pairs = [f.seconds(self.space) for f in self.functions]
+        return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+
+    @property
+    def cpu_s(self) -> Floats:
+        """(F, C) Seconds on the CPU."""
+        return self._seconds[0]
+
+    @property
+    def gpu_s(self) -> Floats:
+        """(F, C) Seconds on the GPU, alone on its part of it."""
+        return self._seconds[1]
+
+    @property
+    def remote_path(self) -> tuple[float, float]:
+        """Latency (s) and bandwidth (bytes/s) of a transfer from elsewhere when nothing is in its way."""
+        if self.network is not None:
+            return self.network.latency_s, self.network.slowest
+        return self.transfer.remote_latency, self.transfer.remote_bandwidth
+
+    @cached_property
+    def time_s(self) -> Floats:
+        """(F, C) Seconds of a whole batch: CPU, then GPU; infinite where it cannot run."""
+        return self.cpu_s + self.gpu_s
+
+    @cached_property
+    def price_per_s(self) -> Floats:
+        """(C,) US dollars a second that a configuration costs while it is held."""
+        hourly = self.space.vcpus * self.prices.vcpu_hour + self.space.vgpus * self.prices.vgpu_hour
+        return np.asarray(hourly / HOUR_S, dtype=np.float64)
+
+    @cached_property
+    def job_cost(self) -> Floats:
+        """(F, C) US dollars a job of a full batch that has a GPU part to itself."""
+        return self.job_cost_at(self.time_s)
+
+    def job_cost_at(self, time_s: Floats) -> Floats:
+        """(F, C) US dollars a job of a full batch that takes ``time_s``: time · price / batch.
+
+        Infinite where the time is, also without a price.
+        """
+        cost = np.full_like(time_s, np.inf)
+        np.multiply(time_s, self.price_per_s, out=cost, where=np.isfinite(time_s))
+        return np.asarray(cost / self.space.batch, dtype=np.float64)
+
+    def smallest_s(self, application: Application) -> float:
+        """L: seconds of an application with every stage at the smallest configuration."""
+        return application.longest_s(self.time_s[list(application.function), self.space.smallest])
+
+    @cached_property
+    def queues(self) -> tuple[tuple[int, int], ...]:
+        """The AFW queues: every (application, stage), in order."""
+        return tuple((a, s) for a, app in enumerate(self.applications) for s in range(app.stages))
+
+
+Ints = NDArray[np.int64]
+LEAST_NOISE = 0.1  # of a factor on times
+
+
+def calls(system: ServerlessSystem, count: int, replication: int = 0) -> tuple[Floats, Ints]:
+    """The first ``count`` calls: (count,) arrival instants in seconds, increasing; (count,) applications.
+
+    Without ``interval`` every application has its own stream of arrivals and these are merged; calls
+    of one instant are in order of application. With it gaps are uniform, and each call is of an
+    application drawn in proportion to the rates.
+
+    Raises
+    ------
+    SimulationError
+        For a count below 1, or arrivals that no process has.
+    """
+    if count < 1:
+        raise SimulationError(f"Calls: count={count} must be at least 1; give a larger number.")
+    streams = RandomStreams(system.seed, replication)
+    if system.interval is not None:
+        return _drawn(system, count, streams)
+    return _merged(system, count, streams, replication)
+
+
+def _drawn(system: ServerlessSystem, count: int, streams: RandomStreams) -> tuple[Floats, Ints]:
+    interval = system.interval
+    if interval is None:
+        raise SimulationError("Calls: the system has no interval; give one.")
+    gaps = streams.generator("serverless", "gaps").uniform(interval.least, interval.most, count)
+    rates = np.cumsum([app.rate for app in system.applications])
+    drawn = streams.generator("serverless", "applications").random(count) * rates[-1]
+    which = np.minimum(np.searchsorted(rates, drawn, side="right"), len(rates) - 1)
+    return np.cumsum(gaps), which.astype(np.int64)
+
+
+def _merged(
+    system: ServerlessSystem, count: int, streams: RandomStreams, replication: int
+) -> tuple[Floats, Ints]:
+    sources = [
+        arrival_chunks(
+            app.arrivals,
+            app.rate,
+            streams.generator("serverless", "arrivals", app.arrivals.trace or app.name),
+            replication,
+        )
+        for app in system.applications
+    ]
+    held: list[list[Floats]] = [[next(source)] for source in sources]
+    while True:
+        last = [chunks[-1][-1] if len(chunks[-1]) else -math.inf for chunks in held]
+        known_s = min(last)  # nothing that is still to come is earlier
+        known = sum(int(np.searchsorted(chunk, known_s, side="right")) for chunks in held for chunk in chunks)
+        if known >= count:
+            break
+        for chunks, source, end in zip(held, sources, last, strict=True):
+            if end <= known_s:
+                chunks.extend(next(source) for _ in range(1 + (count - known) // (CHUNK * 8 * len(held))))
+    times = np.concatenate([np.concatenate(chunks) for chunks in held])
+    which = np.repeat(np.arange(len(held)), [sum(map(len, chunks)) for chunks in held])
+    order = np.lexsort((which, times))[:count]
+    return times[order], which[order].astype(np.int64)
+
+
+def noise_factors(system: ServerlessSystem, application: Ints, replication: int = 0) -> Floats:
+    """(n, S) The factor on a stage's times of each call: max(0.1, 1 + noise · z), z standard normal.
+
+    ``application`` (n,) is that of each call, S the most stages of any application; the k-th call of an
+    application gets row k of its stream, whatever other applications do. Stages that an application
+    lacks have 1.
+    """
+    widest = max(app.stages for app in system.applications)
+    factors = np.ones((len(application), widest))
+    if system.noise == 0:
+        return factors
+    streams = RandomStreams(system.seed, replication)
+    for number, app in enumerate(system.applications):
+        rows = np.flatnonzero(application == number)
+        z = streams.generator("serverless", "noise", app.name).standard_normal((len(rows), app.stages))
+        factors[rows, : app.stages] = np.maximum(LEAST_NOISE, 1 + system.noise * z)
+    return factors

@@ -1,0 +1,225 @@
+"""From plain Python to machine code, kept on disk.
+
+The core is compiled once: decision functions come to it as first-class functions with one fixed
+signature, so a new policy costs a fraction of a second. What is compiled lies in a folder named
+after a hash of the sources and of Numba's version: a change of either makes a new folder, and
+nothing stale is ever loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nona import import_root
+from nona.code_cache.folders import base_folder, code_folder, make_own, tell_not_kept
+from nona.foreign.files import write_whole
+from nona.simulation.compiled.memory import Field, Row
+
+_MANY = 1 << 40  # the length that arrays have in the loop: it asks the clock how much room there is
+
+
+def _load(context: Any, builder: Any, state_type: Any, state: Any, place: int) -> Any:
+    """Entry ``place`` of the state. Arrays never move while the loop runs, so one look is enough."""
+    from numba.core import types
+    from numba.np import arrayobj as numba_arrayobj
+
+    arrayobj: Any = numba_arrayobj  # Numba has no types of its own
+    whole = context.get_value_type(types.int64)
+    array = arrayobj.make_array(state_type)(context, builder, state)
+    load = builder.load(builder.gep(array.data, [whole(place)]))
+    load.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return load
+
+
+@cache
+def accessor(field: Field) -> Any:
+    """What stands for a :class:`Field`: the array."""
+    from numba.core import cgutils as numba_cgutils
+    from numba.core import types
+    from numba.extending import intrinsic
+    from numba.np import arrayobj as numba_arrayobj
+    from numba.np import numpy_support
+
+    arrayobj: Any = numba_arrayobj
+    cgutils: Any = numba_cgutils
+    array = types.Array(numpy_support.from_dtype(field.dtype), field.dimensions, "C")
+    item = field.dtype.itemsize
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.get_value_type(types.int64)
+        address, columns = (
+            _load(context, builder, signature.args[0], arguments[0], 2 * field.number + k) for k in range(2)
+        )
+        made = arrayobj.make_array(array)(context, builder)
+        pointer = builder.inttoptr(address, made.data.type)
+        if field.dimensions == 1:
+            shape, strides = [whole(_MANY)], [whole(item)]
+        else:
+            shape = [whole(_MANY), columns]
+            strides = [builder.mul(columns, whole(item)), whole(item)]
+        packed = (cgutils.pack_array(builder, sizes) for sizes in (shape, strides))
+        arrayobj.populate_array(made, pointer, *packed, item, None)
+        return made._getvalue()
+
+    @intrinsic
+    def get(typing: Any, s: Any) -> Any:
+        return array(s), generate
+
+    return get
+
+
+@cache
+def row_accessor(row: Row) -> Any:
+    """What stands for a :class:`Row`: one record of the array, where it lies."""
+    from numba.core import types
+    from numba.extending import intrinsic
+    from numba.np import numpy_support
+
+    record = numpy_support.from_dtype(row.field.dtype)
+    item = row.field.dtype.itemsize
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.get_value_type(types.int64)
+        address = _load(context, builder, signature.args[0], arguments[0], 2 * row.field.number)
+        offset = builder.mul(arguments[1], whole(item))
+        return builder.inttoptr(builder.add(address, offset), context.get_value_type(record))
+
+    @intrinsic
+    def get(typing: Any, s: Any, place: Any) -> Any:
+        return record(s, types.int64), generate
+
+    return get
+
+
+_READY = "ready"
+_KEPT = 12  # folders (a few MB each) of other versions and checkouts that may still be in use
+# Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
+_LOOP = {"_nrt": False, "error_model": "numpy"}
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+# Modules that stay plain Python.
+_PLAIN = {"arrays", "engine", "preparation"}
+_LOCK = threading.RLock()  # Numba's settings are the process's own
+
+
+@cache
+def cache_folder() -> Path:
+    """The folder of this version's compiled code: one that is complete, or one that can be written."""
+    name = f"engine-{_sources_hash()}"
+    complete = base_folder() / name
+    folder = complete if (complete / _READY).exists() else code_folder() / name
+    try:
+        make_own(folder)
+    except OSError as error:
+        tell_not_kept(folder, error)
+    return folder
+
+
+def _sources_hash() -> str:
+    """Of every module that may end up in compiled code, and of what compiles it."""
+    root = import_root() / "nona"
+    simulation = root / "simulation"
+    files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]
+    files += (root / "schedulers").rglob("*.py")
+    files += [simulation / "reference" / "kernel.py", simulation / "reference" / "executors.py"]
+    digest = hashlib.sha256(str(root).encode())
+    for file in sorted(files):
+        digest.update(file.name.encode() + file.read_bytes())
+    for package in ("numba", "llvmlite", "numpy"):
+        digest.update(importlib.metadata.version(package).encode())
+    digest.update(sys.version.encode())
+    return digest.hexdigest()[:16]
+
+
+def is_ready() -> bool:
+    """Whether the core and the shipped policies were compiled before, so that loading them is quick."""
+    return (cache_folder() / _READY).exists()
+
+
+def mark_ready() -> None:
+    """Say so; of the folders that former versions left, only the newest few stay."""
+    folder = cache_folder()
+    try:
+        write_whole(folder / _READY, b"ready\n")
+    except OSError as error:
+        tell_not_kept(folder, error)
+        return
+    others = [f for f in folder.parent.glob("engine-*") if f != folder]
+    for old in sorted(others, key=lambda f: f.stat().st_mtime)[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _numba(folder: Path) -> Iterator[ModuleType]:
+    """Numba, with its cache in ``folder`` while functions are declared."""
+    import numba  # it takes most of a second to import
+
+    with _LOCK:
+        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        try:
+            yield numba
+        finally:
+            numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def compile_function(
+    function: Callable[..., Any], signature: Any = None, kept: bool = True, loop: bool = False
+) -> Any:
+    """``function`` as machine code, along with the plain functions that it calls.
+
+    Parameters
+    ----------
+    signature
+        Compile for these types now; without one, when first called.
+    kept
+        Whether to keep the code on disk. Only for functions of this package: the folder's name
+        tells of changes in no others.
+    loop
+        Whether it belongs to the event loop, which allocates nothing; decision functions may.
+
+    Raises
+    ------
+    TypeError
+        When ``function`` is not a plain Python function.
+    """
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"{function!r} must be a plain Python function; write it with def.")
+    options: dict[str, Any] = _LOOP if loop else {}
+    with _numba(cache_folder()) as numba:
+        copy = _linked(numba, function, {}, options)
+        if kept:
+            from nona.code_cache.checked import kept_on_disk
+
+            return kept_on_disk(copy, signature, **(options if signature else {}))
+        return (numba.njit(signature, **options) if signature else numba.njit())(copy)
+
+
+def _linked(
+    numba: ModuleType, function: FunctionType, made: dict[FunctionType, Any], options: dict[str, Any]
+) -> Any:
+    """A copy of ``function`` that calls compiled copies of its helpers."""
+    scope = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        helper = scope.get(name)
+        if isinstance(helper, Field):
+            scope[name] = accessor(helper)
+        elif isinstance(helper, Row):
+            scope[name] = row_accessor(helper)
+        elif isinstance(helper, FunctionType) and helper is not function:
+            if helper not in made:
+                made[helper] = numba.njit(**_INTERNAL, **options)(_linked(numba, helper, made, options))
+            scope[name] = made[helper]
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy

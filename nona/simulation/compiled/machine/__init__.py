@@ -1,1 +1,0 @@
-"""From Python to machine code: built once, kept on disk, made ready before anybody waits."""

@@ -1,1 +1,0 @@
-"""The memory of the compiled engine: records, arrays, heap, messages, results."""

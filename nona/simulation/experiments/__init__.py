@@ -1,1 +1,0 @@
-"""Experiments: replications in this process, in worker processes or on a cluster."""

@@ -1,0 +1,142 @@
+"""Replications of several schedulers: in this process, in worker processes, on a cluster.
+
+A run depends on the system, the scheduler and the replication's number alone, so the records are
+the same whatever the number of workers, the order in which they finish, and the workers lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from nona.experiments.pool import Key, Pool, Shares, check_runs
+from nona.experiments.workers import run_work
+from nona.schedulers.base import Prepared, Scheduler
+from nona.simulation.collected import Progress
+from nona.simulation.records import Records
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What every worker gets once; ``reporting``: whether progress is wanted."""
+
+    system: System
+    schedulers: tuple[tuple[Scheduler, Prepared], ...]
+    options: RunOptions
+    reporting: bool
+
+    def run(self, key: Key, on_progress: Callable[[Progress], None] | None) -> Records:
+        """The run of one scheduler in one replication."""
+        scheduler, prepared = self.schedulers[key[0]]
+        return simulate_run(
+            self.system, scheduler, prepared, replace(self.options, replication=key[1]), on_progress
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationProgress:
+    """What one run reported, and how far all runs are together.
+
+    ``fraction`` is the share of all runs' jobs that is done; ``run`` the report of the run of
+    ``scheduler`` in ``replication``, with the measured jobs that it completed since its last one.
+    """
+
+    scheduler: str
+    replication: int
+    fraction: float
+    run: Progress
+
+
+DEFAULT = RunOptions()
+OnReplicationProgress = Callable[[ReplicationProgress], None]
+RunPool = Pool[Progress, Records]
+
+
+def run_replications(
+    system: System,
+    schedulers: Sequence[tuple[Scheduler, Prepared]],
+    options: RunOptions = DEFAULT,
+    replications: int = 5,
+    workers: int = 1,
+    on_progress: OnReplicationProgress | None = None,
+    pool: RunPool | None = None,
+) -> dict[str, tuple[Records, ...]]:
+    """Simulate every scheduler in every replication.
+
+    Parameters
+    ----------
+    schedulers
+        Each with what its ``prepare`` returned for ``system``; names must differ.
+    options
+        Of every run; replications are numbered from ``options.replication`` on.
+    replications
+        Runs per scheduler.
+    workers
+        Processes; 1 runs all in this one. More need schedulers that are defined in a module.
+    on_progress
+        Called in this process as runs report; ``Cancelled`` raised there stops all runs, and comes
+        out of this function.
+    pool
+        Where the runs run, in place of ``workers``: a pool that is kept from one call to the next, or
+        a cluster's (:mod:`nona.simulation.dask_pool`).
+
+    Returns
+    -------
+    dict
+        Scheduler's name → its records in order of replication.
+
+    Raises
+    ------
+    SimulationError
+        For a number below 1, two schedulers of one name, one that cannot be sent to a worker, or a run
+        whose worker is lost again and again.
+    """
+    names = [s.name for s, _ in schedulers]
+    check_runs("scheduler", names, replications, workers)
+    keys = [(s, options.replication + r) for r in range(replications) for s in range(len(schedulers))]
+    merged = _Merged(names, keys, on_progress)
+    runs = Runs(system, tuple(schedulers), options, on_progress is not None)
+    found = run_work(runs, keys, merged, workers, pool)
+    return {s.name: tuple(found[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
+
+
+class _Merged:
+    """Adds up the progress of all runs; jobs that a repeated run has reported before are left out.
+
+    ``_told`` and ``_again``: measured jobs that were passed on, and how many of them the run has still to
+    repeat. Runs complete their jobs in the same order.
+    """
+
+    def __init__(
+        self, names: Sequence[str], keys: Sequence[Key], on_progress: OnReplicationProgress | None
+    ) -> None:
+        self._names, self._on_progress = names, on_progress
+        self._shares = Shares(dict.fromkeys(keys, 1.0))
+        self._told, self._again = Counter[Key](), Counter[Key]()
+
+    def report(self, key: Key, progress: Progress) -> None:
+        if self._on_progress is None:
+            return
+        fresh = _without(progress, self._again[key])
+        self._again[key] -= len(progress.query) - len(fresh.query)
+        self._told[key] += len(fresh.query)
+        fraction = self._shares.add(key, progress.fraction)
+        self._on_progress(ReplicationProgress(self._names[key[0]], key[1], fraction, fresh))
+
+    def repeat(self, key: Key) -> None:
+        self._again[key] = self._told[key]
+
+
+def _without(progress: Progress, first: int) -> Progress:
+    """The report without its ``first`` jobs."""
+    if not first:
+        return progress
+    return replace(
+        progress,
+        query=progress.query[first:],
+        arrival_s=progress.arrival_s[first:],
+        completion_s=progress.completion_s[first:],
+    )

@@ -1,1 +1,0 @@
-"""Statistics of runs: intervals, percentiles, paired differences, warm-up, overload."""

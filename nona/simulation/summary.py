@@ -1,0 +1,507 @@
+"""What was measured of a scheduler's runs: summary, difference from another's, precision.
+
+Recorded jobs are used one by one where all are recorded. Where records are thinned the sums over
+all jobs give means and shares, the sketch of all jobs percentiles (to its stated error); only how
+a single run fluctuates is then read from the jobs that are recorded, which errs on the wide side.
+
+Whether to stop is decided by the data, and an interval that happens to be narrow stops early:
+that costs coverage when replications are few. So there are at least ten, the number of the next
+look follows from the data alone (never from the workers), and looks are few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nona.errors import SimulationError
+from nona.simulation.collected import PARTS, Tally, in_time
+from nona.simulation.intervals import (
+    NO_DIFFERENCE,
+    NO_INTERVAL,
+    Interval,
+    PairedDifference,
+    Percentile,
+    mean_interval,
+    no_percentile,
+    overlapping_batch_means,
+    paired_difference,
+    paired_jobs,
+    percentile,
+    percentile_interval,
+    percentile_of,
+    run_mean,
+    too_few_jobs,
+)
+from nona.simulation.records import Check, Decisions, Records, State
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The jobs of one query class (``query``: its number; ``None``: all classes) in several runs.
+
+    ``slo_s`` has the SLO of every class, or none.
+    """
+
+    runs: Sequence[Records]
+    slo_s: Sequence[float | None]
+    query: int | None = None
+
+    def completed(self) -> list[int]:
+        """Completed measured jobs of each run."""
+        return [int(self._of(r.tally.completed).sum()) for r in self.runs]
+
+    def mean_jcts(self) -> list[float]:
+        """Mean JCT of each run, seconds; ``nan`` for one without completed jobs."""
+        return [run_mean(self._jct(r)) if r.every == 1 else _ratio(*self._sums(r.tally)) for r in self.runs]
+
+    def mean_jct(self, level: float = 0.95) -> Interval:
+        """Interval of the mean JCT: over replications, or by batches if there is one run."""
+        return _over(self.mean_jcts(), [self._jct(r) for r in self.runs[:1]], level)
+
+    def mean_parts_s(self) -> tuple[float, ...]:
+        """Mean parts of the JCT, in the order of :data:`~nona.simulation.collected.PARTS`, over the runs.
+
+        They add up to the mean of :meth:`mean_jct`; ``nan`` without completed jobs.
+        """
+        chosen = slice(None) if self.query is None else slice(self.query, self.query + 1)
+        totals = [(r.tally.parts_s[chosen].sum(axis=0), jobs) for r, jobs in self._counted()]
+        if not totals:
+            return (float("nan"),) * len(PARTS)
+        return tuple(np.mean([parts / jobs for parts, jobs in totals], axis=0).tolist())
+
+    def _counted(self) -> list[tuple[Records, int]]:
+        """The runs with completed jobs, and how many."""
+        return [(r, jobs) for r, jobs in zip(self.runs, self.completed(), strict=True) if jobs]
+
+    def hit_rates(self) -> list[float]:
+        """SLO hits per arrived job of the classes with an SLO, of each run."""
+        return [
+            run_mean(self._hits(r)) if r.every == 1 else _ratio(*self._hit_sums(r.tally)) for r in self.runs
+        ]
+
+    def hit_rate(self, level: float = 0.95) -> Interval:
+        """Interval of the SLO hit rate, as for the mean JCT."""
+        return _over(self.hit_rates(), [self._hits(r) for r in self.runs[:1]], level)
+
+    def percentile(self, percent: float, level: float = 0.95) -> Percentile:
+        """A percentile of the JCT with its interval, or why it is withheld."""
+        if all(r.every == 1 for r in self.runs):
+            return percentile_interval([self._jct(r) for r in self.runs], percent, level)
+        found = [
+            percentile(self._jct(r), percent) if r.every == 1 else self._sketched(r.tally, percent)
+            for r in self.runs
+        ]
+        return percentile_of(found, too_few_jobs(self.completed(), percent), level)
+
+    def jobs_jct(self) -> list[Array]:
+        """JCT of the recorded jobs of each run; ``nan`` where unfinished."""
+        return [self._jct(r) for r in self.runs]
+
+    def jobs_hits(self) -> list[Array]:
+        """1 or 0 for the recorded jobs of each run, ``nan`` without an SLO."""
+        return [self._hits(r) for r in self.runs]
+
+    def _of(self, by_class: NDArray[np.int64]) -> NDArray[np.int64]:
+        return by_class if self.query is None else by_class[self.query : self.query + 1]
+
+    def _jct(self, run: Records) -> Array:
+        times = run.completion_time_s
+        return times if self.query is None else times[run.query == self.query]
+
+    def _hits(self, run: Records) -> Array:
+        """1 for a job within its SLO, 0 for one that is late or unfinished, ``nan`` without an SLO."""
+        limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query]
+        times = run.completion_time_s
+        late = np.where(np.isnan(times), np.inf, times)
+        hits = np.where(np.isnan(limits), np.nan, in_time(late, limits).astype(float))
+        return hits if self.query is None else hits[run.query == self.query]
+
+    def _sums(self, tally: Tally) -> tuple[float, float]:
+        chosen = slice(None) if self.query is None else slice(self.query, self.query + 1)
+        return float(tally.total_s[chosen].sum()), float(tally.completed[chosen].sum())
+
+    def _hit_sums(self, tally: Tally) -> tuple[float, float]:
+        counted = np.array([s is not None for s in self.slo_s])
+        if self.query is not None:
+            counted &= np.arange(len(counted)) == self.query
+        return float(tally.hits[counted].sum()), float(tally.arrived[counted].sum())
+
+    def _sketched(self, tally: Tally, percent: float) -> float:
+        sketch = tally.sketch() if self.query is None else tally.sketches[self.query]
+        return sketch.quantile(percent / 100)
+
+
+def _over(means: Sequence[float], jobs: Sequence[Array], level: float) -> Interval:
+    if len(means) == 1:
+        return replace(overlapping_batch_means(jobs[0], level=level), mean=means[0])
+    return mean_interval(means, level)
+
+
+def _ratio(total: float, count: float) -> float:
+    return total / count if count else float("nan")
+
+
+def link_utilizations(records: Sequence[Records]) -> tuple[tuple[str, float], ...]:
+    """Name and utilisation of every link of one scheduler's runs, the busiest first.
+
+    Background included, averaged over replications; empty where there is but one link.
+    """
+    names = records[0].link_names
+    if len(names) == 1:
+        return ()
+    lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
+    share = np.mean([r.link_busy_s / n for r, n in zip(records, lengths, strict=True)], axis=0)
+    order = np.argsort(-share, kind="stable").tolist()
+    return tuple((names[k], float(share[k])) for k in order)
+
+
+__all__ = [
+    "Interval",
+    "JctSummary",
+    "ModelSummary",
+    "SchedulerSummary",
+    "hit_rate_difference",
+    "jct_difference",
+    "summarize",
+]
+
+SEVERITY: tuple[State, ...] = ("stable", "backlogged", "overloaded")
+
+
+@dataclass(frozen=True, slots=True)
+class JctSummary:
+    """Job completion times in seconds, of the completed measured jobs.
+
+    ``mean`` carries the 95 % interval over replications (overlapping batch means when there is one).
+    The percentiles are those of each replication, averaged; where there are too few jobs for a
+    percentile or for its interval it is withheld, and says why. ``jobs`` counts the completed
+    measured jobs of all replications. ``parts_s`` are the mean parts, in the order of
+    :data:`~nona.simulation.collected.PARTS`; they add up to the mean.
+    """
+
+    mean: Interval
+    p50: Percentile
+    p95: Percentile
+    p99: Percentile
+    jobs: int
+    parts_s: tuple[float, ...]
+
+    @property
+    def percentiles(self) -> tuple[Percentile, ...]:
+        """The three, in order."""
+        return (self.p50, self.p95, self.p99)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """One query class. ``hit_rate`` is ``None`` without an SLO."""
+
+    name: str
+    jct: JctSummary
+    slo_s: float | None
+    hit_rate: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSummary:
+    """All replications of one scheduler.
+
+    ``state`` is the worst of the replications. Completion times are ``nan`` when it is
+    ``overloaded``: there is no steady state for them to describe. Hit rates stand even then, as what
+    happened in these runs; ``hit_rate`` covers the classes with an SLO, ``None`` if there are none.
+    Jobs are summed over replications, utilisations averaged. ``links`` are the names and utilisations
+    of all links, the busiest first; empty where there is but one. ``decisions`` is ``python`` if they
+    ran as Python in any replication. ``offered`` is the mean load offered to the executors and to the
+    most loaded link; ``little_s`` the mean JCT by Little's law, from the number of jobs in the system.
+    ``checks`` holds each check once: failed if it failed in any replication, with the first failure's
+    detail.
+    """
+
+    scheduler: str
+    engine: str
+    decisions: Decisions
+    replications: int
+    jct: JctSummary
+    models: tuple[ModelSummary, ...]
+    hit_rate: Interval | None
+    utilization_compute: float
+    utilization_network: float
+    links: tuple[tuple[str, float], ...]
+    arrived: int
+    completed: int
+    in_flight: int
+    state: State
+    state_reason: str
+    checks: tuple[Check, ...]
+    seconds: float
+    offered: tuple[float, float]
+    little_s: float
+
+
+def summarize(
+    records: Sequence[Records], slo_s: Sequence[float | None], names: Sequence[str]
+) -> SchedulerSummary:
+    """Summarise the replications of one scheduler.
+
+    Parameters
+    ----------
+    records
+        One per replication, all of the same scheduler.
+    slo_s, names
+        Of each query class: its SLO (seconds, or none) and its name.
+
+    Raises
+    ------
+    SimulationError
+        Without records, with records of several schedulers, or with classes that have no name.
+    """
+    _check(records, slo_s, names)
+    first = records[0]
+    worst = max(records, key=lambda r: SEVERITY.index(r.state))
+    all_jobs = Measured(records, slo_s)
+    classes = [Measured(records, slo_s, j) for j in range(len(names))]
+    return SchedulerSummary(
+        scheduler=first.scheduler,
+        engine=first.engine,
+        decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
+        replications=len(records),
+        jct=_jct(all_jobs, worst),
+        models=tuple(
+            ModelSummary(name, _jct(one, worst), slo, None if slo is None else one.hit_rate())
+            for name, slo, one in zip(names, slo_s, classes, strict=True)
+        ),
+        hit_rate=all_jobs.hit_rate() if any(s is not None for s in slo_s) else None,
+        utilization_compute=mean_interval([r.utilization_compute for r in records]).mean,
+        utilization_network=mean_interval([r.utilization_network for r in records]).mean,
+        links=link_utilizations(records),
+        arrived=sum(r.arrived for r in records),
+        completed=sum(r.completed for r in records),
+        in_flight=sum(r.in_flight for r in records),
+        state=worst.state,
+        state_reason=worst.state_reason,
+        checks=_merged_checks(records),
+        seconds=sum(r.seconds for r in records),
+        offered=(_mean([r.offered[0] for r in records]), _mean([r.offered[1] for r in records])),
+        little_s=little_s(records),
+    )
+
+
+def little_s(records: Sequence[Records]) -> float:
+    """Mean JCT by Little's law, W = N̄ / λ, over the runs; ``nan`` where a window has no length.
+
+    N̄ is the mean number of jobs in the system over the window, counted without looking at completion
+    times; λ the rate at which jobs arrived in it.
+
+    Source: Little, A Proof for the Queuing Formula L = λW, Operations Research 1961.
+    """
+    return _mean([r.mean_open * (r.window_s[1] - r.window_s[0]) / max(r.jobs - 1, 1) for r in records])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return mean_interval(values).mean
+
+
+def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.95) -> PairedDifference:
+    """Mean JCT of scheduler ``a`` less that of ``b``: paired by replication, or by job if there is one.
+
+    There is none when one of the two is overloaded: it has no mean.
+
+    Raises
+    ------
+    SimulationError
+        When the two do not consist of the same replications.
+    """
+    if any(r.state == "overloaded" for r in (*a, *b)):
+        return NO_DIFFERENCE
+    _check_pairs(a, b)
+    x, y = Measured(a, ()), Measured(b, ())
+    if len(a) == 1:
+        return paired_jobs(x.jobs_jct()[0], y.jobs_jct()[0], level)
+    return paired_difference(x.mean_jcts(), y.mean_jcts(), level)
+
+
+def hit_rate_difference(
+    a: Sequence[Records], b: Sequence[Records], slo_s: Sequence[float | None], level: float = 0.95
+) -> PairedDifference:
+    """SLO hit rate of scheduler ``a`` less that of ``b``, paired as the JCT; ``slo_s`` of each class.
+
+    There is none when an overloaded one was stopped early.
+
+    Raises
+    ------
+    SimulationError
+        When the two do not consist of the same replications.
+    """
+    if any(r.state == "overloaded" for r in (*a, *b)) and not _are_pairs(a, b):
+        return NO_DIFFERENCE  # an overloaded one was stopped early
+    _check_pairs(a, b)
+    x, y = Measured(a, slo_s), Measured(b, slo_s)
+    if len(a) == 1:
+        return paired_jobs(x.jobs_hits()[0], y.jobs_hits()[0], level)
+    return paired_difference(x.hit_rates(), y.hit_rates(), level)
+
+
+def _are_pairs(a: Sequence[Records], b: Sequence[Records]) -> bool:
+    return [(r.replication, r.jobs, r.every) for r in a] == [(r.replication, r.jobs, r.every) for r in b]
+
+
+def _check_pairs(a: Sequence[Records], b: Sequence[Records]) -> None:
+    if not _are_pairs(a, b):
+        raise SimulationError("Paired difference: the replications must match; run both in the same way.")
+
+
+def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Sequence[str]) -> None:
+    schedulers = {r.scheduler for r in records}
+    if len(schedulers) != 1:
+        raise SimulationError(
+            f"Summary: records of {len(schedulers)} schedulers ({', '.join(sorted(schedulers))}) must be "
+            "of one; summarise each separately."
+        )
+    classes = max(len(r.tally.arrived) for r in records)
+    if len(slo_s) != len(names) or classes > len(names):
+        raise SimulationError(
+            f"Summary: {len(names)} names and {len(slo_s)} SLOs must match {classes} query classes; "
+            "give one of each."
+        )
+
+
+def _jct(measured: Measured, worst: Records) -> JctSummary:
+    jobs = sum(measured.completed())
+    if worst.state == "overloaded":
+        p50, p95, p99 = (no_percentile(p, "overloaded: there is no steady state") for p in (50, 95, 99))
+        return JctSummary(NO_INTERVAL, p50, p95, p99, jobs, (math.nan,) * len(PARTS))
+    p50, p95, p99 = (measured.percentile(p) for p in (50, 95, 99))
+    return JctSummary(measured.mean_jct(), p50, p95, p99, jobs, measured.mean_parts_s())
+
+
+def _merged_checks(records: Sequence[Records]) -> tuple[Check, ...]:
+    merged: dict[str, Check] = {}
+    for r in records:
+        for c in r.checks:
+            if c.name not in merged or (merged[c.name].ok and not c.ok):
+                detail = c.detail if c.ok else f"replication {r.replication}: {c.detail}"
+                merged[c.name] = Check(c.name, c.ok, detail)
+    return tuple(merged.values())
+
+
+FEWEST = 10
+Runs = Mapping[str, tuple[Records, ...]]
+RunMore = Callable[[int, int], Runs]
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How precise the means are.
+
+    Attributes
+    ----------
+    target
+        Greatest relative error γ of a mean that was asked for.
+    bound
+        γ/(1+γ): the half-width of an interval over its mean may be at most this.
+    replications
+        Runs of each scheduler.
+    relative
+        Scheduler → half-width / mean of its JCT; ``nan`` where there is no mean to speak of.
+    not_reached
+        Schedulers above the bound.
+    overloaded
+        Schedulers without a steady state: they have no mean, and nothing is asked of them.
+    """
+
+    target: float
+    bound: float
+    replications: int
+    relative: Mapping[str, float]
+    not_reached: tuple[str, ...]
+    overloaded: tuple[str, ...]
+
+
+def relative_bound(target: float) -> float:
+    """γ/(1+γ): a half-width below this share of the *estimate* keeps the error below γ of the truth.
+
+    >>> round(relative_bound(0.25), 3)
+    0.2
+
+    Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.4.1.
+    """
+    if not 0 < target < 1:
+        raise SimulationError(f"Precision: {target} must be between 0 and 1; use 0.02 for 2 %.")
+    return target / (1 + target)
+
+
+def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequence[str]) -> Precision:
+    """The precision of replication means; those of ``overloaded`` schedulers do not count.
+
+    >>> precision_of({"a": [1.0, 1.1], "b": [1.0, 1.0]}, 0.1, ()).not_reached
+    ('a',)
+    """
+    bound = relative_bound(target)
+    found = {name: mean_interval(values) for name, values in means.items()}
+    relative = {n: math.nan if n in overloaded else i.relative for n, i in found.items()}
+    missed = tuple(n for n, r in relative.items() if n not in overloaded and not r <= bound)
+    count = max((np.size(values) for values in means.values()), default=0)
+    return Precision(target, bound, count, relative, missed, tuple(overloaded))
+
+
+def next_count(found: Precision, at_most: int) -> int:
+    """Replications at the next look: what the widest interval predicts, at most twice as many.
+
+    A half-width shrinks like 1/√n, so n·(relative/bound)² should do.
+
+    >>> next_count(precision_of({"a": [1.0, 1.1, 0.9, 1.0]}, 0.1, ()), 64)
+    8
+    """
+    n = found.replications
+    ratios = [found.relative[name] / found.bound for name in found.not_reached]
+    if any(not r * r <= 2 for r in ratios):  # far off, or no mean at all
+        return min(at_most, 2 * n)
+    return min(at_most, max(n + 1, *(math.ceil(n * r * r) for r in ratios)))
+
+
+def run_to_precision(
+    run: RunMore, target: float, at_least: int = FEWEST, at_most: int = 64
+) -> tuple[dict[str, tuple[Records, ...]], Precision]:
+    """Run replications until every steady scheduler's mean JCT is precise enough.
+
+    All schedulers get the same replications, so that differences between them can be paired.
+
+    Parameters
+    ----------
+    run
+        ``run(first, count)`` simulates ``count`` replications from number ``first`` on.
+    target
+        Greatest relative error γ; an interval may reach γ/(1+γ) of its mean to either side.
+    at_least
+        Replications before the first look; fewer than 10 are not trusted.
+    at_most
+        Replications after which it ends in any case; the result says what was not reached.
+
+    Raises
+    ------
+    SimulationError
+        For a target that is not between 0 and 1.
+
+    Source: Law 2015, section 9.4.1, sequential procedure for the relative error; that it wants 10
+    replications at least is recollected from there.
+    """
+    relative_bound(target)
+    records: dict[str, tuple[Records, ...]] = {}
+    done, wanted = 0, min(max(at_least, FEWEST), at_most)
+    while True:
+        for name, more in run(done, wanted - done).items():
+            records[name] = records.get(name, ()) + more
+        done = wanted
+        overloaded = [n for n, rs in records.items() if any(r.state == "overloaded" for r in rs)]
+        means = {n: Measured(rs, ()).mean_jcts() for n, rs in records.items()}
+        found = precision_of(means, target, overloaded)
+        if not found.not_reached or done == at_most:
+            return records, found
+        wanted = next_count(found, at_most)

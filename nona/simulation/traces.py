@@ -1,0 +1,387 @@
+"""Arrival traces: files of timestamps or counts, their rows, and the part that is replayed.
+
+Instants start at 0 with the first row and are sorted. Three formats are known:
+
+* a column of times: numbers (seconds) or timestamps, with or without a header;
+* the Azure LLM inference traces of 2023 and 2024 (``TIMESTAMP,ContextTokens,GeneratedTokens``;
+  Patel et al., ISCA 2024; Stojkovic et al., HPCA 2025): seven decimals without a zone, or up to six
+  with one, mixed with whole seconds;
+* the Azure Functions trace of 2019 (Shahrad et al., ATC 2020): a row per function, a count per minute
+  of the day. Within a minute the instants are uniform (a Poisson process given its count) or
+  equidistant.
+
+A row may replay a window of a trace, and rows may divide one trace among them: by shares, where each
+arrival goes to one row at random, whatever the seed, or by the value in a column. All that a row leaves
+out is left out before the simulation, so that every scheduler and every engine sees the same instants.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.foreign.files import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, CsvFile
+from nona.random_streams import RandomStreams
+from nona.scenario.schema import ArrivalsSpec, Scenario
+from nona.system import Arrivals
+
+MOST_VALUES = 50
+Where = tuple[str, str]
+"""A column of the file, and the value that its rows must have."""
+
+
+def numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
+    """Numbered rows that are not blank; line numbers as an editor shows them."""
+    return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).rows()
+
+
+def column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
+    """The place of the column that ``where`` names; −1 without."""
+    if where is None:
+        return -1
+    if where[0] not in names:
+        known = ", ".join(n for n in names if n)[:120] or "no header"
+        raise SimulationError(
+            f"Trace {filename!r}: it has no column {where[0]!r}; choose one of its header: {known}."
+        )
+    return names.index(where[0])
+
+
+def fits(row: Sequence[str], column: int, where: Where | None) -> bool:
+    """Whether a row has the value that ``where`` names."""
+    return where is None or (column < len(row) and row[column].strip() == where[1])
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
+    """Columns by which a trace can be divided: those with 1 to 50 values that are no numbers.
+
+    >>> trace_columns(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv")
+    {'model': ('a', 'b')}
+    """
+    rows = numbered_rows(data, filename)
+    names = [name.strip() for name in next(rows, (0, [""]))[1]]
+    values: dict[int, set[str]] = {i: set() for i, name in enumerate(names) if name and i}
+    for _, row in rows:
+        for i in list(values):
+            cell = row[i].strip() if i < len(row) else ""
+            if cell and (is_number(cell) or (len(values[i]) >= MOST_VALUES and cell not in values[i])):
+                del values[i]
+            elif cell:
+                values[i].add(cell)
+        if not values:
+            break
+    return {names[i]: tuple(sorted(found)) for i, found in values.items() if found}
+
+
+MINUTE_S = 60.0
+Within = Literal["uniform", "equidistant"]
+_STAMP = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,12}))?\s*(Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
+
+
+def parse_time(text: str) -> tuple[int, float]:
+    """Whole seconds and the fraction, of a number of seconds or of a timestamp (UTC if without zone).
+
+    Two parts, because seconds since 1970 with seven decimals do not fit a float.
+
+    >>> parse_time("2023-11-16 18:17:03.9799600")
+    (1700158623, 0.97996)
+    >>> parse_time("2024-05-12 00:00:00+00:00")[0] - parse_time("2024-05-11T23:00:00-01:00")[0]
+    0
+    """
+    match = _STAMP.fullmatch(text.strip())
+    if match is None:
+        value = float(text)
+        if not abs(value) <= MOST_TRACE_S:  # also true for NaN
+            raise ValueError("too far away")
+        return math.floor(value), value - math.floor(value)
+    *whole, fraction, zone = match.groups()
+    offset = 0
+    if zone and zone != "Z":
+        digits = zone.replace(":", "")
+        offset = (1 if digits[0] == "+" else -1) * (int(digits[1:3]) * 3600 + int(digits[3:5]) * 60)
+    seconds = int(datetime(*map(int, whole), tzinfo=UTC).timestamp()) - offset  # type: ignore[arg-type, misc]
+    return seconds, float(f"0.{fraction}") if fraction else 0.0
+
+
+def _from_stamps(
+    rows: Iterator[tuple[int, list[str]]],
+    column: int,
+    filename: str,
+    named: int = -1,
+    where: Where | None = None,
+) -> NDArray[np.float64]:
+    whole, fraction, chosen = array("q"), array("d"), bytearray()
+    for line, row in rows:
+        chosen.append(fits(row, named, where))
+        try:
+            seconds, rest = parse_time(row[column])
+        except (ValueError, IndexError, OverflowError):
+            found = row[column] if column < len(row) else ""
+            raise SimulationError(
+                f"Trace {filename!r}, line {line}: {found[:40]!r} is neither a number of seconds nor a "
+                "timestamp; write for example 0.25 or 2023-11-16 18:17:03.97996."
+            ) from None
+        whole.append(seconds)
+        fraction.append(rest)
+    if not whole:
+        raise SimulationError(f"Trace {filename!r}: it has no arrivals; give at least one row.")
+    first = min(whole)
+    times = (np.asarray(whole) - first).astype(np.float64) + np.asarray(fraction)
+    return np.sort((times - times.min())[np.frombuffer(chosen, dtype=np.bool_)])
+
+
+def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
+    """A CSV whose first column holds times; the header, if any, is left out.
+
+    >>> read_times(b"time\\n3\\n1.5\\n", "t.csv").tolist()
+    [0.0, 1.5]
+    """
+
+    rows = numbered_rows(data, filename)
+    first = next(rows, None)
+    header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
+    named = column_of(header, where, filename)
+    rest = rows if header or first is None else chain([first], rows)
+    return _from_stamps(rest, 0, filename, named, where)
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    return any(c.isalpha() for c in _STAMP.sub("", row[0])) and not is_number(row[0])
+
+
+def read_azure_llm(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
+    """The Azure LLM inference traces: the column ``TIMESTAMP``, wherever it stands."""
+    rows = numbered_rows(data, filename)
+    _, header = next(rows, (0, [""]))
+    names = [name.strip() for name in header]
+    if "TIMESTAMP" not in names:
+        raise SimulationError(
+            f"Trace {filename!r}: its header {','.join(names)[:60]!r} has no TIMESTAMP; "
+            "give an Azure LLM inference trace."
+        )
+    return _from_stamps(rows, names.index("TIMESTAMP"), filename, column_of(names, where, filename), where)
+
+
+def read_azure_functions(
+    data: bytes,
+    filename: str,
+    *,
+    where: Where | None = None,
+    within: Within = "uniform",
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """The Azure Functions trace of 2019: minute counts, summed over all rows or of one function.
+
+    Parameters
+    ----------
+    where
+        A column and its value, such as one ``HashFunction``; all functions together without it.
+    within
+        How the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
+    """
+    rows = numbered_rows(data, filename)
+    _, header = next(rows, (0, [""]))
+    names = [name.strip() for name in header]
+    minutes = {i: _minute(n, filename) for i, n in enumerate(names) if n.isascii() and n.isdigit()}
+    if not minutes or "HashFunction" not in names:
+        raise SimulationError(
+            f"Trace {filename!r}: its header has no HashFunction and minutes 1, 2, …; "
+            "give an invocations_per_function file."
+        )
+    place = column_of(names, where, filename)
+    counts = np.zeros(max(minutes.values()), dtype=np.int64)
+    for line, row in rows:
+        if fits(row, place, where):
+            _add_counts(counts, row, minutes, f"Trace {filename!r}, line {line}")
+    total = int(counts.sum())
+    if not 0 < total <= MOST_ARRIVALS:
+        what = "all functions" if where is None else f"the functions with {where[0]} {where[1]!r}"
+        raise SimulationError(
+            f"Trace {filename!r}: {what} together have {total} arrivals; there must be 1 to {MOST_ARRIVALS}."
+        )
+    return spread_counts(counts, within, np.random.default_rng(seed))
+
+
+def _add_counts(counts: NDArray[np.int64], row: list[str], minutes: Mapping[int, int], where: str) -> None:
+    for i, minute in minutes.items():
+        cell = row[i].strip() if i < len(row) else ""
+        if cell and not (cell.isascii() and cell.isdigit() and len(cell) < 10):
+            raise SimulationError(
+                f"{where}: the count {cell[:40]!r} of minute {minute} must be a whole number of at least 0."
+            )
+        if cell and minute > 0:
+            counts[minute - 1] += int(cell)
+
+
+def _minute(name: str, filename: str) -> int:
+    """The minute that a column counts, checked before there is room for so many."""
+    if len(name) > 9 or int(name) > MOST_MINUTES:
+        raise SimulationError(
+            f"Trace {filename!r}: minute {name[:20]} in its header is more than {MOST_MINUTES} (a year); "
+            "number the minutes from 1."
+        )
+    return int(name)
+
+
+def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Instants of ``counts[m]`` arrivals in minute m, sorted; the first minute begins at 0.
+
+    >>> spread_counts(np.array([2, 0, 1]), "equidistant", np.random.default_rng(0)).tolist()
+    [15.0, 45.0, 150.0]
+    """
+    starts = np.repeat(np.arange(len(counts), dtype=np.float64), counts)
+    if within == "uniform":
+        offsets = rng.random(len(starts))
+    else:
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        offsets = (np.arange(len(starts)) - before + 0.5) / np.repeat(counts, counts)
+    return np.sort((starts + offsets) * MINUTE_S)
+
+
+def read_trace(data: bytes, filename: str, where: Where | None = None) -> NDArray[np.float64]:
+    """Read a trace in whichever known format its header shows; with ``where`` only the rows that have it.
+
+    Instants count from the first of the whole trace either way.
+
+    >>> read_trace(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv", ("model", "b")).tolist()
+    [1.0, 3.0]
+    """
+    head = data[:4096].decode("utf-8-sig", errors="replace").partition("\n")[0]
+    names = {name.strip() for name in head.split(",")}
+    format_name = "times"
+    if "TIMESTAMP" in names:
+        format_name = "azure-llm"
+    elif "HashFunction" in names:
+        format_name = "azure-functions"
+    return TRACE_READERS[format_name](data, filename, where=where)
+
+
+class TraceReader(Protocol):
+    """Reads one format: instants in seconds, sorted."""
+
+    def __call__(self, data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]: ...
+
+
+TRACE_READERS: Mapping[str, TraceReader] = {
+    "times": read_times,
+    "azure-llm": read_azure_llm,
+    "azure-functions": read_azure_functions,
+}
+
+Instants = NDArray[np.float64]
+ReadTrace = Callable[[str, Where | None], Instants]
+"""Gives the instants of the trace of that name (s, sorted), all or those of some rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a trace in seconds from its first row."""
+
+    start_s: float
+    length_s: float
+
+
+def recorded_s(times: Instants) -> float:
+    """Seconds that a trace covers: to its last arrival, and one mean gap more.
+
+    >>> recorded_s(np.array([0.0, 1.0, 2.0]))
+    3.0
+    """
+    gap = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 0.0
+    return float(times[-1] + gap)
+
+
+def window_of(spec: ArrivalsSpec, times: Instants) -> Window:
+    """The part that a row replays of a trace with these instants.
+
+    Raises
+    ------
+    SimulationError
+        When it begins after the trace has ended, or the trace has no length.
+    """
+    whole = recorded_s(times)
+    if not spec.start < whole:
+        raise SimulationError(
+            f"Trace {spec.trace!r}: start={spec.start:g} s is not within its {whole:.6g} s; start earlier."
+        )
+    rest = whole - spec.start
+    return Window(spec.start, rest if spec.length is None else min(spec.length, rest))
+
+
+def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
+    """The arrival process of row ``index`` of the workload.
+
+    Raises
+    ------
+    SimulationError
+        When its trace cannot be read, or no arrival lies in the part that it replays.
+    """
+    spec = scenario.workload[index].arrivals
+    times: Instants = np.zeros(0)
+    window, group = Window(0.0, 0.0), ""
+    if spec.trace is not None:
+        times = read(spec.trace, None)
+        if spec.divided:
+            window = window_of(spec, times)
+            group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
+            times = _inside(_part(scenario, index, read), window, scenario.labels[index], spec)
+        times = times / spec.speed if spec.speed != 1.0 else times
+    return Arrivals(
+        process=spec.process,
+        cv=spec.cv,
+        burst_factor=spec.burst_factor,
+        burst_fraction=spec.burst_fraction,
+        burst_mean_s=spec.burst_mean,
+        times_s=tuple(times.tolist()),
+        scale_to_rate=spec.scale_to_rate,
+        period_s=window.length_s / spec.speed,
+        trace=group,
+    )
+
+
+def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
+    """The instants that are the row's, in the whole trace."""
+    row, name = scenario.workload[index], scenario.workload[index].arrivals.trace or ""
+    if row.arrivals.column is not None:
+        return read(name, (row.arrivals.column, row.arrivals.value or row.label))
+    times = read(name, None)
+    if row.arrivals.share is None:
+        return times
+    same = [r.arrivals.share or 0.0 for r in scenario.workload if r.arrivals.trace == name]
+    before = sum(r.arrivals.trace == name for r in scenario.workload[:index])
+    low = sum(same[:before])
+    drawn = RandomStreams(0).generator("shares of a trace").random(len(times))
+    return times[(drawn >= low) & (drawn < low + row.arrivals.share)]
+
+
+def _inside(times: Instants, window: Window, label: str, spec: ArrivalsSpec) -> Instants:
+    """The instants in the window, from its start."""
+    found = times[(times >= window.start_s) & (times < window.start_s + window.length_s)] - window.start_s
+    if not len(found):
+        which = f" with {spec.value or label!r} in column {spec.column!r}" if spec.column else ""
+        raise SimulationError(
+            f"Trace {spec.trace!r}: the row {label!r} replays no arrival{which} from {window.start_s:g} s "
+            f"on, {window.length_s:g} s long; choose another part."
+        )
+    return np.asarray(found, dtype=np.float64)

@@ -1,1 +1,0 @@
-"""Workload: arrivals, traces, service times, and the jobs of one replication."""

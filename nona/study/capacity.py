@@ -1,0 +1,402 @@
+"""Capacity: the fewest servers that keep the SLOs, by scheduler and by device.
+
+``nona``, ``local`` and ``spread`` draw their servers without looking at queues, and have a prediction: jobs
+walked among random waits (:func:`nona.placement.response.equilibrium.predict_response`). The others are
+simulated, with more and more replications until the sequential test of :mod:`nona.planning.verdict` has a
+verdict on the mix.
+
+With more servers alike and the same queries all loads fall, so the misses of a scheduler that draws its
+servers fall with the count but for sampling noise, and halving finds the fewest. A scheduler that looks at
+queues may do worse with more servers for a while: there the counts beside the one found are looked at too.
+A count is taken if its share of misses is at most the target; the standard error and the misses with one
+server fewer say how sure that is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.contraction.task_graph import TaskGraph
+from nona.cost.costed import SIGMA, CostedGraph, OperatorCost, interval
+from nona.errors import PlacementError, ScenarioError
+from nona.placement.capacity import executor_utilization
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import Judge, rows
+from nona.planning.least import BESIDE, driven, least
+from nona.planning.verdict import counted, settle, verdict
+from nona.report.means import rate_of
+from nona.report.times import LEVEL, TAKEN
+from nona.results.document import Verdict
+from nona.results.planning import CountRange, DeviceCapacity, ServerCount
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
+from nona.simulation.collected import ROUNDING
+from nona.simulation.intervals import Interval
+from nona.simulation.records import Records
+from nona.sources.lookup import Sources
+from nona.study.cache import StudyCache
+from nona.study.preparation import PreparedModel, Study, prepare
+from nona.study.simulation import Answer, answers, place
+from nona.study.sweep_numbers import with_value
+from nona.system import System
+
+End = Callable[[tuple[float, float]], float]
+
+
+def can_be_off(study: Study) -> bool:
+    """Whether any operator's time has an interval: given and measured times are taken at their word."""
+    return any(_is_modelled(c) for m in study.models for costed in m.costed for c in costed.costs)
+
+
+def with_times_off(study: Study, end: End, level: float = LEVEL) -> Study:
+    """The study in which every time is one ``end`` (``min`` or ``max``) of its interval.
+
+    All errors are taken to have the same sign, as those of one cost model share their cause: that is the
+    widest case. Rates, transfers, background and SLOs stay.
+    """
+    models = tuple(_off(m, end, level) for m in study.models)
+    queries = tuple(replace(q, tasks=m.tasks) for q, m in zip(study.system.queries, models, strict=True))
+    key = study.key and f"{study.key} {end.__name__} {level}"
+    return replace(study, models=models, system=replace(study.system, queries=queries), key=key)
+
+
+def _off(model: PreparedModel, end: End, level: float) -> PreparedModel:
+    weights = [cost.weight_bytes for cost in model.costed[0].costs]
+    times = [_times(costed, end, level) for costed in model.costed]
+    return replace(model, tasks=TaskGraph.from_contracted(model.contracted, times, weights))
+
+
+def _times(costed: CostedGraph, end: End, level: float) -> list[float]:
+    return [
+        end(interval(c.compute_s, c.provenance, level)) if _is_modelled(c) else c.compute_s
+        for c in costed.costs
+    ]
+
+
+def _is_modelled(cost: OperatorCost) -> bool:
+    return cost.provenance not in TAKEN and SIGMA[cost.provenance] > 0
+
+
+SAMPLES = 4096
+MOST_REPLICATIONS = 8
+ALPHA = 0.05  # of each verdict
+PREDICTED = ("nona", "local", "spread")
+Check = Callable[[], None]
+
+
+def predicted_count(study: Study, scheduler: str, cache: StudyCache, check: Check) -> ServerCount:
+    """The share of missed SLOs by prediction, for a scheduler of ``PREDICTED``."""
+    servers = study.system.servers
+    try:
+        placement = _placement(study, scheduler, cache, check)
+    except PlacementError:  # the executors or the link are overloaded
+        return ServerCount(servers=servers, miss=None, error=0.0)
+    if not math.isfinite(placement.prediction.jct_s):
+        return ServerCount(servers=servers, miss=None, error=0.0)
+    judge = Judge(study.system, "slo", placement.class_shares)
+    values = judge.values(rows(placement.queries), SAMPLES, study.scenario.seed)
+    return ServerCount(servers=servers, miss=values.value, error=values.error)
+
+
+def _placement(study: Study, scheduler: str, cache: StudyCache, check: Check) -> Placement:
+    if scheduler == "local":
+        return local_placement(study.system)
+    if scheduler == "spread":
+        return spread_placement(study.system)
+    return place(study, cache=cache, check=check, quick=True)
+
+
+def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: Check) -> ServerCount:
+    """The share of missed SLOs by simulation of the one scheduler of the study's scenario.
+
+    ``error`` is a quarter of the width of the interval at 95 %. A cluster that is too small for any scheduler
+    is not simulated: it has no steady state.
+    """
+    servers = study.system.servers
+    if least_utilization(study.system) >= 1:
+        return ServerCount(servers=servers, miss=None, error=0.0)
+    (entry,) = study.scenario.schedulers
+    most = max(MOST_REPLICATIONS, study.scenario.simulation.replications)
+    stream = answers(study, cache=cache, check=check, replications=most)
+
+    def more(count: int) -> Answer:
+        answer = next(stream)
+        while answer.replications < count and _steady(answer, entry.name) is not None:
+            answer = next(stream)
+        return answer
+
+    def judge(answer: Answer, look: int, looks: int) -> Verdict:
+        if _steady(answer, entry.name) is None:
+            return "misses"
+        slo_s = [q.slo_s for q in study.system.queries]
+        counts = counted(mix_ratios(answer.records[entry.name], slo_s), target_hit)
+        return verdict([counts], [target_hit], ALPHA, look, looks)
+
+    found = settle(more, judge, most)
+    return _count(servers, _steady(found.result, entry.name))
+
+
+def _steady(answer: Answer, scheduler: str) -> Interval | None:
+    """The share of kept SLOs, or ``None`` without a steady state."""
+    summary = answer.summaries.get(scheduler)
+    return None if summary is None or summary.state == "overloaded" else summary.hit_rate
+
+
+def mix_ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[NDArray[np.float64]]:
+    """Of every run, the times of the jobs that have an SLO over it; ``nan`` for unfinished ones."""
+    limit = np.array([math.nan if s is None else s * (1 + ROUNDING) for s in slo_s])
+    found = []
+    for run in runs:
+        asked = ~np.isnan(limit[run.query])
+        found.append((run.completion_time_s / limit[run.query])[asked])
+    return found
+
+
+def _count(servers: int, hits: Interval | None) -> ServerCount:
+    if hits is None:
+        return ServerCount(servers=servers, miss=None, error=0.0)
+    error = hits.half_width / 2 if math.isfinite(hits.half_width) else 0.0
+    return ServerCount(servers=servers, miss=1 - hits.mean, error=error, simulated_hit_rate=rate_of(hits))
+
+
+def least_utilization(system: System) -> float:
+    """The least utilisation of the executors under any scheduler; from 1 on there is no steady state.
+
+    Formula: ρ₀ + Σ_j λ_j · Σ_v min over classes of p(v) / E, with ρ₀ the background's, E executors.
+    """
+    background, _ = executor_utilization(system)
+    used = np.unique(system.executor_class)
+    work = sum(q.rate * float(q.tasks.compute_s[used].min(axis=0).sum()) for q in system.queries)
+    return background + work / len(system.executor_class)
+
+
+MOST = 4096
+IDLE = 0.05  # utilisation of the executors below which waits are rare
+LESS = 0.9  # of the misses with half as many servers: what is above is no improvement
+_TIMES: Mapping[End | None, str] = {None: "", min: ", short times", max: ", long times"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked: the share of misses allowed, the group, the most servers, and the scheduler."""
+
+    target_miss: float
+    group: int = 0
+    most: int = MOST
+    scheduler: str = "nona"
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise :class:`ScenarioError` where there is no such group, or the target is no share."""
+        if not 0 < self.target_miss < 1:
+            raise ScenarioError(
+                [f"Capacity: target {self.target_miss:g} must lie between 0 and 1; give 0.01 for 99 %."]
+            )
+        if not 0 <= self.group < len(scenario.cluster.servers):
+            raise ScenarioError(
+                [f"Capacity: there is no cluster.servers[{self.group}]; choose an existing group."]
+            )
+
+
+def fewest_servers(
+    scenario: Scenario,
+    sources: Sources,
+    target_miss: float,
+    *,
+    group: int = 0,
+    most: int = MOST,
+    scheduler: str = "nona",
+    prices: Mapping[str, float] | None = None,
+    simulated: bool = False,
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = lambda: None,
+    tell: Callable[[str], None] = lambda text: None,
+    seen: Callable[[DeviceCapacity], None] = lambda so_far: None,
+) -> DeviceCapacity:
+    """The fewest servers of ``cluster.servers[group]`` with at most ``target_miss`` of the SLOs missed.
+
+    Parameters
+    ----------
+    scheduler
+        One of :data:`~nona.study.capacity.PREDICTED` by prediction, any other by simulation.
+    prices
+        Device → price of one GPU, per hour or in any other unit.
+    simulated
+        Also simulate the count that was predicted, and one fewer.
+    tell
+        Called with what is done next; ``check`` is called now and then in between.
+    seen
+        Called with what is known after each number of servers, not finished.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such group, or the target is not between 0 and 1.
+    PlacementError
+        When no query has an SLO.
+    """
+    asked = Asked(target_miss, group, most, scheduler)
+    asked.check(scenario)
+    search = _Search(_alone(scenario, scheduler), sources, asked, cache or StudyCache(), check, tell)
+    search.seen = lambda: seen(search.so_far())
+    count = search.run(scenario.cluster.servers[group].count)
+    found = None if count is None else search.tried[count]
+    fewer = None if count is None or count == 1 else search.at(count - 1)
+    if simulated and found is not None and search.predicts:
+        found = search.simulated(found)
+        fewer = None if fewer is None or fewer.miss is None else search.simulated(fewer)
+    return DeviceCapacity(
+        gpu=scenario.cluster.servers[group].gpu,
+        scheduler=scheduler,
+        method="prediction" if search.predicts else "simulation",
+        servers=count,
+        predicted=found,
+        one_fewer=fewer,
+        cost=None if found is None or prices is None else search.cost(found.servers, prices),
+        tried=tuple(search.tried[n] for n in sorted(search.tried)),
+        least_miss=search.least_miss,
+        if_times_off=None if count is None else search.ranged(count),
+    )
+
+
+def unfinished(gpu: str, scheduler: str, tried: Sequence[ServerCount] = ()) -> DeviceCapacity:
+    """What is known of a search that has not ended, or not begun."""
+    return DeviceCapacity(
+        gpu=gpu,
+        scheduler=scheduler,
+        method="prediction" if scheduler in PREDICTED else "simulation",
+        servers=None,
+        predicted=None,
+        one_fewer=None,
+        cost=None,
+        tried=tuple(tried),
+        finished=False,
+    )
+
+
+def _alone(scenario: Scenario, scheduler: str) -> Scenario:
+    """The scenario with one scheduler: its own entry, with its options, where it has one."""
+    own = next((s for s in scenario.schedulers if s.name == scheduler), SchedulerSpec(name=scheduler))
+    return scenario.model_copy(update={"schedulers": (own,)})
+
+
+class _Search:
+    """The numbers of servers tried so far; ``end`` is that of the times' intervals, if they are off."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        sources: Sources,
+        asked: Asked,
+        cache: StudyCache,
+        check: Callable[[], None],
+        tell: Callable[[str], None],
+        end: End | None = None,
+    ) -> None:
+        self.scenario, self.sources, self.asked, self.end = scenario, sources, asked, end
+        self.cache, self.check, self.tell = cache, check, tell
+        self.tried = dict[int, ServerCount]()
+        self.seen: Callable[[], None] = lambda: None
+        self.predicts = asked.scheduler in PREDICTED
+        self.least_miss = Judge(self.study(scenario.cluster.servers[asked.group].count).system, "slo").bound()
+
+    def run(self, start: int) -> int | None:
+        """The fewest servers, searched from ``start``."""
+        if self.least_miss > self.asked.target_miss:
+            return None
+        beside = 0 if self.predicts or self.end is not None else BESIDE
+        return driven(least(self.asked.most, start, beside=beside, helps=self.helps), self.keeps)
+
+    def keeps(self, servers: int) -> bool:
+        return self.miss(servers) <= self.asked.target_miss
+
+    def helps(self, servers: int) -> bool:
+        """Whether more servers could lower the misses: not where little waits, and twice as many did not."""
+        fewer = max((n for n in self.tried if 2 * n <= servers), default=0)
+        half = self.tried.get(fewer)
+        if half is None or half.miss is None or least_utilization(self.study(servers).system) > IDLE:
+            return True
+        return self.miss(servers) < LESS * half.miss
+
+    def miss(self, servers: int) -> float:
+        """The share of missed SLOs; infinite without a steady state."""
+        miss = self.at(servers).miss
+        return math.inf if miss is None else miss
+
+    def study(self, servers: int) -> Study:
+        changed = with_value(self.scenario, f"cluster.servers[{self.asked.group}].count", servers)
+        study = prepare(changed, self.sources, self.cache)
+        return study if self.end is None else with_times_off(study, self.end)
+
+    def at(self, servers: int) -> ServerCount:
+        if servers not in self.tried:
+            self.check()
+            self.tell(f"{self.asked.scheduler}, {servers:,} servers{_TIMES[self.end]}")
+            study, name = self.study(servers), self.asked.scheduler
+            if self.predicts:
+                count = predicted_count(study, name, self.cache, self.check)
+            else:
+                count = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
+            self.tried[servers] = count.model_copy(update={"servers": servers})
+            self.seen()
+        return self.tried[servers]
+
+    def so_far(self) -> DeviceCapacity:
+        """The numbers tried so far; which of them is the fewest is not known yet."""
+        return unfinished(
+            self.scenario.cluster.servers[self.asked.group].gpu,
+            self.asked.scheduler,
+            [self.tried[n] for n in sorted(self.tried)],
+        )
+
+    def simulated(self, tried: ServerCount) -> ServerCount:
+        self.tell(f"{self.asked.scheduler}, {tried.servers:,} servers, simulated")
+        study = self.study(tried.servers)
+        seen = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
+        return tried.model_copy(update={"simulated_hit_rate": seen.simulated_hit_rate})
+
+    def ranged(self, found: int) -> CountRange | None:
+        """The fewest servers with all times at the one and the other end of their intervals."""
+        now = self.study(found)
+        if not can_be_off(now):
+            return None
+        work = least_utilization(now.system)
+        counts = []
+        for end in (min, max):
+            other = _Search(self.scenario, self.sources, self.asked, self.cache, self.check, self.tell, end)
+            factor = least_utilization(with_times_off(now, end).system) / work if work > 0 else 1.0
+            counts.append(other.run(min(math.ceil(found * factor), self.asked.most)))
+        return CountRange(low=counts[0], high=counts[1], level=LEVEL)
+
+    def cost(self, servers: int, prices: Mapping[str, float]) -> float | None:
+        scenario = with_value(self.scenario, f"cluster.servers[{self.asked.group}].count", servers)
+        groups = scenario.cluster.servers
+        if any(g.gpu not in prices for g in groups):
+            return None
+        return sum(g.count * g.gpus * prices[g.gpu] for g in groups)
+
+
+def cheapest(found: Sequence[DeviceCapacity]) -> DeviceCapacity | None:
+    """The cheapest; without prices the one with the fewest servers."""
+    return min(
+        (c for c in found if c.servers is not None),
+        key=lambda c: (math.inf if c.cost is None else c.cost, c.servers),
+        default=None,
+    )
+
+
+def with_gpu(scenario: Scenario, group: int, gpu: str) -> Scenario:
+    """The scenario with another device in a group, whole: a MIG layout is for one device only."""
+    changed = with_value(scenario, f"cluster.servers[{group}].gpu", gpu)
+    spec = changed.cluster.servers[group]
+    if spec.mig is None:
+        return changed
+    groups = list(changed.cluster.servers)
+    groups[group] = spec.model_copy(update={"mig": None})
+    cluster = changed.cluster.model_copy(update={"servers": tuple(groups)})
+    return changed.model_copy(update={"cluster": cluster})

@@ -1,1 +1,0 @@
-"""Jobs that keep their GPUs, under several schedules."""

@@ -1,0 +1,501 @@
+"""Is the placement the fastest in simulation? Contests of schedulers, cell by cell.
+
+Effort goes where it decides: what a short run shows to have no steady state, or one run to be far
+behind, is not repeated. The others are, in rounds, until each :class:`Question` has a ratio that is known
+well enough (:func:`is_precise`) or :attr:`Effort.most` runs are done. Stopping at a narrow interval costs
+it a little coverage, so no round is shorter than :attr:`Effort.replications`.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nona import __version__
+from nona.errors import PlacementError, SimulationError
+from nona.experiments.pool import Key
+from nona.experiments.workers import run_pieces
+from nona.placement.result import Placement
+from nona.results.document import number
+from nona.results.studies import (
+    DecisionAbout,
+    DecisionStudy,
+    Entrant,
+    PlacementFigures,
+    PossibleGain,
+    RatioToBest,
+    SimulatedCell,
+    UnplacedCell,
+)
+from nona.schedulers.base import Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.intervals import Ratio, mean_interval, paired_ratio
+from nona.simulation.records import Records
+from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.summary import Measured
+from nona.study.decision_cells import (
+    GPU,
+    LINKS,
+    SERVERS,
+    Cell,
+    Workload,
+    all_cells,
+    cell_scenario,
+    distributes,
+    facts,
+    fraction,
+    loads_only,
+    workload_table,
+)
+from nona.study.placing import rehearsed
+from nona.study.preparation import Study, prepare
+from nona.study.shipped import now_text, rounded_result
+from nona.study.simulation import place, steady_spread
+from nona.system import System
+
+PRECISE, SHARE = 0.005, 0.1  # half-width of a ratio: this, or this share of its distance from 1
+BEHIND = 1.25  # times the best in the first run: not repeated
+PILOT_JOBS, PILOT_WARMUP = 200, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Jobs of a run, before it, and after it until it is cut off; runs of a round; most runs; the engine."""
+
+    jobs: int
+    warmup: int
+    tail: int
+    replications: int
+    most: int
+    engine: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The ratio of the mean JCT of ``who`` to that of the best of its ``rivals``."""
+
+    who: str
+    rivals: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rival with the least mean, and the ratio to it on the same jobs."""
+
+    best: str
+    ratio: Ratio
+
+
+def is_precise(ratio: Ratio) -> bool:
+    """Whether the half-width is at most half a per cent, or a tenth of the distance from 1.
+
+    >>> is_precise(Ratio(1.9, 1.85, 1.95, 5)), is_precise(Ratio(1.01, 1.0, 1.02, 5))
+    (True, False)
+    """
+    return (ratio.high - ratio.low) / 2 <= max(PRECISE, SHARE * abs(ratio.value - 1.0))
+
+
+def reason(records: Records) -> str:
+    """Why a run has no steady state, in a few words."""
+    executors, link = records.offered
+    if max(executors, link) >= 1:
+        return f"offered to {'the link' if link > executors else 'executors'}: {max(executors, link):.2f}"
+    return "jobs left behind"
+
+
+@dataclass(eq=False)
+class Contest:
+    """The runs so far: scheduler → mean JCT of each run; schedulers without a steady state → the reason."""
+
+    system: System
+    chosen: Mapping[str, tuple[Scheduler, Prepared]]
+    effort: Effort
+    questions: Sequence[Question]
+    means_s: dict[str, list[float]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    _first_half_s: dict[str, float] = field(default_factory=dict)
+
+    def hold(self) -> None:
+        """Run it all."""
+        asked = [q.who for q in self.questions]
+        for name in self.chosen:
+            if name in asked or self._survives(name):
+                self._repeat(name, 1)
+        kept, count = self._worth_repeating(), self.effort.replications
+        while kept:
+            for name in kept:
+                self._repeat(name, count)
+            count += self.effort.replications
+            kept = self._undecided() if count <= self.effort.most else []
+
+    def entrant(self, name: str) -> Entrant:
+        """The mean of a scheduler with Student's interval over its runs, or by batch means for one run."""
+        if name in self.reasons:
+            return Entrant(reason=self.reasons[name])
+        found = mean_interval(self.means_s[name])
+        half = found.half_width if found.n > 1 else self._first_half_s[name]
+        return Entrant(mean_s=found.mean, half_width_s=half, runs=found.n)
+
+    def answer(self, question: Question) -> Answer | None:
+        """``None`` where ``who`` or all of its rivals have no steady state."""
+        rivals = [r for r in question.rivals if self._is_steady(r)]
+        if not rivals or not self._is_steady(question.who):
+            return None
+        most = max(len(self.means_s[r]) for r in rivals)
+        best = min((r for r in rivals if len(self.means_s[r]) == most), key=self._mean)
+        return Answer(best, self._ratio(question.who, best))
+
+    def _worth_repeating(self) -> list[str]:
+        """Schedulers that a question is about, and those near to the best rival in the first run."""
+        kept = set()
+        for question in self.questions:
+            rivals = [r for r in question.rivals if self._is_steady(r)]
+            least = min((self.means_s[r][0] for r in rivals), default=math.inf)
+            kept |= {r for r in rivals if self.means_s[r][0] <= BEHIND * least}
+            kept |= {question.who} if self._is_steady(question.who) else set()
+        return [name for name in self.chosen if name in kept]
+
+    def _undecided(self) -> list[str]:
+        """Those whose further runs may change an answer that is not yet precise."""
+        kept = set()
+        for question in self.questions:
+            answer = self.answer(question)
+            if answer is not None and not is_precise(answer.ratio):
+                close = [r for r in question.rivals if self._is_steady(r) and len(self.means_s[r]) > 1]
+                kept |= {r for r in close if not self._ratio(r, answer.best).low > 1}
+                kept |= {question.who, answer.best}
+        return [name for name in self.chosen if name in kept]
+
+    def _ratio(self, a: str, b: str) -> Ratio:
+        both = min(len(self.means_s[a]), len(self.means_s[b]))
+        return paired_ratio(self.means_s[a][:both], self.means_s[b][:both])
+
+    def _mean(self, name: str) -> float:
+        return float(np.mean(self.means_s[name]))
+
+    def _is_steady(self, name: str) -> bool:
+        return name in self.means_s and name not in self.reasons
+
+    def _survives(self, name: str) -> bool:
+        """Whether a short run does not show that the scheduler gets more than it can serve."""
+        records = self._run(name, PILOT_JOBS, PILOT_WARMUP, self.effort.tail, 0)
+        unfinished = records.jobs - int(records.tally.completed.sum())
+        if max(records.offered) >= 1 or unfinished:
+            self.reasons[name] = reason(records)
+        return name not in self.reasons
+
+    def _repeat(self, name: str, until: int) -> None:
+        """Runs of ``name`` up to the number ``until``; the first without a steady state ends them."""
+        means = self.means_s.setdefault(name, [])
+        while len(means) < until and name not in self.reasons:
+            size = self.effort
+            tail = max(size.tail, size.jobs)
+            records = self._run(name, size.jobs, size.warmup, tail, len(means))
+            if records.state == "overloaded":
+                self.reasons[name] = reason(records)
+                return
+            measured = Measured([records], [None] * len(self.system.queries))
+            if not means:
+                self._first_half_s[name] = measured.mean_jct().half_width
+            means += measured.mean_jcts()
+
+    def _run(self, name: str, jobs: int, warmup: int, tail: int, number: int) -> Records:
+        options = RunOptions(
+            jobs=jobs, warmup=warmup, tail_jobs=tail, replication=number, engine=self.effort.engine
+        )
+        return simulate_run(self.system, *self.chosen[name], options)
+
+
+BLIND = ("nona", "local", "spread", "expert")  # see no queue
+AWARE = ("nona-live", "least-loaded", "nona-d2", "jsq-d", "opportunistic", "spark-fair")
+REFERENCE, LIVE = "nona", "nona-live"
+SHORTEST, LONGEST = 800, 20_000  # jobs of a run
+SERVICES, TAIL = 60, 20  # services of the largest job that a run takes at least, and that follow it
+SHORTEST_TAIL = 400  # jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is simulated: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
+
+    events: int = 120_000
+    jobs: int | None = None
+    replications: int = 5
+    most: int = 10
+    engine: str = "compiled"
+
+
+def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> SimulatedCell | UnplacedCell:
+    """Place and simulate a cell.
+
+    ``blind`` compares nona with the best of the others that see no queue, ``live`` nona-live with the best
+    of all others.
+    """
+    begin = time.process_time()
+    study = prepare(cell_scenario(workload, cell, seed))
+    try:
+        placement = place(study)
+    except PlacementError as error:
+        return UnplacedCell(
+            network=workload.name,
+            link=cell.link,
+            background=cell.background,
+            load=cell.load,
+            error=str(error),
+            seconds=time.process_time() - begin,
+        )
+    placed_s = time.process_time() - begin
+    contest = contest_of(study, placement, effort(study, cell, size))
+    contest.hold()
+    questions = {question.who: contest.answer(question) for question in contest.questions}
+    blind = questions[REFERENCE]
+    return SimulatedCell(
+        network=workload.name,
+        link=cell.link,
+        background=cell.background,
+        load=cell.load,
+        jobs=contest.effort.jobs,
+        placement=placement_figures(placement, placed_s),
+        schedulers={name: contest.entrant(name) for name in (*contest.chosen, *_unheld(contest))},
+        blind=_answer(blind),
+        live=_answer(questions.get(LIVE)),
+        potential=None if blind is None else _potential(placement, contest.entrant(blind.best)),
+        seconds=time.process_time() - begin,
+    )
+
+
+def placement_figures(placement: Placement, seconds: float) -> PlacementFigures:
+    """Figures of a placement that took ``seconds`` of CPU time."""
+    predicted, formula, sampled = placement.prediction, placement.formula, placement.sampled
+    return PlacementFigures(
+        objective_s=placement.objective_s,
+        objective_error_s=placement.objective_error_s,
+        formula_s=placement.objective_s if formula is None else formula.objective_s,
+        formula_gap=placement.gap if formula is None else formula.gap,
+        origin="formula" if sampled is None else sampled.origin,
+        lower_bound_s=placement.lower_bound_s,
+        global_bound_s=placement.global_bound_s,
+        gap=placement.gap,
+        link=predicted.network_utilization,
+        executors=predicted.compute_utilization,
+        solver=placement.solver,
+        seconds=seconds,
+    )
+
+
+def effort(study: Study, cell: Cell, size: Size) -> Effort:
+    """Jobs for about as many events in every cell, but as many as :data:`SERVICES` of the largest job take.
+
+    Events are tasks and the background messages that arrive meanwhile. The relaxation time of a queue at
+    load ρ is about 1/(1 − ρ)² services; the warm-up is twice as long, counted in services of the largest
+    job, and at least a tenth of the jobs. A run is cut off :data:`TAIL` such services after it.
+
+    Source of the relaxation time: Abate and Whitt, Transient behavior of regulated Brownian motion, I,
+    Advances in Applied Probability 19, 1987 (recollected).
+    """
+    system = study.system
+    longest_s = max(float(q.tasks.compute_s[0].sum()) for q in system.queries)
+    service = longest_s * system.total_rate  # jobs that arrive in the time of the largest
+    events = sum(q.rate * len(q.tasks) for q in system.queries) + system.background_network.rate
+    wanted = min(max(round(size.events * system.total_rate / events), SHORTEST), LONGEST)
+    jobs = size.jobs or max(wanted, round(SERVICES * service))
+    warmup = max(round(2.0 / (1.0 - cell.load) ** 2 * service), jobs // 10)
+    tail = max(round(TAIL * service), SHORTEST_TAIL)
+    return Effort(jobs, warmup, tail, size.replications, max(size.most, size.replications), size.engine)
+
+
+def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
+    """The comparison of all schedulers of the study that this version includes."""
+    known = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
+    reasons = {}
+    if steady_spread(study) is None:
+        reasons["spread"] = "overload of link or executors, by formula"
+    chosen = {}
+    for name in known:
+        if name not in reasons:
+            chosen[name] = rehearsed(study.system, get_scheduler(name), placement, {})
+    questions = [Question(REFERENCE, tuple(n for n in known if n in BLIND and n != REFERENCE))]
+    if LIVE in known:
+        questions.append(Question(LIVE, tuple(n for n in known if n != LIVE)))
+    return Contest(study.system, chosen, effort, questions, reasons=reasons)
+
+
+def _potential(placement: Placement, best: Entrant) -> PossibleGain | None:
+    if number(placement.lower_bound_s) is None or best.mean_s is None:
+        return None
+    low_s = None if best.half_width_s is None else best.mean_s - best.half_width_s
+    return PossibleGain(
+        value=1.0 - placement.lower_bound_s / best.mean_s,
+        low=None if low_s is None else 1.0 - placement.lower_bound_s / low_s,
+    )
+
+
+def _unheld(contest: Contest) -> list[str]:
+    return [name for name in contest.reasons if name not in contest.chosen]
+
+
+def _answer(answer: Answer | None) -> RatioToBest | None:
+    if answer is None:
+        return None
+    ratio = answer.ratio
+    return RatioToBest(best=answer.best, ratio=ratio.value, low=ratio.low, high=ratio.high, pairs=ratio.n)
+
+
+Task = tuple[str, Cell]  # a workload's name, and a cell
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What every process gets once; keys are (number of the task, 0)."""
+
+    tasks: tuple[Task, ...]
+    size: Size
+    seed: int
+    reporting: bool = True
+
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> SimulatedCell | UnplacedCell:
+        """The results of one cell."""
+        name, cell = self.tasks[key[0]]
+        row = measure(workload_table()[name], cell, self.size, self.seed)
+        if on_progress is not None:
+            on_progress(name)
+        return row
+
+
+DIGITS = 5
+TWINS = frozenset(  # another network of the same family is run
+    {"encoder_decoder_12", "mixture_16", "ensemble_8", "retrieval_8", "two_tower_16", "diffusion_20"}
+)
+FEWEST = 2  # runs of a round: below it no interval
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSettings:
+    """The choice of cells: ``networks`` (empty: all) at ``links`` (Gbit/s), 12 cells each or ``full`` 48.
+
+    ``jobs`` of a run: so many that all cells have about as many events where it is ``None``.
+    ``replications``: runs of a round, of which there are several where schedulers are close, ``most`` runs
+    in all.
+    """
+
+    networks: tuple[str, ...] = ()
+    links: tuple[float, ...] = LINKS
+    full: bool = False
+    jobs: int | None = None
+    replications: int = 5
+    most: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("jobs", self.jobs, 100), ("replications", self.replications, FEWEST)):
+            if value is not None and value < least:
+                raise SimulationError(
+                    f"Study: {name}={value} must be at least {least}; give a larger number."
+                )
+        for network in self.networks:
+            if network not in workload_table():
+                raise SimulationError(
+                    f"Study: network {network!r} is unknown; choose from {', '.join(workload_table())}."
+                )
+        for link in self.links:
+            if link not in LINKS:
+                names = ", ".join(f"{known:g}" for known in LINKS)
+                raise SimulationError(f"Study: link={link:g} Gbit/s is not part of it; choose from {names}.")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionProgress:
+    """The progress of the study, and the network of the last completed cell."""
+
+    text: str
+    fraction: float
+
+
+def decisions_study(
+    settings: DecisionSettings | None = None,
+    *,
+    engine: str = "compiled",
+    workers: int = 1,
+    on_progress: Callable[[DecisionProgress], None] = lambda progress: None,
+) -> DecisionStudy:
+    """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
+
+    Parameters
+    ----------
+    workers
+        Processes; but for the seconds, results do not depend on it.
+    on_progress
+        Called as cells are done; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or DecisionSettings(), time.perf_counter()
+    tasks = planned(chosen)
+    size = Size(jobs=chosen.jobs, replications=chosen.replications, most=chosen.most, engine=engine)
+
+    def heard(done: int, name: str) -> None:
+        on_progress(DecisionProgress(f"{done} of {len(tasks)} cells, {name}", done / len(tasks)))
+
+    rows = run_pieces(Cells(tuple(tasks), size, chosen.seed), len(tasks), workers, heard)
+    names = dict.fromkeys(name for name, _ in tasks)
+    about = _about(chosen, size, workers, time.perf_counter() - begin)
+    networks = {name: facts(workload_table()[name]) for name in names}
+    return rounded_result(DecisionStudy(about=about, networks=networks, cells=tuple(rows)), DIGITS)
+
+
+def planned(settings: DecisionSettings) -> list[Task]:
+    """The cells of the study, network by network; twins only where they are named, or all cells are run.
+
+    The part of a network's cells that is run depends on its place among all, not on which are chosen.
+    """
+    split = {name: distributes(workload) for name, workload in workload_table().items()}
+    numbers = {name: n for n, name in enumerate(name for name, can in split.items() if can)}
+    tasks: list[Task] = []
+    usual = tuple(name for name in split if settings.full or name not in TWINS)
+    for name in settings.networks or usual:
+        if not split[name]:
+            tasks += [(name, cell) for cell in loads_only()]
+            continue
+        cells = all_cells() if settings.full else fraction(numbers[name])
+        tasks += [(name, cell) for cell in cells if cell.link in settings.links]
+    return tasks
+
+
+def _about(settings: DecisionSettings, size: Size, workers: int, seconds: float) -> DecisionAbout:
+    return DecisionAbout(
+        study="decisions",
+        command=_command(settings),
+        version=__version__,
+        date=now_text(),
+        seed=settings.seed,
+        cluster=f"{SERVERS} {GPU}",
+        cells="all 48" if settings.full else "12 of 48, in turn by network",
+        events=size.events if size.jobs is None else None,
+        jobs=size.jobs,
+        replications=size.replications,
+        most=max(size.most, size.replications),
+        schedulers=tuple(n for n in (*BLIND, *AWARE) if n in scheduler_names()),
+        workers=workers,
+        seconds=seconds,
+    )
+
+
+def _command(settings: DecisionSettings) -> str:
+    usual = DecisionSettings()
+    words: Sequence[str] = [
+        *(w for name in settings.networks for w in ("--network", name)),
+        *(w for link in settings.links for w in ("--link", f"{link:g}") if settings.links != LINKS),
+        *(["--full"] if settings.full else []),
+        *(["--jobs", str(settings.jobs)] if settings.jobs is not None else []),
+        *(
+            ["--replications", str(settings.replications)]
+            if settings.replications != usual.replications
+            else []
+        ),
+        *(["--most", str(settings.most)] if settings.most != usual.most else []),
+        *(["--seed", str(settings.seed)] if settings.seed != usual.seed else []),
+    ]
+    return shlex.join(["nona", "study", "decisions", "--json", *words])

@@ -1,1 +1,0 @@
-"""Elastic training jobs: one workload under several policies, and the study over load and interference."""

@@ -1,1 +1,0 @@
-"""The throughput estimator on the shipped table."""

@@ -1,0 +1,180 @@
+"""Who sees the network: every scheduler on an idle and on a loaded link.
+
+The scenario is small on purpose: the queries of a shipped workflow gain from being split over servers while
+the link is idle, and their tensors have to wait once others use a third of it.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.report.means import mean_of
+from nona.results.document import Estimate, Interval
+from nona.results.studies import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.intervals import paired_ratio
+from nona.simulation.summary import Measured
+from nona.study.preparation import prepare
+from nona.study.shipped import now_text, rounded_result
+from nona.study.simulation import SimulationProgress, SimulationResult, simulate
+
+DIGITS = 5
+MODEL, SERVERS, GPU, CAPACITY = "ensemble", 8, "a100-40gb", "15 Gbit/s"
+LOAD, BACKGROUND = 0.3, 0.36
+REFERENCE = "local"
+FEWEST_JOBS, FEWEST_RUNS = 100, 2  # with one run there is no interval
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkViewSettings:
+    """Size of the study: ``replications`` runs of ``jobs``; ``schedulers`` empty: all that are registered."""
+
+    jobs: int = 4000
+    replications: int = 20
+    seed: int = 0
+    schedulers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        least = (("jobs", self.jobs, FEWEST_JOBS), ("replications", self.replications, FEWEST_RUNS))
+        for name, value, fewest in least:
+            if value < fewest:
+                raise SimulationError(
+                    f"Study: {name}={value} must be at least {fewest}; give a larger number."
+                )
+        for name in self.schedulers:
+            get_scheduler(name)
+
+
+def network_views_study(
+    settings: NetworkViewSettings | None = None,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> NetworkViewsStudy:
+    """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
+
+    Parameters
+    ----------
+    workers
+        Processes; but for the seconds, results do not depend on it.
+    on_progress
+        Hears the share that is done, and of what; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or NetworkViewSettings(), time.perf_counter()
+    names = tuple(dict.fromkeys((REFERENCE, *(chosen.schedulers or scheduler_names()))))
+    links = (("idle link", 0.0), ("loaded link", BACKGROUND))
+    found = []
+    for number, (label, background) in enumerate(links):
+
+        def told(progress: SimulationProgress, done: int = number, what: str = label) -> None:
+            on_progress((done + progress.fraction) / len(links), f"{what}, {progress.scheduler}")
+
+        study = prepare(_scenario(names, background, chosen))
+        found.append(simulate(study, engine=engine, workers=workers, on_progress=told))
+    idle, loaded = found
+    rows = tuple(_row(name, idle, loaded) for name in names)
+    about = _about(chosen, time.perf_counter() - begin)
+    return rounded_result(NetworkViewsStudy(about=about, rows=rows), DIGITS)
+
+
+def _scenario(names: tuple[str, ...], background: float, settings: NetworkViewSettings) -> Scenario:
+    """Both links have the same jobs: the seed is the same, and arrivals do not depend on the link."""
+
+    def at_rate(rate: float) -> Scenario:
+        return scenario_from_mapping(
+            {
+                "version": 1,
+                "name": "Who sees the network",
+                "seed": settings.seed,
+                "cluster": {
+                    "servers": [{"count": SERVERS, "gpu": GPU}],
+                    "network": {"capacity": CAPACITY, "latency": "20 us"},
+                },
+                "background": {"network": {"utilization": background, "mean_size": "1 MB", "scv": 1}},
+                "workload": [{"model": MODEL, "rate": rate}],
+                "simulation": {"jobs": settings.jobs, "replications": settings.replications},
+                "schedulers": list(names),
+            }
+        )
+
+    system = prepare(at_rate(1.0)).system
+    return at_rate(LOAD * system.executors / float(system.queries[0].tasks.compute_s[0].sum()))
+
+
+def _row(name: str, idle: SimulationResult, loaded: SimulationResult) -> NetworkViewRow:
+    scheduler = get_scheduler(name)
+    return NetworkViewRow(
+        scheduler=name,
+        view=scheduler.network_view.name,
+        planned=scheduler.needs_placement,
+        idle=_on_link(idle, name),
+        loaded=_on_link(loaded, name),
+        slowdown=_ratio(_means(loaded, name), _means(idle, name)),
+    )
+
+
+def _on_link(result: SimulationResult, name: str) -> OnLink:
+    summary = result.summaries[name]
+    return OnLink(
+        state=summary.state,
+        jct_s=mean_of(summary.jct.mean),
+        to_local=_ratio(_means(result, name), _means(result, REFERENCE)),
+        link=summary.utilization_network,
+    )
+
+
+def _means(result: SimulationResult, name: str) -> list[float]:
+    """The mean JCT of each replication; none where there is no steady state."""
+    if result.summaries[name].state == "overloaded":
+        return []
+    return Measured(result.records[name], ()).mean_jcts()
+
+
+def _ratio(a: list[float], b: list[float]) -> Estimate:
+    both = min(len(a), len(b))
+    found = paired_ratio(a[:both], b[:both])
+    known: Interval = (found.low, found.high) if math.isfinite(found.low) else None
+    return Estimate(mean=found.value, ci95=known)
+
+
+def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:
+    return NetworkViewsAbout(
+        command=_command(settings),
+        version=__version__,
+        made=now_text(),
+        seed=settings.seed,
+        jobs=settings.jobs,
+        replications=settings.replications,
+        seconds=seconds,
+        model=MODEL,
+        servers=SERVERS,
+        gpu=GPU,
+        capacity=CAPACITY,
+        load=LOAD,
+        background=BACKGROUND,
+    )
+
+
+def _command(settings: NetworkViewSettings) -> str:
+    usual = NetworkViewSettings()
+    words = [
+        w
+        for option, value, default in (
+            ("--jobs", settings.jobs, usual.jobs),
+            ("--replications", settings.replications, usual.replications),
+            ("--seed", settings.seed, usual.seed),
+        )
+        if value != default
+        for w in (option, str(value))
+    ]
+    named = [w for name in settings.schedulers for w in ("--scheduler", name)]
+    return shlex.join(["nona", "study", "network-views", "--json", *words, *named])

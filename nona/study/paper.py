@@ -1,0 +1,318 @@
+"""The evaluation of the paper on Nona: sweeps to the edges of stability and beyond.
+
+For placements that are fixed the mean completion time is known for every load, however near to the edge:
+T(b) = compute + transfer + visits · W_c + messages · W_n(b), W_n(b) = M(b) / (2(1 − ρ(b))). So the load b at
+which T reaches ``claim`` times that of nona follows by bisection. The queue of the link forgets where it
+began within about the relaxation time 4 W_n / (1 − ρ): that of a Brownian motion with drift −(1 − ρ)
+and variance M, reflected at 0, which is 2M/(1 − ρ)². A run must be many times as long to see the mean.
+
+Source of the relaxation time: Abate and Whitt, Transient behavior of regulated Brownian motion, I,
+Advances in Applied Probability 19, 1987 (recollected; derived in ``docs/paper-evaluation.md``).
+
+In an overloaded system the queue grows as long as jobs come, so the mean completion time of the first n
+jobs grows with n: about in proportion, as each waits for what the bottleneck was given too much before
+it. Any ratio can be had from a run that is long enough, unless the scheduler reacts to the congestion.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.placement.fixed import idle_presets, place_fixed, spread_placement
+from nona.placement.prediction import predict
+from nona.placement.result import Prediction, SubGraphPlacement
+from nona.report.sweeps import REFERENCE, sweep_report
+from nona.results.studies import Growth, Overload, OverloadRun, PaperStudy, Reach
+from nona.results.sweeps import SweepReport
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
+from nona.schedulers.base import Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.records import Records
+from nona.simulation.run import RunOptions, simulate_run
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
+from nona.study.preparation import Study, prepare
+from nona.study.shipped import now_text, rounded_result
+from nona.study.simulation import chosen_schedulers, place
+from nona.study.sweep_bench import SweepSettings
+from nona.study.sweep_numbers import COMPUTE, LINK, number_named, with_value
+from nona.study.sweeps import curves
+from nona.system import System
+
+Queries = Sequence[Sequence[SubGraphPlacement]]
+_HALVINGS = 45
+_MOST = 0.999
+
+
+def _expert(study: Study) -> Queries:
+    system = study.system
+    chosen = zip(system.queries, idle_presets(system), strict=True)
+    return [place_fixed(system, query, preset) for query, preset in chosen]
+
+
+FIXED: Mapping[str, Callable[[Study], Queries]] = {
+    "spread": lambda study: spread_placement(study.system).queries,
+    "expert": _expert,
+}
+
+
+def reach(scenario: Scenario, sources: Sources, claim: float) -> list[Reach]:
+    """For each of :data:`FIXED`: the link background at which the formula's ratio to nona is ``claim``.
+
+    nona's placement is the one solved at the edge, held while the load is looked for.
+    """
+    names = {s.name for s in scenario.schedulers}
+    return [_reach(scenario, sources, claim, name) for name in FIXED if name in names]
+
+
+def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> Reach:
+    start = prepare(with_value(scenario, LINK, 0.0), sources)
+    queries = FIXED[name](start)
+    edge = 1.0 - predict(start.system, queries).network_utilization
+    solved = place(prepare(with_value(scenario, LINK, min(edge, _MOST)), sources)).queries
+
+    def both(room: float) -> tuple[Prediction, Prediction]:
+        system = _loaded(start.system, edge - room)
+        return predict(system, queries), predict(system, solved)
+
+    low, high = 1e-13, edge  # of the room left below the edge; halved by ratio, as it spans decades
+    for _ in range(_HALVINGS):
+        room = math.sqrt(low * high)
+        theirs, ours = both(room)
+        low, high = (room, high) if theirs.jct_s >= claim * ours.jct_s else (low, room)
+    theirs, ours = both(low)
+    spare = 1.0 - theirs.network_utilization
+    relaxation_s = 4.0 * theirs.network_wait_s / spare
+    rate = sum(q.rate for q in start.system.queries)
+    return Reach(
+        scheduler=name,
+        edge=edge,
+        at=edge - low,
+        room=low,
+        ratio=theirs.jct_s / ours.jct_s,
+        jct_s=theirs.jct_s,
+        nona_jct_s=ours.jct_s,
+        link_wait_s=theirs.network_wait_s,
+        relaxation_s=relaxation_s,
+        jobs=relaxation_s * rate,
+    )
+
+
+def _loaded(system: System, load: float) -> System:
+    """The system with another share of its link taken by background traffic."""
+    stream = system.background_network
+    rate = load * system.capacity / stream.mean
+    return replace(system, background_network=replace(stream, rate=rate))
+
+
+OVERLOAD = 0.95  # of the link, taken by others: beyond the edge of every scheduler that spreads
+MOST_PICKED = 30_000  # jobs: a scheduler that picks searches all that waits, which here grows and grows
+
+
+def growth(
+    scenario: Scenario,
+    sources: Sources,
+    lengths: Sequence[int],
+    claim: float,
+    engine: str = "auto",
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[float, Growth | None]]:
+    """One run from an idle cluster, without warm-up, of each of ``lengths`` jobs, for each scheduler.
+
+    Yields the share that is done, and with each scheduler's last run all of its runs. Jobs that were not
+    complete when a run was cut off count with their age. Lengths go up until the ratio reaches ``claim``.
+    Schedulers that are stable have none.
+    """
+    study = prepare(scenario, sources)
+    placement = place(study)
+    chosen = chosen_schedulers(study, placement)
+    nona = next(pair for pair in chosen if pair[0].name == REFERENCE)
+    beside: dict[int, float] = {}
+    for done, (scheduler, prepared) in enumerate(chosen, 1):
+        runs: list[OverloadRun] = []
+        state = "stable"
+        for jobs in lengths if scheduler.name != REFERENCE else ():
+            check()
+            if scheduler.picks and jobs > MOST_PICKED:
+                break
+            if jobs not in beside:
+                beside[jobs] = _mean(_run(study.system, nona, jobs, engine))
+            found = _run(study.system, (scheduler, prepared), jobs, engine)
+            state = found.state
+            if state != "overloaded":
+                break
+            runs.append(_row(found, beside[jobs]))
+            yield (done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen), None
+            if runs[-1].ratio >= claim:
+                break
+        row = Growth(scheduler=scheduler.name, kind=scheduler.kind, runs=tuple(runs))
+        yield done / len(chosen), row if state == "overloaded" else None
+
+
+def _run(system: System, chosen: tuple[Scheduler, Prepared], jobs: int, engine: str) -> Records:
+    return simulate_run(system, *chosen, RunOptions(jobs=jobs, warmup=0, engine=engine))
+
+
+def _mean(records: Records) -> float:
+    """Mean JCT (s); jobs that were not complete at the end of the run count with their age at that time.
+
+    The cut is after the last completion that was seen, so that this is a lower bound.
+    """
+    end = np.nanmax(records.completion_s)
+    times = np.where(np.isnan(records.completion_s), end, records.completion_s) - records.arrival_s
+    return float(np.maximum(times, 0.0).mean())
+
+
+def _row(records: Records, nona_s: float) -> OverloadRun:
+    mean = _mean(records)
+    return OverloadRun(
+        jobs=records.jobs,
+        length_s=records.window_s[1] - records.window_s[0],
+        jct_s=mean,
+        unfinished=int(records.jobs - records.tally.completed.sum()),
+        ratio=mean / nona_s,
+        offered_link=records.offered[1],
+    )
+
+
+SCENARIO = "five_models_80_servers"
+ROUND_S = 0.1  # schedulers that decide in rounds: of the usual second there would be one or two in a run
+CLAIM = 350.0  # "outperforms state-of-the-art schedulers by up to 350x", abstract of the paper
+SWEEPS: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "traffic": (LINK, (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)),
+    "compute": (COMPUTE, (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.79, 0.82)),
+}
+# How far the work is when each part begins, measured on one core.
+_BEGIN = {"traffic": 0.0, "compute": 0.45, "overload": 0.85}
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSettings:
+    """Size of the study: ``replications`` runs of ``jobs`` at each point.
+
+    ``lengths``: jobs of the runs in overload. ``values`` replaces the swept values of a sweep by name,
+    for a quick look. ``seed``: the scenario's where it is ``None``.
+    """
+
+    jobs: int = 6000
+    replications: int = 8
+    seed: int | None = None
+    lengths: tuple[int, ...] = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    values: Mapping[str, tuple[float, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("jobs", self.jobs), ("replications", self.replications)):
+            if value < 1:
+                raise SimulationError(f"Study: {name}={value} must be at least 1; give a larger number.")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperProgress:
+    """The progress of the study; ``data`` is the result, given only at ``fraction`` 1."""
+
+    text: str
+    fraction: float
+    data: PaperStudy | None = None
+
+
+def paper_scenario(seed: int | None = None) -> Scenario:
+    """The shipped scenario of the paper's workload, with all schedulers, and another seed if one is given."""
+    scenario = load_scenario(scenario_path(SCENARIO))
+    own = {spec.name for spec in scenario.schedulers}
+    others = (_asked(name) for name in scheduler_names() if name not in own)
+    scenario = scenario.model_copy(update={"schedulers": (*scenario.schedulers, *others)})
+    return scenario if seed is None else with_value(scenario, "seed", seed)
+
+
+def _asked(name: str) -> SchedulerSpec:
+    in_rounds = get_scheduler(name).kind == "allocate"
+    return SchedulerSpec(name=name, options={"round_s": ROUND_S} if in_rounds else {})
+
+
+def paper_study(
+    settings: PaperSettings | None = None,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[PaperProgress]:
+    """Run the study; the last progress holds its result.
+
+    Parameters
+    ----------
+    workers
+        Processes; results do not depend on it.
+    check
+        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    """
+    chosen, begin = settings or PaperSettings(), time.perf_counter()
+    scenario, sources = paper_scenario(chosen.seed), Sources(scenario_path(SCENARIO).parent)
+    found: dict[str, SweepReport] = {}
+    for name in SWEEPS:
+        start, span = _BEGIN[name], _span(name)
+        for told in curves(
+            scenario, _sweep(scenario, chosen, name), sources, engine=engine, workers=workers, check=check
+        ):
+            yield PaperProgress(f"background {name}, {told.stage}", start + span * told.fraction * 0.999)
+        found[name] = sweep_report(told)
+    beyond = with_value(scenario, LINK, OVERLOAD)
+    rows = []
+    for share, row in growth(beyond, sources, chosen.lengths, CLAIM, engine, check):
+        yield PaperProgress("overload", _BEGIN["overload"] + _span("overload") * share * 0.999)
+        rows.append(row)
+    data = PaperStudy(
+        study="paper",
+        scenario=SCENARIO,
+        command=_command(chosen),
+        version=__version__,
+        date=now_text(),
+        seed=scenario.seed,
+        jobs=chosen.jobs,
+        replications=chosen.replications,
+        claim=CLAIM,
+        sweeps=found,
+        reach=tuple(reach(scenario, sources, CLAIM)),
+        overload=Overload(key=LINK, value=OVERLOAD, schedulers=tuple(r for r in rows if r)),
+        seconds=time.perf_counter() - begin,
+    )
+    yield PaperProgress("done", 1.0, rounded_result(data))
+
+
+def _span(part: str) -> float:
+    later = [b for b in (*_BEGIN.values(), 1.0) if b > _BEGIN[part]]
+    return min(later) - _BEGIN[part]
+
+
+def _sweep(scenario: Scenario, settings: PaperSettings, name: str) -> SweepSettings:
+    key, values = SWEEPS[name]
+    return SweepSettings(
+        number=number_named(scenario, key),
+        values=(settings.values or {}).get(name, values),
+        schedulers=tuple(s.name for s in scenario.schedulers),
+        jobs=settings.jobs,
+        replications=settings.replications,
+    )
+
+
+def _command(settings: PaperSettings) -> str:
+    usual = PaperSettings()
+    changed = [
+        (f"--{option}", str(value))
+        for option, value, default in (
+            ("jobs", settings.jobs, usual.jobs),
+            ("replications", settings.replications, usual.replications),
+            ("seed", settings.seed, usual.seed),
+        )
+        if value != default
+    ]
+    return shlex.join(["nona", "study", "paper", "--json", *(w for pair in changed for w in pair)])

@@ -1,1 +1,0 @@
-"""Placements judged by simulation: short runs, the referee, rehearsals."""

@@ -1,0 +1,464 @@
+"""Prediction against simulation over load, background, locality and models."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.experiments.pool import Key
+from nona.experiments.workers import run_pieces
+from nona.placement.capacity import executor_utilization
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.prediction import predict
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.response.times import Response
+from nona.placement.result import Queries
+from nona.placement.sampled.moves import blend
+from nona.report.studies.prediction_map import BOUNDS, error
+from nona.report.text import share_text
+from nona.results.placement import ResponseReport
+from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
+from nona.scenario.file import load_scenario
+from nona.schedulers.registry import get_scheduler
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.records import Records
+from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.summary import SchedulerSummary, summarize
+from nona.sources.samples import scenario_path
+from nona.study.decision_cells import Cell, cell_scenario, workload_table
+from nona.study.networks import NETWORKS
+from nona.study.placing import place_system
+from nona.study.preparation import prepare
+from nona.study.shipped import now_text, rounded_result, shipped_map
+from nona.study.sweep_numbers import with_value
+from nona.system import Arrivals, QueryClass, Stream, System
+
+SCENARIOS = (
+    "slides_example",
+    "vision_language_8_servers",
+    "five_models_80_servers",
+    "background_sweep",
+    "ensemble_bursty",
+    "esg_workflows",
+    "mig_layouts",
+    "racks_and_nics",
+    "rag_pipeline",
+)
+_BURSTY = "vision_language_8_servers"
+_NETWORK_CELL = Cell(100.0, 0.3, 0.5)  # link speed (Gbit/s) and what the map's loads start from
+
+
+def _trace(gaps: int = 4000, sigma: float = 1.2, seed: int = 0) -> Arrivals:
+    """A trace of log-normal gaps (their coefficient of variation is 1.8), as a file would give it."""
+    drawn = np.random.default_rng(seed).lognormal(0.0, sigma, gaps)
+    return Arrivals("trace", times_s=tuple(np.cumsum(drawn).tolist()))
+
+
+# Name → arrivals of every class of the shipped scenario ``_BURSTY``.
+BURSTS: Mapping[str, Arrivals] = MappingProxyType(
+    {
+        "gamma gaps, cv 2": Arrivals("gamma", cv=2.0),
+        "gamma gaps, cv 3": Arrivals("gamma", cv=3.0),
+        "bursts (MMPP)": Arrivals("mmpp", burst_factor=3.0, burst_fraction=0.1, burst_mean_s=1.0),
+        "trace": _trace(),
+    }
+)
+ON_MAP = (  # of the generated networks one of each family
+    "whisper_small",
+    "stable_diffusion_u_net",
+    "mixture_8",
+    "ensemble_8",
+    "retrieval_32",
+    "two_tower_16",
+    "diffusion_4",
+)
+SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP)
+
+
+def map_system(name: str, seed: int | None = None) -> System:
+    """The system called ``name``, with another seed where one is given.
+
+    Raises
+    ------
+    SimulationError
+        For a name that is not on the map.
+    """
+    if name in ON_MAP:
+        scenario = cell_scenario(workload_table()[name], _NETWORK_CELL, seed or 0)
+        return prepare(scenario).system
+    if name not in SYSTEMS:
+        raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
+    scenario = load_scenario(scenario_path(_BURSTY if name in BURSTS else name))
+    system = prepare(scenario if seed is None else with_value(scenario, "seed", seed)).system
+    if name not in BURSTS:
+        return system
+    return replace(system, queries=tuple(replace(q, arrivals=BURSTS[name]) for q in system.queries))
+
+
+PLACEMENTS = ("local", "quarter", "half", "spread", "nona")
+OF_NETWORKS = ("local", "formula", "nona")  # large interiors overload any link when they are spread
+_SPREAD_SHARE = {"local": 0.0, "quarter": 0.25, "half": 0.5, "spread": 1.0}
+HIGHEST = 0.85  # utilisation of the map's most loaded points
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Utilisation of the most loaded executors and of the most loaded links, ``None``: as in the scenario."""
+
+    name: str
+    servers: float | None
+    link: float | None
+
+
+LOADS: Mapping[str, Load] = {
+    load.name: load
+    for load in (
+        Load("as shipped", None, None),
+        Load("both 0.6", 0.6, 0.6),
+        Load("servers 0.85", HIGHEST, 0.5),
+        Load("link 0.85", 0.5, HIGHEST),
+        Load("both 0.85", HIGHEST, HIGHEST),
+        Load("both 0.3", 0.3, 0.3),
+        Load("servers 0.3, link 0.6", 0.3, 0.6),
+        Load("servers 0.3, link 0.85", 0.3, HIGHEST),
+        Load("servers 0.6, link 0.3", 0.6, 0.3),
+        Load("servers 0.85, link 0.3", HIGHEST, 0.3),
+    )
+}
+OF_SERVERS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")  # enough where no message is sent
+OF_OTHERS = ("as shipped", "both 0.6", "servers 0.85", "link 0.85", "both 0.85")
+NETWORK_LOADS: Mapping[str, tuple[str, ...]] = {  # placing a large network takes seconds
+    "local": OF_SERVERS,
+    "formula": ("as shipped", "servers 0.3, link 0.6"),
+    "nona": (*OF_OTHERS, "both 0.3", "servers 0.3, link 0.6"),
+}
+OF_BURSTS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")
+
+
+def splits(queries: Queries) -> float:
+    """Mean probability of leaving the root's server, over the sub-graphs that have an interior."""
+    shares = [
+        sum(p for c, p in zip(s.configurations, s.probabilities.tolist(), strict=True) if not c.is_local)
+        for row in queries
+        for s in row
+        if s.subgraph.interior
+    ]
+    return float(np.mean(shares)) if shares else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Configurations of every sub-graph, and shares (J, K) of the executor classes if not a uniform draw."""
+
+    queries: Queries
+    shares: NDArray[np.float64] | None = None
+
+
+def placed(system: System, name: str) -> Placed:
+    """The placement called ``name`` for ``system``; ``nona`` and ``formula`` are solved there."""
+    if name in ("nona", "formula"):
+        solved = place_system(system, "formula" if name == "formula" else "mean-jct")
+        return Placed(solved.queries, solved.class_shares)
+    local, spread = local_placement(system).queries, spread_placement(system).queries
+    return Placed(blend(local, spread, _SPREAD_SHARE[name]))
+
+
+def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
+    """The system at a load, and a placement there.
+
+    All rates are scaled alike until the most loaded executors are at ``load.servers``; then the link's
+    background fills the most loaded links up to ``load.link``. Where the messages alone are more, the
+    rates go down instead, and the executors stay below.
+    """
+    if load.servers is None or load.link is None:
+        return system, placed(system, name)
+    quiet = replace(system, background_network=replace(system.background_network, rate=0.0))
+    busy = scaled(quiet, _factor(quiet, load.servers))
+    half = with_link(busy, system.background_network, 0.5 * load.link)
+    found = placed(half if name in ("nona", "formula") else busy, name)
+    own = predict(busy, found.queries, found.shares).network_utilization
+    if own > load.link:
+        busy = scaled(busy, load.link / own)
+        own = load.link
+    return with_link(busy, system.background_network, load.link - own), found
+
+
+def scaled(system: System, factor: float) -> System:
+    """All query rates times ``factor``."""
+    return replace(system, queries=tuple(replace(q, rate=factor * q.rate) for q in system.queries))
+
+
+def with_link(system: System, stream: Stream, utilization: float) -> System:
+    """The link's background at ``utilization``, its messages as in ``stream``."""
+    mean = stream.mean if stream.mean > 0 else 1e6
+    rate = utilization * system.capacity / mean
+    return replace(system, background_network=replace(stream, rate=rate, mean=mean))
+
+
+def _factor(system: System, servers: float) -> float:
+    background, queries = executor_utilization(system)
+    highest = max(queries)
+    return max(servers - background, 0.05 * servers) / highest if highest > 0 else 1.0
+
+
+def names_of(name: str, can_split: bool) -> Sequence[tuple[str, str]]:
+    """(placement, load) of every point of the system ``name``; just local ones where nothing can be split."""
+    if not can_split:
+        return [("local", load) for load in OF_SERVERS]
+    if name in BURSTS:
+        return [(p, load) for p in ("local", "half", "nona") for load in OF_BURSTS]
+    if name in NETWORKS:
+        return [(p, load) for p in OF_NETWORKS for load in NETWORK_LOADS[p]]
+    return [(p, load) for p in PLACEMENTS for load in _loads_of(p)]
+
+
+def _loads_of(placement: str) -> tuple[str, ...]:
+    """The default is tested at every load, what it is compared with at some."""
+    if placement == "local":
+        return OF_SERVERS
+    return tuple(LOADS) if placement == "nona" else OF_OTHERS
+
+
+_NEAR = 0.15  # utilisations that count as similar
+_BEYOND = 0.03  # above the map's highest loads
+_NOTHING = 1e-6  # utilisation
+_HIGHEST_CV = 3.0  # of gaps between arrivals on the map
+
+
+def warning(system: System, response: ResponseReport) -> str | None:
+    """One line of text if the prediction is not known to be within 10 %, else ``None``."""
+    servers, link = response.compute_utilization, _used(system, response.link_utilization)
+    reason = _beyond(system, servers, link)
+    if reason is not None:
+        return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
+    similar = [p for p in shipped_map().points if _similar(p, system, servers, link)]
+    errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
+    bound = BOUNDS["mean_s"]
+    if not errors:
+        return "No tested point has similar loads and arrivals; simulate before relying on it."
+    off = sum(e > bound for e in errors)
+    if off == 0:
+        return None
+    return (
+        f"At {off} of {len(errors)} tested points of similar load and arrivals the predicted mean was off by "
+        f"more than {share_text(bound)} (at most {share_text(max(errors))}); simulate to be sure."
+    )
+
+
+def _used(system: System, link: float) -> float | None:
+    """The link's utilisation, ``None`` where the placement sends nothing over it."""
+    stream = system.background_network
+    return link if link > stream.rate * stream.mean / system.capacity + _NOTHING else None
+
+
+def _beyond(system: System, servers: float, link: float | None) -> str | None:
+    if servers > HIGHEST + _BEYOND:
+        return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
+    if link is not None and link > HIGHEST + _BEYOND:
+        return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
+    if link is not None and system.discipline != "fifo":
+        return "equally shared links were not tested"
+    for query in system.queries:
+        if not _tested(query):
+            return f"arrivals of {query.name} ({query.arrivals.process}) are burstier than any tested"
+    return None
+
+
+def _tested(query: QueryClass) -> bool:
+    arrivals = query.arrivals
+    if arrivals.process == "gamma":
+        return arrivals.cv <= _HIGHEST_CV
+    return arrivals.process in ("poisson", "deterministic")
+
+
+def _similar(point: MapPoint, system: System, servers: float, link: float | None) -> bool:
+    bursty = any(q.arrivals.process != "poisson" for q in system.queries)
+    alike = point.split == 0 if link is None else abs(point.link - link) <= _NEAR
+    return bursty == (point.processes != ("poisson",)) and abs(point.servers - servers) <= _NEAR and alike
+
+
+_FEWEST = 200  # jobs of a run
+
+
+def measure(
+    names: tuple[str, str, str],
+    system: System,
+    placed: Placed,
+    *,
+    tasks: int,
+    replications: int,
+    engine: str = "auto",
+) -> MapPoint:
+    """Predict and simulate a placement; ``names`` are those of the scenario, the placement and the load.
+
+    Each of ``replications`` runs has about ``tasks`` tasks.
+    """
+    scenario, placement, load = names
+    response = predict_response(system, placed.queries, shares=placed.shares)
+    count = runs_of(system, tasks)
+    runs = simulated(system, placed, count, replications, engine)
+    slo_s = [q.slo_s for q in system.queries]
+    summary = summarize(runs, slo_s, [q.name for q in system.queries])
+    return MapPoint(
+        scenario=scenario,
+        placement=placement,
+        load=load,
+        servers=float(response.compute_utilization.max()),
+        link=response.link_utilization,
+        split=splits(placed.queries),
+        processes=tuple(sorted({q.arrivals.process for q in system.queries})),
+        jobs=count,
+        state=summary.state,
+        formula_s=predict(system, placed.queries, placed.shares).jct_s,
+        sampling_s=response.mix.error_s,
+        mean_s=_pair(response.mix.mean_s, summary.jct.mean.mean, summary.jct.mean.half_width),
+        p95_s=_p95(response, summary),
+        miss=_miss(system, response, summary),
+    )
+
+
+def runs_of(system: System, tasks: int) -> int:
+    """Jobs of a run that has about ``tasks`` tasks: the same effort at every point."""
+    total = system.total_rate
+    each = sum(q.rate * len(q.tasks) for q in system.queries) / total if total > 0 else 1.0
+    return max(round(tasks / each), _FEWEST)
+
+
+def simulated(
+    system: System, placed: Placed, jobs: int, replications: int, engine: str = "auto"
+) -> Sequence[Records]:
+    """Runs of the scheduler that samples from the placement."""
+    scheduler = get_scheduler("nona")
+    prepared = build_tables(system, placed.queries, shares=placed.shares)
+    return [
+        simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=r, engine=engine))
+        for r in range(replications)
+    ]
+
+
+def _pair(predicted: float, simulated_value: float, half: float) -> Comparison:
+    return Comparison(predicted=predicted, simulated=simulated_value, ci95=half)
+
+
+def _p95(response: Response, summary: SchedulerSummary) -> Comparison:
+    p95 = summary.jct.p95
+    return _pair(response.mix.quantile_s(0.95), p95.mean, p95.half_width)
+
+
+def _miss(system: System, response: Response, summary: SchedulerSummary) -> Comparison | None:
+    slo_s = [q.slo_s for q in system.queries]
+    shares = response.miss(slo_s)
+    weights = [q.rate if s is not None else 0.0 for q, s in zip(system.queries, slo_s, strict=True)]
+    if summary.hit_rate is None or sum(weights) <= 0:
+        return None
+    predicted = sum(w * (s or 0.0) for w, s in zip(weights, shares, strict=True)) / sum(weights)
+    hit = summary.hit_rate
+    half = 0.0 if math.isnan(hit.half_width) else hit.half_width
+    return _pair(predicted, 1.0 - hit.mean, half)
+
+
+_DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MapSettings:
+    """Size of the study: ``replications`` runs of about ``tasks`` tasks at each point of ``scenarios``.
+
+    ``seed``: those of the scenarios where it is ``None``.
+    """
+
+    tasks: int = 400_000
+    replications: int = 5
+    seed: int | None = None
+    scenarios: tuple[str, ...] = SYSTEMS
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("tasks", self.tasks, 1000), ("replications", self.replications, 2)):
+            if value < least:
+                raise SimulationError(
+                    f"Study: {name}={value} must be at least {least}; give a larger number."
+                )
+        for name in self.scenarios:
+            if name not in SYSTEMS:
+                raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoints:
+    """What every process gets once: the names of the points, and the size of the study."""
+
+    names: tuple[tuple[str, str, str], ...]
+    size: MapSettings
+    engine: str
+    reporting: bool = True
+
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> MapPoint:
+        """The results of one point."""
+        names = name, placement, load = self.names[key[0]]
+        system, placed = point(map_system(name, self.size.seed), placement, LOADS[load])
+        size = self.size
+        found = measure(
+            names,
+            system,
+            placed,
+            tasks=size.tasks,
+            replications=size.replications,
+            engine=self.engine,
+        )
+        if on_progress is not None:
+            on_progress(f"{name}, {placement}, {load}")
+        return found
+
+
+def map_study(
+    settings: MapSettings | None = None,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> PredictionMap:
+    """Run the study; numbers are rounded to five significant digits.
+
+    ``workers`` are processes, on whose number results do not depend; what ``on_progress`` raises ends the
+    work.
+    """
+    size = settings or MapSettings()
+    begin, names = time.perf_counter(), []
+    for name in size.scenarios:
+        queries = map_system(name, size.seed).queries
+        split = any(s.interior for q in queries for s in q.decomposition.subgraphs)
+        names += [(name, placement, load) for placement, load in names_of(name, split)]
+    rows = run_pieces(
+        MapPoints(tuple(names), size, engine),
+        len(names),
+        workers,
+        lambda done, text: on_progress(done / len(names), text),
+    )
+    about = MapAbout(
+        command=_command(size),
+        version=__version__,
+        made=now_text(),
+        tasks=size.tasks,
+        replications=size.replications,
+        seed=size.seed,
+        seconds=time.perf_counter() - begin,
+    )
+    return rounded_result(PredictionMap(about=about, points=tuple(rows)), _DIGITS)
+
+
+def _command(size: MapSettings) -> str:
+    words = ["nona", "study", "prediction", "--tasks", str(size.tasks)]
+    words += ["--replications", str(size.replications)]
+    words += ["--seed", str(size.seed)] if size.seed is not None else []
+    for name in size.scenarios if size.scenarios != SYSTEMS else ():
+        words += ["--scenario", name]
+    return shlex.join([*words, "--json"])

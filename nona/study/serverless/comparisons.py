@@ -1,0 +1,392 @@
+"""Ways of sharing and DAG schedulers side by side; the nodes that keep the SLOs.
+
+Every GPU is cut into its smallest slices; a stage is a task that takes what its function takes at the
+smallest configuration, with the squared coefficient of variation noise². The core's engine then simulates
+the scenario's schedulers, after its contraction: a chain is one task, which stays on one executor. What it
+does not know: batches and configurations, vCPUs, cold starts, and the rule of which invoker holds an input
+(it sends messages over the cluster's network instead).
+
+Arrivals are those of the rows. With ``interval`` the core cannot draw one stream for all rows; each then has
+renewal arrivals of its own whose gaps have the mean and the variation of what it gets of that stream.
+A call of row i comes after a geometric number of gaps with mean 1/p, so that with gaps of squared variation
+c the row's are p·c + 1 − p. The rows are then independent of each other, so that all together vary more.
+
+Whether a count *keeps* the target or *misses* it is said by the sequential test of
+:mod:`nona.planning.verdict`; replications are added up to a bound, and what is then still open does not keep
+it. More nodes need not help, as they spread warm containers and inputs; so the counts next to the one found
+are looked at as well, see :func:`nona.planning.least.least`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, Unpack
+
+from nona.errors import ScenarioError
+from nona.gpu_sharing.registry import WAYS
+from nona.hardware.device import find_device, user_devices
+from nona.hardware.mig import board
+from nona.planning.least import BESIDE, driven, least
+from nona.planning.verdict import counted, settle, verdict
+from nona.report.means import bounds, mean_of, rate_of
+from nona.results.document import Estimate, Verdict
+from nona.results.serverless import (
+    CallCounts,
+    NodesFor,
+    SchedulerApplication,
+    SchedulerOutcome,
+    SchedulersReport,
+    Tail,
+    TailLatency,
+    TriedNodes,
+    Utilization,
+)
+from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
+from nona.serverless.engine.options import ServerlessProgress
+from nona.serverless.metrics import ServerlessSummary, slo_ratios
+from nona.serverless.system import ServerlessSystem
+from nona.simulation.intervals import mean_interval
+from nona.simulation.summary import JctSummary, ModelSummary
+from nona.sources.lookup import Sources
+from nona.study.preparation import prepare
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
+from nona.study.simulation import SimulationProgress, SimulationResult, simulate
+from nona.study.sweep_numbers import with_value
+
+_NO_SOURCES = Sources()
+
+
+class How(TypedDict, total=False):
+    """What :func:`~nona.study.serverless.run.simulate_serverless_scenario` may be told of each way's runs."""
+
+    policies: Sequence[str]
+    calls: int | None
+    replications: int | None
+    workers: int
+    oracle: bool
+
+
+def ways_for(scenario: Scenario | None = None) -> tuple[str, ...]:
+    """The ways of sharing that can be compared; with fixed slices only where every server states its own.
+
+    >>> ways_for()
+    ('mig-counter', 'mig-geometry', 'mps', 'time-slicing')
+    """
+    free = [way.name for way in WAYS.values() if not way.fixed_layout]
+    if scenario is None or not all(group.mig for group in scenario.cluster.servers):
+        return tuple(free)
+    return (*free, *(way.name for way in WAYS.values() if way.fixed_layout))
+
+
+def compare_sharing(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    modes: Sequence[str] = (),
+    *,
+    on_progress: Callable[[str, float, ServerlessProgress], None] | None = None,
+    **how: Unpack[How],
+) -> Mapping[str, ServerlessResult]:
+    """Way of sharing → result.
+
+    Parameters
+    ----------
+    modes
+        Names of ways; without any, :func:`ways_for` every cluster.
+    on_progress
+        Called with the mode, the share of all modes' work that is done, and what one run told.
+    how
+        As :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
+    """
+    found: dict[str, ServerlessResult] = {}
+    base = prepare_serverless(scenario, sources)
+    chosen = tuple(modes) or ways_for()
+    for done, mode in enumerate(chosen):
+
+        def told(progress: ServerlessProgress, done: int = done, mode: str = mode) -> None:
+            if on_progress is not None:
+                on_progress(mode, (done + progress.fraction) / len(chosen), progress)
+
+        changed = with_sharing(scenario, mode)
+        sharing = base.sharing if changed.serverless is None else changed.serverless.sharing
+        found[mode] = simulate_serverless_scenario(
+            changed,
+            sources,
+            system=replace(base, sharing=sharing),
+            on_progress=told if on_progress else None,
+            **how,
+        )
+    return found
+
+
+BATCH = 1
+LEFT_OUT = (
+    "batches and configurations, vCPUs, cold starts, containers and home invokers are not simulated; "
+    "messages share the cluster's network"
+)
+
+
+def dag_scenario(scenario: Scenario, system: ServerlessSystem) -> Scenario:
+    """The scenario for the core: workflows with stated times, on the smallest slices, without background.
+
+    Raises
+    ------
+    ScenarioError
+        When it is not serverless.
+    """
+    if scenario.serverless is None:
+        raise ScenarioError(["serverless: is missing; add the key 'serverless: {}'."])
+    smallest_s = system.time_s[:, system.space.smallest]
+    models: dict[str, dict[str, Any]] = {}
+    rows = []
+    for row, app in zip(scenario.workload, system.applications, strict=True):
+        stages = zip(app.stage_names, app.function, strict=True)
+        models[app.name] = {
+            "graph": {"name": app.name, "device": "any"},  # all slices are alike
+            "nodes": [{"id": name, "compute_ms": 1e3 * float(smallest_s[f])} for name, f in stages],
+            "edges": [
+                {
+                    "source": app.stage_names[u],
+                    "target": app.stage_names[v],
+                    "bytes": app.input_bytes[v] / len(app.dag.predecessors[v]),
+                }
+                for u, v in app.dag.edges()
+            ],
+        }
+        rows.append(_row(row, app.name, app.slo_s, system))
+    servers = tuple(_sliced(group, scenario) for group in scenario.cluster.servers)
+    return scenario.model_copy(
+        update={
+            "cluster": scenario.cluster.model_copy(update={"servers": servers}),
+            "workload": tuple(rows),
+            "models": models,
+            "background": BackgroundSpec(),
+            "serverless": None,
+        }
+    )
+
+
+def simulate_dag_schedulers(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    calls: int | None = None,
+    replications: int | None = None,
+    workers: int = 1,
+    on_progress: Callable[[SimulationProgress], None] | None = None,
+) -> SchedulersReport:
+    """Every scheduler's outcome.
+
+    ``batch`` is 1, ``kind`` says ``dag-scheduler``. The cost of a call is that of the executor-seconds at
+    the price of the smallest configuration.
+
+    Raises
+    ------
+    NonaError
+        As the preparation or the core do.
+    """
+    system = prepare_serverless(scenario, sources)
+    core = dag_scenario(scenario, system)
+    sizes = {"jobs": calls, "replications": replications}
+    given = {k: v for k, v in sizes.items() if v is not None}
+    core = core.model_copy(update={"simulation": core.simulation.model_copy(update=given)})
+    result = simulate(prepare(core, sources), workers=workers, on_progress=on_progress)
+    return SchedulersReport(schedulers={name: _outcome(name, result, system) for name in result.summaries})
+
+
+def _row(row: WorkloadRow, name: str, slo_s: float, system: ServerlessSystem) -> WorkloadRow:
+    update: dict[str, object] = {
+        "model": name,
+        "name": name,
+        "slo": slo_s,
+        "batch": BATCH,
+        "symbols": {},
+        "service_scv": system.noise**2,
+    }
+    if system.interval is not None:
+        least, most = system.interval.least, system.interval.most
+        share = row.rate / sum(app.rate for app in system.applications)
+        mean_s = (least + most) / 2
+        scv = (most - least) ** 2 / 12 / mean_s**2
+        update["rate"] = share / mean_s
+        cv = math.sqrt(share * scv + 1 - share)
+        update["arrivals"] = ArrivalsSpec(process="gamma", cv=cv) if cv > 0 else _EVEN
+    return row.model_copy(update=update)
+
+
+_EVEN = ArrivalsSpec(process="deterministic")
+
+
+def _sliced(group: ServerGroupSpec, scenario: Scenario) -> ServerGroupSpec:
+    """The group with every GPU cut into its smallest slices; one without MIG stays whole."""
+    device = find_device(group.gpu, user_devices(scenario.cluster.devices))
+    if device.mig is None:
+        return group.model_copy(update={"mig": None, "mps": None})
+    whole = board(device.mig)
+    least = min((p for p in whole.profiles if p.standard), key=lambda p: p.compute_slices)
+    layout = ", ".join([least.name] * whole.compute_slices)
+    return group.model_copy(update={"mig": layout, "mps": None})
+
+
+def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> SchedulerOutcome:
+    summary = result.summaries[name]
+    price = float(system.price_per_s[system.space.smallest])
+    cost = mean_interval(
+        [price * float(run.executor_busy_s.sum()) / run.jobs for run in result.records[name]]
+    )
+    hits = summary.hit_rate
+    rate = math.nan if hits is None else hits.mean
+    return SchedulerOutcome(
+        kind="dag-scheduler",
+        batch=BATCH,
+        left_out=LEFT_OUT,
+        state=summary.state,
+        state_reason=summary.state_reason,
+        replications=summary.replications,
+        slo_hit_rate=rate_of(hits),
+        cost_per_call_usd=mean_of(cost),
+        cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
+        latency_s=_latency(summary.jct),
+        applications={m.name: _application(m) for m in summary.models},
+        configuration_miss_rate=None,
+        cold_start_rate=None,
+        locality=None,
+        search_s=None,
+        mean_batch=float(BATCH),
+        utilization=Utilization(vcpu=None, vgpu=summary.utilization_compute),
+        calls=CallCounts(arrived=summary.arrived, completed=summary.completed, in_flight=summary.in_flight),
+    )
+
+
+def _latency(jct: JctSummary) -> TailLatency:
+    return TailLatency(
+        mean=jct.mean.mean, p50=jct.p50.mean, p95=jct.p95.mean, p99=jct.p99.mean, ci95=bounds(jct.mean)
+    )
+
+
+def _application(m: ModelSummary) -> SchedulerApplication:
+    return SchedulerApplication(
+        slo_s=m.slo_s,
+        slo_hit_rate=None if m.hit_rate is None else m.hit_rate.mean,
+        latency_s=Tail(mean=m.jct.mean.mean, p50=m.jct.p50.mean, p95=m.jct.p95.mean, p99=m.jct.p99.mean),
+    )
+
+
+MOST = 256
+FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
+ALPHA = 0.05  # of each verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CapacitySize:
+    """How much is simulated: ``calls`` per run; replications at first and at most; counts at most."""
+
+    calls: int = 2000
+    first: int = FIRST_REPLICATIONS
+    replications: int = MOST_REPLICATIONS
+    most: int = MOST
+
+
+def nodes_for(
+    scenario: Scenario,
+    policy: str,
+    target: float,
+    sources: Sources = _NO_SOURCES,
+    *,
+    size: CapacitySize | None = None,
+    group: int = 0,
+    workers: int = 1,
+    on_tried: Callable[[TriedNodes], None] = lambda tried: None,
+) -> NodesFor:
+    """The fewest nodes of ``cluster.servers[group]`` with which ``policy`` keeps ``target`` of the SLOs.
+
+    Parameters
+    ----------
+    on_tried
+        Called with every count as it is judged; what it raises (``Cancelled``) comes out.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such group, or the target is not between 0 and 1.
+    """
+    chosen = size or CapacitySize()
+    if not 0 < target < 1:
+        raise ScenarioError([f"Nodes: target {target:g} must lie between 0 and 1; give 0.99 for 99 %."])
+    if not 0 <= group < len(scenario.cluster.servers):
+        raise ScenarioError([f"Nodes: there is no cluster.servers[{group}]; choose an existing group."])
+    tried: dict[int, TriedNodes] = {}
+
+    def keeps(nodes: int) -> bool:
+        if nodes not in tried:
+            changed = with_value(scenario, f"cluster.servers[{group}].count", nodes)
+            tried[nodes] = _judged(changed, policy, target, sources, chosen, nodes, workers)
+            on_tried(tried[nodes])
+        return tried[nodes].verdict == "keeps"
+
+    search = least(chosen.most, scenario.cluster.servers[group].count, beside=BESIDE)
+    count = driven(search, keeps)
+    found = None if count is None else tried[count]
+    return NodesFor(found=found, tried=tuple(tried[n] for n in sorted(tried)))
+
+
+def _judged(
+    scenario: Scenario,
+    policy: str,
+    target: float,
+    sources: Sources,
+    size: CapacitySize,
+    nodes: int,
+    workers: int,
+) -> TriedNodes:
+    """Simulate one count with more and more replications until a verdict on the target stands."""
+    system = prepare_serverless(scenario, sources)
+
+    def simulate(replications: int) -> ServerlessResult:
+        return simulate_serverless_scenario(
+            scenario,
+            sources,
+            system=system,
+            policies=(policy,),
+            calls=size.calls,
+            replications=replications,
+            workers=workers,
+            oracle=False,
+        )
+
+    def judge(result: ServerlessResult, look: int, looks: int) -> Verdict:
+        if result.summaries[policy].state == "overloaded":
+            return "misses"
+        counts = counted([slo_ratios(system, r) for r in result.records[policy]], target)
+        return verdict([counts], [target], ALPHA, look, looks)
+
+    found = settle(simulate, judge, size.replications, size.first)
+    summary = found.result.summaries[policy]
+    return TriedNodes(
+        nodes=nodes,
+        slo_hit_rate=rate_of(summary.slo_hit_rate),
+        replications=summary.slo_hit_rate.n,
+        verdict=found.verdict,
+        usd_hour=cluster_usd_hour(system),
+        held_usd_hour=held_usd_hour(summary, system),
+    )
+
+
+def cluster_usd_hour(system: ServerlessSystem) -> float:
+    """US dollars an hour of all vCPUs and vGPUs of the cluster, used or not.
+
+    Formula: Σ over nodes of vCPUs · price + GPUs · vGPUs · price.
+    """
+    return sum(
+        node.vcpus * system.prices.vcpu_hour + node.gpus * node.vgpus * system.prices.vgpu_hour
+        for node in system.invokers
+    )
+
+
+def held_usd_hour(summary: ServerlessSummary, system: ServerlessSystem) -> float:
+    """US dollars an hour of the vCPUs and vGPUs that batches held on average."""
+    vcpus = sum(node.vcpus for node in system.invokers) * summary.vcpu_utilization.mean
+    vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * summary.vgpu_utilization.mean
+    return float(vcpus * system.prices.vcpu_hour + vgpus * system.prices.vgpu_hour)

@@ -1,0 +1,491 @@
+"""Policies over one number of a scenario: the knees up to which they keep the SLOs.
+
+A search is a generator: it yields a look at a point, is sent what was seen there, and so several
+policies are searched side by side, their runs in parallel (:mod:`nona.study.serverless.knees`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from nona.errors import ScenarioError
+from nona.experiments.workers import kept_pool
+from nona.options import Options
+from nona.planning.verdict import Settled, counted, looks_of, verdict
+from nona.report.means import mean_of, rate_of
+from nona.report.sweeps import MOST_VALUES, turns
+from nona.results.document import Verdict
+from nona.results.serverless import Utilization
+from nona.results.serverless_study import Knee, OverPoint, OverReport, OverSetting, PolicyOver
+from nona.results.sweeps import TARGET, Unit
+from nona.scenario.schema import Scenario
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.metrics import STATES, RunMeasures, ratio
+from nona.serverless.policies.base import Planner
+from nona.serverless.policies.registry import get_policy
+from nona.simulation.intervals import mean_interval
+from nona.sources.lookup import Sources
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import chosen_policies, warmup_calls
+from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
+from nona.study.sweep_numbers import LOAD, Number, number_named
+from nona.study.sweeps import edge
+
+LOADS = (0.5, 1.0, 2.0, 3.0, 4.0)
+CALLS, MOST_CALLS = 1500, 100_000
+FIRST, MOST = 4, 8  # replications at the first look, and at most
+CLOSE = 0.05  # a knee is known to that share of its value
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A number that is often asked for, its name for people, its unit, and values to begin with."""
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float, ...]
+
+
+SWEPT = (
+    Swept(LOAD, "Load", "factor", LOADS),
+    Swept("serverless.cpu_share", "CPU share", "fraction", (0.05, 0.1, 0.2, 0.35, 0.5)),
+    Swept("cluster.servers[0].vcpus", "vCPUs per node", "count", (4, 8, 12, 16, 24, 32)),
+    Swept("cluster.servers[0].count", "Nodes", "count", (2, 4, 8, 12, 16)),
+    Swept("serverless.slo_factor", "SLO over L", "number", (0.6, 0.8, 1.0, 1.2, 1.5)),
+    Swept("serverless.noise", "Noise", "fraction", (0.0, 0.1, 0.2, 0.3)),
+    Swept("serverless.prices.vgpu_hour", "vGPU-hour, US$", "number", (0.1, 0.34, 0.67, 1.34, 2.68)),
+)
+# What a serverless run does not depend on: a curve over it would be flat.
+_WITHOUT_EFFECT = ("background.", "cluster.network.", "training.", "plan.", "objective.", "schedulers")
+_OF_THE_NETWORK = ("background.network.", "cluster.network.")  # where transfers share it
+
+
+@dataclass(frozen=True, slots=True)
+class OverSettings:
+    """A number, its ``values`` (SI, ascending), the policies, and how much is simulated.
+
+    ``calls`` of each run; ``first`` replications of each point, and at most ``most`` where the verdict on
+    ``target`` is open. ``knees``: bisect for them, to the share ``close`` of their value. ``extend``: go on
+    beyond the values, by factors of two, until each policy has kept and missed the target.
+    """
+
+    number: Number
+    values: tuple[float, ...]
+    policies: tuple[str, ...]
+    calls: int = CALLS
+    first: int = FIRST
+    most: int = MOST
+    target: float = TARGET
+    knees: bool = True
+    extend: bool = False
+    close: float = CLOSE
+
+    @property
+    def span(self) -> float:
+        """From the first value to the last."""
+        return self.values[-1] - self.values[0]
+
+
+def over_number(scenario: Scenario, key: str) -> Number:
+    """The number at ``key``, if a serverless run depends on it.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such number, or it has no effect on a serverless run.
+    """
+    spec = scenario.serverless
+    shared = spec is not None and spec.transfer.remote == "network" and key.startswith(_OF_THE_NETWORK)
+    if not shared and any(key.startswith(part) or key == part.rstrip(".") for part in _WITHOUT_EFFECT):
+        raise ScenarioError(
+            [
+                f"{key}: a serverless run does not depend on it; choose load, or a number of "
+                "cluster.servers, workload or serverless."
+            ]
+        )
+    if spec is not None and spec.slo_factor is not None and key.endswith(".slo"):
+        raise ScenarioError(
+            [f"{key}: serverless.slo_factor sets the SLO in its place; choose serverless.slo_factor."]
+        )
+    found = number_named(scenario, key)
+    known = next((s for s in SWEPT if s.key == key), None)
+    return found if known is None else Number(key, known.label, known.unit)
+
+
+def check_over(scenario: Scenario, settings: OverSettings) -> None:
+    """Raise :class:`~nona.errors.NonaError` for settings that cannot be run, before any work is done."""
+    if not 1 <= len(settings.values) <= MOST_VALUES:
+        raise ScenarioError(
+            [f"Over {settings.number.key}: {len(settings.values)} values; give 1 to {MOST_VALUES}."]
+        )
+    if not 0 < settings.target < 1:
+        raise ScenarioError([f"Target {settings.target:g} must lie between 0 and 1; give 99 %."])
+    if not 1 <= settings.calls <= MOST_CALLS:
+        raise ScenarioError([f"Calls: {settings.calls} must lie between 1 and {MOST_CALLS:,}; change it."])
+    if not 1 <= settings.first <= settings.most:
+        raise ScenarioError(
+            [f"Replications: {settings.first} must lie between 1 and {settings.most}; change it."]
+        )
+    chosen_policies(scenario, settings.policies)
+    for value in settings.values:
+        settings.number.set(scenario, value)
+
+
+ALPHA = 0.05  # of each verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The replications of one policy at one value so far, in parts as they were simulated."""
+
+    parts: tuple[Done, ...] = ()
+    warmup: int = 0
+
+    @property
+    def replications(self) -> int:
+        """How many there are."""
+        return sum(len(part.runs) for part in self.parts)
+
+    @property
+    def state(self) -> str:
+        """The worst state of a run."""
+        return max((s for part in self.parts for s in part.states), key=STATES.index)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether a run had no steady state: then no more are needed."""
+        return bool(self.parts) and self.state == "overloaded"
+
+    def runs(self) -> list[tuple[RunMeasures, float]]:
+        """Measures and seconds of the window of every run."""
+        return [pair for part in self.parts for pair in zip(part.runs, part.windows_s, strict=True)]
+
+
+def judging(target: float) -> Callable[[Seen, int, int], Verdict]:
+    """The verdict on ``target`` at a look: a policy without a steady state misses it."""
+
+    def judge(seen: Seen, look: int, looks: int) -> Verdict:
+        if seen.overloaded:
+            return "misses"
+        counts = counted([r for part in seen.parts for r in part.ratios], target)
+        return verdict([counts], [target], ALPHA, look, looks)
+
+    return judge
+
+
+def point_of(value: float, settled: Settled[Seen]) -> OverPoint:
+    """The point of a settled test.
+
+    Goodput: hits / seconds of the window, for each run, then as the others the mean over the runs.
+    """
+    seen = settled.result
+    runs = seen.runs()
+
+    def mean(of: Callable[[RunMeasures], float]) -> list[float]:
+        return [of(run) for run, _ in runs]
+
+    goodput = [ratio(run.all.hits, window_s) for run, window_s in runs]
+    return OverPoint(
+        value=value,
+        slo_hit_rate=rate_of(mean_interval(mean(lambda r: r.all.hit_rate))),
+        goodput_per_s=mean_of(mean_interval(goodput)),
+        cost_per_call_usd=mean_of(mean_interval(mean(lambda r: r.all.cost_per_call))),
+        cost_per_hit_usd=mean_of(mean_interval(mean(lambda r: r.cost_per_hit))),
+        utilization=Utilization(
+            vcpu=mean_interval(mean(lambda r: r.vcpu_utilization)).mean,
+            vgpu=mean_interval(mean(lambda r: r.vgpu_utilization)).mean,
+        ),
+        cold_start_rate=mean_interval(mean(lambda r: r.cold_start_rate)).mean,
+        warmup=seen.warmup,
+        replications=seen.replications,
+        verdict=settled.verdict,
+        state=seen.state,
+    )
+
+
+MOST_LOAD, LEAST_LOAD = 64.0, 1 / 8  # factors beyond which no knee is looked for
+
+
+class Look(NamedTuple):
+    """A policy at a value, with so many replications in all."""
+
+    policy: str
+    value: float
+    replications: int
+
+
+Points = dict[float, OverPoint]
+Search = Generator[Look, Seen, None]
+
+
+def point_search(settings: OverSettings, policy: str, value: float, found: Points) -> Search:
+    """Look at one value until the verdict stands; the point goes into ``found``."""
+    if value in found:
+        return
+    looks = looks_of(judging(settings.target), settings.most, settings.first)
+    wanted = next(looks)
+    while True:
+        seen = yield Look(policy, value, wanted)
+        try:
+            wanted = looks.send(seen)
+        except StopIteration as end:
+            found[value] = point_of(value, end.value)
+            return
+
+
+def knee_search(settings: OverSettings, policy: str, found: Points) -> Search:
+    """Extend the values if wanted, and bisect to every knee, from the points in ``found`` on.
+
+    First to the last value that is found kept, then from there to the nearest that is found missed: an
+    open verdict is neither, so the knee's bracket holds it.
+    """
+    if settings.extend:
+        yield from _outwards(settings, policy, found)
+    for low, high in turns(_flags(found)):
+        kept, other = (low, high) if found[low].verdict == "keeps" else (high, low)
+        kept, _ = yield from _bisect(settings, policy, found, kept, other, "keeps")
+        beyond = [v for v in _ordered(found, kept, other) if found[v].verdict == "misses"]
+        if beyond:
+            yield from _bisect(settings, policy, found, beyond[0], kept, "misses")
+
+
+def _outwards(settings: OverSettings, policy: str, found: Points) -> Search:
+    while found[max(found)].verdict != "misses" and 2 * max(found) <= MOST_LOAD:
+        yield from point_search(settings, policy, 2 * max(found), found)
+    while all(p.verdict != "keeps" for p in found.values()) and min(found) / 2 >= LEAST_LOAD:
+        yield from point_search(settings, policy, min(found) / 2, found)
+
+
+def _bisect(
+    settings: OverSettings, policy: str, found: Points, low: float, high: float, verdict: str
+) -> Generator[Look, Seen, tuple[float, float]]:
+    """Towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
+    down = low > high
+    first, last = (high, low) if down else (low, high)
+    search = edge(first, last, settings.number.unit, settings.span, settings.close)
+    value = next(search, None)
+    while value is not None:
+        yield from point_search(settings, policy, value, found)
+        like_low = found[value].verdict == verdict
+        try:
+            value = search.send(like_low != down)
+        except StopIteration as end:
+            first, last = end.value
+            value = None
+    return (last, first) if down else (first, last)
+
+
+def _flags(found: Points) -> list[tuple[float, bool]]:
+    return [(value, found[value].verdict == "keeps") for value in sorted(found)]
+
+
+def _ordered(found: Points, start: float, end: float) -> list[float]:
+    """The values from ``start`` on towards ``end`` and beyond, nearest first."""
+    up = end > start
+    return sorted((v for v in found if (v > start if up else v < start)), reverse=not up)
+
+
+def knees_of(points: Points) -> tuple[Knee, ...]:
+    """The knees that the verdicts show, by ascending value.
+
+    Where all values keep the target, the knee is beyond the last; where none does, before the first.
+    """
+    values = sorted(points)
+    knees = []
+    for low, high in turns(_flags(points)):
+        kept, other = (low, high) if points[low].verdict == "keeps" else (high, low)
+        beyond = [v for v in _ordered(points, kept, other) if points[v].verdict == "misses"]
+        knees.append(Knee(kept=kept, missed=beyond[0] if beyond else None))
+    if knees or not values:
+        return tuple(knees)
+    if points[values[-1]].verdict == "keeps":
+        return (Knee(kept=values[-1], missed=None),)
+    missed = [v for v in values if points[v].verdict == "misses"]
+    return (Knee(kept=None, missed=missed[0] if missed else None),)
+
+
+TRAINED = frozenset({"aquatope"})  # trains on times, prices and SLOs alone: once for all loads
+FEW = 2  # replications that show whether a run has a steady state, and give an interval
+Tell = Callable[[float], None]
+
+
+class Bench:
+    """The runs so far of every policy at every value. Results do not depend on ``pool``."""
+
+    def __init__(self, scenario: Scenario, settings: OverSettings, sources: Sources, pool: TaskPool) -> None:
+        self._scenario, self._settings, self._sources = scenario, settings, sources
+        self._pool = pool
+        self._seen: dict[tuple[str, float], Seen] = {}
+        self._options: dict[str, Options] = {
+            policy.name: options for policy, options in chosen_policies(scenario, settings.policies)
+        }
+        self._at: dict[float, tuple[Scenario, RunOptions]] = {}
+        self._trained: dict[str, Planner] = {}
+
+    def run(self, searches: Sequence[Search], tell: Tell = lambda share: None) -> None:
+        """Drive all searches to their ends; ``tell`` hears the share of a batch that is done."""
+        wanted = [(search, look) for search in searches if (look := next(search, None)) is not None]
+        while wanted:
+            self._simulate([look for _, look in wanted], tell)
+            going = []
+            for search, look in wanted:
+                with suppress(StopIteration):
+                    going.append((search, search.send(self._seen[look.policy, look.value])))
+            wanted = going
+
+    def _simulate(self, looks: Sequence[Look], tell: Tell) -> None:
+        """The missing replications of every look; the first few show which need no more."""
+        for most in (FEW, max(look.replications for look in looks)):
+            tasks, places = [], []
+            for look in looks:
+                seen = self._seen.get((look.policy, look.value), Seen())
+                missing = min(look.replications, most) - seen.replications
+                if missing > 0 and not seen.overloaded:
+                    scenario, run = self._there(look.value)
+                    run = replace(run, replication=seen.replications)
+                    options = self._options[look.policy]
+                    planner = self._planner(look.policy, scenario)
+                    task = Task(scenario, look.policy, options, run, missing, self._sources, planner)
+                    tasks.append(task)
+                    places.append((look.policy, look.value))
+            for at, done in zip(places, run_tasks(tasks, self._pool, tell), strict=True):
+                before = self._seen.get(at, Seen())
+                warmup = self._there(at[1])[1].first
+                self._seen[at] = Seen((*before.parts, done), warmup)
+
+    def _planner(self, policy: str, scenario: Scenario) -> Planner | None:
+        """A planner for all loads, if the policy's training depends on none; it takes seconds."""
+        if policy not in TRAINED or self._settings.number.key != LOAD:
+            return None
+        if policy not in self._trained:
+            system = prepare_serverless(scenario, self._sources)
+            self._trained[policy] = get_policy(policy).prepare(system, self._options[policy])
+        return self._trained[policy]
+
+    def _there(self, value: float) -> tuple[Scenario, RunOptions]:
+        """The scenario at a value, and how long its runs are."""
+        if value not in self._at:
+            scenario = self._settings.number.set(self._scenario, value)
+            system = prepare_serverless(scenario, self._sources)
+            calls = self._settings.calls
+            run = RunOptions(
+                calls=calls, warmup=warmup_calls(scenario, system, calls, [*self._options.items()])
+            )
+            self._at[value] = (scenario, run)
+        return self._at[value]
+
+
+VALUES = 0.6  # share of the work that the asked values are
+FIRST_PART, STEP_PART = 0.5, 0.15  # a batch at the asked values, a step towards knees: parts of what is left
+_NO_SOURCES = Sources()
+
+
+@dataclass(frozen=True, slots=True)
+class OverProgress:
+    """How far it is, and the points so far."""
+
+    text: str
+    fraction: float
+    report: OverReport
+
+
+def policies_over(
+    scenario: Scenario,
+    settings: OverSettings,
+    sources: Sources = _NO_SOURCES,
+    *,
+    workers: int = 1,
+    pool: TaskPool | None = None,
+    on_progress: Callable[[OverProgress], None] = lambda progress: None,
+) -> OverReport:
+    """Simulate every policy at every value with the same random numbers, then look for the knees.
+
+    Parameters
+    ----------
+    workers
+        Processes; results do not depend on it.
+    pool
+        What runs them instead, e.g. processes that several calls share.
+    on_progress
+        What it raises (``Cancelled``) ends the work and comes out.
+
+    Raises
+    ------
+    NonaError
+        When the scenario is not serverless, or a value or policy is not possible.
+    """
+    if pool is None:
+        with kept_pool(workers) as kept:
+            return policies_over(scenario, settings, sources, pool=kept, on_progress=on_progress)
+    if scenario.serverless is None:
+        raise ScenarioError(
+            ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
+        )
+    check_over(scenario, settings)
+    begin = time.perf_counter()
+    found: dict[str, Points] = {policy: {} for policy in settings.policies}
+    bench = Bench(scenario, settings, sources, pool)
+
+    def report() -> OverReport:
+        return _report(scenario, settings, found, time.perf_counter() - begin)
+
+    def tell(text: str, fraction: float) -> None:
+        on_progress(OverProgress(text, fraction, report()))
+
+    pairs = [(p, v) for v in settings.values for p in settings.policies]
+    label, first, steps = settings.number.label.lower(), _Batches(FIRST_PART), _Batches(STEP_PART)
+    bench.run(
+        [point_search(settings, p, v, found[p]) for p, v in pairs],
+        lambda share: tell(f"{len(settings.values)} values of {label}", VALUES * first.at(share)),
+    )
+    if settings.knees:
+        bench.run(
+            [knee_search(settings, p, found[p]) for p in settings.policies],
+            lambda share: tell("looking for the knees", VALUES + (1 - VALUES) * steps.at(share)),
+        )
+    return report()
+
+
+class _Batches:
+    """How far a search is whose number of batches is unknown: each does ``part`` of what is left.
+
+    >>> search = _Batches(0.5)
+    >>> [search.at(share) for share in (0.0, 1.0, 0.0, 1.0)]
+    [0.0, 0.5, 0.5, 0.75]
+    """
+
+    def __init__(self, part: float) -> None:
+        self._left, self._batches, self._last = 1 - part, 0, 0.0
+
+    def at(self, share: float) -> float:
+        """The share of the whole, where ``share`` of a batch is done; less than before: of the next one."""
+        self._batches += share < self._last
+        self._last = share
+        return 1 - float(self._left ** (self._batches + share))
+
+
+def _report(
+    scenario: Scenario, settings: OverSettings, found: dict[str, Points], seconds: float
+) -> OverReport:
+    number = settings.number
+    return OverReport(
+        key=number.key,
+        label=number.label,
+        unit=number.unit,
+        now=number.of(scenario),
+        values=settings.values,
+        target=settings.target,
+        policies={
+            policy: PolicyOver(points=tuple(points[v] for v in sorted(points)), knees=knees_of(points))
+            for policy, points in found.items()
+        },
+        setting=OverSetting(
+            name=scenario.name, seed=scenario.seed, calls=settings.calls, replications=settings.most
+        ),
+        seconds=seconds,
+    )

@@ -1,1 +1,0 @@
-"""What the verdicts of the serverless study depend on: each default replaced by an alternative."""

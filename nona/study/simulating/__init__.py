@@ -1,1 +1,0 @@
-"""Simulations of a prepared study: replications, early results, pieces on several processes."""

@@ -1,0 +1,449 @@
+"""Simulations of a prepared study: replications, comparison, early results that improve.
+
+Their queues grow without end, so that a run costs the more the longer it is, and no mean comes out of it.
+What is known is checked: a scheduler that is not overloaded in its short runs gets those that it asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from nona.errors import PlacementError
+from nona.experiments.workers import ProcessPool
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import by_response
+from nona.placement.sampled.search import Improved
+from nona.scenario.schema import SimulationSpec
+from nona.schedulers.base import Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.arrivals import effective_rate
+from nona.simulation.dask_pool import DaskPool, simulation_report
+from nona.simulation.records import Records
+from nona.simulation.replications import OnReplicationProgress, ReplicationProgress, RunPool, run_replications
+from nona.simulation.run import RunOptions
+from nona.simulation.sizes import auto_warmup
+from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, Warmup, common_warmup
+from nona.simulation.summary import Precision, SchedulerSummary, run_to_precision, summarize
+from nona.study.cache import StudyCache
+from nona.study.placing import QUICK_RUNS, PlacingTold, place_system, rehearsed, untold
+from nona.study.preparation import Study
+from nona.system import System
+
+Found = dict[str, tuple[Records, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Runner:
+    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback."""
+
+    system: System
+    chosen: Sequence[tuple[Scheduler, Prepared]]
+    workers: int
+    pool: RunPool | None
+    on_progress: OnReplicationProgress | None
+
+    def run(self, options: RunOptions, count: int, begin: float = 0.0, end: float = 1.0) -> Found:
+        """``count`` replications; the reported progress is between ``begin`` and ``end``."""
+        tell = self.on_progress
+
+        def listen(progress: ReplicationProgress) -> None:
+            if tell is not None:
+                tell(replace(progress, fraction=begin + (end - begin) * progress.fraction))
+
+        listener = None if tell is None else listen
+        return run_replications(self.system, self.chosen, options, count, self.workers, listener, self.pool)
+
+
+def find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
+    """The warm-up of the scenario: a number, the automatic one, or MSER-5 on pilot runs.
+
+    The pilot runs measure everything from the first job on, and are as long as a run with the
+    automatic warm-up.
+    """
+    otherwise = auto_warmup(spec.jobs)
+    if spec.warmup != "mser":
+        fixed = isinstance(spec.warmup, int)
+        return Warmup("fixed" if fixed else "auto", int(spec.warmup) if fixed else otherwise, {}, ())
+    pilot = replace(options, jobs=spec.jobs + otherwise, warmup=0, replication=PILOT_FIRST, timeline_jobs=0)
+    return common_warmup(runner.run(pilot, PILOT_RUNS, end=pilot_share(spec)), otherwise)
+
+
+def pilot_share(spec: SimulationSpec) -> float:
+    """The pilot's share of all runs: 0 without one."""
+    return PILOT_RUNS / (PILOT_RUNS + spec.replications) if spec.warmup == "mser" else 0.0
+
+
+def replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tuple[Found, Precision | None]:
+    """The replications: as many as the scenario says, or until its precision is reached."""
+    begin = pilot_share(spec)
+    if spec.precision is None:
+        return runner.run(options, spec.replications, begin), None
+    most = max(spec.max_replications, spec.replications)
+
+    def more(first: int, count: int) -> Found:
+        part = [begin + (1 - begin) * n / most for n in (first, first + count)]
+        return runner.run(replace(options, replication=first), count, *part)
+
+    return run_to_precision(more, spec.precision, spec.replications, most)
+
+
+SHORT_JOBS = 4000
+
+
+def certain_overload(
+    system: System, names: Sequence[str], predicted: Mapping[str, float | None]
+) -> tuple[str, ...]:
+    """The schedulers without a steady state: by their prediction, or whatever they do.
+
+    ``predicted`` is scheduler → predicted mean JCT in seconds, ``None`` or infinite without a steady state.
+    The executors are overloaded under every scheduler where the least load that they can be offered, every
+    task on the class that is quickest with it, is their capacity or more.
+    """
+    compute = system.background_compute
+    work = sum(
+        effective_rate(q.arrivals, q.rate) * float(q.tasks.compute_s.min(axis=0).sum())
+        for q in system.queries
+    )
+    if compute.rate * compute.mean + work / system.executors >= 1:
+        return tuple(names)
+    return tuple(n for n in names if n in predicted and not math.isfinite(predicted[n] or math.nan))
+
+
+def short_runs(runner: Runner, names: Sequence[str], options: RunOptions, count: int) -> Found:
+    """Short runs of these schedulers, as many as asked for; only those that are overloaded in all of them.
+
+    Each says why it was not run longer. Progress is reported as that of no work.
+    """
+    chosen = [(s, p) for s, p in runner.chosen if s.name in names]
+    if not chosen or options.jobs <= SHORT_JOBS:
+        return {}
+    short = replace(options, jobs=SHORT_JOBS, warmup=None)
+    found = replace(runner, chosen=chosen).run(short, count, 0.0, 0.0)
+    why = (
+        f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: as predicted, there is no steady state, and "
+        "more jobs would only lengthen the queues."
+    )
+    return {
+        name: tuple(replace(r, state_reason=f"{r.state_reason} {why}") for r in runs)
+        for name, runs in found.items()
+        if all(r.state == "overloaded" for r in runs)
+    }
+
+
+def with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
+    """The warm-up that pilot runs of the ``stopped`` schedulers too would have given: they have no cut."""
+    if not stopped or warmup.rule != "mser":
+        return warmup
+    return replace(warmup, jobs=max(warmup.jobs, auto_warmup(jobs)))
+
+
+def with_stopped_precision(precision: Precision | None, stopped: Found) -> Precision | None:
+    """The precision with the ``stopped`` schedulers among the overloaded ones, which have none."""
+    if precision is None or not stopped:
+        return precision
+    relative = {**precision.relative, **dict.fromkeys(stopped, math.nan)}
+    return replace(precision, relative=relative, overloaded=(*precision.overloaded, *stopped))
+
+
+SimulationProgress = ReplicationProgress
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The solved placement, and local and spread, which need no solver."""
+
+    nona: Placement
+    local: Placement | None
+    spread: Placement | None
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """Summaries and records of each scheduler; ``placement`` is ``None`` if none was needed.
+
+    ``warmup`` says how many jobs were left out and why, ``precision`` how far the means came
+    (``None`` if the number of replications was given).
+    """
+
+    summaries: Mapping[str, SchedulerSummary]
+    records: Mapping[str, tuple[Records, ...]]
+    placement: Placement | None
+    warmup: Warmup
+    precision: Precision | None
+    seconds: float
+
+
+def place(
+    study: Study,
+    solver: str = "parametric",
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = lambda: None,
+    on_better: Improved = lambda placement: None,
+    quick: bool = False,
+    on_progress: PlacingTold = untold,
+) -> Placement:
+    """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place_system`.
+
+    With a ``cache`` that the study was prepared with, one that was solved before is taken from there, in
+    place of a ``quick`` one too.
+    """
+
+    def solved() -> Placement:
+        objective = study.scenario.objective
+        return place_system(study.system, objective, solver, check, on_better, quick, on_progress)
+
+    if cache is None or not study.key:
+        return solved()
+    whole = _whole(study, solver)
+    return cache.placements.get(
+        f"quick {whole}" if quick and whole not in cache.placements else whole, solved
+    )
+
+
+def is_solved(study: Study, solver: str, cache: StudyCache) -> bool:
+    """Whether the placement is known from an earlier solve."""
+    return bool(study.key) and _whole(study, solver) in cache.placements
+
+
+def _whole(study: Study, solver: str) -> str:
+    return f"{solver} {study.key}"
+
+
+def compare(study: Study, placement: Placement) -> Comparison:
+    """Local and spread for comparison with a placement, all by the response or all by the formula."""
+    local, spread = steady_local(study), steady_spread(study)
+    if placement.formula is None:
+        return Comparison(placement, local, spread)
+    return Comparison(
+        placement,
+        *(
+            None if p is None else replace(by_response(study.system, p), origin=p.solver)
+            for p in (local, spread)
+        ),
+    )
+
+
+def steady_local(study: Study) -> Placement | None:
+    """All tasks local; ``None`` if a uniform draw of executors overloads some of them."""
+    try:
+        return local_placement(study.system)
+    except PlacementError:
+        return None
+
+
+def steady_spread(study: Study) -> Placement | None:
+    """All tasks spread; ``None`` if that overloads link or executors: no steady state."""
+    try:
+        spread = spread_placement(study.system)
+    except PlacementError:
+        return None
+    return spread if math.isfinite(spread.objective_s) else None
+
+
+def predictions(study: Study, placement: Placement | None) -> dict[str, float | None]:
+    """Scheduler of the scenario → predicted mean JCT (s), for those with a prediction.
+
+    ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from.
+    """
+    found: dict[str, float | None] = {}
+    names = {s.name for s in study.scenario.schedulers}
+    if placement is not None and "nona" in names:
+        found["nona"] = placement.prediction.jct_s
+    for name, fixed in (("local", local_placement), ("spread", spread_placement)):
+        if name in names:
+            try:
+                jct_s = fixed(study.system).prediction.jct_s
+            except PlacementError:  # the executors themselves are overloaded
+                jct_s = math.inf
+            found[name] = jct_s if math.isfinite(jct_s) else None
+    return found
+
+
+def needs_placement(study: Study) -> bool:
+    """Whether a scheduler of the scenario samples from the solved placement."""
+    return any(get_scheduler(s.name).needs_placement for s in study.scenario.schedulers)
+
+
+def simulate(
+    study: Study,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    dask: str | None = None,
+    timeline_jobs: int = 0,
+    placement: Placement | None = None,
+    on_progress: Callable[[SimulationProgress], None] | None = None,
+) -> SimulationResult:
+    """Run every scheduler of the scenario in every replication, or until its precision is reached.
+
+    A scheduler that is known to be overloaded, and that short runs find so, is not run any longer
+    (:mod:`nona.study.simulation`).
+
+    Parameters
+    ----------
+    workers
+        Processes; results do not depend on it.
+    dask
+        Address of the scheduler of a Dask cluster that runs them instead, as ``tcp://host:8786``.
+    timeline_jobs
+        Measured jobs whose task and message intervals are kept.
+    placement
+        A placement solved before; it is solved here if a scheduler needs one and none is given.
+    on_progress
+        Called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
+    """
+    begin = time.perf_counter()
+    spec = study.scenario.simulation
+    if placement is None and needs_placement(study):
+        placement = place(study)
+    options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
+    with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
+        runner = Runner(study.system, chosen_schedulers(study, placement), workers, pool, on_progress)
+        names = [s.name for s, _ in runner.chosen]
+        stopped = short_runs(runner, _overloaded(study, placement), options, spec.replications)
+        runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
+        warmup, found, precision = _long_runs(runner, spec, options, stopped)
+    records = {name: (found | stopped)[name] for name in names}
+    slo_s = [q.slo_s for q in study.system.queries]
+    summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
+    return SimulationResult(summaries, records, placement, warmup, precision, time.perf_counter() - begin)
+
+
+def _long_runs(
+    runner: Runner, spec: SimulationSpec, options: RunOptions, stopped: Found
+) -> tuple[Warmup, Found, Precision | None]:
+    """Warm-up, runs and precision of the schedulers that were not stopped."""
+    if not runner.chosen:
+        return Warmup("auto", auto_warmup(spec.jobs), {}, ()), {}, None
+    warmup = with_stopped_warmup(find_warmup(runner, spec, options), spec.jobs, stopped)
+    found, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
+    return warmup, found, with_stopped_precision(precision, stopped)
+
+
+def _overloaded(study: Study, placement: Placement | None) -> tuple[str, ...]:
+    """The schedulers known to be overloaded, where knowing saves anything."""
+    if study.scenario.simulation.jobs <= SHORT_JOBS:
+        return ()
+    names = [s.name for s in study.scenario.schedulers]
+    return certain_overload(study.system, names, predictions(study, placement))
+
+
+@contextmanager
+def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
+    """Where the runs run; ``None`` leaves it to the number of workers."""
+    if dask:
+        yield DaskPool(dask, simulation_report)
+    elif workers > 1:
+        with ProcessPool(workers) as processes:
+            yield processes
+    else:
+        yield None
+
+
+def chosen_schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
+    """The scheduler of every entry of the scenario, with its tables; ``placement`` for those that need it."""
+    return [
+        rehearsed(study.system, get_scheduler(entry.name), placement, entry.options)
+        for entry in study.scenario.schedulers
+    ]
+
+
+Chosen = tuple[Scheduler, Prepared]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The results after ``replications`` replications of every scheduler.
+
+    ``failed`` names the schedulers that cannot run, and why: they sample from a placement, and there
+    is none. ``placement`` is ``None`` then, and where no scheduler needs one. ``records`` are the runs.
+    """
+
+    summaries: Mapping[str, SchedulerSummary]
+    replications: int
+    placement: Placement | None
+    failed: Mapping[str, str]
+    seconds: float
+    records: Mapping[str, tuple[Records, ...]] = field(default_factory=dict)
+
+
+def answers(
+    study: Study,
+    *,
+    engine: str = "auto",
+    jobs: int | None = None,
+    replications: int | None = None,
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[Answer]:
+    """Simulate all schedulers of the scenario, one replication after the other, in this process.
+
+    The replications are those of :func:`nona.study.simulation.simulate` with as many ``jobs``; a scheduler
+    that is rehearsed before a study is rehearsed with fewer runs. Schedulers that
+    need no placement go first, so that they have their turn before it is solved.
+
+    Parameters
+    ----------
+    jobs, replications
+        As in the scenario where they are not given; fewer jobs have their own, automatic warm-up, as
+        has a scenario that would have it found on pilot runs: an early answer does not wait for them.
+    check
+        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    """
+    begin = time.perf_counter()
+    options, count = _options(study, engine, jobs), replications or study.scenario.simulation.replications
+    entries = [(get_scheduler(e.name), e.options) for e in study.scenario.schedulers]
+
+    def prepared(placement: Placement | None) -> list[Chosen]:
+        wanted = [(s, o) for s, o in entries if s.needs_placement == (placement is not None)]
+        return [rehearsed(study.system, s, placement, o, check, QUICK_RUNS) for s, o in wanted]
+
+    chosen = prepared(None)
+    runs = _run(study, chosen, options, check)
+    placement, failed = None, {}
+    if any(s.needs_placement for s, _ in entries):
+        check()
+        try:
+            placement = place(study, cache=cache, quick=True)
+        except PlacementError as error:
+            failed = {s.name: str(error) for s, _ in entries if s.needs_placement}
+        else:
+            late = prepared(placement)
+            runs |= _run(study, late, options, check)
+            chosen += late
+    for done in range(1, count + 1):
+        if done > 1:
+            more = _run(study, chosen, replace(options, replication=done - 1), check)
+            runs = {name: (*records, *more[name]) for name, records in runs.items()}
+        found = _summaries(study, [s.name for s, _ in entries], runs)
+        yield Answer(found, done, placement, failed, time.perf_counter() - begin, runs)
+
+
+def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:
+    spec = study.scenario.simulation
+    whole = jobs is None or jobs >= spec.jobs
+    warmup = spec.warmup if isinstance(spec.warmup, int) and whole else None
+    return RunOptions(jobs=spec.jobs if jobs is None else jobs, warmup=warmup, engine=engine)
+
+
+def _run(
+    study: Study, chosen: Sequence[Chosen], options: RunOptions, check: Callable[[], None]
+) -> dict[str, tuple[Records, ...]]:
+    def on_progress(progress: ReplicationProgress) -> None:
+        check()
+
+    if not chosen:
+        return {}
+    return run_replications(study.system, chosen, options, 1, 1, on_progress)
+
+
+def _summaries(
+    study: Study, names: Sequence[str], runs: Mapping[str, Sequence[Records]]
+) -> dict[str, SchedulerSummary]:
+    slo_s = [q.slo_s for q in study.system.queries]
+    return {n: summarize(runs[n], slo_s, study.scenario.labels) for n in names if n in runs}

@@ -1,0 +1,175 @@
+"""The numbers of a scenario that can be swept: their keys, labels and units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, get_args
+
+from nona.errors import ScenarioError
+from nona.results.sweeps import Unit
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.units import Dimension, parse_quantity
+
+LOAD = "load"
+LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
+CAPACITY = "cluster.network.capacity"
+# What a key's last part says about its unit; others are whole or plain numbers.
+_UNITS: Mapping[str, Unit] = MappingProxyType(
+    {
+        "utilization": "fraction",
+        "precision": "fraction",
+        "capacity": "bandwidth",
+        "nic": "bandwidth",
+        "uplink": "bandwidth",
+        "latency": "time",
+        "mean_service": "time",
+        "burst_mean": "time",
+        "slo": "time",
+        "mean_size": "size",
+        "rate": "rate",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the scenario: its ``key`` as errors name it, or ``load`` for a factor on all rates."""
+
+    key: str
+    label: str
+    unit: Unit
+
+    def set(self, scenario: Scenario, value: float) -> Scenario:
+        """The scenario with this number at ``value`` (SI), validated again.
+
+        Raises
+        ------
+        ScenarioError
+            When the value breaks a rule.
+        """
+        if self.key == LOAD:
+            return _loaded(scenario, value)
+        return with_value(scenario, self.key, int(value) if self.unit == "count" else value)
+
+    def of(self, scenario: Scenario) -> float:
+        """The number as it stands in the scenario (SI); a factor on all rates stands at 1."""
+        if self.key == LOAD:
+            return 1.0
+        node: Any = scenario
+        for part in _parts(self.key):
+            node = node[int(part)] if part.isdigit() else getattr(node, part)
+        return float(node)
+
+
+def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
+    """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such place, or the value breaks a rule.
+
+    Examples
+    --------
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate
+    5.0
+    >>> with_value(s, "background.network.utilization", 0.3).background.network.utilization
+    0.3
+    """
+    data = scenario.model_dump(mode="json")
+    holder, last = _place(data, path)
+    holder[last] = value
+    return scenario_from_mapping(data)
+
+
+def number_named(scenario: Scenario, key: str) -> Number:
+    """The number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
+
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> number_named(s, "workload[0].slo").unit, number_named(s, "cluster.servers[0].count").label
+    ('time', 'Servers')
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such place, or what stands there is not a number.
+    """
+    known = next((n for n in numbers_of(scenario) if n.key == key), None)
+    if known is not None:
+        return known
+    holder, last = _place(scenario.model_dump(mode="json"), key)
+    unit, value = _UNITS.get(str(last)), holder[last]
+    if unit is None and isinstance(value, str):
+        unit = next((d for d in get_args(Dimension) if _is_quantity(value, d)), None)
+    if unit is None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ScenarioError([f"{key}: {value!r} is not a number; sweep a key that holds one."])
+        unit = "count" if isinstance(value, int) else "number"
+    return Number(key, key, unit)
+
+
+def _is_quantity(text: str, dimension: Dimension) -> bool:
+    try:
+        parse_quantity(text, dimension)
+    except ValueError:
+        return False
+    return True
+
+
+def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
+    """The numbers that are most often swept."""
+    groups = scenario.cluster.servers
+    servers = (
+        Number(f"cluster.servers[{i}].count", "Servers" if len(groups) == 1 else f"Servers {g.gpu}", "count")
+        for i, g in enumerate(groups)
+    )
+    return (
+        Number(LINK, "Link background", "fraction"),
+        Number(COMPUTE, "Compute background", "fraction"),
+        Number(LOAD, "Load", "factor"),
+        *servers,
+        Number(CAPACITY, "Link capacity", "bandwidth"),
+    )
+
+
+def _loaded(scenario: Scenario, factor: float) -> Scenario:
+    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it."""
+    if factor == 1.0:
+        return scenario
+    data = scenario.model_dump(mode="json")
+    for row, spec in zip(data["workload"], scenario.workload, strict=True):
+        row["rate"] = float(f"{spec.rate * factor:.12g}")
+        if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
+            row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
+    gaps = None if scenario.serverless is None else scenario.serverless.interval
+    if gaps is not None and factor > 0:  # else the rates are refused
+        ends = {"least": gaps.least, "most": gaps.most}
+        data["serverless"]["interval"] = {k: float(f"{v / factor:.12g}") for k, v in ends.items()}
+    return scenario_from_mapping(data)
+
+
+def _place(data: Any, path: str) -> tuple[Any, str | int]:
+    """The mapping or list that holds ``path``, and its key or index there."""
+    *parents, last = _parts(path)
+    node: Any = data
+    try:
+        for part in parents:
+            node = node[int(part)] if isinstance(node, list) else node[part]
+        place: str | int = int(last) if isinstance(node, list) else last
+        node[place]
+    except (KeyError, IndexError, ValueError, TypeError):
+        raise ScenarioError(
+            [f"{path}: no such key in the scenario; write it like workload[0].rate."]
+        ) from None
+    return node, place
+
+
+def _parts(path: str) -> list[str]:
+    """The names and indices of a path as errors name it."""
+    return path.replace("[", ".").replace("]", "").split(".")

@@ -1,0 +1,356 @@
+"""The studies of elastic jobs: over load and interference, and on a link others use.
+
+Every policy gets the same workloads; what the authors' simulator gave stands beside them.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from typing import NamedTuple
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.experiments.pool import Key
+from nona.hardware.cluster import Network
+from nona.options import Option
+from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
+from nona.study.shipped import now_text, rounded_result
+from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
+from nona.training.elastic.engine import ElasticProgress
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
+from nona.training.elastic.system import Link
+from nona.training.elastic.workload import SHIPPED, Case, published
+from nona.units import format_bandwidth
+
+EFFORT = "generations"
+DIGITS = 10
+Hear = Callable[[float, str], None]
+Runs = tuple[ElasticRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRuns:
+    """For each point the runs of each workload; and the checks that failed, in words."""
+
+    points: tuple[tuple[Runs, ...], ...]
+    failed_checks: tuple[str, ...]
+
+
+def check_size(workloads: Sequence[int], replications: int) -> None:
+    """Workloads that ship, and at least one replication; else :class:`~nona.errors.SimulationError`."""
+    if not workloads or not set(workloads) <= set(SHIPPED):
+        known = ", ".join(map(str, SHIPPED))
+        raise SimulationError(f"Study: workloads={list(workloads)} must be among {known}; change them.")
+    if replications < 1:
+        raise SimulationError(f"Study: replications={replications} must be at least 1; give more.")
+
+
+def run_points(
+    points: Sequence[Sequence[ElasticRequest]], replications: int, *, workers: int, on_progress: Hear
+) -> StudyRuns:
+    """Run every request, of one policy each; ``points`` have as many workloads each.
+
+    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
+    """
+    pieces = [_piece(request) for request in chain.from_iterable(points)]
+    heard = _Heard(pieces, replications, on_progress)
+    found = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=heard)
+    rest = iter(found)
+    failed = (
+        f"{piece.policy}: {check.name}: {check.detail}"
+        for piece, runs in zip(pieces, found, strict=True)
+        for run in runs
+        for check in run.checks
+        if not check.ok
+    )
+    return StudyRuns(tuple(tuple(next(rest) for _ in point) for point in points), tuple(failed))
+
+
+def _piece(request: ElasticRequest) -> Piece:
+    (policy,) = request.policies
+    return Piece(elastic_system(request), policy, request.options.get(policy, {}))
+
+
+class _Heard:
+    """The share of all runs that is done."""
+
+    def __init__(self, pieces: Sequence[Piece], replications: int, on_progress: Hear) -> None:
+        self._total = sum(replications_of(ELASTIC[piece.policy], replications) for piece in pieces)
+        self._done: dict[Key, float] = {}
+        self._on_progress = on_progress
+
+    def __call__(self, progress: ElasticProgress) -> None:
+        self._done[progress.piece, progress.replication] = progress.fraction
+        self._on_progress(sum(self._done.values()) / self._total, progress.policy)
+
+
+SWITCH = "avoid_interference"
+POLICIES = ("pollux", "optimus", "tiresias", "gandiva", "sjf", "fifo")
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticStudySettings:
+    """Size of the study; ``policies``: only these, those of ``POLICIES`` if empty.
+
+    Interference is studied at load 1. ``generations`` of each search of Pollux: 100 in its public simulator;
+    with 20 its mean JCTs are within 2 % of that simulator's.
+    """
+
+    workloads: tuple[int, ...] = SHIPPED
+    loads: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0)
+    interference: tuple[float, ...] = (0.0, 0.25, 0.5)
+    policies: tuple[str, ...] = ()
+    generations: int = 20
+    replications: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_size(self.workloads, self.replications)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The policies."""
+        return [ELASTIC.find(name).name for name in self.policies or POLICIES]
+
+
+class Place(NamedTuple):
+    """A point of the study; ``avoid``: whether a policy that can avoid interference does."""
+
+    policy: str
+    load: float
+    interference: float
+    avoid: bool
+
+
+def places_of(settings: ElasticStudySettings) -> list[Place]:
+    """The points: all policies over load, then over interference at load 1.
+
+    With avoidance no job is ever slowed, so one run stands for every interference; policies without such a
+    switch are run at each.
+    """
+    found = [Place(name, load, 0.0, True) for name, load in product(settings.wanted, settings.loads)]
+    for name, part in product(settings.wanted, settings.interference):
+        avoids = SWITCH in ELASTIC[name].defaults
+        if avoids or part > 0:
+            found.append(Place(name, 1.0, part, not avoids))
+    return found
+
+
+def elastic_study(
+    settings: ElasticStudySettings | None = None,
+    *,
+    workers: int = 1,
+    on_progress: Hear = lambda share, text: None,
+) -> ElasticStudy:
+    """Run the study; its results with their provenance (command, version, date, seed).
+
+    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
+    places = places_of(chosen)
+    requests = [[_request(chosen, place, number) for number in chosen.workloads] for place in places]
+    found = run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    points = map(_point, places, requests, found.points)
+    return rounded_result(
+        ElasticStudy(
+            study="elastic",
+            command=_command(chosen),
+            version=__version__,
+            date=now_text(),
+            seed=chosen.seed,
+            workloads=chosen.workloads,
+            generations=chosen.generations,
+            replications=chosen.replications,
+            points=tuple(points),
+            failed_checks=found.failed_checks,
+            seconds=time.perf_counter() - begin,
+        ),
+        DIGITS,
+    )
+
+
+def _request(settings: ElasticStudySettings, place: Place, number: int) -> ElasticRequest:
+    request = ElasticRequest(
+        workload=str(number),
+        policies=(place.policy,),
+        load=place.load,
+        interference=place.interference,
+        replications=settings.replications,
+        seed=settings.seed,
+    )
+    known = {SWITCH: place.avoid, EFFORT: settings.generations}
+    options = {name: value for name, value in known.items() if name in ELASTIC[place.policy].defaults}
+    return replace(request, options={place.policy: options}) if options else request
+
+
+def _as_published(request: ElasticRequest) -> ElasticRequest:
+    """The same run with the search that the authors' simulator has."""
+    kept = {
+        policy: {name: value for name, value in options.items() if name != EFFORT}
+        for policy, options in request.options.items()
+    }
+    return replace(request, options=kept)
+
+
+def _point(
+    place: Place, requests: Sequence[ElasticRequest], runs: Sequence[Sequence[ElasticRun]]
+) -> ElasticPoint:
+    return ElasticPoint(
+        policy=place.policy,
+        load=place.load,
+        interference=place.interference,
+        avoid=place.avoid,
+        jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
+        published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
+        published_mean_s=published().get(Case(*place, 0)),
+    )
+
+
+def _command(chosen: ElasticStudySettings) -> str:
+    """The command that makes these results."""
+    usual, words = ElasticStudySettings(), ["nona", "study", "elastic", "--json"]
+    lists = (("workload", "workloads"), ("load", "loads"), ("interference", "interference"))
+    for option, name in lists:
+        if (values := getattr(chosen, name)) != getattr(usual, name):
+            words += [word for value in values for word in (f"--{option}", f"{value:g}")]
+    words += [word for policy in chosen.policies for word in ("--policy", policy)]
+    for name in ("generations", "replications", "seed"):
+        if (value := getattr(chosen, name)) != getattr(usual, name):
+            words += [f"--{name}", str(value)]
+    return shlex.join(words)
+
+
+WAYS: Mapping[str, tuple[str, Mapping[str, Option]]] = {
+    "optimus-link": ("optimus-link", {}),
+    "optimus": ("optimus", {}),
+    "optimus, fitted": ("optimus", {"fitted": True}),
+    "optimus, most_nodes=1": ("optimus", {"most_nodes": 1}),
+    "optimus, compact": ("optimus", {"compact": True}),
+    "pollux": ("pollux", {}),
+    "tiresias": ("tiresias", {}),
+    "gandiva": ("gandiva", {}),
+    "gavel": ("gavel", {}),
+    "sjf": ("sjf", {}),
+    "fifo": ("fifo", {}),
+}
+"""Policies by name; Optimus also with its own measurements, and avoiding the link without seeing it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticLinkSettings:
+    """Size of the study; ``policies``: only these, all of ``WAYS`` if empty.
+
+    ``capacities`` in bytes/s; beside them every policy is run without a link. ``background``: utilisation of
+    the links by others. ``generations`` of each search of Pollux.
+    """
+
+    workloads: tuple[int, ...] = SHIPPED
+    capacities: tuple[float, ...] = (1.25e9, 0.625e9)
+    background: float = 0.5
+    policies: tuple[str, ...] = ()
+    generations: int = 20
+    replications: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_size(self.workloads, self.replications)
+        if missing := {ELASTIC.find(name).name for name in self.policies} - {p for p, _ in WAYS.values()}:
+            known = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
+            raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {known}.")
+
+
+class LinkPlace(NamedTuple):
+    """A point of the study; ``capacity`` 0: no link."""
+
+    name: str
+    capacity: float
+
+
+def link_places_of(settings: ElasticLinkSettings) -> list[LinkPlace]:
+    """Every policy without a link, then on each link, fast ones first."""
+    wanted = [name for name, (policy, _) in WAYS.items() if policy in (settings.policies or (policy,))]
+    capacities = sorted(dict.fromkeys(settings.capacities), reverse=True)
+    return [LinkPlace(name, capacity) for name, capacity in product(wanted, (0.0, *capacities))]
+
+
+def elastic_link_study(
+    settings: ElasticLinkSettings | None = None,
+    *,
+    workers: int = 1,
+    on_progress: Hear = lambda share, text: None,
+) -> ElasticLinkStudy:
+    """Run the study; its results with their provenance (command, version, date, seed).
+
+    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or ElasticLinkSettings(), time.perf_counter()
+    places = link_places_of(chosen)
+    requests = [[request_of(chosen, place, number) for number in chosen.workloads] for place in places]
+    found = run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    points = [_link_point(chosen, place, runs) for place, runs in zip(places, found.points, strict=True)]
+    return rounded_result(
+        ElasticLinkStudy(
+            study="elastic-link",
+            command=_link_command(chosen),
+            version=__version__,
+            date=now_text(),
+            seed=chosen.seed,
+            workloads=chosen.workloads,
+            background=chosen.background,
+            generations=chosen.generations,
+            replications=chosen.replications,
+            points=tuple(points),
+            failed_checks=found.failed_checks,
+            seconds=time.perf_counter() - begin,
+        ),
+        DIGITS,
+    )
+
+
+def request_of(settings: ElasticLinkSettings, place: LinkPlace, number: int) -> ElasticRequest:
+    """The run of a point on one workload."""
+    policy, options = WAYS[place.name]
+    effort = {EFFORT: settings.generations} if EFFORT in ELASTIC[policy].defaults else {}
+    return ElasticRequest(
+        workload=str(number),
+        policies=(policy,),
+        replications=settings.replications,
+        seed=settings.seed,
+        options={policy: {**options, **effort}},
+        link=Link(Network(place.capacity), settings.background) if place.capacity else None,
+    )
+
+
+def _link_point(
+    settings: ElasticLinkSettings, place: LinkPlace, runs: Sequence[Sequence[ElasticRun]]
+) -> ElasticLinkPoint:
+    policy, options = WAYS[place.name]
+    return ElasticLinkPoint(
+        name=place.name,
+        policy=policy,
+        options=options,
+        view=ELASTIC[policy].network_view,
+        capacity=place.capacity or None,
+        background=settings.background if place.capacity else 0.0,
+        jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
+        link_share=tuple(sum(run.measures.link_share for run in of) / len(of) for of in runs),
+    )
+
+
+def _link_command(chosen: ElasticLinkSettings) -> str:
+    """The command that makes these results."""
+    usual, words = ElasticLinkSettings(), ["nona", "study", "elastic-link", "--json"]
+    if chosen.workloads != usual.workloads:
+        words += [word for number in chosen.workloads for word in ("--workload", str(number))]
+    if chosen.capacities != usual.capacities:
+        words += [word for c in chosen.capacities for word in ("--capacity", format_bandwidth(c))]
+    words += [word for policy in chosen.policies for word in ("--policy", policy)]
+    for name in ("background", "generations", "replications", "seed"):
+        if (value := getattr(chosen, name)) != getattr(usual, name):
+            words += [f"--{name}", f"{value:g}"]
+    return shlex.join(words)

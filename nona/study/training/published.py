@@ -1,0 +1,409 @@
+"""The studies beside published numbers: training policies, the throughput estimator.
+
+Every variant of a replication gets the same jobs.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+import nona
+from nona import __version__
+from nona.allocation.registry import get_policy
+from nona.errors import SimulationError
+from nona.experiments.pool import Key
+from nona.experiments.workers import run_work
+from nona.random_streams import RandomStreams
+from nona.report.means import mean_of
+from nona.results.document import UNKNOWN
+from nona.results.studies import (
+    EstimatorAbout,
+    EstimatorPoint,
+    EstimatorStudy,
+    StudyPoint,
+    TrainingStudy,
+    Way,
+)
+from nona.simulation.intervals import mean_interval
+from nona.study.shipped import now_text, rounded_result
+from nona.training.generated_jobs import Generation, generate
+from nona.training.job_files import trace_jobs
+from nona.training.pair_estimator import Completion, Floats, Reference, matched, profiled, reference_of
+from nona.training.rounds import RunOptions, simulate_training
+from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
+from nona.training.throughput_table import shipped_throughputs
+
+SINGLE, MULTI = "single-GPU", "multi-GPU"
+MODES = (SINGLE, MULTI)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A policy, with or without space sharing; ``single_only``: it cannot place jobs with several GPUs."""
+
+    policy: str
+    packed: bool = False
+    single_only: bool = False
+
+    @property
+    def name(self) -> str:
+        """How tables name it."""
+        return f"{self.policy}, packed" if self.packed else self.policy
+
+    def takes(self, mode: str) -> bool:
+        """Whether it can run jobs of this mode."""
+        return mode == SINGLE or not self.single_only
+
+
+OVER_LOAD = (
+    Variant("max-min-fairness-agnostic"),
+    Variant("gandiva", packed=True),
+    Variant("allox", single_only=True),
+    Variant("max-min-fairness"),
+    Variant("max-min-fairness", packed=True),
+    Variant("finish-time-fairness-agnostic"),
+    Variant("finish-time-fairness"),
+)
+AT_ONCE = (
+    Variant("fifo-agnostic"),
+    Variant("fifo"),
+    Variant("gandiva", packed=True),
+    Variant("max-min-fairness"),
+    Variant("makespan"),
+    Variant("makespan", packed=True),
+)
+
+TYPES = ("k80", "p100", "v100")
+USUAL_GPUS = 36  # of each type, to which loads refer
+PER_NODE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """``per_hour`` on 36 GPUs of each type; 0: all jobs at the start. ``measured``: numbers of jobs."""
+
+    variant: Variant
+    mode: str
+    per_hour: float
+    jobs: int
+    measured: tuple[int, int]
+    gpus: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Mean JCT of the measured jobs, makespan, share of GPU time booked, seconds per answer."""
+
+    jct_s: float
+    makespan_s: float
+    utilization: float
+    decision_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What every process gets once; keys are (number of the piece, replication)."""
+
+    pieces: tuple[Piece, ...]
+    reporting: bool = True
+
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> Outcome:
+        """One piece, one replication: jobs depend on seed and replication, not on the variant."""
+        piece, replication = self.pieces[key[0]], key[1]
+        found = run_piece(piece, replication)
+        if on_progress is not None:
+            on_progress(f"{piece.variant.name}, {piece.mode}")
+        return found
+
+
+def system_of(piece: Piece, replication: int) -> TrainingSystem:
+    """The cluster and the jobs of a piece."""
+    table = shipped_throughputs()
+    gap_s = 3600 * USUAL_GPUS / (piece.per_hour * piece.gpus) if piece.per_hour else 0.0
+    what = Generation(piece.jobs, gap_s, multi_gpu=piece.mode == MULTI)
+    counts = dict.fromkeys(TYPES, piece.gpus)
+    jobs = trace_jobs(generate(what, table, piece.seed, replication, counts), table)
+    groups = [NodeGroup(t, n, size) for t in TYPES for n, size in _nodes(piece.gpus)]
+    return TrainingSystem(
+        cluster=TrainingCluster(tuple(groups)),
+        jobs=jobs,
+        throughputs=table,
+        measured=piece.measured,
+        seed=piece.seed,
+        space_sharing=piece.variant.packed,
+    )
+
+
+def _nodes(gpus: int) -> list[tuple[int, int]]:
+    """(count, GPUs) of nodes with four GPUs each, and one with the rest."""
+    parts = [(gpus // PER_NODE, PER_NODE), (1, gpus % PER_NODE)]
+    return [(count, size) for count, size in parts if count and size]
+
+
+def run_piece(piece: Piece, replication: int) -> Outcome:
+    """Simulate it to the end of its last job."""
+    system = system_of(piece, replication)
+    options = {"space_sharing": True} if piece.variant.packed else {}
+    records = simulate_training(
+        system, get_policy(piece.variant.policy), options, RunOptions(replication=replication)
+    )
+    first, last = system.window
+    jcts = (records.completion_s - records.arrival_s)[first : last + 1]
+    capacity = records.end_s * sum(system.cluster.gpus.values())
+    return Outcome(
+        jct_s=float(jcts.mean()),
+        makespan_s=float(np.max(records.completion_s)),
+        utilization=float(records.booked_s.sum()) / capacity if capacity else 0.0,
+        decision_s=float(records.decision_s.mean()) if records.decision_s.size else 0.0,
+    )
+
+
+DIGITS = 6
+MEASURED = (0.3, 0.7)  # the jobs that are measured, as parts of all
+WORKERS = {SINGLE: 1.0, MULTI: 1.9}  # mean GPUs of a job
+
+Hear = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class StudySettings:
+    """Size of the study.
+
+    ``jobs`` arrive, of which those in the middle are measured; ``at_once`` are there at the start in the
+    part on makespan. ``gpus``: of each type. ``loads``: single-GPU jobs per hour on 36 GPUs of each type;
+    jobs with several GPUs arrive less often, by their mean of 1.9 GPUs. ``policies``: only these;
+    all if empty.
+    """
+
+    jobs: int = 1000
+    at_once: int = 700
+    gpus: int = USUAL_GPUS
+    replications: int = 3
+    loads: tuple[float, ...] = (2.0, 4.0, 6.0, 8.0)
+    seed: int = 0
+    policies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("jobs", "at_once", "gpus", "replications"):
+            if (value := getattr(self, name)) < 1:
+                raise SimulationError(f"Study: {name}={value} must be at least 1; give a larger number.")
+        if not self.loads or min(self.loads) <= 0:
+            raise SimulationError(f"Study: loads={list(self.loads)} must be numbers above 0; change them.")
+
+    @property
+    def measured(self) -> tuple[int, int]:
+        """First and last number of the measured jobs.
+
+        >>> StudySettings(jobs=1000).measured
+        (300, 699)
+        """
+        low, high = (round(part * self.jobs) for part in MEASURED)
+        return low, max(low, high - 1)
+
+    def wanted(self, variants: tuple[Variant, ...]) -> list[Variant]:
+        """Those of the chosen policies."""
+        return [v for v in variants if not self.policies or v.policy in self.policies]
+
+
+def training_study(
+    settings: StudySettings | None = None,
+    *,
+    workers: int = 1,
+    on_progress: Hear = lambda share, text: None,
+) -> TrainingStudy:
+    """Run the study; its results with their provenance (command, version, date, seed).
+
+    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or StudySettings(), time.perf_counter()
+    over, once = _over_load(chosen), _at_once(chosen)
+    pieces = (*over, *once)
+    keys = [(number, r) for number in range(len(pieces)) for r in range(chosen.replications)]
+    found = run_work(Pieces(pieces), keys, _Heard(len(keys), on_progress), workers)
+    points = [
+        _point(piece, [found[number, r] for r in range(chosen.replications)])
+        for number, piece in enumerate(pieces)
+    ]
+    return rounded_result(
+        TrainingStudy(
+            study="training",
+            command=_command(chosen),
+            version=__version__,
+            date=now_text(),
+            seed=chosen.seed,
+            gpus=chosen.gpus,
+            jobs=chosen.jobs,
+            measured=chosen.measured,
+            at_once=chosen.at_once,
+            replications=chosen.replications,
+            loads=tuple(points[: len(over)]),
+            makespans=tuple(points[len(over) :]),
+            seconds=time.perf_counter() - begin,
+        ),
+        DIGITS,
+    )
+
+
+class _Heard:
+    """Counts the runs that are done."""
+
+    def __init__(self, runs: int, on_progress: Hear) -> None:
+        self._runs, self._on_progress = runs, on_progress
+        self._done: set[Key] = set()
+
+    def report(self, key: Key, name: str) -> None:
+        """A run is done."""
+        self._done.add(key)
+        self._on_progress(len(self._done) / self._runs, name)
+
+    def repeat(self, key: Key) -> None:
+        """A run's process was lost; it starts again."""
+
+
+def _over_load(chosen: StudySettings) -> tuple[Piece, ...]:
+    return tuple(
+        Piece(
+            variant=variant,
+            mode=mode,
+            per_hour=round(load / WORKERS[mode], 3),
+            jobs=chosen.jobs,
+            measured=chosen.measured,
+            gpus=chosen.gpus,
+            seed=chosen.seed,
+        )
+        for mode in MODES
+        for variant in chosen.wanted(OVER_LOAD)
+        if variant.takes(mode)
+        for load in chosen.loads
+    )
+
+
+def _at_once(chosen: StudySettings) -> tuple[Piece, ...]:
+    everyone = (0, chosen.at_once - 1)
+    return tuple(
+        Piece(variant, mode, 0.0, chosen.at_once, everyone, chosen.gpus, chosen.seed)
+        for mode in MODES
+        for variant in chosen.wanted(AT_ONCE)
+    )
+
+
+def _point(piece: Piece, found: list[Outcome]) -> StudyPoint:
+    return StudyPoint(
+        mode=piece.mode,
+        variant=piece.variant.name,
+        per_hour=piece.per_hour,
+        jcts_s=tuple(o.jct_s for o in found),
+        makespans_s=tuple(o.makespan_s for o in found),
+        utilization=sum(o.utilization for o in found) / len(found),
+        decision_s=sum(o.decision_s for o in found) / len(found),
+    )
+
+
+def _command(chosen: StudySettings) -> str:
+    """The command that makes these results."""
+    usual = StudySettings()
+    words = ["nona", "study", "training", "--json"]
+    for name in ("jobs", "at_once", "gpus", "replications", "seed"):
+        if (value := getattr(chosen, name)) != getattr(usual, name):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    if chosen.loads != usual.loads:
+        words += [word for load in chosen.loads for word in ("--load", f"{load:g}")]
+    words += [word for policy in chosen.policies for word in ("--policy", policy)]
+    return shlex.join(words)
+
+
+GAVEL_STOP = 1e-3
+"""Where the public program stops: after two or three sweeps on this table."""
+
+Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatorSettings:
+    """Shares of entries that are profiled, and how often each model is profiled at each of them."""
+
+    shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
+    stops: tuple[float, ...] = (GAVEL_STOP, Completion().tolerance)
+    replications: int = 5
+    seed: int = 0
+
+
+def estimator_study(settings: EstimatorSettings, on_progress: Tell | None = None) -> EstimatorStudy:
+    """Profile, complete, match; compare with the measured rows and with estimates that need no profile."""
+    started = time.perf_counter()
+    table = shipped_throughputs()
+    types = tuple(sorted({key.gpu for key in table.alone}))
+    reference = reference_of(table, types)
+    cases = [(r, stop, p) for r in ("known", "new") for stop in settings.stops for p in settings.shares]
+    points = []
+    for number, (kind, stop, share) in enumerate(cases):
+        if on_progress is not None:
+            on_progress(number / len(cases), f"{share:.0%} profiled")
+        points.append(
+            _estimator_point(reference, "known" if kind == "known" else "new", stop, share, settings)
+        )
+    about = EstimatorAbout(
+        command=f"nona study estimator --replications {settings.replications} --seed {settings.seed}",
+        version=nona.__version__,
+        made=now_text(),
+        replications=settings.replications,
+        seed=settings.seed,
+        seconds=time.perf_counter() - started,
+        table=table.source,
+        models=len(reference.models),
+        types=types,
+    )
+    return EstimatorStudy(about=about, points=tuple(points))
+
+
+def _estimator_point(
+    reference: Reference,
+    kind: Literal["known", "new"],
+    stop: float,
+    share: float,
+    settings: EstimatorSettings,
+) -> EstimatorPoint:
+    """All models, ``replications`` times; one value of each mean per replication."""
+    how, errors, found = Completion(tolerance=stop), [], []
+    for replication in range(settings.replications):
+        streams = RandomStreams(settings.seed, replication)
+        tried = list(_models(reference, kind, share, how, streams))
+        errors.append({way: float(np.mean([e[way] for e, _ in tried])) for way in tried[0][0]})
+        found.append(float(np.mean([hit for _, hit in tried])))
+    means = {way: mean_of(mean_interval([e[way] for e in errors])) for way in errors[0]}
+    hits = mean_of(mean_interval(found)) if kind == "known" else UNKNOWN
+    return EstimatorPoint(profiled=share, reference=kind, stop=stop, errors=means, found=hits)
+
+
+def _models(
+    whole: Reference, kind: str, share: float, how: Completion, streams: RandomStreams
+) -> Iterator[tuple[dict[Way, float], bool]]:
+    """Errors of each model as the new job, and whether it was recognised."""
+    for number, model in enumerate(whole.models):
+        reference, truth = whole, whole.kept[number]
+        if kind == "new":
+            others = [b for b in range(len(whole.models)) if b != number]
+            columns = [whole.column(j, b) for j in range(len(whole.types)) for b in others]
+            reference, truth = whole.without(number), truth[columns]
+        known = profiled(truth, share, streams.generator("profiled", model))
+        generator = streams.generator("completion", model)
+        match, row = matched(truth, known, reference, how, generator)
+        yield _errors(reference.kept, match, row, truth), kind == "known" and match == number
+
+
+def _errors(rows: Floats, match: int, row: Floats, truth: Floats) -> dict[Way, float]:
+    distances = np.abs(rows - truth).mean(axis=1)
+    return {
+        "match": float(distances[match]),
+        "completed": float(np.abs(row - truth).mean()),
+        "table-mean": float(np.abs(rows.mean(axis=0) - truth).mean()),
+        "random-reference": float(distances.mean()),
+        "nearest": float(distances.min()),
+    }

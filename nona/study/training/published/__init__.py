@@ -1,1 +1,0 @@
-"""The study of training policies beside the published curves: mean JCT over load, and makespan."""

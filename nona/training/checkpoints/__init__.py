@@ -1,1 +1,0 @@
-"""Failures and checkpoints: how often to save, what failures cost, and progress between them."""

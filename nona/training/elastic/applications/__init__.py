@@ -1,1 +1,0 @@
-"""Measured applications: times by placement and batch size, progress by epoch, gradient noise."""

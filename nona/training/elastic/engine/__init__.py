@@ -1,1 +1,0 @@
-"""Time in ticks: jobs advance, then the policy is asked."""

@@ -1,0 +1,134 @@
+"""Gandiva: jobs take turns, move to fewer nodes, and use idle GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nona.options import Options, check_known, switch_of, whole
+from nona.registry import Look
+from nona.training.elastic.applications import Counts, Noise, Split, StepTime
+from nona.training.elastic.policy import (
+    Active,
+    Agent,
+    Answer,
+    ElasticPolicy,
+    Question,
+    first_fit,
+    pack,
+    place,
+)
+from nona.training.elastic.system import ElasticJob, ElasticSystem, size_of
+
+GROWTH = 2
+"""A job grows to this many times what it asked for."""
+
+
+@dataclass(slots=True)
+class Timing:
+    """The batch size that the user chose; keeps the last time of a step by number of GPUs."""
+
+    job: ElasticJob
+    step_s: dict[int, float] = field(default_factory=dict)
+
+    def split(self, counts: Counts) -> Split:
+        """B as it is, whatever the placement."""
+        return self.job.application.batches.split(self.job.batch, sum(counts))
+
+    def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Keep what a step took."""
+        self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
+
+    def gains(self, gpus: int) -> bool:
+        """Whether more GPUs were not tried, or made steps faster."""
+        tried, before = self.step_s.get(gpus), self.step_s.get(self.job.gpus)
+        return tried is None or before is None or tried < before
+
+
+@dataclass
+class Gandiva:
+    """Who had the fewest slices runs next; a slice that began is finished.
+
+    A slice has so many ticks in which the job trains: ticks that are all pause do not count, so that each
+    slice brings progress, however long a restart takes.
+    """
+
+    system: ElasticSystem
+    slice_ticks: int
+    migrate: bool
+    grow: bool
+    _ticks: dict[int, int] = field(default_factory=dict)
+    _trains_s: dict[int, float] = field(default_factory=dict)
+    _agents: dict[int, Timing] = field(default_factory=dict)
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        found = self._agents[number] = Timing(job)
+        return found
+
+    def plan(self, question: Question) -> Answer:
+        """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""
+        cluster = self.system.cluster
+        for active in question.jobs:
+            trained = bool(active.given) and not self._pauses(active.number, question.time_s)
+            self._ticks[active.number] = self._ticks.get(active.number, 0) + trained
+        wanted = first_fit(
+            cluster, sorted(question.jobs, key=lambda active: self._turn(active, question.time_s))
+        )
+        if self.grow and len(wanted) == len(question.jobs):
+            self._grow(question, wanted)
+        slices = {active.number: self._ticks[active.number] / self.slice_ticks for active in question.jobs}
+        given = (pack if self.migrate else place)(cluster, question.jobs, wanted)
+        for active in question.jobs:
+            if given.get(active.number, ()) != active.given:
+                self._trains_s[active.number] = question.time_s + self.system.restart_s
+        return Answer(given, slices)
+
+    def _pauses(self, number: int, now_s: float) -> bool:
+        """Whether a job with GPUs has not trained since they changed."""
+        return now_s <= self._trains_s.get(number, -1.0)
+
+    def _turn(self, active: Active, now_s: float) -> tuple[bool, int]:
+        had, part = divmod(self._ticks[active.number], self.slice_ticks)
+        within = part or self._pauses(active.number, now_s)
+        return not (active.given and within), had
+
+    def _grow(self, question: Question, wanted: dict[int, int]) -> None:
+        """Jobs that have grown stay so; others follow by arrival, all of their growth or nothing."""
+        free = self.system.cluster.size - sum(wanted.values())
+        for active in sorted(question.jobs, key=lambda active: size_of(active.given) <= active.job.gpus):
+            job, n = active.job, active.number
+            more = min(GROWTH * job.gpus, job.application.most_at(job.batch))
+            if job.gpus < more <= job.gpus + free and self._agents[n].gains(more):
+                free -= more - job.gpus
+                wanted[n] = more
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Gandiva:
+    owner, chosen = "Policy 'gandiva'", {**POLICY.defaults, **options}
+    check_known(owner, options, POLICY.defaults)
+    ticks = whole(owner, chosen, "slice_ticks", 1, 10_000)
+    return Gandiva(system, ticks, switch_of(owner, chosen, "migrate"), switch_of(owner, chosen, "grow"))
+
+
+POLICY = ElasticPolicy(
+    name="gandiva",
+    title="Gandiva",
+    summary="Jobs take turns of a few ticks, move to fewer nodes, and use idle GPUs while nobody waits.",
+    source="Xiao et al., Gandiva, OSDI 2018, section 3 (recollected)",
+    adaptation="No packing of two jobs on a GPU: there are no profiles of it. A switch costs the restart "
+    "time. A job grows to twice what it asks for, and shrinks if its steps did not get faster. The length of "
+    "a slice and the growth are assumed.",
+    prepare=_prepare,
+    defaults={"slice_ticks": 10, "migrate": True, "grow": True},
+    option_help={
+        "slice_ticks": "ticks of a turn; those that a restart takes whole do not count",
+        "migrate": "move jobs to fewer nodes where there is room",
+        "grow": "jobs use idle GPUs while nobody waits, as long as their own steps get faster",
+    },
+    network_view="N2",
+    tuned_by_user=True,
+    look=Look("#d0588f", "longdash", "cross"),
+    value="slices had",
+)

@@ -1,0 +1,181 @@
+"""Gavel's policies on elastic jobs: shares of time, enforced in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nona.allocation.problem import Floats, Problem
+from nona.allocation.registry import POLICIES
+from nona.errors import SimulationError
+from nona.options import Options, check_known, number, whole
+from nona.registry import Look
+from nona.training.elastic.policy import (
+    Active,
+    Agent,
+    Answer,
+    ElasticPolicy,
+    FixedBatch,
+    Question,
+    place,
+    step_alone_s,
+)
+from nona.training.elastic.system import ElasticJob, ElasticSystem
+from nona.training.mechanism import Ledger, select
+
+CHOICES = (
+    *("max-min-fairness", "finish-time-fairness", "makespan", "sum-of-throughputs"),
+    *("strategy-proof", "themis-auction", "isolated", "proportional"),
+)
+"""Those that make sense with one type of GPU and without prices, teams and pairs."""
+EDGE_S = 1e-6
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """(M, 1) steps per second of each job on the GPUs that it asks for."""
+
+    alone: Floats
+
+    def pair(self, a: int, b: int) -> Floats:
+        """Nobody shares GPUs."""
+        return np.zeros((1, 2))
+
+
+@dataclass
+class Gavel:
+    """A round lasts ``round_s``; the policy is asked when jobs came or left, at most every ``gap_s``."""
+
+    system: ElasticSystem
+    name: str
+    round_s: float
+    gap_s: float
+    rates: Floats
+    ledger: Ledger
+    _next_s: float = 0.0
+    _asked_s: float | None = None
+    _present: frozenset[int] = frozenset()
+    _dirty: bool = False
+    _isolated_s: dict[int, float] = field(default_factory=dict)
+    _left: dict[int, float] = field(default_factory=dict)
+    _equal: dict[int, float] = field(default_factory=dict)
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return FixedBatch(job)
+
+    def plan(self, question: Question) -> Answer:
+        """Between rounds all keep what they have, and who came waits."""
+        if question.time_s < self._next_s - EDGE_S:
+            return Answer({active.number: active.given for active in question.jobs}, {})
+        self._next_s = question.time_s + self.round_s
+        self._follow(question)
+        if self._dirty and (self._asked_s is None or question.time_s - self._asked_s >= self.gap_s - EDGE_S):
+            self._ask(question)
+        chosen = select(self.ledger, self.ledger.priorities(), [self.system.cluster.size], [0])
+        runs = [self.ledger.rows[c.row][0] for c in chosen]
+        shares = (float(share) for share in self.ledger.shares[:, 0])
+        values = {row[0]: share for row, share in zip(self.ledger.rows, shares, strict=True)}
+        for c in chosen:
+            self.ledger.book(c.row, 0, self.round_s)
+        wanted = {n: self.system.jobs[n].gpus for n in runs}
+        return Answer(place(self.system.cluster, question.jobs, wanted), values)
+
+    def _follow(self, question: Question) -> None:
+        """Who came, who left."""
+        present = frozenset(active.number for active in question.jobs)
+        if gone := self._present - present:
+            self.ledger.leave(set(gone))
+        came = [active.number for active in question.jobs if active.number not in self._present]
+        for n in came:
+            self.ledger.arrive(n)
+        self._dirty |= bool(gone or came)
+        self._present = present
+
+    def _ask(self, question: Question) -> None:
+        problem = self._problem(question.jobs)
+        answer = POLICIES[self.name].prepare({})(problem)
+        numbers = [active.number for active in question.jobs]
+        since = 0.0 if self._asked_s is None else question.time_s - self._asked_s
+        self.ledger.reset((tuple(numbers[i] for i in row) for row in answer.rows), answer.shares, since)
+        self._asked_s, self._dirty = question.time_s, False
+
+    def _problem(self, jobs: Sequence[Active]) -> Problem:
+        numbers = [active.number for active in jobs]
+        rates = self.rates[numbers]
+        left = np.array([_left(active) for active in jobs])
+        self._count(numbers, left)
+        workers = np.array([active.job.gpus for active in jobs], float)
+        size = float(self.system.cluster.size)
+        equal = rates[:, 0] * size / np.maximum(len(jobs) * workers, size)
+        self._left = dict(zip(numbers, left.tolist(), strict=True))
+        self._equal = dict(zip(numbers, equal.tolist(), strict=True))
+        return Problem(
+            types=("gpu",),
+            gpus=np.array([size]),
+            names=tuple(active.job.name for active in jobs),
+            workers=workers,
+            weights=np.ones(len(jobs)),
+            rates=rates,
+            remaining=left,
+            elapsed_s=np.array([active.age_s for active in jobs]),
+            isolated_s=np.array([self._isolated_s.get(n, 0.0) for n in numbers]),
+            slo_s=np.full(len(jobs), np.nan),
+            prices=np.ones(1),
+            entity=np.full(len(jobs), -1),
+            seed=self.system.seed,
+        )
+
+    def _count(self, numbers: Sequence[int], left: Floats) -> None:
+        """C_i: seconds that what was done since the last answer takes on an equal share."""
+        for n, now in zip(numbers, left.tolist(), strict=True):
+            if n in self._left:
+                done = self._left[n] - now
+                self._isolated_s[n] = self._isolated_s.get(n, 0.0) + done / self._equal[n]
+
+
+def _left(active: Active) -> float:
+    return active.job.application.remaining_iterations(active.job.batch, active.epoch)
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Gavel:
+    owner, chosen = "Policy 'gavel'", {**POLICY.defaults, **options}
+    check_known(owner, options, POLICY.defaults)
+    if (name := chosen["policy"]) not in CHOICES:
+        known = ", ".join(CHOICES)
+        raise SimulationError(f"{owner}: option policy={name!r} is not one of {known}; change it.")
+    round_s = float(whole(owner, chosen, "round_ticks", 1, 10_000) * system.tick_s)
+    if round_s <= system.restart_s:
+        ticks = system.restart_s // system.tick_s + 1
+        raise SimulationError(
+            f"{owner}: option round_ticks={chosen['round_ticks']} makes rounds of {round_s:g} s; they must "
+            f"be longer than the restart of {system.restart_s} s, else no job trains: set it to {ticks} or "
+            "more."
+        )
+    rates = np.array([[1.0 / step_alone_s(system.cluster, job)] for job in system.jobs])
+    workers = np.array([job.gpus for job in system.jobs])
+    gap_s = number(owner, chosen, "reallocation_s")
+    return Gavel(system, str(name), round_s, gap_s, rates, Ledger(_Alone(rates), workers, round_s))
+
+
+POLICY = ElasticPolicy(
+    name="gavel",
+    title="Gavel",
+    summary="Shares of time by one of Gavel's policies, in rounds, with the GPUs that users ask for.",
+    source="Narayanan et al., Gavel, OSDI 2020, sections 4 and 5, and its public simulator",
+    adaptation="One type of GPU; a job's rate is that of the GPUs it asks for on as few nodes as possible. "
+    "Remaining steps are known by whole epochs; a restart costs what it costs here.",
+    prepare=_prepare,
+    defaults={"policy": "max-min-fairness", "round_ticks": 6, "reallocation_s": 1920.0},
+    option_help={
+        "policy": f"one of {', '.join(CHOICES)}",
+        "round_ticks": "ticks of a round; Gavel's 360 s are 6",
+        "reallocation_s": "least time between two answers of the policy",
+    },
+    network_view="N0",
+    tuned_by_user=True,
+    look=Look("#1f6fd0", "dot", "square-x"),
+    value="share of time",
+)

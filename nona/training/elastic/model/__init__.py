@@ -1,1 +1,0 @@
-"""What a run depends on: nodes, jobs, and both together."""

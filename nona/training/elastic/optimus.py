@@ -1,0 +1,455 @@
+"""Optimus: every GPU goes where it shortens the time most; also with an eye on the link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import nnls
+
+from nona.allocation.problem import Floats
+from nona.errors import SimulationError
+from nona.options import Options, check_known, number, switch_of, whole
+from nona.registry import Look
+from nona.training.elastic.applications import Application, Counts, Noise, Split, StepTime
+from nona.training.elastic.policy import (
+    Active,
+    Agent,
+    Answer,
+    ElasticPolicy,
+    FixedBatch,
+    Question,
+    Traffic,
+    compact,
+    of_jobs,
+    pack,
+    place,
+)
+from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, ring_bytes
+
+LEAST_EPOCHS = 3
+FLOORS = np.linspace(0.0, 0.99, 34)
+"""β2 as parts of the least error."""
+
+
+class Curve(NamedTuple):
+    """l(k) = 1/(β0·k + β1) + β2 after epoch k, from 1."""
+
+    beta0: float
+    beta1: float
+    beta2: float
+
+    def at(self, epoch: float) -> float:
+        """The error after an epoch."""
+        return 1.0 / (self.beta0 * epoch + self.beta1) + self.beta2
+
+
+def fit_curve(errors: Sequence[float]) -> Curve | None:
+    """The curve with the least squares to the errors after each epoch; ``None`` if they do not fall.
+
+    For each of a grid of β2, β0 and β1 are found by non-negative least squares on 1/(l − β2), in which they
+    are linear.
+
+    Examples
+    --------
+    >>> curve = fit_curve([1 / (0.5 * k + 1) for k in range(1, 9)])
+    >>> round(curve.beta0, 6), round(curve.beta1, 6), curve.beta2
+    (0.5, 1.0, 0.0)
+
+    Source: Peng et al., Optimus, EuroSys 2018, section 3.1 (recollected); the grid is ours.
+    """
+    values = np.array(errors)
+    rows = np.column_stack([np.arange(1.0, len(values) + 1), np.ones(len(values))])
+    found, least = None, math.inf
+    for floor in FLOORS * values.min():
+        beta0, beta1 = nnls(rows, 1.0 / (values - floor))[0]
+        if beta0 > 0:
+            squares = float(((1.0 / (rows @ (beta0, beta1)) + floor - values) ** 2).sum())
+            if squares < least:
+                found, least = Curve(float(beta0), float(beta1), float(floor)), squares
+    return found
+
+
+def remaining_epochs(errors: Sequence[float], declared: int, threshold: float) -> float:
+    """Epochs until the error falls by less than ``threshold`` of the first error in an epoch; at least 1.
+
+    −l'(k) = β0/(β0·k + β1)² falls below δ at k = (√(β0/δ) − β1)/β0. Before three epochs, and where the curve
+    does not fall, it is what was declared, less the epochs done; never more than twice as many as declared.
+
+    Parameters
+    ----------
+    errors
+        After each epoch so far.
+    declared
+        Epochs that the user asks for.
+
+    Examples
+    --------
+    >>> remaining_epochs([0.9, 0.8], 10, 0.01)
+    8.0
+    >>> round(remaining_epochs([1 / k for k in range(1, 11)], 40, 0.001), 1)
+    21.6
+    """
+    done = len(errors)
+    curve = fit_curve(errors) if done >= LEAST_EPOCHS and min(errors) > 0 else None
+    if curve is None:
+        return float(max(declared - done, 1))
+    end = (math.sqrt(curve.beta0 / (threshold * errors[0])) - curve.beta1) / curve.beta0
+    return min(max(end - done, 1.0), float(max(2 * declared - done, 1)))
+
+
+class Shape(NamedTuple):
+    """``nodes`` p and ``gpus`` w."""
+
+    nodes: int
+    gpus: int
+
+
+def _row(batch: int, at: Shape) -> tuple[float, ...]:
+    return (batch / at.gpus, 1.0, at.gpus / at.nodes, float(at.gpus), float(at.nodes))
+
+
+def fit_step(batch: int, measured_s: Mapping[Shape, float]) -> Floats:
+    """(5,) θ ≥ 0 of 1/f(p, w) = θ0·B/w + θ1 + θ2·w/p + θ3·w + θ4·p, by non-negative least squares.
+
+    Parameters
+    ----------
+    batch
+        B, samples of a step on all GPUs.
+    measured_s
+        Seconds of a step by nodes and GPUs.
+
+    Examples
+    --------
+    >>> fit_step(100, {Shape(1, w): 0.02 * 100 / w + 0.5 for w in (1, 2, 4)}).round(6).tolist()[:2]
+    [0.02, 0.5]
+
+    Source: Peng et al., Optimus, EuroSys 2018, section 3.2 (recollected). There p are parameter servers;
+    here, where GPUs reduce among themselves, it is the number of nodes (ours).
+    """
+    rows = np.array([_row(batch, at) for at in measured_s])
+    seconds = np.array(list(measured_s.values()))
+    # Relative errors count, so that long steps of few GPUs do not decide alone.
+    found: Floats = nnls(rows / seconds[:, None], np.ones(len(seconds)))[0]
+    return found
+
+
+def step_s(params: Floats, batch: int, at: Shape) -> float:
+    """1/f: seconds of a step."""
+    return float(params @ np.array(_row(batch, at)))
+
+
+TRIED = (1, 2, 4, 8, 16)
+"""GPUs on which a job is tried before it starts: five settings, as the paper is recollected."""
+
+
+class Estimates(Protocol):
+    """Of all jobs of a run."""
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Who sees what is measured of a job."""
+
+    def left(self, active: Active) -> float:
+        """Iterations left."""
+
+    def step_s(self, active: Active, gpus: int) -> float:
+        """θ(r): seconds of a step on as few nodes as possible."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """True step times and remaining iterations: the oracle of Pollux's public simulator.
+
+    A batch on one GPU always has two parts.
+    """
+
+    cluster: Cluster
+    _seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return FixedBatch(job)
+
+    def left(self, active: Active) -> float:
+        """By whole epochs."""
+        return active.job.application.remaining_iterations(active.job.batch, active.epoch)
+
+    def step_s(self, active: Active, gpus: int) -> float:
+        """Known after the first question."""
+        application, batch = active.job.application, active.job.batch
+        known = self._seconds.setdefault((application.name, batch), [])
+        while len(known) < gpus:
+            known.append(self._computed(application, batch, len(known) + 1))
+        return known[gpus - 1]
+
+    def _computed(self, application: Application, batch: int, gpus: int) -> float:
+        counts = compact(self.cluster, gpus)
+        return application.step(counts, application.batches.split(batch, gpus, always_extra=True))[0]
+
+
+@dataclass(slots=True)
+class Measuring:
+    """The batch size that the user chose; keeps the first time of each number of nodes and GPUs."""
+
+    job: ElasticJob
+    cluster: Cluster
+    measured_s: dict[Shape, float] = field(default_factory=dict)
+    _params: Floats | None = None
+
+    def split(self, counts: Counts) -> Split:
+        """B as it is, whatever the placement."""
+        return self.job.application.batches.split(self.job.batch, sum(counts))
+
+    def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Keep the time if it is the first of its kind."""
+        at = Shape(len(counts), sum(counts))
+        if at not in self.measured_s:
+            self.measured_s[at] = time.step_s + split.extra * (time.step_s - time.sync_s)
+            self._params = None
+
+    def step_s(self, gpus: int) -> float:
+        """Seconds of a step by the fitted model; the job is tried on a few GPUs first."""
+        if self._params is None:
+            self._try()
+            self._params = fit_step(self.job.batch, self.measured_s)
+        return step_s(self._params, self.job.batch, Shape(len(compact(self.cluster, gpus)), gpus))
+
+    def _try(self) -> None:
+        application = self.job.application
+        most = min(application.most_at(self.job.batch), self.cluster.size)
+        for gpus in (tried for tried in TRIED if tried <= most):
+            counts = compact(self.cluster, gpus)
+            if Shape(len(counts), gpus) not in self.measured_s:
+                seconds, _ = application.step(counts, self.split(counts))
+                self.measured_s[Shape(len(counts), gpus)] = seconds
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Step times by non-negative least squares, remaining epochs by the curve of the errors."""
+
+    cluster: Cluster
+    threshold: float
+    _agents: dict[int, Measuring] = field(default_factory=dict)
+    _left: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """One that keeps what is measured."""
+        if job.application.error is None:
+            raise SimulationError(
+                f"Policy 'optimus': application {job.application.name!r} has no errors by epoch, which "
+                "fitted=true needs; add the column error to epochs.csv."
+            )
+        found = self._agents[number] = Measuring(job, self.cluster)
+        return found
+
+    def left(self, active: Active) -> float:
+        """Forecast at the end of each epoch."""
+        key = (active.number, active.epoch)
+        if key not in self._left:
+            application, batch = active.job.application, active.job.batch
+            errors = application.errors(batch, active.epoch) or []
+            epochs = remaining_epochs(errors, application.epochs, self.threshold)
+            self._left[key] = epochs * application.epoch_iterations(batch)
+        return self._left[key]
+
+    def step_s(self, active: Active, gpus: int) -> float:
+        """By the job's own measurements."""
+        return self._agents[active.number].step_s(gpus)
+
+
+@dataclass
+class Optimus:
+    """Marginal gains by estimates, every ``every`` ticks; in between all keep what they have.
+
+    ``most_nodes``: no more GPUs than these have, 0: any; ``compact``: jobs move to fewer nodes; ``ahead``: a
+    gain is the best mean over the next GPUs, up to those of a node.
+    """
+
+    system: ElasticSystem
+    estimates: Estimates
+    every: int
+    most_nodes: int = 0
+    compact: bool = False
+    ahead: bool = False
+    _next_s: float = 0.0
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return self.estimates.agent(job, number)
+
+    def plan(self, question: Question) -> Answer:
+        """Divide all GPUs again, or keep what is given."""
+        if question.time_s < self._next_s:
+            return Answer({active.number: active.given for active in question.jobs}, {})
+        self._next_s = question.time_s + self.every * self.system.tick_s
+        return self._divided(question)
+
+    def _divided(self, question: Question) -> Answer:
+        """One GPU each while there are some, then one at a time to the largest gain; few GPUs place first."""
+        cluster, jobs = self.system.cluster, question.jobs
+        given = [1 if place < cluster.size else 0 for place in range(len(jobs))]
+        free = cluster.size - sum(given)
+        left = [self.estimates.left(active) for active in jobs]
+        gains = [self._gain(active, n, rem, free) for active, n, rem in zip(jobs, given, left, strict=True)]
+        last = [0.0] * len(jobs)
+        while free and (most := max(gains, default=0.0)) > 0:
+            best = gains.index(most)
+            given[best], last[best] = given[best] + 1, most
+            free -= 1
+            gains[best] = self._gain(jobs[best], given[best], left[best], free)
+        if self.ahead:
+            given = [self._best(active, most) for active, most in zip(jobs, given, strict=True)]
+        order = sorted(range(len(jobs)), key=given.__getitem__)
+        wanted = {jobs[i].number: given[i] for i in order}
+        more = [
+            self._gain(active, n, rem, cluster.size - n)
+            for active, n, rem in zip(jobs, given, left, strict=True)
+        ]
+        facts = {
+            "seconds that its last GPU saves": of_jobs(jobs, last),
+            "iterations left": of_jobs(jobs, left),
+        }
+        placed = (pack if self.compact else place)(cluster, jobs, wanted)
+        return Answer(placed, of_jobs(jobs, more), facts)
+
+    def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
+        """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
+        most = active.job.application.most_at(active.job.batch)
+        if self.most_nodes:
+            most = min(most, self.most_nodes * self.system.cluster.gpus)
+        if not free or not gpus or gpus >= most:
+            return 0.0
+        now_s, reach = self.estimates.step_s(active, gpus), 1
+        if self.ahead:  # the first GPU of a further node may cost, and those after it gain
+            reach = min(self.system.cluster.gpus, free, most - gpus)
+        return max((now_s - self.estimates.step_s(active, gpus + k)) * left / k for k in range(1, reach + 1))
+
+    def _best(self, active: Active, most: int) -> int:
+        """The number up to ``most`` with the fastest steps, of equals the first."""
+        return min(range(1, most + 1), key=lambda gpus: self.estimates.step_s(active, gpus), default=0)
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Optimus:
+    owner, chosen = "Policy 'optimus'", {**POLICY.defaults, **options}
+    check_known(owner, options, POLICY.defaults)
+    fitted = switch_of(owner, chosen, "fitted")
+    threshold = number(owner, chosen, "threshold", 1e-9, 1.0)
+    estimates = Fitted(system.cluster, threshold) if fitted else Known(system.cluster)
+    every = whole(owner, chosen, "every_ticks", 1, 10_000)
+    most = whole(owner, chosen, "most_nodes", 0, 1024)
+    return Optimus(system, estimates, every, most, switch_of(owner, chosen, "compact"))
+
+
+POLICY = ElasticPolicy(
+    name="optimus",
+    title="Optimus",
+    summary="Every GPU goes where it saves most of the remaining time.",
+    source="Peng et al., Optimus, EuroSys 2018; by default with an oracle, as in Pollux's public simulator "
+    "(OSDI 2021); fitted: sections 3.1 and 3.2 (recollected)",
+    adaptation="By default true step times and remaining iterations at the user's batch size. Fitted: nodes "
+    "stand for parameter servers, and a job is tried on 1, 2, 4, 8 and 16 GPUs before it starts, at no cost.",
+    prepare=_prepare,
+    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1, "most_nodes": 0, "compact": False},
+    option_help={
+        "fitted": "fit step times by non-negative least squares, and remaining epochs to the errors so far",
+        "threshold": "fitted: a job is done when its error falls by less than this part of its first error "
+        "in an epoch (assumed)",
+        "every_ticks": "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
+        "compact": "as few nodes for each job as there is room for, moving jobs to fewer",
+        "most_nodes": "no more GPUs than so many nodes have: less on the network; 0: any number",
+    },
+    network_view="N2",
+    tuned_by_user=True,
+    look=Look("#c9713a", "dash", "triangle-up"),
+    value="seconds that one more GPU would save",
+)
+
+
+@dataclass
+class Linked:
+    """Known step times, longer by what the link takes beyond synchronising as measured.
+
+    The background is known, and how much other jobs load the link now. Without a link it is ``Known``.
+    """
+
+    known: Known
+    traffic: Traffic | None = None
+    _link_s: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return self.known.agent(job, number)
+
+    def see(self, traffic: Traffic | None) -> None:
+        """The link now."""
+        self.traffic = traffic
+        self._link_s.clear()
+
+    def left(self, active: Active) -> float:
+        """By whole epochs."""
+        return self.known.left(active)
+
+    def step_s(self, active: Active, gpus: int) -> float:
+        """θ(r) with the link as it is now."""
+        key = (active.number, gpus)
+        if key not in self._link_s:
+            self._link_s[key] = self._more(active, gpus)
+        return self.known.step_s(active, gpus) + self._link_s[key]
+
+    def _more(self, active: Active, gpus: int) -> float:
+        application, seen = active.job.application, self.traffic
+        counts = compact(self.known.cluster, gpus)
+        if seen is None or len(counts) < 2 or application.parameters is None:
+            return 0.0
+        others = {n: load for n, load in seen.load.items() if n != active.number}
+        moment = sum(load * seen.service_s[n] for n, load in others.items())
+        size = ring_bytes(application.parameters, len(counts))
+        link_s = seen.link.all_reduce_s(size, len(counts), sum(others.values()), moment)
+        _, time = application.step(counts, application.batches.split(active.job.batch, gpus))
+        return max(0.0, link_s - time.sync_s)
+
+
+@dataclass
+class LinkedOptimus:
+    """Shows the link to the estimates, then asks Optimus."""
+
+    optimus: Optimus
+    estimates: Linked
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return self.optimus.agent(job, number)
+
+    def plan(self, question: Question) -> Answer:
+        """As Optimus."""
+        self.estimates.see(question.traffic)
+        return self.optimus.plan(question)
+
+
+def _linked_prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> LinkedOptimus:
+    owner = "Policy 'optimus-link'"
+    check_known(owner, options, LINKED.defaults)
+    every = whole(owner, {**LINKED.defaults, **options}, "every_ticks", 1, 10_000)
+    estimates = Linked(Known(system.cluster))
+    return LinkedOptimus(Optimus(system, estimates, every, compact=True, ahead=True), estimates)
+
+
+LINKED = ElasticPolicy(
+    name="optimus-link",
+    title="Optimus, seeing the link",
+    summary="Every GPU goes where it saves most of the remaining time, with what the link costs now.",
+    source="Optimus (EuroSys 2018) as above; what it sees is ours",
+    adaptation="Ours: the oracle's step times are longer by what an all-reduce takes on the "
+    "link as it is now; gains look ahead to a full node, and jobs move to fewer nodes.",
+    prepare=_linked_prepare,
+    defaults={"every_ticks": 1},
+    option_help={"every_ticks": "ticks between two divisions of the GPUs"},
+    network_view="N4",
+    tuned_by_user=True,
+    look=Look("#b8860b", "solid", "triangle-right"),
+    value="seconds that one more GPU would save",
+)

@@ -1,1 +1,0 @@
-"""Policies that give elastic jobs their GPUs, tick by tick."""

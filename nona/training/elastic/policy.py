@@ -1,0 +1,246 @@
+"""What a policy for elastic jobs is: its question, its answer, GPUs placed on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from nona.options import Options
+from nona.registry import Look
+from nona.training.elastic.applications import Counts, Noise, Split, StepTime
+from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Given, Link, Share, size_of
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A job that came and is not complete, as a policy sees it.
+
+    ``epoch`` from 0; ``given`` its GPUs now; ``gpu_s`` GPU-seconds that it had; ``restarts`` after its first
+    start; ``age_s`` since its arrival.
+    """
+
+    number: int
+    job: ElasticJob
+    epoch: int
+    given: Given
+    gpu_s: float
+    restarts: int
+    age_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The link, and by job its utilisation and the seconds that one of its messages takes alone."""
+
+    link: Link
+    load: Mapping[int, float]
+    service_s: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Who shall have which GPUs during the next tick? ``jobs`` are in order of arrival.
+
+    ``traffic``: on the link during the last tick; only for policies of network view N4.
+    """
+
+    time_s: float
+    jobs: tuple[Active, ...]
+    traffic: Traffic | None = None
+
+
+def of_jobs(jobs: Iterable[Active], values: Iterable[float]) -> dict[int, float]:
+    """Values in the order of jobs, by the jobs' numbers."""
+    return {active.number: float(value) for active, value in zip(jobs, values, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """GPUs by the job's number, in the order of giving; others get none. ``values``: why, by job.
+
+    ``facts``: what else the policy knew of jobs: what a figure is → job → figure.
+    """
+
+    given: Mapping[int, Given]
+    values: Mapping[int, float]
+    facts: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+
+    def facts_of(self, job: int) -> dict[str, float]:
+        """What else the policy knew of one job."""
+        return {what: of[job] for what, of in self.facts.items() if job in of}
+
+
+class Agent(Protocol):
+    """Chooses the batch size of one job, and sees what is measured of it."""
+
+    def split(self, counts: Counts) -> Split:
+        """The batch on these GPUs; asked when they change, and after each tick and epoch."""
+
+    def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """What a step took, and the gradient's noise."""
+
+
+class Planner(Protocol):
+    """A policy in one run; may remember what it was asked before."""
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Who chooses the job's batch size."""
+
+    def plan(self, question: Question) -> Answer:
+        """The GPUs of every job."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticPolicy:
+    """A policy's declaration.
+
+    ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
+    ``tuned_by_user``: whether it takes GPUs or batch sizes that the user chose. ``value``: what
+    ``Answer.values`` are; "" where it gives none. ``drawn``: whether it draws random numbers. ``prepare``
+    makes the planner of a run and refuses options that are not in ``defaults``; its generator belongs to
+    the run.
+    """
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    adaptation: str
+    prepare: Callable[[ElasticSystem, Options, np.random.Generator], Planner]
+    defaults: Options
+    option_help: Mapping[str, str]
+    network_view: str
+    tuned_by_user: bool
+    look: Look
+    value: str = ""
+    drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBatch:
+    """The batch size that the user chose, divided evenly."""
+
+    job: ElasticJob
+
+    def split(self, counts: Counts) -> Split:
+        """B as it is, whatever the placement."""
+        return self.job.application.batches.split(self.job.batch, sum(counts))
+
+    def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Nothing is learnt."""
+
+
+def compact(cluster: Cluster, gpus: int) -> Counts:
+    """GPUs on as few nodes as possible, full ones first.
+
+    >>> compact(Cluster(16, 4), 6)
+    (4, 2)
+    """
+    full, rest = divmod(gpus, cluster.gpus)
+    return (cluster.gpus,) * full + ((rest,) if rest else ())
+
+
+def first_fit(cluster: Cluster, jobs: Iterable[Active], *, blocking: bool = False) -> dict[int, int]:
+    """The GPUs that jobs ask for, in order, as long as they are free; others get none.
+
+    Parameters
+    ----------
+    blocking
+        Whether nobody comes after the first one that does not fit.
+    """
+    free, wanted = cluster.size, dict[int, int]()
+    for active in jobs:
+        if active.job.gpus <= free:
+            wanted[active.number] = active.job.gpus
+            free -= active.job.gpus
+        elif blocking:
+            break
+    return wanted
+
+
+def place(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
+    """Jobs with an unchanged number keep their GPUs; others take the freest nodes.
+
+    In the order of ``wanted``, a job takes as many GPUs as it needs and are free from the node with most free
+    GPUs, of equals the first, until it has all.
+
+    Source: Pollux's public simulator, Tiresias and Optimus.
+    """
+    free = [cluster.gpus] * cluster.nodes
+    had = {job.number: job.given for job in jobs}
+    kept = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
+    for given in kept.values():
+        for node, gpus in given:
+            free[node] -= gpus
+    return {n: kept.get(n) or _taken(free, count) for n, count in wanted.items() if count}
+
+
+def _taken(free: list[int], count: int) -> Given:
+    found: list[Share] = []
+    while count:
+        node = max(range(len(free)), key=free.__getitem__)
+        taken = min(free[node], count)
+        free[node] -= taken
+        count -= taken
+        found.append(Share(node, taken))
+    return tuple(found)
+
+
+def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
+    """As few nodes for each job as there is room for, and moves jobs to fewer nodes.
+
+    Jobs with an unchanged number keep their GPUs. The others, most GPUs first, take the node with the fewest
+    free GPUs that are enough, or all of the freest one, until they have all. Then each job on more nodes than
+    it needs moves if it finds fewer.
+    """
+    had = {job.number: job.given for job in jobs}
+    found = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
+    free = [cluster.gpus] * cluster.nodes
+    for given in found.values():
+        _change(free, given, -1)
+    for n in sorted((n for n, count in wanted.items() if count and n not in found), key=lambda n: -wanted[n]):
+        found[n] = _packed(free, wanted[n])
+    for n, given in found.items():
+        if len(given) > -(-wanted[n] // cluster.gpus):
+            _change(free, given, 1)
+            moved = _packed(free, wanted[n])
+            if len(moved) < len(given):
+                found[n] = moved
+            else:
+                _change(free, moved, 1)
+                _change(free, given, -1)
+    return {n: found[n] for n in wanted if n in found}
+
+
+def _change(free: list[int], given: Given, sign: int) -> None:
+    for node, gpus in given:
+        free[node] += sign * gpus
+
+
+def _packed(free: list[int], count: int) -> Given:
+    found: list[Share] = []
+    while count:
+        enough = [node for node, gpus in enumerate(free) if gpus >= count]
+        node = min(enough, key=free.__getitem__) if enough else max(range(len(free)), key=free.__getitem__)
+        taken = min(free[node], count)
+        free[node] -= taken
+        count -= taken
+        found.append(Share(node, taken))
+    return tuple(found)
+
+
+def alone_s(cluster: Cluster, job: ElasticJob, epoch: int = 0) -> float:
+    """Seconds left from an epoch on: remaining iterations times those of a step on as few nodes as possible.
+
+    Both are as measured, so this is an oracle; iterations count by whole epochs.
+    """
+    return step_alone_s(cluster, job) * job.application.remaining_iterations(job.batch, epoch)
+
+
+def step_alone_s(cluster: Cluster, job: ElasticJob) -> float:
+    """Seconds of a step on as few nodes as possible."""
+    split = job.application.batches.split(job.batch, job.gpus)
+    return job.application.step(compact(cluster, job.gpus), split)[0]

@@ -1,0 +1,201 @@
+"""Pollux: batch sizes and GPUs chosen together, by the fairest goodputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from nona.allocation.problem import Floats, Ints
+from nona.options import Options, check_known, switch_of, whole
+from nona.registry import Look
+from nona.training.elastic.applications import Counts, Noise, Split, StepTime
+from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
+from nona.training.elastic.pollux_goodput import Observations, best_batch, fit, goodputs
+from nona.training.elastic.pollux_search import Effort, Jobs, Matrix, evolve
+from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, Share
+
+
+@dataclass(slots=True)
+class TunedBatch:
+    """Chooses the batch size of the largest goodput; before the first measurement the smallest one.
+
+    ``node`` GPUs of one node, ``size`` GPUs of the cluster.
+    """
+
+    job: ElasticJob
+    node: int
+    size: int
+    largest: int = 0
+    _seen: dict[tuple[int, int, int], StepTime] = field(default_factory=dict)
+    _noise: Noise | None = None
+    _params: Floats | None = None
+    _table: Floats | None = None
+
+    @property
+    def limits(self) -> Ints:
+        """Of batch sizes, as compiled functions take them."""
+        b = self.job.application.batches
+        return np.array([b.least, b.most, b.least_local, b.most_local])
+
+    @property
+    def most_gpus(self) -> int:
+        """r_max: twice the most GPUs seen, as far as cluster and application allow."""
+        application = self.job.application
+        batches = application.batches
+        own = application.most_gpus or max(1, batches.most // batches.least_local)
+        return min(max(2 * self.largest, 1), self.size, own)
+
+    def split(self, counts: Counts) -> Split:
+        """The batch size of the largest goodput on these GPUs; an application's fixed one stays."""
+        application, gpus = self.job.application, sum(counts)
+        batches = application.batches
+        if application.fixed_batch is not None:
+            return batches.split(application.fixed_batch, gpus)
+        if self._noise is None:
+            return batches.split(max(batches.least, batches.least_local * gpus), gpus)
+        _, local, extra = best_batch(self.params, np.array(self._noise), self.limits, len(counts) > 1, gpus)
+        return Split(min(local, batches.most // (gpus * (extra + 1))), extra)
+
+    def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Keep the noise, and the time if it is the first of its kind."""
+        if noise != self._noise:
+            self._noise, self._table = noise, None
+        gpus = sum(counts)
+        key = (len(counts), gpus, split.local)
+        if key not in self._seen:
+            self._seen[key] = time
+            self._params = self._table = None
+            self.largest = max(self.largest, gpus)
+
+    @property
+    def params(self) -> Floats:
+        """The step model fitted to all that was measured."""
+        if self._params is None:
+            nodes, gpus, local = np.array(list(self._seen)).T
+            step, sync = np.array(list(self._seen.values())).T
+            self._params = fit(Observations(nodes, gpus, local, step - sync, step))
+        return self._params
+
+    def speedups(self, fair: int, most: int) -> Floats:
+        """(2, most + 1) s by GPUs, on one node and on several: goodput over that of ``fair`` GPUs.
+
+        Before the first measurement s = r / fair.
+        """
+        if self._noise is None:
+            found: Floats = np.tile(np.arange(most + 1) / fair, (2, 1))
+            return found
+        own = self.most_gpus
+        if self._table is None:
+            self._table = goodputs(self.params, np.array(self._noise), self.limits, self.node, own)
+        batches = self.job.application.batches
+        base = min(fair, max(1, batches.most // batches.least_local))
+        equal = best_batch(self.params, np.array(self._noise), self.limits, False, base)[0]
+        found = np.zeros((2, most + 1))
+        found[:, : own + 1] = self._table / equal
+        return found
+
+
+DELAY_S = 30.0  # what the policy believes that a restart costs
+
+
+@dataclass
+class Pollux:
+    """Searches from the front of the last tick's search."""
+
+    system: ElasticSystem
+    effort: Effort
+    rng: Generator
+    _agents: dict[int, TunedBatch] = field(default_factory=dict)
+    _last: dict[int, Matrix] = field(default_factory=dict)
+    _count: int = 1
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """One that fits a model of its job."""
+        cluster = self.system.cluster
+        found = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
+        return found
+
+    def plan(self, question: Question) -> Answer:
+        """The best by the first objective of the search's last front."""
+        seen = sorted(question.jobs, key=lambda active: (active.gpu_s, active.job.arrival_s))
+        jobs = self._jobs(seen)
+        states, values = evolve(self._first(seen, jobs), jobs, self.effort, self.rng)
+        self._last = {active.number: states[:, j] for j, active in enumerate(seen)}
+        self._count = len(states)
+        first = int(np.argmax(values[:, 0]))
+        best = states[first]
+        given = {active.number: _given(row) for active, row in zip(seen, best, strict=True)}
+        speed = {
+            active.number: float(jobs.speedups[j, int((best[j] > 0).sum() > 1), best[j].sum()])
+            for j, active in enumerate(seen)
+        }
+        facts = {
+            "fitness of the whole allocation": dict.fromkeys(given, float(values[first, 0])),
+            "most GPUs so far allowed": of_jobs(seen, jobs.most),
+            "part of its speed kept after a restart": of_jobs(seen, jobs.kept),
+        }
+        return Answer(given, speed, facts)
+
+    def _jobs(self, seen: list[Active]) -> Jobs:
+        cluster = self.system.cluster
+        base = np.zeros((len(seen), cluster.nodes), np.int8)
+        for j, active in enumerate(seen):
+            for share in active.given:
+                base[j, share.node] = share.gpus
+        fair = -(-cluster.size // len(seen))
+        agents = [self._agents[active.number] for active in seen]
+        kept = [
+            max(active.age_s - DELAY_S * active.restarts, 0.0) / (active.age_s + DELAY_S) for active in seen
+        ]
+        return Jobs(
+            base,
+            np.stack([agent.speedups(fair, cluster.size) for agent in agents]),
+            np.array(kept),
+            np.array([agent.most_gpus for agent in agents]),
+        )
+
+    def _first(self, seen: list[Active], jobs: Jobs) -> Matrix:
+        """The last front, without jobs that left and with nothing for those that came."""
+        if not self._last:
+            return jobs.base[None]
+        found = np.zeros((self._count, *jobs.base.shape), np.int8)
+        for j, active in enumerate(seen):
+            if (before := self._last.get(active.number)) is not None:
+                found[:, j] = before
+        return found
+
+
+def _given(row: Matrix) -> Given:
+    return tuple(Share(int(node), int(row[node])) for node in np.flatnonzero(row))
+
+
+def _prepare(system: ElasticSystem, options: Options, rng: Generator) -> Pollux:
+    owner = "Policy 'pollux'"
+    check_known(owner, options, POLICY.defaults)
+    chosen = {**POLICY.defaults, **options}
+    population, generations = (whole(owner, chosen, name, 2, 1000) for name in ("population", "generations"))
+    avoid = switch_of(owner, chosen, "avoid_interference")
+    return Pollux(system, Effort(population, generations, system.cluster.gpus, avoid), rng)
+
+
+POLICY = ElasticPolicy(
+    name="pollux",
+    title="Pollux",
+    summary="GPUs and batch sizes together: the fairest goodputs by fitted models and a genetic search.",
+    source="Qiao et al., Pollux, OSDI 2021, sections 3 to 5, and its public simulator",
+    adaptation="The search is our own NSGA-II with that simulator's operators; seeded.",
+    prepare=_prepare,
+    defaults={"population": 100, "generations": 100, "avoid_interference": True},
+    option_help={
+        "population": "solutions of a generation",
+        "generations": "generations of a search, one search a tick",
+        "avoid_interference": "at most one job that is on several nodes on each node",
+    },
+    network_view="N2",
+    tuned_by_user=False,
+    drawn=True,
+    look=Look("#0f9b8e", "solid", "circle"),
+    value="believed speed-up over an equal share",
+)

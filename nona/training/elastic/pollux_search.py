@@ -1,0 +1,310 @@
+"""The genetic search (NSGA-II) over who has which GPUs.
+
+A solution is a matrix (jobs, nodes) of GPUs. Draws come from the generator that is passed in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nona.allocation.problem import Floats, Ints
+from nona.compiled import compiled
+
+#: (jobs, nodes) GPUs of one solution, or (P, jobs, nodes) of several.
+Matrix = NDArray[np.int8]
+RESET, THINNED, ZEROED = 0.1, 0.1, 0.1
+CROSSOVER = 0.9
+MOST_NODES = 16
+
+
+@compiled
+def cross(first: Matrix, second: Matrix, rng: Generator) -> None:
+    """Exchange the rows before a random cut, with probability 0.9."""
+    if rng.random() >= CROSSOVER:
+        return
+    cut = int(rng.random() * len(first))
+    for j in range(cut):
+        for n in range(first.shape[1]):
+            first[j, n], second[j, n] = second[j, n], first[j, n]
+
+
+@compiled
+def mutate(state: Matrix, base: Matrix, gpus: int, rng: Generator) -> None:
+    """Reset rows, set entries to 0, increase entries.
+
+    A row becomes that of ``base`` with probability 0.1; with probability 0.1 each of its entries becomes 0
+    with probability 0.1; on nodes that then have a free GPU, an entry x is drawn from x … ``gpus`` with
+    probability p₁ + p₂ − p₁p₂, where p₁ = 1 / jobs and p₂ = 1 / jobs on the node, if the job is there.
+    """
+    jobs, nodes = state.shape
+    for j in range(jobs):
+        if rng.random() < RESET:
+            state[j] = base[j]
+        if rng.random() < THINNED:
+            for n in range(nodes):
+                if rng.random() < ZEROED:
+                    state[j, n] = 0
+    for n in range(nodes):
+        used, present = 0, 0
+        for j in range(jobs):
+            used += state[j, n]
+            present += state[j, n] > 0
+        if used >= gpus:
+            continue
+        anyone, there = 1.0 / jobs, 1.0 / max(present, 1)
+        there = anyone + there - anyone * there
+        for j in range(jobs):
+            if rng.random() < (there if state[j, n] else anyone):
+                state[j, n] += int(rng.random() * (gpus + 1 - state[j, n]))
+
+
+@compiled
+def repair(state: Matrix, gpus: int, most: Ints, avoid: bool, rng: Generator) -> None:
+    """Make a solution legal.
+
+    With ``avoid``, of the jobs on several nodes only the first one stays on each node. A job has at most its
+    ``most`` GPUs on at most 16 nodes, counted in random order of nodes. A node gives at most ``gpus`` GPUs,
+    to the first jobs.
+    """
+    jobs, nodes = state.shape
+    if avoid:
+        _separate(state)
+    for j in range(jobs):
+        total, present = 0, 0
+        for n in range(nodes):
+            total += state[j, n]
+            present += state[j, n] > 0
+        if total > most[j] or present > MOST_NODES:
+            _cap(state[j], most[j], rng)
+    for n in range(nodes):
+        free = gpus
+        for j in range(jobs):
+            if state[j, n] > free:
+                state[j, n] = free
+            free -= state[j, n]
+
+
+@compiled
+def _separate(state: Matrix) -> None:
+    """On each node only the first of the jobs that are on several nodes stays."""
+    jobs, nodes = state.shape
+    taken = np.zeros(nodes, np.bool_)
+    for j in range(jobs):
+        present = 0
+        for n in range(nodes):
+            present += state[j, n] > 0
+        if present > 1:
+            for n in range(nodes):
+                if state[j, n]:
+                    if taken[n]:
+                        state[j, n] = 0
+                    taken[n] = True
+
+
+@compiled
+def _cap(row: Matrix, most: int, rng: Generator) -> None:
+    """At most ``most`` GPUs on at most 16 nodes, in random order of nodes."""
+    left, nodes = most, 0
+    for n in rng.permutation(len(row)):
+        if nodes == MOST_NODES or left == 0:
+            row[n] = 0
+        elif row[n]:
+            row[n] = min(int(row[n]), left)
+            left -= row[n]
+            nodes += 1
+
+
+@compiled
+def fronts(values: Floats) -> Ints:
+    """(P,) the front of each of the (P, 2) values: 0 for those that no other one dominates.
+
+    By descending first value a solution is in the first front whose last second value is not above its own:
+    with two objectives no other comparison is needed.
+    """
+    count = len(values)
+    order = np.argsort(-values[:, 1], kind="mergesort")
+    order = order[np.argsort(-values[order, 0], kind="mergesort")]
+    found, last, used = np.zeros(count, np.int64), np.zeros(count, np.int64), 0
+    for place in order:
+        low, high = 0, used
+        while low < high:
+            middle = (low + high) // 2
+            if _dominates(values[last[middle]], values[place]):
+                low = middle + 1
+            else:
+                high = middle
+        found[place] = low
+        last[low] = place
+        used = max(used, low + 1)
+    return found
+
+
+@compiled
+def _dominates(one: Floats, other: Floats) -> bool:
+    no_worse = one[0] >= other[0] and one[1] >= other[1]
+    return bool(no_worse and (one[0] > other[0] or one[1] > other[1]))
+
+
+@compiled
+def crowding(values: Floats, front: Ints) -> Floats:
+    """(P,) crowding distances within fronts: Σ (next − previous) / range; ∞ at the ends."""
+    found = np.zeros(len(values))
+    for rank in range(front.max() + 1):
+        members = np.flatnonzero(front == rank)
+        for k in range(2):
+            sorted_ = members[np.argsort(values[members, k], kind="mergesort")]
+            span = values[sorted_[-1], k] - values[sorted_[0], k]
+            found[sorted_[0]] = found[sorted_[-1]] = np.inf
+            if span > 0.0:
+                for i in range(1, len(sorted_) - 1):
+                    found[sorted_[i]] += (values[sorted_[i + 1], k] - values[sorted_[i - 1], k]) / span
+    return found
+
+
+@compiled
+def survivors(values: Floats, count: int) -> Ints:
+    """The best ``count`` places: by front, of one front by crowding distance, largest first."""
+    front = fronts(values)
+    far = crowding(values, front)
+    order = np.argsort(-far, kind="mergesort")
+    order = order[np.argsort(front[order], kind="mergesort")]
+    return order[:count]
+
+
+Marks = NDArray[np.uint64]
+LEAST = 1e-3  # added to a speed-up, so that one of 0 has a value
+TRIES = 100  # at filling a generation with solutions that are all different
+
+
+class Jobs(NamedTuple):
+    """What the search knows of J jobs.
+
+    ``base`` (J, N) their GPUs now; ``speedups`` (J, 2, R + 1) by GPUs, on one node and on several; ``kept``
+    (J,) the part of its speed that a job keeps if its GPUs change; ``most`` (J,) GPUs.
+    """
+
+    base: Matrix
+    speedups: Floats
+    kept: Floats
+    most: Ints
+
+
+class Effort(NamedTuple):
+    """``population`` solutions, ``generations`` with the first; ``gpus`` of a node; ``avoid``: see repair."""
+
+    population: int
+    generations: int
+    gpus: int
+    avoid: bool
+
+
+@compiled
+def value_of(state: Matrix, jobs: Jobs, gpus: int) -> tuple[float, float]:
+    """[mean 1/(s·q/g + 0.001)]⁻¹, and Σ s over the GPUs of the nodes in use; g: GPUs of a node.
+
+    q: what a restart leaves of a job's speed; 1 if its GPUs stay.
+    """
+    count, nodes = state.shape
+    unfairness, total = 0.0, 0.0
+    for j in range(count):
+        held, present, changed = 0, 0, False
+        for n in range(nodes):
+            held += state[j, n]
+            present += state[j, n] > 0
+            changed |= state[j, n] != jobs.base[j, n]
+        speedup = jobs.speedups[j, 1 if present > 1 else 0, held]
+        total += speedup
+        unfairness += 1.0 / (speedup * (jobs.kept[j] if changed else 1.0) / gpus + LEAST)
+    active = 0
+    for n in range(nodes):
+        for j in range(count):
+            if state[j, n]:
+                active += gpus
+                break
+    return count / unfairness, total / max(active, 1)
+
+
+@compiled
+def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[Matrix, Floats]:
+    """The front of the last generation, (F, J, N), and its two objectives, (F, 2).
+
+    ``first``: (P, J, N) solutions to begin with.
+    """
+    size, gpus = effort.population, effort.gpus
+    states = np.zeros((2 * size, *first.shape[1:]), np.int8)
+    values = np.zeros((2 * size, 2))
+    marks = np.zeros(2 * size, np.uint64)
+    known = 0
+    for i in range(min(len(first), size)):
+        states[known] = first[i]
+        repair(states[known], gpus, jobs.most, effort.avoid, rng)
+        known += _enter(states, values, marks, known, jobs, gpus)
+    for _ in range(effort.generations - 1):
+        known = _generation(states, values, marks, known, jobs, effort, rng)
+    best = np.flatnonzero(fronts(values[:known]) == 0)
+    return states[best], values[best]
+
+
+@compiled
+def _generation(
+    states: Matrix, values: Floats, marks: Marks, known: int, jobs: Jobs, effort: Effort, rng: Generator
+) -> int:
+    """Children of the ``known`` solutions beside them, then the best of both; how many there are."""
+    size = effort.population
+    front = fronts(values[:known])
+    far = crowding(values[:known], front)
+    parents, children = known, 0
+    pair = np.zeros((2, *states.shape[1:]), np.int8)
+    for _ in range(TRIES):
+        before = children
+        for _ in range((size - children + 1) // 2):
+            for k in range(2):
+                pair[k] = states[_tournament(values, far, parents, rng)]
+            cross(pair[0], pair[1], rng)
+            for k in range(2):
+                if children == size:
+                    break
+                states[known] = pair[k]
+                mutate(states[known], jobs.base, effort.gpus, rng)
+                repair(states[known], effort.gpus, jobs.most, effort.avoid, rng)
+                new = _enter(states, values, marks, known, jobs, effort.gpus)
+                known += new
+                children += new
+        if children in (before, size):  # where few solutions exist, a try may find none that is new
+            break
+    kept = survivors(values[:known], size)
+    count = len(kept)
+    states[:count], values[:count], marks[:count] = states[kept], values[kept], marks[kept]
+    return count
+
+
+@compiled
+def _tournament(values: Floats, far: Floats, count: int, rng: Generator) -> int:
+    """Of two random solutions the one that dominates, else the one with more room around it."""
+    a, b = int(rng.random() * count), int(rng.random() * count)
+    first, second = values[a], values[b]
+    if first[0] >= second[0] and first[1] >= second[1] and (first[0] > second[0] or first[1] > second[1]):
+        return a
+    if second[0] >= first[0] and second[1] >= first[1] and (second[0] > first[0] or second[1] > first[1]):
+        return b
+    if far[a] != far[b]:
+        return a if far[a] > far[b] else b
+    return a if rng.random() < 0.5 else b
+
+
+@compiled
+def _enter(states: Matrix, values: Floats, marks: Marks, at: int, jobs: Jobs, gpus: int) -> int:
+    """Value the solution at ``at``; 0 if one before it is equal, else 1."""
+    mark = np.uint64(14695981039346656037)
+    for entry in states[at].flat:
+        mark = (mark ^ np.uint64(entry)) * np.uint64(1099511628211)  # FNV-1a
+    marks[at] = mark
+    for i in range(at):
+        if marks[i] == mark and np.array_equal(states[i], states[at]):
+            return 0
+    values[at, 0], values[at, 1] = value_of(states[at], jobs, gpus)
+    return 1

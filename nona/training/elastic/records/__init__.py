@@ -1,1 +1,0 @@
-"""What a run leaves: who had which GPUs, checks, measures."""

@@ -1,0 +1,62 @@
+"""SJF: the shortest remaining time first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.options import Options, check_known
+from nona.registry import Look
+from nona.training.elastic.policy import (
+    Agent,
+    Answer,
+    ElasticPolicy,
+    FixedBatch,
+    Question,
+    alone_s,
+    first_fit,
+    place,
+)
+from nona.training.elastic.system import ElasticJob, ElasticSystem
+
+
+@dataclass(frozen=True)
+class Sjf:
+    """Known remaining times on the GPUs asked for; longer jobs are preempted."""
+
+    system: ElasticSystem
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return FixedBatch(job)
+
+    def plan(self, question: Question) -> Answer:
+        """What fits, shortest first, of equals by arrival."""
+        left = {
+            active.number: alone_s(self.system.cluster, active.job, active.epoch) for active in question.jobs
+        }
+        order = sorted(question.jobs, key=lambda active: left[active.number])
+        wanted = first_fit(self.system.cluster, order)
+        return Answer(place(self.system.cluster, question.jobs, wanted), left)
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Sjf:
+    check_known("Policy 'sjf'", options, POLICY.defaults)
+    return Sjf(system)
+
+
+POLICY = ElasticPolicy(
+    name="sjf",
+    title="SJF",
+    summary="Shortest remaining time first, preemptive, with the GPUs and batch sizes that users ask for.",
+    source="textbook (shortest remaining processing time, in seconds)",
+    adaptation="Remaining times are known: true step times and remaining iterations, by whole epochs.",
+    prepare=_prepare,
+    defaults={},
+    option_help={},
+    network_view="N0",
+    tuned_by_user=True,
+    look=Look("#3f8fd6", "solid", "diamond"),
+    value="seconds left",
+)

@@ -1,0 +1,88 @@
+"""Tiresias: jobs that had much of the cluster wait for those that had little."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.options import Options, check_known, number
+from nona.registry import Look
+from nona.training.counting.queues import AttainedQueues, GittinsRank, limits_of
+from nona.training.elastic.policy import (
+    Agent,
+    Answer,
+    ElasticPolicy,
+    FixedBatch,
+    Question,
+    alone_s,
+    first_fit,
+    place,
+)
+from nona.training.elastic.system import ElasticJob, ElasticSystem
+
+RANKS = ("none", "gittins")
+
+
+class Tiresias:
+    """At each tick jobs sink and rise; queue by queue, those run whose GPUs are left."""
+
+    def __init__(self, system: ElasticSystem, queues: AttainedQueues) -> None:
+        self._system, self._queues = system, queues
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return FixedBatch(job)
+
+    def plan(self, question: Question) -> Answer:
+        """What does not fit is preempted."""
+        jobs = {active.number: active for active in question.jobs}
+        self._queues.keep(jobs)
+        old = [n for n in jobs if n in self._queues]
+        for n, active in jobs.items():
+            if n not in self._queues:
+                self._queues.join(n, active.job.gpus, active.job.arrival_s)
+        running = {n for n in old if jobs[n].given}
+        self._queues.advance(old, self._system.tick_s, running)
+        wanted = first_fit(self._system.cluster, (jobs[n] for n in self._queues.order()))
+        attained = {n: self._queues.attained(n) for n in jobs}
+        queue = {n: self._queues.queue_of(n) + 1.0 for n in jobs}
+        return Answer(place(self._system.cluster, question.jobs, wanted), attained, {"queue": queue})
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Tiresias:
+    owner, chosen = "Policy 'tiresias'", {**POLICY.defaults, **options}
+    check_known(owner, options, POLICY.defaults)
+    if chosen["rank"] not in RANKS:
+        raise SimulationError(f"{owner}: option rank={chosen['rank']!r} must be none or gittins; change it.")
+    step = number(owner, chosen, "step_gpu_s", 1.0)
+    ranks = GittinsRank.of(_sizes(system), step) if chosen["rank"] == "gittins" else None
+    limits = limits_of(owner, chosen["limits_gpu_s"])
+    return Tiresias(system, AttainedQueues(limits, number(owner, chosen, "starvation"), ranks))
+
+
+def _sizes(system: ElasticSystem) -> list[float]:
+    """GPU-seconds of the jobs alone on what they ask for."""
+    return [job.gpus * alone_s(system.cluster, job) for job in system.jobs]
+
+
+POLICY = ElasticPolicy(
+    name="tiresias",
+    title="Tiresias",
+    summary="Least attained service in queues, with the GPUs and batch sizes that users ask for.",
+    source="Gu et al., Tiresias, NSDI 2019; by default as in Pollux's public simulator (OSDI 2021)",
+    adaptation="Two queues, no ranks and no rule against starvation, as that simulator has it; all can be "
+    "set. Gittins ranks know the sizes of all jobs alone on what they ask for.",
+    prepare=_prepare,
+    defaults={"limits_gpu_s": "57600", "starvation": 0.0, "rank": "none", "step_gpu_s": 57600.0},
+    option_help={
+        "limits_gpu_s": "GPU-seconds after which a job moves to the next queue; several with commas",
+        "starvation": "a preempted job returns to the first queue after waiting this many times what it "
+        "executed; 0: never",
+        "rank": "order inside queues: none (as they joined) or gittins (likely to end soon first)",
+        "step_gpu_s": "GPU-seconds that the Gittins rank looks ahead (assumed)",
+    },
+    network_view="N0",
+    tuned_by_user=True,
+    look=Look("#8f7ae0", "dashdot", "triangle-down"),
+    value="GPU-seconds attained",
+)

@@ -1,0 +1,154 @@
+"""Workloads of elastic jobs in CSV, and what the authors' simulator gave."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from nona.errors import ScenarioError, SimulationError
+from nona.training.elastic.applications import Application
+from nona.training.elastic.profiles import shipped_applications
+from nona.training.elastic.system import ElasticJob
+from nona.training.rows import Problems, column_places, table_rows
+
+COLUMNS = ("name", "arrival_s", "application", "gpus", "batch_size")
+MOST_JOBS = 10_000
+MOST_SECONDS = 1e9
+MOST_GPUS = 1024
+SHIPPED = (1, 2, 3, 4)
+"""Numbers of the workloads that ship."""
+
+
+@cache
+def shipped_workload(number: int) -> tuple[ElasticJob, ...]:
+    """One of the four workloads of 160 jobs that ship.
+
+    >>> shipped_workload(1)[0].name, len(shipped_workload(1))
+    ('cifar10-0', 160)
+
+    Raises
+    ------
+    SimulationError
+        For another number.
+    """
+    if number not in SHIPPED:
+        known = ", ".join(map(str, SHIPPED))
+        raise SimulationError(f"Workload {number} does not ship; choose from {known}.")
+    data = files("nona.training.elastic").joinpath("data/workloads.csv").read_text(encoding="utf-8")
+    rows = (line.partition(",") for line in data.splitlines())
+    own = "\n".join(rest for first, _, rest in rows if first in ("workload", str(number)))
+    return read_workload(own.encode(), f"Workload {number}", shipped_applications())
+
+
+def read_workload(data: bytes, what: str, applications: Mapping[str, Application]) -> tuple[ElasticJob, ...]:
+    """Jobs from CSV with the columns ``name, arrival_s, application, gpus, batch_size``, by arrival.
+
+    Jobs of one time stay in the order of the file.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong: line, value, rule, remedy.
+    """
+    rows = table_rows(data, what, MOST_JOBS)
+    _, header = next(rows, (0, []))
+    place = column_places(header, COLUMNS, (), what)
+    problems, jobs = Problems(what), list[ElasticJob]()
+    for line, row in rows:
+        if len(row) != len(header):
+            problems.add(line, f"{len(row)} cells where the header has {len(header)}; correct it.")
+        elif job := _job(line, {key: row[i].strip() for key, i in place.items()}, applications, problems):
+            jobs.append(job)
+        if problems.full:
+            break
+    problems.check()
+    if not jobs:
+        raise ScenarioError([f"{what}: it has no jobs; give at least one row."])
+    return tuple(sorted(jobs, key=lambda job: job.arrival_s))
+
+
+def _job(
+    line: int, cells: Mapping[str, str], applications: Mapping[str, Application], problems: Problems
+) -> ElasticJob | None:
+    name = problems.name(line, "name", cells["name"])
+    arrival_s = problems.number(line, "arrival_s", cells["arrival_s"], 0.0, MOST_SECONDS)
+    gpus = problems.whole(line, "gpus", cells["gpus"], 1, MOST_GPUS)
+    if (application := applications.get(cells["application"])) is None:
+        known = ", ".join(applications)
+        problems.add(line, f"application={cells['application'][:40]!r} is not known; choose from {known}.")
+        return None
+    batches, largest = application.batches, application.batches.most
+    batch = problems.whole(line, "batch_size", cells["batch_size"], batches.least, largest)
+    if not problems.has(line) and gpus * batches.least_local > batch:
+        problems.add(
+            line,
+            f"gpus={gpus} need a batch of at least {gpus * batches.least_local} samples, not {batch}; "
+            "ask for fewer GPUs.",
+        )
+    return ElasticJob(name, arrival_s, application, gpus, batch)
+
+
+def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
+    """``load`` times as many jobs as a shipped workload has, in the same eight hours.
+
+    Below 1 jobs are left out evenly; above 1 those of the next workloads (after the fourth the first) come
+    beside its own, named ``w2-…``. A job belongs to the part p that is not whole if ⌊(i + 1)p⌋ > ⌊ip⌋.
+
+    >>> [len(at_load(1, load)) for load in (0.5, 1, 1.5, 2)]
+    [80, 160, 240, 320]
+
+    Raises
+    ------
+    SimulationError
+        For a load that is not above 0, above 4, or so low that no job is left.
+    """
+    if not 0 < load <= len(SHIPPED):
+        raise SimulationError(f"Load {load:g} must be above 0 and at most {len(SHIPPED)}; 1 is as measured.")
+    found: list[ElasticJob] = []
+    for more in range(math.ceil(load)):
+        own = (number - 1 + more) % len(SHIPPED) + 1
+        part = min(load - more, 1.0)
+        jobs = [job for i, job in enumerate(shipped_workload(own)) if int((i + 1) * part) > int(i * part)]
+        found += jobs if not more else [replace(job, name=f"w{own}-{job.name}") for job in jobs]
+    if not found:
+        whole = len(shipped_workload(number))
+        raise SimulationError(
+            f"Load {load:g} leaves none of the {whole} jobs of workload {number}; raise it to {1 / whole:g} "
+            "or more."
+        )
+    return tuple(sorted(found, key=lambda job: job.arrival_s))
+
+
+class Case(NamedTuple):
+    """A published run; ``workload`` 0: the mean over the authors' eight workloads."""
+
+    policy: str
+    load: float
+    interference: float
+    avoid: bool
+    workload: int
+
+
+@cache
+def published() -> dict[Case, float]:
+    """Mean JCT in seconds by case.
+
+    >>> published()[Case("tiresias", 1.0, 0.0, True, 1)]
+    2473.65
+    """
+    text = files("nona.training.elastic").joinpath("data/published.csv").read_text(encoding="utf-8")
+    return {
+        Case(
+            row["policy"],
+            float(row["load"]),
+            float(row["interference"]),
+            row["avoid"] == "1",
+            0 if row["workload"] == "mean" else int(row["workload"]),
+        ): float(row["mean_jct_s"])
+        for row in csv.DictReader(text.splitlines())
+    }

@@ -1,1 +1,0 @@
-"""The engine: rounds over arrays, and the fluid bound."""

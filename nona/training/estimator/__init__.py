@@ -1,1 +1,0 @@
-"""How jobs run beside each other, estimated from a few profiled pairs."""

@@ -1,1 +1,0 @@
-"""The switches of a training cluster as hooks: beliefs, charged moves, disturbed stretches, regions."""

@@ -1,0 +1,306 @@
+"""Jobs in files: Gavel's trace format, and a table in CSV.
+
+Columns: model, command, working directory, name of the flag for steps, needs data (0 or 1), steps in all,
+GPUs at a time, weight, SLO (below 0: none), arrival in seconds. The second to the fifth are for running jobs,
+and not needed here. The SLO is a multiple of the job's duration on a V100. Jobs are called by their number,
+from 0, in order of arrival. Source: Gavel (stanford-futuredata/gavel, c4fa400), MIT.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import get_args
+
+from nona.errors import ScenarioError
+from nona.training.rows import Problems, column_places, file_text, table_rows
+from nona.training.system import Job, JobKind, Throughputs
+from nona.training.throughput_table import MOST_WORKERS
+
+MOST_JOBS = 100_000
+MOST_STEPS = 1e15
+MOST_SECONDS = 1e9
+COLUMNS = 10
+REFERENCE_GPU = "v100"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceJob:
+    """A line of a trace; ``slo_factor``: deadline over the duration on a V100, ``None`` for none."""
+
+    model: str
+    steps: float
+    workers: int = 1
+    weight: float = 1.0
+    slo_factor: float | None = None
+    arrival_s: float = 0.0
+
+
+def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
+    """The jobs of a trace.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong: line, value, rule, remedy.
+
+    Examples
+    --------
+    >>> read_trace(b"A3C\\tpython3 main.py\\trl\\t-n\\t0\\t500\\t1\\t1\\t-1.000000\\t60\\n", "a.trace")
+    (TraceJob(model='A3C', steps=500.0, workers=1, weight=1.0, slo_factor=None, arrival_s=60.0),)
+    """
+    what = f"Trace {filename!r}"
+    problems = Problems(what)
+    jobs: list[TraceJob] = []
+    last_s = 0.0
+    for line, text in enumerate(file_text(data, what).split("\n"), start=1):
+        if not text.strip():
+            continue
+        cells = text.rstrip("\r").split("\t")
+        if len(cells) != COLUMNS:
+            problems.add(
+                line, f"{len(cells)} columns where {COLUMNS} must be, separated by tabs; correct it."
+            )
+        elif len(jobs) >= MOST_JOBS:
+            problems.add(line, f"there are more than {MOST_JOBS:,} jobs; give fewer.")
+            break
+        else:
+            jobs.append(_job(problems, line, cells))
+            if jobs[-1].arrival_s < last_s and not problems.has(line):
+                told = f"arrival={cells[9][:40]!r} must not be before that of the job above; sort the lines."
+                problems.add(line, told)
+            last_s = max(last_s, jobs[-1].arrival_s)
+        if problems.full:
+            break
+    if not jobs and not problems.found:
+        problems.add(0, "it has no jobs; give at least one line.")
+    problems.check()
+    return tuple(jobs)
+
+
+def _job(problems: Problems, line: int, cells: list[str]) -> TraceJob:
+    model, _, _, _, needs_data, steps, workers, weight, slo, arrival = cells
+    if needs_data not in ("0", "1"):
+        problems.add(line, f"needs data={needs_data[:40]!r} must be 0 or 1; correct it.")
+    factor = problems.number(line, "SLO", slo, -1e15, 1e15)
+    return TraceJob(
+        problems.name(line, "model", model),
+        _above_0(problems, line, "steps", steps, MOST_STEPS),
+        problems.whole(line, "scale factor", workers, 1, MOST_WORKERS),
+        _above_0(problems, line, "weight", weight, 1e15),
+        factor if factor >= 0 else None,
+        problems.number(line, "arrival", arrival, 0, MOST_SECONDS),
+    )
+
+
+def _above_0(problems: Problems, line: int, key: str, text: str, most: float) -> float:
+    value = problems.number(line, key, text, 0, most)
+    if value == 0 and not problems.has(line):
+        problems.add(line, f"{key}={text[:40]!r} must be above 0; raise it.")
+    return value or 1.0
+
+
+def write_trace(jobs: Iterable[TraceJob]) -> str:
+    """The text of a trace; :func:`read_trace` gives exactly ``jobs`` back.
+
+    >>> write_trace([TraceJob("A3C", 500, arrival_s=0.5)])
+    'A3C\\t-\\t-\\t-\\t0\\t500\\t1\\t1\\t-1\\t0.5\\n'
+    """
+    return "".join(
+        "\t".join(
+            (
+                *(job.model, "-", "-", "-", "0", _number(job.steps), str(job.workers), _number(job.weight)),
+                *(_number(-1 if job.slo_factor is None else job.slo_factor), _number(job.arrival_s)),
+            )
+        )
+        + "\n"
+        for job in jobs
+    )
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def reference_rate(table: Throughputs, model: str, workers: int) -> float:
+    """Steps per second on a V100, to which durations refer; where it has no rate, on the fastest GPU.
+
+    0 when the model cannot run on so many GPUs at all.
+    """
+    if rate := table.rate(REFERENCE_GPU, model, workers):
+        return rate
+    return max((table.rate(gpu, model, workers) for gpu in table.provenance), default=0.0)
+
+
+def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "") -> tuple[Job, ...]:
+    """Jobs with deadlines in seconds: SLO × steps / rate on a V100 (:func:`reference_rate`).
+
+    Raises
+    ------
+    ScenarioError
+        When the table has no rate for a job that has an SLO.
+
+    Examples
+    --------
+    >>> from nona.training.throughput_table import shipped_throughputs
+    >>> (job,) = trace_jobs([TraceJob("A3C", 7175.767, slo_factor=2)], shipped_throughputs())
+    >>> job.name, round(job.slo_s)
+    ('0', 2000)
+    """
+    problems = Problems(f"Trace {filename!r}")
+    made = []
+    for number, job in enumerate(jobs):
+        slo_s = None
+        if job.slo_factor is not None:
+            rate = reference_rate(table, job.model, job.workers)
+            if rate <= 0:
+                told = f"job {number} has an SLO, but {job.model!r} has no rate on {job.workers} GPUs"
+                problems.add(0, f"{told} to measure it by; set its SLO to -1.")
+                continue
+            slo_s = job.slo_factor * job.steps / rate
+        made.append(Job(str(number), job.model, job.steps, job.workers, job.weight, slo_s, job.arrival_s))
+    problems.check()
+    return tuple(made)
+
+
+def is_trace(filename: str) -> bool:
+    """Whether a file of jobs is a trace in Gavel's format rather than CSV: by its ending.
+
+    >>> is_trace("small.trace"), is_trace("jobs.CSV")
+    (True, False)
+    """
+    return not filename.lower().endswith(".csv")
+
+
+REQUIRED = ("model", "steps")
+OPTIONAL = (
+    *("name", "workers", "weight", "slo", "arrival", "entity", "kind"),
+    *("rate", "latency_slo", "checkpoint", "region"),
+)
+
+
+def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
+    """Jobs in CSV: ``model`` and ``steps``, and the columns of :data:`OPTIONAL` in any order.
+
+    ``slo``, ``arrival`` and ``latency_slo`` are times (``90 min``, ``2 h``, or seconds), ``checkpoint`` a
+    size, ``rate`` queries per second. An empty cell is the default; a job without a name has its number,
+    from 0. Jobs are in order of arrival, those of one instant as in the file.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong: line, value, rule, remedy.
+
+    Examples
+    --------
+    >>> read_job_table(b"name,model,steps,slo\\na,A3C,500,2 h\\nb,A3C,10,\\n", "jobs.csv")[0].slo_s
+    7200.0
+    """
+    what = f"Table of jobs {filename!r}"
+    rows = table_rows(data, what, MOST_JOBS)
+    _, header = next(rows, (0, []))
+    if not header:
+        raise ScenarioError([f"{what}: it is empty; give the header {','.join(REQUIRED)} and rows."])
+    place = column_places(header, REQUIRED, OPTIONAL, what)
+    problems, jobs, names = Problems(what), list[Job](), dict[str, int]()
+    for line, row in rows:
+        if len(row) != len(header):
+            text = f"{len(row)} cells where the header has {len(header)}; quote cells that hold a comma."
+            problems.add(line, text)
+        else:
+            job = _Row(problems, line, place, row).job(len(jobs))
+            if job is not None:
+                jobs.append(job)
+                if (before := names.setdefault(job.name, line)) != line:
+                    problems.add(
+                        line, f"name={job.name[:40]!r} is that of line {before}; change one of them."
+                    )
+        if problems.full:
+            break
+    if not jobs and not problems.found:
+        problems.add(0, "it has no jobs; give at least one row.")
+    problems.check()
+    return tuple(sorted(jobs, key=lambda job: job.arrival_s))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    problems: Problems
+    line: int
+    place: Mapping[str, int]
+    row: Sequence[str]
+
+    def cell(self, key: str) -> str:
+        return self.row[self.place[key]].strip() if key in self.place else ""
+
+    def number(self, key: str, default: float, most: float) -> float:
+        if not (text := self.cell(key)) and key not in REQUIRED:
+            return default
+        value = self.problems.number(self.line, key, text, 0, most)
+        if value == 0 and not self.problems.has(self.line):
+            self.problems.add(self.line, f"{key}={text[:40]!r} must be above 0; raise it.")
+        return value
+
+    def time(self, key: str) -> float | None:
+        text = self.cell(key)
+        return self.problems.quantity(self.line, key, text, "time", MOST_SECONDS) if text else None
+
+    def text(self, key: str) -> str:
+        text = self.cell(key)
+        return self.problems.name(self.line, key, text) if text else ""
+
+    def kind(self) -> JobKind:
+        text = self.cell("kind") or "training"
+        for kind in get_args(JobKind):
+            if kind == text:
+                return kind  # type: ignore[no-any-return]
+        kinds = ", ".join(get_args(JobKind))
+        self.problems.add(self.line, f"kind={text[:40]!r} must be one of {kinds}; correct it.")
+        return "training"
+
+    def job(self, number: int) -> Job | None:
+        """The job of the row; ``None`` where there is a problem."""
+        problems, line = self.problems, self.line
+        workers, rate, size = self.cell("workers"), self.cell("rate"), self.cell("checkpoint")
+        values = {
+            "name": self.text("name") or str(number),
+            "model": problems.name(line, "model", self.cell("model")),
+            "steps": self.number("steps", 0.0, MOST_STEPS),
+            "workers": problems.whole(line, "workers", workers, 1, MOST_WORKERS) if workers else 1,
+            "weight": self.number("weight", 1.0, 1e15),
+            "slo_s": self.time("slo"),
+            "arrival_s": self.time("arrival") or 0.0,
+            "entity": self.text("entity"),
+            "kind": self.kind(),
+            "rate": problems.quantity(line, "rate", rate, "rate", 1e9) if rate else 0.0,
+            "latency_slo_s": self.time("latency_slo"),
+            "checkpoint_bytes": problems.quantity(line, "checkpoint", size, "size", 1e15) if size else 0.0,
+            "region": self.text("region"),
+        }
+        return None if problems.has(line) else Job(**values)  # type: ignore[arg-type]
+
+
+def write_job_table(jobs: Iterable[Job]) -> str:
+    """The table of ``jobs``; :func:`read_job_table` gives them back (times in seconds, sizes in bytes).
+
+    >>> print(write_job_table([Job("a", "A3C", 500, slo_s=60)]).splitlines()[0])
+    name,model,steps,workers,weight,slo,arrival,entity,kind,rate,latency_slo,checkpoint,region
+    """
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("name", *REQUIRED, *OPTIONAL[1:]))
+    for j in jobs:
+        writer.writerow(
+            (
+                *(j.name, j.model, repr(j.steps), j.workers, repr(j.weight), _or_empty(j.slo_s)),
+                *(repr(j.arrival_s), j.entity, j.kind, repr(j.rate) if j.rate else ""),
+                *(_or_empty(j.latency_slo_s), repr(j.checkpoint_bytes), j.region),
+            )
+        )
+    return out.getvalue()
+
+
+def _or_empty(value: float | None) -> str:
+    return "" if value is None else repr(value)

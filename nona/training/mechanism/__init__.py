@@ -1,1 +1,0 @@
-"""The mechanism: from shares of time to who runs where in the next round."""

@@ -1,1 +1,0 @@
-"""What is scheduled, on what, and how fast: jobs, clusters, throughputs."""

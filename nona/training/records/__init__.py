@@ -1,1 +1,0 @@
-"""What a run leaves: who ran where, checks, metrics."""

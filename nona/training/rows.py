@@ -1,0 +1,160 @@
+"""Rows of text files that users give: read within limits, all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+from nona.errors import ScenarioError
+from nona.foreign.files import MOST_FILE_BYTES, CsvFile
+from nona.units import Dimension, parse_quantity
+
+MOST_PROBLEMS = 20
+MOST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """Problems of the file that ``what`` names; the first :data:`MOST_PROBLEMS` are listed.
+
+    >>> problems = Problems("Trace 'a.trace'")
+    >>> problems.add(3, "steps='x' must be a number; correct it.")
+    >>> problems.check()
+    Traceback (most recent call last):
+    nona.errors.ScenarioError: Trace 'a.trace', line 3: steps='x' must be a number; correct it.
+    """
+
+    what: str
+    found: list[str] = field(default_factory=list)
+
+    def add(self, line: int, text: str) -> None:
+        """A problem of a line, by the number that an editor shows; 0: of the file."""
+        place = f", line {line}" if line else ""
+        self.found.append(f"{self.what}{place}: {text}")
+
+    def has(self, line: int) -> bool:
+        """Whether the last problem is one of this line."""
+        return bool(self.found) and self.found[-1].startswith(f"{self.what}, line {line}:")
+
+    @property
+    def full(self) -> bool:
+        """Whether more would not be told."""
+        return len(self.found) > MOST_PROBLEMS
+
+    def check(self) -> None:
+        """Raise them as one :class:`~nona.errors.ScenarioError`, if there are some."""
+        if self.found:
+            more = [f"{self.what}: there are further problems; correct these first."] if self.full else []
+            raise ScenarioError([*self.found[:MOST_PROBLEMS], *more])
+
+    def number(self, line: int, key: str, text: str, least: float = 0.0, most: float = inf) -> float:
+        """A finite number from ``least`` to ``most``; 0 where there is a problem."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = inf
+        if not (isfinite(value) and least <= value <= most):
+            self.add(line, f"{key}={text[:40]!r} must be a number {_range(least, most)}; correct it.")
+            return 0.0
+        return value
+
+    def whole(self, line: int, key: str, text: str, least: int, most: int) -> int:
+        """A whole number from ``least`` to ``most``; ``least`` where there is a problem."""
+        digits = text.strip()
+        if digits.isascii() and digits.isdigit() and len(digits) < 16 and least <= int(digits) <= most:
+            return int(digits)
+        self.add(line, f"{key}={text[:40]!r} must be a whole number {_range(least, most)}; correct it.")
+        return least
+
+    def quantity(self, line: int, key: str, text: str, dimension: Dimension, most: float) -> float:
+        """A quantity with or without unit, from 0 to ``most``; 0 where there is a problem."""
+        try:
+            value = parse_quantity(text, dimension)
+        except ValueError as error:
+            self.add(line, f"{key}: {str(error)[:150]}.")
+            return 0.0
+        if not 0 <= value <= most:
+            self.add(line, f"{key}={text[:40]!r} must be from 0 to {most:g}; correct it.")
+            return 0.0
+        return value
+
+    def name(self, line: int, key: str, text: str) -> str:
+        """A printable text of 1 to 200 characters."""
+        value = text.strip()
+        if not value or len(value) > MOST_NAME or not value.isprintable():
+            self.add(
+                line, f"{key}={value[:40]!r} must have 1 to {MOST_NAME} printable characters; correct it."
+            )
+        return value
+
+
+def _range(least: float, most: float) -> str:
+    return f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"
+
+
+def file_text(data: bytes, what: str) -> str:
+    """The text of a file.
+
+    Raises
+    ------
+    ScenarioError
+        When it is too large or not UTF-8.
+    """
+    _file(data, what).check_size()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ScenarioError([f"{what}: byte {error.start} is not UTF-8; save it as text in UTF-8."]) from None
+
+
+def table_rows(data: bytes, what: str, most: int) -> Iterator[tuple[int, list[str]]]:
+    """Numbered rows of CSV that are neither blank nor comments (``#``), the header first; at most ``most``.
+
+    Raises
+    ------
+    ScenarioError
+        For what is not text or not CSV, and for too many rows.
+    """
+    for line, row in _file(data, what, most + 1).rows():
+        if not row[0].startswith("#"):
+            yield line, row
+
+
+def _file(data: bytes, what: str, most_rows: int = MOST_FILE_BYTES) -> CsvFile:
+    return CsvFile(data, what, lambda text: ScenarioError([text]), most_rows)
+
+
+def column_places(
+    header: Sequence[str], required: Sequence[str], optional: Sequence[str], what: str
+) -> Mapping[str, int]:
+    """Column → place, for a header that has the required columns, and others only if they are optional.
+
+    Raises
+    ------
+    ScenarioError
+        With every missing, unknown and repeated column.
+
+    >>> dict(column_places(["b", "a"], ["a"], ["b"], "Table"))
+    {'b': 0, 'a': 1}
+    """
+    names = [cell.strip() for cell in header]
+    known = [*required, *optional]
+    wrong = [
+        f"{what}: the column {n!r} is missing; the header needs {', '.join(required)}."
+        for n in required
+        if n not in names
+    ]
+    wrong += [
+        f"{what}: the column {n[:40]!r} is not known; use {', '.join(known)}."
+        for n in names[:100]
+        if n not in known
+    ]
+    wrong += [
+        f"{what}: the column {n!r} appears twice; keep one."
+        for n in dict.fromkeys(names)
+        if n in known and names.count(n) > 1
+    ]
+    if wrong:
+        raise ScenarioError(wrong[:MOST_PROBLEMS])
+    return {n: i for i, n in enumerate(names)}

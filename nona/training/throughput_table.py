@@ -1,0 +1,245 @@
+"""Tables of throughputs: Gavel's, a user's own, and step times by the cost layer.
+
+One step is one batch on every one of k GPUs (data parallel), and counts as k steps, as in Gavel's table:
+rate = k / (F + β·F + U + A). F is the forward pass, operator by operator, by a framework that does not fuse
+(stack ``eager``); β·F the backward pass; U = passes · W / (e_m · B) the optimiser over weights of W bytes;
+A = 2(k−1)/k · W / b + 2(k−1) · l a ring all-reduce over links of bandwidth b and latency l, without overlap.
+β, the passes and the optimiser's states are in ``data/training_costs.csv``; they are calibrated on nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from nona.cost.costing import cost_graph
+from nona.cost.options import CostOptions, calibration, resident_bytes
+from nona.errors import ScenarioError
+from nona.graph.model import ModelGraph
+from nona.hardware.device import Device
+from nona.hardware.executor import make_executor_class
+from nona.hardware.table_file import shipped_table
+from nona.training.rows import Problems, column_places, table_rows
+from nona.training.system import AloneKey, PairKey, Provenance, Throughputs
+
+_BATCHED = re.compile(r"(.+) \(batch size (\d{1,6})\)")
+
+
+def batch_of(name: str) -> tuple[str, int | None]:
+    """A model's own name and its batch size, ``None`` where the name has none.
+
+    >>> batch_of("resnet50 (batch size 64)"), batch_of("A3C")
+    (('resnet50', 64), ('A3C', None))
+    """
+    match = _BATCHED.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
+
+
+def with_batch(model: str, batch: int | str | None) -> str:
+    """The name of a model at a batch size.
+
+    >>> with_batch("LM", 5), with_batch("A3C", None), with_batch("A3C", "")
+    ('LM (batch size 5)', 'A3C', 'A3C')
+    """
+    return f"{model} (batch size {batch})" if batch else model
+
+
+GAVEL, MODELLED = "gavel", "modelled"
+TABLES = (GAVEL, MODELLED)
+"""Names of tables that need no file."""
+
+SOURCE = "Gavel (Narayanan et al., OSDI 2020), stanford-futuredata/gavel c4fa400; MIT"
+MOST_ROWS = 200_000
+MOST_WORKERS = 1024
+MOST_RATE = 1e12
+SIMPLE = ("gpu", "model", "workers", "steps_per_s")
+_PARTNER = ("partner_model", "partner_batch_size", "partner_scale_factor", "partner_steps_per_s")
+_WIDE = ("worker_type", "placement", "model", "batch_size", "scale_factor", "steps_per_s")
+PLACEMENTS = ("consolidated", "unconsolidated")
+
+
+@cache
+def shipped_throughputs() -> Throughputs:
+    """Gavel's table: 26 models on K80, P100 and V100, alone and in pairs, measured.
+
+    >>> round(shipped_throughputs().rate("v100", "ResNet-50 (batch size 64)", 1), 3)
+    4.395
+    """
+    data = files("nona.training").joinpath("data/throughputs.csv").read_bytes()
+    return read_throughputs(data, "throughputs.csv", "measured", SOURCE)
+
+
+def read_throughputs(
+    data: bytes, filename: str, provenance: Provenance = "given", source: str = ""
+) -> Throughputs:
+    """A table in CSV.
+
+    Either Gavel's columns (``worker_type, placement, model, batch_size, scale_factor, partner_model,
+    partner_batch_size, partner_scale_factor, steps_per_s, partner_steps_per_s``; those of partners may be
+    left out) or the simple form ``gpu, model, workers, steps_per_s``. Rates of 0 stand for what cannot run.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong: line, value, rule, remedy.
+
+    Examples
+    --------
+    >>> table = read_throughputs(b"gpu,model,workers,steps_per_s\\na100,mine,2,7.5\\n", "t.csv")
+    >>> table.rate("a100", "mine", 2), table.provenance
+    (7.5, {'a100': 'given'})
+    """
+    what = f"Table of throughputs {filename!r}"
+    rows = table_rows(data, what, MOST_ROWS)
+    _, header = next(rows, (0, []))
+    names = [cell.strip() for cell in header]
+    simple = "gpu" in names
+    required, optional = (SIMPLE, ()) if simple else (_WIDE, _PARTNER)
+    if not names:
+        raise ScenarioError([f"{what}: it is empty; give the header {','.join(SIMPLE)} and rows."])
+    collected = _Collected(Problems(what), column_places(header, required, optional, what))
+    for line, row in rows:
+        if len(row) != len(names):
+            text = f"{len(row)} cells where the header has {len(names)}; quote cells that hold a comma."
+            collected.problems.add(line, text)
+        elif simple:
+            collected.enter_simple(line, row)
+        else:
+            collected.enter_wide(line, row)
+        if collected.problems.full:
+            break
+    if not collected.problems.found and not collected.alone:
+        collected.problems.add(0, "no job can run by it; give at least one row with steps_per_s above 0.")
+    collected.problems.check()
+    gpus = dict.fromkeys(key.gpu for key in collected.alone)
+    return Throughputs(
+        collected.alone,
+        collected.pairs,
+        collected.spread,
+        dict.fromkeys(gpus, provenance),
+        source or filename,
+    )
+
+
+@dataclass(slots=True)
+class _Collected:
+    """What rows of a table say; ``seen`` tells which line said it first."""
+
+    problems: Problems
+    place: Mapping[str, int]
+    alone: dict[AloneKey, float] = field(default_factory=dict)
+    spread: dict[AloneKey, float] = field(default_factory=dict)
+    pairs: dict[PairKey, tuple[float, float]] = field(default_factory=dict)
+    seen: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def enter_simple(self, line: int, row: Sequence[str]) -> None:
+        """A row ``gpu, model, workers, steps_per_s``."""
+        gpu = self.problems.name(line, "gpu", row[self.place["gpu"]])
+        model = self.problems.name(line, "model", row[self.place["model"]])
+        workers = self._workers(line, "workers", row[self.place["workers"]])
+        rate = self._rate(line, "steps_per_s", row[self.place["steps_per_s"]])
+        if self._first(line, gpu, model, str(workers)) and rate > 0:
+            self.alone[AloneKey(gpu, model, workers)] = rate
+
+    def enter_wide(self, line: int, row: Sequence[str]) -> None:
+        """A row with Gavel's columns."""
+        cell = {name: row[i].strip() for name, i in self.place.items()}
+        problems = self.problems
+        gpu, placement = problems.name(line, "worker_type", cell["worker_type"]), cell["placement"]
+        if placement not in PLACEMENTS:
+            problems.add(line, f"placement={placement[:40]!r} must be {' or '.join(PLACEMENTS)}; correct it.")
+        model = problems.name(line, "model", with_batch(cell["model"], cell["batch_size"]))
+        workers = self._workers(line, "scale_factor", cell["scale_factor"])
+        rate = self._rate(line, "steps_per_s", cell["steps_per_s"])
+        if not cell.get("partner_model"):
+            if self._first(line, gpu, placement, model, str(workers)) and rate > 0:
+                chosen = self.alone if placement == PLACEMENTS[0] else self.spread
+                chosen[AloneKey(gpu, model, workers)] = rate
+            return
+        partner = with_batch(cell["partner_model"], cell.get("partner_batch_size", ""))
+        if (theirs := cell.get("partner_scale_factor", "")) and theirs != cell["scale_factor"]:
+            problems.add(
+                line, f"partner_scale_factor={theirs[:40]!r} must equal scale_factor; only equal ones share."
+            )
+        other = self._rate(line, "partner_steps_per_s", cell.get("partner_steps_per_s", ""))
+        first = self._first(line, gpu, placement, model, partner, str(workers))
+        if first and placement == PLACEMENTS[0] and rate > 0 and other > 0:
+            self.pairs[PairKey(gpu, model, partner, workers)] = (rate, other)
+
+    def _workers(self, line: int, key: str, text: str) -> int:
+        return self.problems.whole(line, key, text, 1, MOST_WORKERS)
+
+    def _rate(self, line: int, key: str, text: str) -> float:
+        return self.problems.number(line, key, text, 0, MOST_RATE)
+
+    def _first(self, line: int, *key: str) -> bool:
+        """Whether a row without problems is the first about ``key``."""
+        if self.problems.has(line):
+            return False
+        before = self.seen.setdefault(key, line)
+        if before != line:
+            self.problems.add(line, f"line {before} is about {', '.join(key)[:80]} too; keep one of them.")
+        return before == line
+
+
+STACK = "eager"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """A step on one GPU: seconds of passes and update, bytes of gradients, bytes of memory that it needs."""
+
+    passes_s: float
+    update_s: float
+    gradient_bytes: float
+    memory_bytes: float
+
+    def steps_per_s(self, workers: int, bandwidth: float, latency_s: float) -> float:
+        """k / (F + β·F + U + A), steps per second of ``workers`` GPUs together.
+
+        >>> round(TrainingStep(0.09, 0.01, 1e8, 1e9).steps_per_s(2, 1e9, 0.0), 3)
+        10.0
+        """
+        reduce_s = all_reduce_s(self.gradient_bytes, workers, bandwidth, latency_s)
+        return workers / (self.passes_s + self.update_s + reduce_s)
+
+
+def all_reduce_s(size_bytes: float, workers: int, bandwidth: float, latency_s: float) -> float:
+    """2(k−1)/k · bytes / b + 2(k−1) · l: a ring, in which every GPU sends 2(k−1) parts of bytes/k.
+
+    >>> all_reduce_s(8e9, 4, 6e9, 0.0), all_reduce_s(8e9, 1, 6e9, 1.0)
+    (2.0, 0.0)
+    """
+    hops = 2 * (workers - 1)
+    return hops * (size_bytes / workers / bandwidth + latency_s)
+
+
+def training_step(graph: ModelGraph, device: Device, options: CostOptions) -> TrainingStep:
+    """A step of ``options.batch`` examples on one GPU; memory is weights, gradients, states, activations.
+
+    >>> from nona.graph.model import Operator, Work
+    >>> from nona.hardware.device import find_device
+    >>> graph = ModelGraph("g", (Operator("a", work=Work(flops=1e12, macs=5e11)),), ())
+    >>> step = training_step(graph, find_device("v100"), CostOptions("eager"))
+    >>> round(step.passes_s, 2), step.update_s
+    (0.29, 0.0)
+    """
+    costed = cost_graph(graph, make_executor_class(device), options)
+    weights = resident_bytes(graph, options)
+    moved = _constant("optimiser_passes") * weights
+    kept = sum(cost.write_bytes for cost in costed.costs)
+    return TrainingStep(
+        passes_s=(1 + _constant("backward")) * costed.total_compute_s,
+        update_s=moved / (calibration(device, options.stack).memory_efficiency * device.bandwidth),
+        gradient_bytes=weights,
+        memory_bytes=_constant("reserved") + (2 + _constant("optimiser_states")) * weights + kept,
+    )
+
+
+@cache
+def _constant(name: str) -> float:
+    rows = shipped_table("nona.training", "data/training_costs.csv")
+    return float(next(row["value"] for row in rows if row["constant"] == name))

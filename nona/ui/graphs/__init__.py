@@ -1,1 +1,0 @@
-"""Drawn graphs: layout, blocks, colours, and the details of the selected box."""

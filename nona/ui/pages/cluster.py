@@ -1,0 +1,450 @@
+"""The Cluster page: server groups, background load, the network, devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.hardware.cluster import Cluster
+from nona.hardware.device import Device, Precision, devices, links, user_devices
+from nona.report.clusters import capacity, memory_rows, weights_problems
+from nona.report.simulations.series import link_stages, link_table, links_figure, stages_figure
+from nona.report.times import hardware_notes, hardware_warnings
+from nona.results.document import GivenTimes
+from nona.results.simulation_charts import LinkLoad
+from nona.ui.models.loading import device_names
+from nona.ui.pages.cluster_mig import mig_editor
+from nona.ui.pages.scenario_edits import (
+    LINK_SETS,
+    add_device,
+    board_of,
+    remove_device,
+    remove_group,
+    set_gpu,
+    set_links,
+    set_sharing,
+    use_link,
+)
+from nona.ui.pages.workload_facts import row_cost
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
+from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.terms import term
+from nona.units import format_bandwidth, format_count, format_size, format_time
+
+SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
+
+
+def capacity_tiles(cluster: Cluster) -> None:
+    """Totals of the cluster."""
+    total, network = capacity(cluster), cluster.network
+    with st.grid(5, min_column_width=130):
+        st.metric("Servers", f"{cluster.servers:,}", help="Sum over all groups.")
+        kinds = len(cluster.classes)
+        st.metric(
+            "Executors",
+            f"{total.executors:,}",
+            help=f"One runs one task at a time: a GPU, a MIG slice or an MPS client. {kinds} kinds here.",
+        )
+        st.metric("Memory", format_size(total.memory_bytes), help="Device memory of all executors together.")
+        st.metric(
+            "Compute",
+            format_count(total.fp16_flop_per_s, "FLOP/s"),
+            help="Peak of all executors together at fp16, dense. Kernels reach only part of it.",
+        )
+        name = "Core" if network.several_links else "Link"
+        st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")
+
+
+def memory_section(state: AppState, cluster: Cluster) -> None:
+    """Executor memory against the weights of the mix, with a warning for what does not fit."""
+    classes = tuple(cluster.classes.values())
+    weights: dict[str, float] = {}
+    for index, row in enumerate(state.scenario.workload):
+        try:
+            weights[row.model] = row_cost(state, index, classes[0].name).weight_bytes
+        except NonaError:
+            continue  # the Workload page says what is wrong with it
+    for problem in weights_problems(weights, classes):
+        st.warning(plain(f"{problem}."), icon=":material/memory:")
+    with st.expander("Memory: which weights fit where", icon=":material/memory:"):
+        st.caption(
+            "Weights at the precision of the cost model, each parameter once; an executor holds all "
+            "weights of every model that may run on it. Activations and workspace are not counted. The "
+            "placement decides which models an executor actually holds."
+        )
+        table(pd.DataFrame(memory_rows(weights, cluster)), "memory", "Memory and weights by executor class")
+
+
+def hardware_section(state: AppState, cluster: Cluster) -> None:
+    """Stated times: a warning for those that are the same on all hardware, a line on those carried over."""
+    given: dict[str, GivenTimes] = {}
+    names = list(cluster.classes)
+    for index, label in enumerate(state.scenario.labels):
+        try:
+            given[label] = row_cost(state, index, names[0]).given
+        except NonaError:
+            continue  # the Workload page says what is wrong with it
+    for warning in hardware_warnings(given):
+        st.warning(plain(warning), icon=":material/speed:")
+    for note in [n for name in names for n in hardware_notes(given, name)]:
+        st.caption(plain(note))
+
+
+def group_editor(state: AppState, index: int) -> None:
+    """Widgets for one server group."""
+    place = ("cluster", "servers", index)
+    group = state.scenario.cluster.servers[index]
+    board = board_of(state, group.gpu)
+    with st.container(border=True, key=f"server-group-{index}"):
+        with st.grid(6, min_column_width=108, vertical_alignment="bottom") as grid:
+            count(state, "Servers", (*place, "count"), 1, 100_000, "How many servers of this kind there are.")
+            _gpu(state, index, group.gpu)
+            count(
+                state,
+                "GPUs each",
+                (*place, "gpus"),
+                1,
+                64,
+                "GPUs in every server; each runs its own tasks.",
+            )
+            count(state, "vCPUs each", (*place, "vcpus"), 1, 4096, "Virtual CPUs in every server.")
+            _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
+            with grid.cell():
+                _remove(state, index)
+        if group.mps:
+            count(
+                state,
+                "MPS clients per GPU",
+                (*place, "mps"),
+                1,
+                48,
+                "Processes that share each GPU or slice; each gets an equal part and is an executor.",
+            )
+        if group.mig and board:
+            mig_editor(state, index, board)
+
+
+def _remove(state: AppState, index: int) -> None:
+    st.button(
+        "Remove",
+        icon=":material/delete:",
+        key=f"remove-group-{state.revision}-{index}",
+        help="Removes this server group; the last one cannot be removed.",
+        disabled=len(state.scenario.cluster.servers) == 1,
+        on_click=remove_group,
+        args=(state, index),
+    )
+
+
+def _gpu(state: AppState, index: int, gpu: str) -> None:
+    names = device_names(state.scenario)
+    names = names if gpu in names else (*names, gpu)
+    key = f"gpu-{state.revision}-{index}"
+
+    def choose() -> None:
+        set_gpu(state, index, st.session_state[key])
+
+    st.selectbox(
+        "GPU",
+        names,
+        names.index(gpu),
+        key=key,
+        on_change=choose,
+        help="The device in these servers sets the task times. A MIG layout that it cannot hold is dropped.",
+    )
+
+
+def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
+    key = f"sharing-{state.revision}-{index}"
+    options = [s for s in SHARING if board or s != SHARING[1] or sharing == s]
+
+    def choose() -> None:
+        set_sharing(state, index, st.session_state[key])
+
+    st.selectbox(
+        "Shared as",
+        options,
+        options.index(sharing),
+        key=key,
+        on_change=choose,
+        help="Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts.",
+    )
+
+
+def background_editor(state: AppState) -> None:
+    """Load from other users on executors and links."""
+    st.subheader("Background load")
+    st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
+    compute, network = ("background", "compute"), ("background", "network")
+    scv = f"{term('SCV')}: 0 constant, 1 exponential; higher means longer waits."
+    with st.grid(2, min_column_width=130):
+        percent(
+            state,
+            "Executors busy",
+            (*compute, "utilization"),
+            "Share of every executor's time that background work takes.",
+        )
+        percent(
+            state,
+            "Link busy",
+            (*network, "utilization"),
+            "Share of every link's capacity that background traffic takes.",
+        )
+        quantity(
+            state,
+            "Mean service",
+            (*compute, "mean_service"),
+            "Mean run time of one background task, e.g. 5 ms.",
+        )
+        quantity(
+            state, "Mean message", (*network, "mean_size"), "Mean size of one background message, e.g. 1 MB."
+        )
+        number(state, "SCV of service", (*compute, "scv"), 0.0, 1000.0, 0.5, scv)
+        number(state, "SCV of message size", (*network, "scv"), 0.0, 1000.0, 0.5, scv)
+
+
+_NETWORK = ("cluster", "network")
+
+
+def core_editor(state: AppState) -> None:
+    """Capacity, latency and discipline of the link that all servers share."""
+    network = state.scenario.cluster.network
+    st.caption(
+        "The one link that all servers share, the bottleneck."
+        if network.nic is None
+        else "The core, which messages between racks cross; cards and racks are below."
+    )
+    with st.grid(2, min_column_width=130):
+        quantity(
+            state,
+            "Capacity",
+            (*_NETWORK, "capacity"),
+            "For all messages together, e.g. 25 Gbit/s; less capacity, longer queues.",
+        )
+        quantity(
+            state,
+            "Latency",
+            (*_NETWORK, "latency"),
+            "Added to each message after its transfer, e.g. 20 us.",
+        )
+        if network.nic is None:
+            choice(
+                state,
+                "Discipline",
+                (*_NETWORK, "discipline"),
+                {"one by one": "fifo", "shared equally": "processor-sharing"},
+                "Messages one after the other (FIFO), or all in parallel with equal parts of the capacity.",
+            )
+    with st.popover("Use a common link", icon=":material/cable:"):
+        for name, link in links().items():
+            st.button(
+                plain(link.label or name),
+                key=f"link-{name}",
+                help=f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)} latency. "
+                f"{plain(link.fact.source)} ({link.fact.checked}).",
+                type="tertiary",
+                on_click=use_link,
+                args=(state, name),
+            )
+
+
+def path_editor(state: AppState, cluster: Cluster | None) -> None:
+    """Which links there are besides the core, their capacities, and a picture of all."""
+    st.subheader("Links on the path")
+    network = state.scenario.cluster.network
+    now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
+    key = f"links-{state.revision}"
+
+    def choose() -> None:
+        if st.session_state[key]:
+            set_links(state, st.session_state[key])
+
+    st.segmented_control(
+        "Links",
+        LINK_SETS,
+        default=now,
+        key=key,
+        on_change=choose,
+        required=True,
+        help="Which links a message crosses besides the core; each has its own queue.",
+    )
+    if network.nic is None:
+        st.caption(
+            "Messages between servers cross only the core. With cards, each server's traffic in and out "
+            "queues as well; with racks, traffic that leaves a rack shares an uplink."
+        )
+        return
+    with st.grid(3, min_column_width=130):
+        quantity(state, "Card of each server", (*_NETWORK, "nic"), "Capacity in each direction.")
+        if network.racks is not None:
+            hint = "Messages within a rack do not cross the core."
+            count(state, "Servers per rack", (*_NETWORK, "racks", "size"), 1, 100_000, hint)
+            quantity(
+                state, "Uplink of each rack", (*_NETWORK, "racks", "uplink"), "Capacity up; the same down."
+            )
+    if cluster is not None:
+        _picture(cluster)
+    st.caption(
+        "Every link is first come, first served and carries the same share of background traffic. "
+        "Simulation, placement and prediction model all of them."
+    )
+
+
+def _picture(cluster: Cluster) -> None:
+    stages = link_stages(cluster.network, cluster.servers)
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    left.plotly_chart(
+        stages_figure(stages), key="stages", alt="Capacity of all links of each stage on a message's path"
+    )
+    with right:
+        table(pd.DataFrame(link_table(stages)), "link-table", "Links of each stage and their capacity")
+
+
+def busiest_links_panel(found: Sequence[LinkLoad]) -> None:
+    """The busiest links of one scheduler; nothing where there is but one link."""
+    if found:
+        st.subheader("The busiest links")
+        picture(links_figure(found), key="busiest-links", alt="Utilisation of the busiest links")
+
+
+FIELDS = {
+    "fp32": "Dense peak at single precision; also used for rates that are not given.",
+    "fp16": "Dense peak at half precision on the tensor cores.",
+    "memory": "Device memory, which must hold the weights.",
+    "bandwidth": "Of the device memory: limits kernels that move much data and compute little.",
+}
+DECIDING = 7  # columns of the table of devices that are figures
+
+
+BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
+
+
+def device_list(state: AppState) -> None:
+    """The scenario's own devices, each with its stated figures and a button that removes it."""
+    own = state.scenario.cluster.devices
+    if not own:
+        st.caption("No device of your own yet: add one that the catalogue does not have.")
+    used = {g.gpu for g in state.scenario.cluster.servers}
+    for name, attributes in own.items():
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            told = ", ".join(f"{k} {v}" for k, v in attributes.items())
+            st.markdown(f"**{plain(name)}** · {plain(told)}", width="stretch")
+            st.button(
+                "Remove",
+                icon=":material/delete:",
+                key=f"remove-device-{state.revision}-{name}",
+                help="In use by a server group: choose another GPU there first."
+                if name in used
+                else "Removes this device from the scenario.",
+                disabled=name in used,
+                on_click=remove_device,
+                args=(state, name),
+            )
+
+
+def device_table(state: AppState) -> None:
+    """All devices: figures, and whether they were checked or recollected."""
+    frame = device_frame(state)
+    alt = "All known devices with their figures and sources"
+    table(frame, "devices", alt, deciding=list(frame.columns)[:DECIDING])
+
+
+def device_frame(state: AppState) -> pd.DataFrame:
+    """One row per device."""
+    rows = []
+    try:
+        own = user_devices(state.scenario.cluster.devices)
+    except NonaError:
+        own = {}
+    for d in {**devices(), **own}.values():
+        doubts = sorted(k for k, f in d.facts.items() if f.checked == "recollected")
+        rows.append(
+            {
+                "device": d.name,
+                "fp32": format_count(d.peak("fp32"), "FLOP/s"),
+                "fp16": format_count(d.peak("fp16"), "FLOP/s"),
+                "memory": format_size(d.memory_bytes),
+                "bandwidth": f"{format_size(d.bandwidth)}/s",
+                "to a peer": format_bandwidth(d.peer_bandwidth) if d.peer_bandwidth else "–",
+                "MIG": "yes" if d.mig else "no",
+                "recollected, not checked": ", ".join(doubts) or "–",
+                "sources": "; ".join(sorted({f.source for f in d.facts.values()})),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def device_form(state: AppState) -> None:
+    """A form for a device of the user's own, on top of one of the catalogue."""
+    problem = state.choices.complaints.get("device-error", "")
+    base = st.selectbox(
+        "Starts from",
+        list(devices()),
+        key="device-base",
+        persist_state="session",
+        help="Empty fields take this device's figures, which they show in grey.",
+    )
+    figures = base_figures(devices()[base])
+    with st.form("own-device", border=False):
+        with st.container():
+            st.text_input(
+                "Name", key="device-name", persist_state="session", help="The name that server groups use."
+            )
+            _beside(problem, "name")
+        with st.grid(4, min_column_width=130):
+            for name, about in FIELDS.items():
+                with st.container():
+                    st.text_input(
+                        name,
+                        placeholder=figures[name],
+                        key=f"device-{name}",
+                        persist_state="session",
+                        help=about,
+                    )
+                    _beside(problem, name)
+        st.form_submit_button("Add this device", on_click=_add, args=(state,))
+    if problem and not any(_names(problem, f) for f in ("name", *FIELDS)):
+        st.error(plain(problem), icon=":material/error:")
+
+
+def base_figures(device: Device) -> dict[str, str]:
+    """What the form's empty fields take over from ``device``.
+
+    >>> base_figures(devices()["t4"])
+    {'fp32': '8.1 TFLOP/s', 'fp16': '65 TFLOP/s', 'memory': '16 GB', 'bandwidth': '320 GB/s'}
+    """
+    peaks = {str(name): format_count(device.peak(name), "FLOP/s") for name in BASE_PEAKS}
+    return {
+        **peaks,
+        "memory": format_size(device.memory_bytes),
+        "bandwidth": f"{format_size(device.bandwidth)}/s",
+    }
+
+
+def _names(problem: str, field: str) -> bool:
+    """Whether an error is about ``field``; one about the name mentions no field."""
+    told = problem.partition(": ")[2]
+    if field == "name":
+        return told.startswith(("a name is", "its name"))
+    return told.startswith((f"{field}=", f"{field} is"))
+
+
+def _beside(problem: str, field: str) -> None:
+    if problem and _names(problem, field):
+        st.error(plain(problem), icon=":material/error:")
+
+
+def _add(state: AppState) -> None:
+    given = {k: str(st.session_state[f"device-{k}"] or "") for k in ("base", *FIELDS)}
+    name = str(st.session_state["device-name"] or "").strip()
+    problem = state.choices.complaints["device-error"] = add_device(state, name, given)
+    if not problem:
+        state.tell(
+            f"Device {name} was added: choose it as the GPU of a server group, or see its times in",
+            "models",
+            "Models",
+        )

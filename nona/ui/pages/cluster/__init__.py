@@ -1,1 +1,0 @@
-"""The Cluster page: server groups, MIG layouts, links, devices."""

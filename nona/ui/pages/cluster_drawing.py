@@ -1,0 +1,237 @@
+"""The cluster as a drawing, in the colours of a run's loads."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from nona.hardware.cluster import Cluster
+from nona.report.clusters import Cell, ClusterMap, Server, Unit, background_load, cluster_map, executor_rows
+from nona.report.simulations.titles import executors_title
+from nona.report.text import share_text
+from nona.results.simulation_charts import LiveRun, ResourceLoad
+from nona.scenario.schema import Scenario
+from nona.ui.pages.cluster_mig import size_colour
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import beat, current_job
+from nona.ui.widgets.components import SHADES, Node, colour, draw, el, shade
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import table
+
+DETAILED = 24  # executors up to which each has its bar and its number
+CELLS = 1600  # executors up to which each has its cell; beyond, each server has one
+PALEST = 0.4  # of the scale, in which bars are drawn: a short bar in the palest colour is not seen
+MOST_UNITS, MOST_SERVERS = 32, 1200  # that are drawn
+
+
+def cluster_drawing(scenario: Scenario, load: ResourceLoad | None, key: str = "cluster-drawing") -> None:
+    """Draw the scenario's cluster with the load of a run; without one, with the background load alone."""
+    cluster = Cluster.from_spec(scenario.cluster)
+    draw(key, cluster_tree(cluster, load or _background(scenario, cluster), load is not None))
+
+
+def _background(scenario: Scenario, cluster: Cluster) -> ResourceLoad:
+    busy = scenario.background
+    return background_load(cluster, busy.compute.utilization, busy.network.utilization)
+
+
+def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
+    """The drawing as elements; ``measured``: the loads are those of a run, and give the colours.
+
+    Else executors have the colours of their sizes, as in the MIG editor, and loads are the background's.
+    """
+    made = cluster_map(cluster, load)
+    room, units = MOST_SERVERS, []
+    for unit in made.units[:MOST_UNITS]:
+        units.append(_unit(unit, made.executors, max(1, room), measured))
+        room -= len(unit.servers)
+    hidden = len(made.units) - MOST_UNITS
+    return el(
+        "div",
+        "clustermap",
+        _scale() if measured else _sizes(made),
+        _core(made, "busy" if measured else "background"),
+        el("div", "units", *units),
+        el("p", "note", f"{hidden:,} more racks are not drawn; {_rest(made)}.") if hidden > 0 else None,
+    )
+
+
+def _rest(made: ClusterMap) -> str:
+    spreads = [unit.spread for unit in made.units[MOST_UNITS:]]
+    low, high = min(s[1] for s in spreads), max(s[2] for s in spreads)
+    return f"their executors are {_share(low)} to {_share(high)} busy"
+
+
+def _scale() -> Node:
+    told = "Share of the time that each executor and link is busy, background included: 0 %"
+    steps = [el("i", "", __c=shade((k + 0.5) / SHADES)) for k in range(SHADES)]
+    return el("p", "note scale", told, el("span", "steps", *steps, aria_hidden="true"), "100 %")
+
+
+def _sizes(made: ClusterMap) -> Node | None:
+    """What the bars are, which are full where a GPU is whole: in a run's result they are loads."""
+    if made.executors > CELLS:
+        return None
+    return el("p", "note", "Coloured bars: each executor's share of its GPU, not its load.")
+
+
+def _core(made: ClusterMap, word: str) -> Node:
+    told = f"{_share(made.share)} {word}"
+    return el(
+        "div",
+        "core",
+        el("b", "", made.core),
+        el("span", "", made.about),
+        el("b", "number", told),
+        role="img",
+        aria_label=f"{made.core}: {made.about}, {told}",
+        __busy=f"{100 * made.share:.1f}%",
+        __c=shade(max(made.share, PALEST)),
+    )
+
+
+def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
+    shown, more = unit.servers[:most], len(unit.servers) - most
+    told = _told(unit, measured)
+    if executors <= DETAILED:
+        inside = [_detailed(server, measured) for server in shown]
+    elif executors <= CELLS:
+        inside = [_compact(server, measured) for server in shown]
+    else:
+        inside = [_dot(server, measured) for server in shown]
+    kind = "detailed" if executors <= DETAILED else "compact"
+    return el(
+        "div",
+        "unit",
+        _wire(unit, measured),
+        el("div", "head", el("b", "", unit.title), el("span", "number", told)),
+        el("div", "foot", unit.about),
+        el("div", f"boxes-{kind}", *inside, el("span", "more", f"+ {more:,} more") if more > 0 else None),
+        role="group",
+        tabindex="0",
+        aria_label=f"{unit.title}, {unit.about}: executors {told}{_uplink_words(unit)}",
+    )
+
+
+def _told(unit: Unit, measured: bool) -> str:
+    mean, low, high = unit.spread
+    if not measured:
+        return f"{_share(mean)} background"
+    between = f" ({_share(low)} to {_share(high)})" if _share(low) != _share(high) else ""
+    return f"{_share(mean)} busy{between}"
+
+
+def _wire(unit: Unit, measured: bool) -> Node:
+    """The line from the core to the unit; with uplinks it is as dark as they are busy, and says so."""
+    if unit.uplink is None:
+        return el("div", "wire", el("i", "", __c="var(--line)"), aria_hidden="true")
+    up, down = unit.uplink
+    return el(
+        "div",
+        "wire",
+        el("i", "", __c=shade(max(up, down)) if measured else "var(--line)"),
+        el("span", "", f"↑ {_share(up)}  ↓ {_share(down)}") if measured else None,
+        title=f"Uplink: {_share(up)} busy towards the core, {_share(down)} from it",
+    )
+
+
+def _uplink_words(unit: Unit) -> str:
+    return "" if unit.uplink is None else f"; uplink {_share(max(unit.uplink))} busy"
+
+
+def _detailed(server: Server, measured: bool) -> Node:
+    rows = [_executor(cell, measured) for gpu in server.gpus for cell in gpu]
+    card = None
+    if server.card is not None and measured:
+        card = el("span", "card", f"↑ {_share(server.card[0])} ↓ {_share(server.card[1])}")
+    name = el("div", "name", f"Server {server.number}", card)
+    return el("div", "box", name, *rows, title=_about(server))
+
+
+def _executor(cell: Cell, measured: bool) -> Node:
+    share, tone = cell.fraction, _size(cell)
+    if measured:
+        share, tone = cell.share, shade(max(cell.share, PALEST))
+    return el(
+        "div",
+        "executor",
+        el("span", "", cell.name),
+        el("div", "meter", el("i", ""), __w=f"{100 * share:.1f}%", __mc=tone),
+        el("b", "number", _share(cell.share)) if measured else None,
+    )
+
+
+def _size(cell: Cell) -> str:
+    """The colour of its size, paler than in the editor: there are many of them."""
+    return f"color-mix(in srgb, {colour(size_colour(cell.slices or 7))} 55%, var(--st-background-color))"
+
+
+def _compact(server: Server, measured: bool) -> Node:
+    gpus = [el("span", "gpu", *[_cell(cell, measured) for cell in gpu]) for gpu in server.gpus]
+    card = None if server.card is None or not measured else el("i", "nic", __c=shade(max(server.card)))
+    return el("span", "server", card, *gpus, title=_about(server))
+
+
+def _cell(cell: Cell, measured: bool) -> Node:
+    return el("i", "", __f=f"{cell.fraction:.4f}", __c=shade(cell.share) if measured else _size(cell))
+
+
+def _dot(server: Server, measured: bool) -> Node:
+    tone = shade(server.share) if measured else _size(server.gpus[0][0])
+    return el("i", "dot", title=_about(server), __c=tone)
+
+
+def _about(server: Server) -> str:
+    """What the pointer gets told of a server."""
+    cells = [f"{c.name} {_share(c.share)}" for gpu in server.gpus for c in gpu]
+    listed = ", ".join(cells[:16]) + (" …" if len(cells) > 16 else "")
+    card = ""
+    if server.card is not None:
+        card = f"; card {_share(server.card[0])} out, {_share(server.card[1])} in"
+    return f"Server {server.number}: {listed} busy{card}"
+
+
+def _share(share: float) -> str:
+    """A share in per cent; small ones with a digit more, so that a little load is not none.
+
+    >>> _share(0.0), _share(0.004), _share(0.52)
+    ('0 %', '0.4 %', '52 %')
+    """
+    return share_text(share, digits=1 if 0 < share < 0.0995 else 0)
+
+
+KIND = "simulate"
+POLL_S = 0.6
+
+
+def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> None:
+    """The cluster with every executor's and link's load under one scheduler, and the same as a table."""
+    st.markdown(f"**{plain(f'{scheduler}: {executors_title(load.executors)}')}**")
+    cluster_drawing(scenario, load, "cluster-result")
+    with st.expander("Every executor as a table", icon=":material/table:"):
+        rows = executor_rows(cluster_map(Cluster.from_spec(scenario.cluster), load))
+        shares = [name for name in rows[0] if name.endswith("%")]
+        formats = {name: st.column_config.NumberColumn(format="%.1f") for name in shares}
+        alt = "Utilisation of every executor and of its server's card"
+        table(pd.DataFrame(rows), "executor-loads", alt, column_config=formats)
+
+
+def live_cluster(state: AppState) -> None:
+    """While a simulation runs, the cluster with the load so far under the scheduler that is simulated now."""
+    every_s = beat(current_job(state, KIND), POLL_S)
+    if every_s is not None:
+        st.fragment(_live, run_every=every_s)(state)
+
+
+def _live(state: AppState) -> None:
+    job = current_job(state, KIND)
+    if job is None or not job.running or not job.live or job.fingerprint != state.fingerprint(KIND):
+        return  # with another scenario on the page there is no cluster to draw the loads in
+    live = LiveRun.from_json(job.live)
+    if not live.loads:
+        return
+    # The run's text begins with the scheduler; those that ended keep their place in the order.
+    name = next((n for n in live.loads if live.now.startswith(f"{n},")), list(live.loads)[-1])
+    with st.container(border=True, key="live-cluster"):
+        st.markdown(f"**{plain(f'The cluster so far under {name}')}**")
+        cluster_drawing(state.scenario, live.loads[name], "cluster-live")

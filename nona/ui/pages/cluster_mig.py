@@ -1,0 +1,430 @@
+"""The MIG layout of a server group: the picture to click, presets, edits, its file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import HardwareError, NonaError
+from nona.hardware.device import find_device, user_devices
+from nona.hardware.mig import MigLayout, Profile, board
+from nona.hardware.mig_layouts import (
+    Parted,
+    add_slice,
+    empty_layout,
+    layout_of,
+    options_at,
+    placed_text,
+    read_mig_parted,
+    remove_slice,
+    why_not,
+    write_mig_parted,
+)
+from nona.report.clusters import instance_rows, laid_instances, layout_name, stranded_text
+from nona.report.models import provenance_text
+from nona.sources.lookup import safe_name
+from nona.ui.pages.scenario_edits import layout_texts
+from nona.ui.pages.workload_facts import row_cost
+from nona.ui.session.editing import PlacePath
+from nona.ui.session.state import AppState, Draft
+from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import table
+from nona.units import format_size
+
+_component = declare("migview")
+# Chart colours by compute slices: instances of one size look the same everywhere.
+COLOURS: Mapping[int, int] = {1: 1, 2: 4, 3: 0, 4: 6, 7: 2}
+
+
+def size_colour(compute_slices: int) -> int:
+    """Number of the chart colour of instances with so many compute slices."""
+    return COLOURS.get(compute_slices, 9)
+
+
+def stranded_cells(layout: MigLayout) -> tuple[int, ...]:
+    """Empty memory slices that no instance could cover, whatever is added first elsewhere.
+
+    >>> from nona.hardware.mig import parse_layout
+    >>> stranded_cells(parse_layout(", ".join(["1g.5gb"] * 7), "a100-40gb"))
+    (7,)
+    """
+    whole = board(layout.board)
+    covered = {
+        cell
+        for start in range(whole.memory_slices)
+        for p in options_at(layout, start)
+        for cell in range(start, start + p.memory_slices)
+    }
+    return tuple(c for c, owner in enumerate(layout.memory_map) if owner < 0 and c not in covered)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An instance in the picture: its place, its slices, its name, its chart colour, its memory."""
+
+    start: int
+    memory: int
+    compute: int
+    name: str
+    colour: int
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A profile that might start at an empty slice; ``why_not`` is empty where it may."""
+
+    name: str
+    about: str
+    why_not: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """An empty memory slice; ``stranded``: no instance can ever cover it."""
+
+    cell: int
+    stranded: bool
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """One board as the editor draws it: its slices, instances, empty slices, and compute slices.
+
+    ``free`` compute slices can still be used, ``lost`` ones cannot.
+    """
+
+    name: str
+    memory: int
+    compute: int
+    instances: tuple[Shown, ...]
+    empty: tuple[Empty, ...]
+    free: int
+    lost: int
+
+    def to_json(self) -> dict[str, Any]:
+        """What is sent to the browser; ``sig`` changes when, and only when, the drawing has to."""
+        data: dict[str, Any] = {
+            "name": self.name,
+            "memory": self.memory,
+            "compute": self.compute,
+            "instances": [list(astuple(i)) for i in self.instances],
+            "empty": [[e.cell, e.stranded, [list(astuple(o)) for o in e.options]] for e in self.empty],
+            "free": self.free,
+            "lost": self.lost,
+        }
+        data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+        return data
+
+
+def board_view(layout: MigLayout, name: str) -> BoardView:
+    """A layout as the editor draws it."""
+    whole, stranded = board(layout.board), stranded_cells(layout)
+    used = sum(p.compute_slices for p in layout.profiles)
+    lost = layout.stranded_compute if layout.slices else 0
+    return BoardView(
+        name=name,
+        memory=whole.memory_slices,
+        compute=whole.compute_slices,
+        instances=tuple(
+            Shown(
+                s.start,
+                p.memory_slices,
+                p.compute_slices,
+                p.name,
+                size_colour(p.compute_slices),
+                format_size(p.memory_bytes),
+            )
+            for s, p in zip(layout.slices, layout.profiles, strict=True)
+        ),
+        empty=tuple(
+            Empty(cell, cell in stranded, tuple(_option(layout, cell, p) for p in _ordered(layout)))
+            for cell, owner in enumerate(layout.memory_map)
+            if owner < 0
+        ),
+        free=whole.compute_slices - used - lost,
+        lost=lost,
+    )
+
+
+def _ordered(layout: MigLayout) -> list[Profile]:
+    return sorted(
+        board(layout.board).profiles,
+        key=lambda p: (-p.compute_slices, -p.memory_slices, not p.standard, p.name),
+    )
+
+
+def _option(layout: MigLayout, cell: int, profile: Profile) -> Option:
+    about = f"{profile.compute_slices} of {board(layout.board).compute_slices} compute, "
+    about += format_size(profile.memory_bytes)
+    reason = why_not(layout, cell, profile)
+    return Option(profile.name, about, reason, size_colour(profile.compute_slices))
+
+
+def edited(layout: MigLayout, wish: object) -> MigLayout:
+    """The layout after an edit from the browser; raises :class:`HardwareError` for an illegal one.
+
+    >>> edited(empty_layout("a30"), {"act": "add", "start": 2, "profile": "2g.12gb"}).text
+    '2g.12gb'
+    """
+    if not isinstance(wish, Mapping):
+        raise HardwareError("MIG editor: the browser sent no edit; reload the page.")
+    start, act = wish.get("start"), wish.get("act")
+    if act == "clear":
+        return empty_layout(layout.board)
+    if isinstance(start, int) and not isinstance(start, bool):
+        if act == "add":
+            return add_slice(layout, start, str(wish.get("profile")))
+        if act == "remove":
+            return remove_slice(layout, start)
+    raise HardwareError("MIG editor: the browser sent an invalid edit; reload the page.")
+
+
+def mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object], None]) -> None:
+    """Draw the editor; ``on_edit`` gets the browser's edit, to pass to :func:`edited`."""
+
+    def changed() -> None:
+        state = st.session_state.get(key)
+        on_edit(state.get("edit") if state is not None else None)
+
+    _component(key=key, data=board_view(layout, name).to_json(), on_edit_change=changed)
+
+
+EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share it another way."
+
+
+@dataclass(frozen=True, slots=True)
+class PartedFiles:
+    """The mig-parted files that were read: server group → board and layouts."""
+
+    by_group: Mapping[int, tuple[str, Parted]] = field(default_factory=dict)
+
+
+def mig_path(group: int) -> PlacePath:
+    """The path of a server group's layout in the scenario."""
+    return ("cluster", "servers", group, "mig")
+
+
+def shown_layout(state: AppState, group: int, board: str) -> MigLayout:
+    """The layout as the user left it, the empty one included; empty where it cannot be read."""
+    try:
+        return layout_of(str(state.shown(mig_path(group)) or ""), board)
+    except HardwareError:
+        return empty_layout(board)
+
+
+def set_layout(state: AppState, group: int, layout: MigLayout) -> None:
+    """Make it the group's layout; one without an instance is kept as a draft."""
+    path = mig_path(group)
+    if layout.slices:
+        state.edit(path, placed_text(layout))
+    else:
+        state.drafts[path] = Draft("", f"cluster.servers[{group}].mig: {EMPTY}")
+
+
+def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
+    """Apply the browser's edit if it is legal; else report why it is not."""
+    note = f"mig-note-{group}"
+    state.choices.complaints.pop(note, None)
+    try:
+        set_layout(state, group, edited(shown_layout(state, group, board), wish))
+    except HardwareError as error:
+        state.choices.complaints[note] = str(error)
+
+
+def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
+    """Read a mig-parted file for a group's board; its layouts become choices, the first one is used."""
+    note = f"mig-note-{group}"
+    state.choices.complaints.pop(note, None)
+    try:
+        parted = read_mig_parted(data, board)
+    except HardwareError as error:
+        state.choices.complaints[note] = str(error)
+        return
+    held = state.choices.of(PartedFiles).by_group
+    state.choices.keep(PartedFiles({**held, group: (board, parted)}))
+    set_layout(state, group, next(iter(parted.layouts.values())))
+    state.revision += 1
+
+
+def taken_parted(state: AppState, group: int, board: str) -> Parted | None:
+    """What was read for this group, if it was read for the board that the group has now."""
+    held = state.choices.of(PartedFiles).by_group.get(group)
+    return held[1] if held and held[0] == board else None
+
+
+def parted_file(state: AppState, group: int, layout: MigLayout) -> str:
+    """The layout as a mig-parted file with one configuration, named after the scenario and the group."""
+    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in safe_name(state.scenario.name).lower())
+    name = "-".join(w for w in words.split("-") if w)[:60] or "layout"
+    return write_mig_parted({f"{name}-{group + 1}": layout})
+
+
+MOST_MODELS = 3
+ON_DEMAND = ("memory slices", "SMs", "geometry")  # columns of the table of instances
+_PERCENT = "%.0f %%"
+_PART = st.column_config.NumberColumn(format=_PERCENT, help="Of the whole device.")
+_SPEED = "Of the whole device, by the cost model: "
+
+
+def mig_editor(state: AppState, group: int, board: str) -> None:
+    """Everything about one group's layout."""
+    layout = shown_layout(state, group, board)
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        _preset(state, group, board)
+    with right:
+        _file(state, group, board, layout)
+    mig_view(
+        f"mig-{state.revision}-{group}",
+        layout,
+        f"GPU of server group {group + 1}",
+        lambda wish: _edit(state, group, board, wish),
+    )
+    lost = layout.stranded_compute if layout.slices else 0
+    st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
+    if note := state.choices.complaints.get(f"mig-note-{group}"):
+        st.error(plain(note), icon=":material/error:")
+    if layout.slices:
+        with st.expander("What each instance is"):
+            _instances(state, group, layout)
+
+
+def _preset(state: AppState, group: int, board: str) -> None:
+    """The choice among full layouts, in step with the picture."""
+    presets = {layout_name(text): text for text in layout_texts(board)}
+    shown = str(state.shown(mig_path(group)) or "")
+    presets.setdefault(layout_name(shown), shown)
+    key = _preset_key(state, group)
+
+    def choose() -> None:
+        state.edit(mig_path(group), presets[st.session_state[key]])
+
+    if st.session_state.get(key) not in presets:
+        st.session_state[key] = layout_name(shown)
+    st.selectbox(
+        "MIG layout of each GPU",
+        list(presets),
+        key=key,
+        on_change=choose,
+        help="A full layout to start from: no further standard instance fits. Change it below by mouse or "
+        "keyboard.",
+    )
+    if (draft := state.drafts.get(mig_path(group))) is not None:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _preset_key(state: AppState, group: int) -> str:
+    return f"mig-preset-{state.revision}-{group}"
+
+
+def _edit(state: AppState, group: int, board: str, wish: object) -> None:
+    edit_layout(state, group, board, wish)
+    st.session_state[_preset_key(state, group)] = layout_name(str(state.shown(mig_path(group)) or ""))
+
+
+def _instances(state: AppState, group: int, layout: MigLayout) -> None:
+    try:
+        device = find_device(
+            state.scenario.cluster.servers[group].gpu, user_devices(state.scenario.cluster.devices)
+        )
+        instances = laid_instances(device, layout)
+        speeds, origin = _speeds(state, device.name, [i.executor for i in instances])
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    rows = instance_rows(instances)
+    frame = pd.DataFrame([{**r, **s} for r, s in zip(rows, speeds, strict=True)])
+    formats: dict[str, Any] = {"compute": _PART, "bandwidth": _PART}
+    formats["speed, large kernels"] = st.column_config.NumberColumn(
+        format=_PERCENT, help=_SPEED + "work that fills the slice, e.g. large batches (f^0.95)."
+    )
+    for name in speeds[0]:
+        formats[name] = st.column_config.NumberColumn(
+            format=_PERCENT, help=_SPEED + "this model's operators one after the other."
+        )
+    table(
+        frame,
+        f"instances-{group}",
+        "Instances of the layout with memory, compute and speed",
+        deciding=[c for c in frame.columns if c not in ON_DEMAND],
+        column_config=formats,
+    )
+    st.caption(
+        f"Speeds are modelled, not measured ({origin}); short kernels leave a large slice idle, so a small "
+        "one can be nearly as fast."
+    )
+
+
+def _speeds(state: AppState, whole: str, executors: list[str]) -> tuple[list[dict[str, float]], str]:
+    """Speed of each executor over the whole device for the first models of the mix, and their provenance."""
+    rows: list[dict[str, float]] = [{} for _ in executors]
+    origins = []
+    for index, label in list(enumerate(state.scenario.labels))[:MOST_MODELS]:
+        full = row_cost(state, index, whole)
+        origins.append(f"{plain(label)}: {provenance_text(full.provenance)}")
+        for row, name in zip(rows, executors, strict=True):
+            row[f"speed, {label}"] = (
+                100.0 * full.total_s / row_cost(state, index, name).total_s if full.total_s else 100.0
+            )
+    return rows, "; ".join(origins)
+
+
+def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
+    """A popover with the mig-parted file of this layout, and the upload of one."""
+    with st.popover("mig-parted file", icon=":material/description:", width="stretch"):
+        st.caption(
+            "The YAML that NVIDIA's mig-parted applies to a machine: how many instances of each profile."
+        )
+        if layout.slices:
+            text = parted_file(state, group, layout)
+            st.download_button(
+                "Download this layout",
+                data=text,
+                file_name="mig-parted.yaml",
+                mime="application/yaml",
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"parted-{group}",
+            )
+        key = f"parted-file-{state.revision}-{group}"
+
+        def take() -> None:
+            upload = st.session_state[key]
+            if upload is not None:
+                take_parted(state, group, board, upload.getvalue())
+
+        st.file_uploader(
+            "Open a mig-parted file",
+            key=key,
+            on_change=take,
+            max_upload_size=1,
+            help="Uses the first layout that this board can hold; its instances are placed here, as the "
+            "file has no places.",
+        )
+        _taken(state, group, board)
+
+
+def _taken(state: AppState, group: int, board: str) -> None:
+    parted = taken_parted(state, group, board)
+    if parted is None:
+        return
+    key = f"parted-choice-{state.revision}-{group}"
+
+    def choose() -> None:
+        set_layout(state, group, parted.layouts[st.session_state[key]])
+
+    st.selectbox(
+        "Layouts in the file", list(parted.layouts), key=key, on_change=choose, help="Uses this layout."
+    )
+    if parted.left_out:
+        st.caption(f"Left out, this board cannot hold them: {plain(', '.join(parted.left_out))}.")

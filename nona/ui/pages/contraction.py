@@ -1,0 +1,246 @@
+"""The Contraction page: the rule, what splitting could gain, what stays together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from nona.contraction.rules import COST_AWARE, RULES, rule_choices
+from nona.decomposition import VIRTUAL
+from nona.hardware.cluster import Cluster
+from nona.placement.coarsening import CONDITION, NAME, base_rule
+from nona.placement.enumeration import IdleSpan, idle_spans
+from nona.report.models import Glued, glue_headline
+from nona.results.models import ConfigurationCounts
+from nona.study.preparation import glued_model, placement_link
+from nona.ui.models.loading import Loaded, fetch
+from nona.ui.pages.models import contraction_headline, subgraph_table
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import job_panel
+from nona.ui.widgets.fields import choice, plain
+from nona.ui.widgets.results import table, tiles
+from nona.units import format_bandwidth, format_time, quantity_text
+
+
+def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
+    """The spans of the model's sub-graphs on this scenario's servers and links, without other load."""
+    cluster = Cluster.from_spec(state.scenario.cluster)
+    link, servers, prepared = placement_link(cluster), cluster.servers, loaded.prepared
+    return fetch(
+        ("idle", loaded.key, link, servers),
+        lambda: idle_spans(prepared.tasks, prepared.decomposition, link, servers),
+        "Finding the best split",
+    )
+
+
+def pick_rule(state: AppState) -> None:
+    """The button that names the rule; behind it the choice, and what each edge must satisfy."""
+    box = st.popover(
+        f"Rule: **{plain(state.scenario.contraction)}**",
+        icon=":material/rule:",
+        help="When two operators may become one task.",
+    )
+    with box:
+        choice(state, "Rule", ("contraction",), rule_choices(), "When two operators may become one task.")
+        _conditions(state)
+
+
+def _conditions(state: AppState) -> None:
+    rule = RULES[base_rule(state.scenario.contraction)]
+    st.caption(f"**{plain(rule.name)}**: an edge {rule.condition}")
+    if state.scenario.contraction == COST_AWARE:
+        st.caption(f"Then, for this cluster's link: an edge {CONDITION}")
+
+
+def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None:
+    """Say what contraction left to distribute, show it in figures, and say when two tasks may merge."""
+    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    what = "link" if link.route is None else "path of links"
+    first, second = contraction_headline(
+        loaded, spans, f"this cluster's {format_bandwidth(link.speed)} {what}"
+    )
+    st.markdown(f"**{plain(first)}**")
+    if second:
+        st.markdown(plain(second))
+    contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
+    after_s = contracted.dag.critical_path(contracted.sum_over_tasks(costed.compute_s))[0]
+    most_s = costed.total_compute_s - costed.critical_path_s
+    tiles(
+        [
+            ("Operators", f"{len(contracted.graph.operators):,}", "Nodes of the model graph."),
+            ("Tasks", f"{len(contracted.tasks):,}", "What the planner places: merged operators."),
+            ("Steps", f"{len(contracted.steps):,}", "Merges, each allowed by the rule."),
+            ("Sub-graphs", f"{len(spans):,}", "Parts of the model whose tasks could run in parallel."),
+            (
+                "Longest chain",
+                format_time(after_s),
+                f"Before: {format_time(costed.critical_path_s)}. Contraction must not make it longer.",
+            ),
+            (
+                "Saved at most",
+                format_time(most_s),
+                f"In sequence it takes {format_time(costed.total_compute_s)}; no split takes less than the "
+                "longest chain.",
+            ),
+        ]
+    )
+    _conditions(state)
+
+
+HINTS = {
+    "on one server µs": "All its tasks one after the other.",
+    "saved at most µs": "What splitting saves of that if transfers were free: down to the longest chain.",
+    "saved over the link µs": "What the best split saves over this cluster's link without other traffic; "
+    "0: none is faster than one server.",
+    "longest chain µs": "The least time of any split if transfers were free.",
+    "best split µs": "The best split over this cluster's link without other traffic; one server counts too.",
+    "border kB": "Distinct tensors from its root into it, and from it into its sink.",
+}
+ON_DEMAND = ("longest chain µs", "best split µs", "border kB")
+
+
+def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
+    """The configurations of each sub-graph, if they were counted for this very model."""
+    if loaded.configurations is not None:
+        return loaded.configurations
+    result = state.held("count", ConfigurationCounts)
+    if result is None or state.results["count"].fingerprint != loaded.key:
+        return None
+    return result.configurations
+
+
+def subgraphs_with_counts(
+    state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan] | None = None
+) -> None:
+    """The table of sub-graphs, and the count where it takes more than a moment."""
+    counts = counted(state, loaded)
+    if counts is None:
+        st.caption("This model's sub-graphs are large: their configurations are counted on request.")
+        options = {"model": state.model, "symbols": state.symbols.get(state.model, {}), "device": device}
+        job_panel(
+            state,
+            "count",
+            "Count the configurations",
+            options=options,
+            fingerprint=loaded.key,
+        )
+    st.caption("Times run from the end of a sub-graph's root to the start of its sink.")
+    frame = subgraph_table(loaded, counts, spans)
+    table(
+        frame,
+        "subgraphs",
+        "What is left to distribute: every sub-graph with its tasks, times and bytes",
+        deciding=[name for name in frame.columns if name not in ON_DEMAND],
+        column_config={
+            name: st.column_config.NumberColumn(name, format="%.1f", help=hint)
+            for name, hint in HINTS.items()
+        },
+    )
+
+
+SHARES = {"nothing": 0.0, "1 %": 0.01, "2 %": 0.02, "5 %": 0.05, "10 %": 0.1}
+_KEY = "coarsening-share"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Which of :data:`SHARES` may be lost."""
+
+    share: str = "nothing"
+
+
+def glued_of(state: AppState, loaded: Loaded) -> Glued:
+    """The coarsening of the model over this scenario's link, with the share that was chosen."""
+    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    share = SHARES[state.choices.of(Lost).share]
+    return fetch(
+        ("glued", loaded.key, link, share),
+        lambda: glued_model(loaded.prepared, link, share=share),
+        "Finding which tasks stay together",
+    )
+
+
+def shown_steps(state: AppState, loaded: Loaded) -> Glued | None:
+    """The coarsening, if the scenario's rule is the one that plays its steps after the contraction's."""
+    return glued_of(state, loaded) if state.scenario.contraction == NAME else None
+
+
+def link_words(state: AppState) -> tuple[str, ...]:
+    """The options of ``nona contract`` for this scenario's link and the chosen share."""
+    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
+    words = ["--capacity", str(capacity), "--latency", str(latency)]
+    share = state.choices.of(Lost).share
+    return (*words, *(() if share == "nothing" else ("--share", share.replace(" ", ""))))
+
+
+def stays_together(state: AppState, loaded: Loaded) -> None:
+    """The permitted loss, the result in a sentence and figures, and every sub-graph."""
+    _pick_share(state)
+    glued = glued_of(state, loaded)
+    st.markdown(f"##### {glue_headline(glued)}")
+    st.caption(
+        f"An edge {CONDITION} Bytes become seconds over {format_bandwidth(glued.link.speed)} with "
+        f"{format_time(glued.link.latency_s)} latency; compute times are those of {plain(glued.device)}."
+    )
+    tiles(
+        [
+            ("Interior tasks", f"{glued.interior_tasks:,}", "Tasks between two cut tasks, all sub-graphs."),
+            (
+                "Groups",
+                f"{glued.interior_units:,}",
+                "Groups of them that may leave the root's and the sink's server.",
+            ),
+            (
+                "Joins",
+                f"{glued.steps:,}",
+                f"The rule {NAME} plays and lists these steps after the contraction's.",
+            ),
+            (
+                "Lost at most",
+                format_time(glued.bound_s),
+                "Per query, at any fixed waits at link and servers; a second of link load counts as one "
+                "second.",
+            ),
+            ("Share", f"{100 * glued.bound_share:.2g} %", "Of the interiors' time on one server."),
+        ]
+    )
+    if glued.interior_tasks:
+        alt = "Every sub-graph with its tasks, the groups left of them, and the most that is lost"
+        table(_frame(glued), "coarsening", alt)
+
+
+def _pick_share(state: AppState) -> None:
+    def choose() -> None:
+        state.choices.keep(Lost(st.session_state[_KEY]))
+
+    st.select_slider(
+        "May be lost",
+        tuple(SHARES),
+        state.choices.of(Lost).share,
+        key=_KEY,
+        on_change=choose,
+        help="Share of each sub-graph's time on one server; a higher share keeps more short tasks together.",
+    )
+
+
+def _frame(glued: Glued) -> pd.DataFrame:
+    ids = [t.id for t in glued.contracted.tasks]
+    rows: list[dict[str, object]] = []
+    for s, c, local in zip(glued.decomposition.subgraphs, glued.coarsenings, glued.local_s, strict=True):
+        if s.interior:
+            rows.append(
+                {
+                    "sub-graph": len(rows) + 1,
+                    "root": "(start)" if s.root == VIRTUAL else ids[s.root],
+                    "sink": "(end)" if s.sink == VIRTUAL else ids[s.sink],
+                    "interior tasks": len(s.interior),
+                    "groups": c.interior_units,
+                    "on one server µs": 1e6 * local,
+                    "lost at most µs": 1e6 * c.bound_s(1.0),
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,353 @@
+"""The demo: where it is, what a step found, and its bar above a page."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+import streamlit as st
+
+from nona.report.placements.certificate import order_finding
+from nona.report.plan import answer_text, day_of, finding_parts
+from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
+from nona.report.simulations.findings import headline
+from nona.report.simulations.report import SimulatedRun
+from nona.report.studies.serverless_text import title
+from nona.report.sweep_findings import stability_finding
+from nona.report.training.findings import finding, gantt_title, received_title, rho_title
+from nona.results.placement import SolvedPlacement
+from nona.results.planning import PlanOutcome
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.sweeps import SweepOutcome
+from nona.results.training import TrainingOutcome
+from nona.scenario.file import scenario_hash
+from nona.study.shipped import shipped_path, shipped_serverless
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.pages.demo_stories import STORIES, Step, Story
+from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_fingerprint
+from nona.ui.session.kept import choose, is_kept
+from nona.ui.session.opening import open_shipped_scenario as open_scenario
+from nona.ui.session.opening import shipped
+from nona.ui.session.state import AppState, Result
+from nona.ui.session.workspace import jobs
+from nona.ui.shell.job_panel import start
+from nona.ui.tasks.sweeps import request_of
+from nona.ui.widgets.components import COMPONENTS
+from nona.ui.widgets.fields import plain
+
+PARAMETER = "demo"
+HOME = "pages/1_overview.py"
+SWEPT = {"count": 5, "jobs": 2000, "replications": 2}  # small enough to watch it grow
+
+
+@dataclass(frozen=True)
+class Tour:
+    """The place in the stories; ``own`` is the session as it was, ``seen`` what steps have shown so far."""
+
+    own: AppState
+    story: int = 0
+    step: int = 0
+    seen: dict[tuple[str, str], Result] = field(default_factory=dict)
+
+    @property
+    def told(self) -> Story:
+        """The present story."""
+        return STORIES[self.story]
+
+    @property
+    def place(self) -> str:
+        """The present step as text, e.g. ``2.1``."""
+        return f"{self.story + 1}.{self.step + 1}"
+
+    @property
+    def shown(self) -> Step:
+        """The present step."""
+        return self.told.steps[self.step]
+
+
+def tour_of(state: AppState) -> Tour | None:
+    """The demo's place while it is on; the person's own jobs go on meanwhile."""
+    tour = state.choices.find(Tour)
+    if tour is not None:
+        for job_id in tour.own.jobs.values():
+            if job := jobs().get(job_id):
+                job.touch()
+    return tour
+
+
+def take_demo(state: AppState) -> None:
+    """Begin the demo that the address asks for: ``?demo=1``, or the number of another question."""
+    asked = st.query_params.get(PARAMETER)
+    if asked is None:
+        return
+    del st.query_params[PARAMETER]
+    number = int(asked) if asked.isdecimal() and 1 <= int(asked) <= len(STORIES) else 1
+    begin(state, number - 1)
+
+
+def begin(state: AppState, story: int = 0) -> None:
+    """Set the person's session aside and go to the first step of a story."""
+    tour = state.choices.find(Tour)
+    if tour is None:
+        state.live.stop(jobs())
+        tour = Tour(copy.copy(state))
+        _become(state, AppState(uploads=state.uploads))
+    _go(state, replace(tour, story=story, step=0))
+
+
+def press(state: AppState, key: str) -> None:
+    """``next``, ``back`` or ``leave``; after the last step of a story comes the next question."""
+    tour = state.choices.find(Tour)
+    if tour is None:
+        return
+    if key == "leave":
+        _leave(state, tour)
+        return
+    place = _beside(tour, 1 if key == "next" else -1)
+    if place is not None:
+        _go(state, replace(tour, story=place[0], step=place[1]))
+
+
+def press_key(state: AppState, told: str) -> None:
+    """Take a key with the step it was pressed on: ``next 2.1``, ``back 2.1`` or ``leave 2.1``.
+
+    One that arrives twice, or late, moves nothing. But it comes from the page of a step before, which
+    Streamlit would draw again: so the demo's own page is asked for.
+    """
+    key, _, place = told.partition(" ")
+    tour = state.choices.find(Tour)
+    if tour is None:
+        return
+    if place == tour.place:
+        press(state, key)
+    else:
+        state.go_to = tour.shown.page
+
+
+def can(tour: Tour, key: str) -> bool:
+    """Whether there is a step in that direction."""
+    return _beside(tour, 1 if key == "next" else -1) is not None
+
+
+def _beside(tour: Tour, by: int) -> tuple[int, int] | None:
+    places = [(s, i) for s, story in enumerate(STORIES) for i in range(len(story.steps))]
+    at = places.index((tour.story, tour.step)) + by
+    return places[at] if 0 <= at < len(places) else None
+
+
+def _go(state: AppState, tour: Tour) -> None:
+    """Open a step: its scenario, what is open on its page, the result that it shows."""
+    for kind, result in state.results.items():
+        tour.seen[kind, result.fingerprint] = result
+    before = state.choices.find(Tour)
+    if before is not None and before.story != tour.story:
+        state.results = {}  # of another story: nothing of it is shown here
+    step = tour.shown
+    state.choices.keep(tour)
+    if not open_scenario(state, tour.told.scenario, step.changes):
+        return
+    state.model = tour.told.model or state.model
+    for key, value in step.choices:
+        choose(state, key, value)
+    _pin(state, tour)
+    if step.run:
+        _show(state, tour, step.run)
+    state.go_to = step.page
+
+
+def _pin(state: AppState, tour: Tour) -> None:
+    """Make the run of the step before the baseline, where the step asks for one."""
+    state.runs.pinned = None
+    if tour.shown.against:
+        before = shipped(tour.told.scenario, tour.told.steps[tour.step - 1].changes)
+        mark = scenario_hash(before, *KINDS.find("simulate").parts)
+        run = next((k for k in reversed(state.runs.kept) if k.fingerprint == mark), None)
+        state.runs.pinned = run.number if run else None
+
+
+def _show(state: AppState, tour: Tour, kind: str) -> None:
+    """Put the result of that kind on the page, or start the job that makes it."""
+    options = {}
+    if kind == "sweep":
+        change(state, **SWEPT)
+        options = {"sweep": request_of(settings_of(state)).to_json()}
+    mark = mark_of(state, kind)
+    job = jobs().get(state.jobs.get(kind))
+    known = tour.seen.get((kind, mark))
+    if known is not None:
+        state.results[kind] = known
+    elif job is None or not job.unfinished or job.fingerprint != mark:
+        if job is not None and job.unfinished:
+            job.cancel()
+        start(state, kind, options, mark)
+
+
+def mark_of(state: AppState, kind: str) -> str:
+    """The fingerprint of what a result of that kind is asked for at the present step."""
+    if kind == "sweep":
+        return sweep_fingerprint(state.scenario, settings_of(state))
+    return state.fingerprint(kind)
+
+
+def _leave(state: AppState, tour: Tour) -> None:
+    """Bring the person's session back, with its fields as they were."""
+    for kind in KINDS:
+        job = jobs().get(state.jobs.get(kind))
+        if job is not None and job.unfinished:
+            job.cancel()
+    _become(state, tour.own)
+    for key in [str(k) for k in st.session_state if is_kept(str(k))]:
+        if key in state.kept:
+            st.session_state[key] = state.kept[key]
+        else:
+            del st.session_state[key]
+    state.go_to = HOME
+
+
+def _become(state: AppState, other: AppState) -> None:
+    """Take over every field of ``other``; all input fields are drawn again."""
+    for f in fields(AppState):
+        if f.name != "screens":
+            setattr(state, f.name, getattr(other, f.name))
+    state.screens.changed(moved=True)
+    state.revision += 1
+
+
+Told = Callable[[AppState, str], str]
+
+
+def outcome_text(state: AppState, step: Step) -> str:
+    """The finding that the step is about; empty without a run, and until its result is there."""
+    result = state.results.get(step.run)
+    if result is None or result.fingerprint != mark_of(state, step.run):
+        return ""
+    tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
+    return TOLD[step.run](state, tab)
+
+
+def _placement(state: AppState, tab: str) -> str:
+    held = state.held("place", SolvedPlacement)
+    return "" if held is None else f"{order_finding(held)}."
+
+
+def _simulation(state: AppState, tab: str) -> str:
+    run = state.held("simulate", SimulatedRun)
+    return "" if run is None else headline(run.report.schedulers, run.differences, run.off).text
+
+
+def _sweep(state: AppState, tab: str) -> str:
+    held = state.held("sweep", SweepOutcome)
+    return "" if held is None else stability_finding(held)
+
+
+def _plan(state: AppState, tab: str) -> str:
+    held = state.held("plan", PlanOutcome)
+    if held is None or held.report.answer is None:
+        return ""
+    large, cheaper = finding_parts(held.report, day_of(held.about.made))
+    if tab == "Failures":
+        return " ".join(f"Without {f.lost}: {f.verdict}." for f in held.report.failures)
+    if tab == "Costs":
+        return f"{answer_text(held.report.answer, held.report.currency)}."
+    return cheaper if tab == "Evidence" else large
+
+
+def _serverless(state: AppState, tab: str) -> str:
+    held = state.held("serverless", ServerlessOutcome)
+    if held is None:
+        return ""
+    policies = held.report.policies
+    if tab == "Search":
+        return f"{own_search_title(policies)}."
+    if tab == "The slides":
+        return f"{title(shipped_serverless())}." if shipped_path("serverless").is_file() else ""
+    return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."
+
+
+def _training(state: AppState, tab: str) -> str:
+    held = state.held("training", TrainingOutcome)
+    if held is None:
+        return ""
+    policy, trace = next(iter(held.traces.items()))  # the one that the page shows first
+    if tab == "Rounds":
+        return f"{gantt_title(trace, policy)}."
+    if tab == "Allocation":
+        return f"{policy}: {received_title(trace.received, held.report.policies[policy].received_error)}."
+    return f"{rho_title(held.report.policies)}." if tab == "Fairness" else finding(held.report.policies)[0]
+
+
+TOLD: Mapping[str, Told] = {
+    "place": _placement,
+    "simulate": _simulation,
+    "sweep": _sweep,
+    "plan": _plan,
+    "serverless": _serverless,
+    "training": _training,
+}
+
+STYLE = COMPONENTS / "demo" / "demo.css"
+QUESTIONS = "demo-questions"
+
+
+def demo_bar(state: AppState, tour: Tour | None) -> None:
+    """Question, step and text, what was found once it is known, and buttons for what the keys do as well.
+
+    Outside a demo it is empty.
+
+    It has a place in every run, so that what comes below keeps its own when the demo begins.
+    """
+    with st.container():
+        if tour is not None:
+            _bar(state, tour)
+
+
+def _bar(state: AppState, tour: Tour) -> None:
+    st.html(STYLE)
+    with st.container(key="demo-bar", gap="xsmall"):
+        count = (
+            f"Question {tour.story + 1} of {len(STORIES)} · step {tour.step + 1} of {len(tour.told.steps)}"
+            " · keys ← →"
+        )
+        with st.container(horizontal=True, vertical_alignment="center", key="demo-head"):
+            st.markdown(f"**{plain(tour.told.question)}** :small[{count}]")
+            with st.container(horizontal=True, gap="xsmall", width="content"):
+                _buttons(state, tour)
+        with st.container(key="demo-text"):
+            st.markdown(plain(tour.shown.text))
+            found = outcome_text(state, tour.shown)
+            if found:
+                st.markdown(f"**Found:** {plain(found)}")
+
+
+def _buttons(state: AppState, tour: Tour) -> None:
+    for key, label, icon in (("back", "Back", "arrow_back"), ("next", "Next", "arrow_forward")):
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            type="primary" if key == "next" else "secondary",
+            disabled=not can(tour, key),
+            on_click=press,
+            args=(state, key),
+            key=f"demo-{key}",
+        )
+    st.menu_button(
+        "Questions",
+        range(len(STORIES)),
+        format_func=lambda number: STORIES[number].question,
+        on_click=_ask,
+        args=(state,),
+        key=QUESTIONS,
+    )
+    st.button(
+        "Leave",
+        icon=":material/close:",
+        on_click=press,
+        args=(state, "leave"),
+        help="Leaves the demo (key Escape). Your own scenario and results come back.",
+        key="demo-leave",
+    )
+
+
+def _ask(state: AppState) -> None:
+    begin(state, st.session_state[QUESTIONS])

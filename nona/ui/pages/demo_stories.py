@@ -1,0 +1,320 @@
+"""The demo's stories: eight questions, the pages that answer them, what to see there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step.
+
+    Attributes
+    ----------
+    page
+        The file of the page on which it takes place.
+    text
+        What to look for there, in one or two sentences. It is read before the result is there and states no
+        outcome: that comes from the result (:func:`nona.ui.pages.demo.outcome_text`).
+    changes
+        Changes of the story's scenario (path → value).
+    choices
+        What is open on the page: (widget, value).
+    run
+        The kind of job whose result the page shows; it starts unless the result is there.
+    against
+        Whether the step before is the baseline of this one's simulation.
+    """
+
+    page: str
+    text: str
+    changes: Mapping[str, float | str] = field(default_factory=dict)
+    choices: tuple[tuple[str, str], ...] = ()
+    run: str = ""
+    against: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A question, the shipped scenario and the model that answer it, and at most five steps."""
+
+    question: str
+    scenario: str
+    steps: tuple[Step, ...]
+    model: str = ""
+
+
+TRAINING = "pages/10_training.py"
+SHORT: Mapping[str, float | str] = MappingProxyType({"simulation.replications": 1})
+TRAINING_STORY = Story(
+    "Who should get which GPU, when jobs train for hours?",
+    "shared_research_cluster",
+    (
+        Step(
+            TRAINING,
+            "Every policy gets the same jobs on the same GPUs. The chart sets mean JCT against cost.",
+            SHORT,
+            (("training-tabs", "Policies"),),
+            "training",
+        ),
+        Step(
+            TRAINING,
+            "Which job had which GPU. Click a bar: the table says why each job ran or waited in that round.",
+            SHORT,
+            (("training-tabs", "Rounds"),),
+            "training",
+        ),
+        Step(
+            TRAINING,
+            "The share of time that the policy allocates to each job on each type, beside what it received.",
+            SHORT,
+            (("training-tabs", "Allocation"),),
+            "training",
+        ),
+        Step(
+            TRAINING,
+            "Who would be faster on an equal share of the cluster.",
+            SHORT,
+            (("training-tabs", "Fairness"),),
+            "training",
+        ),
+    ),
+)
+
+MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
+CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
+SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/9_serverless.py"
+PLAN = "pages/8_plan.py"
+OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/12_validation.py"
+MOST_STEPS = 5
+RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
+QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
+BUSY: Mapping[str, float | str] = MappingProxyType({"background.network.utilization": 0.85})
+MORE: Mapping[str, float | str] = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
+
+STORIES = (
+    Story(
+        "Why does the network matter?",
+        "slides_example",
+        (
+            Step(
+                OVERVIEW,
+                "One query of four tasks is placed three ways. Move the slider, so that other traffic takes "
+                "more of the link, and look for the load at which splitting stops paying.",
+            ),
+            Step(
+                PLACEMENT,
+                "The solver gives every way of splitting this query a probability. Here the link is free: "
+                "which tasks leave the first server?",
+                run="place",
+            ),
+            Step(
+                PLACEMENT,
+                "Now other traffic takes most of the link, and the placement is solved again. What still "
+                "leaves the first server?",
+                BUSY,
+                run="place",
+            ),
+            Step(
+                SIMULATION,
+                "A simulation of the same cluster, with the same arrivals for every scheduler. Compare the "
+                "prediction with the simulated mean.",
+                BUSY,
+                (RUN, ("result-tabs", "Compare")),
+                run="simulate",
+            ),
+        ),
+    ),
+    Story(
+        "What could my model gain?",
+        "vision_language_8_servers",
+        (
+            Step(
+                MODELS,
+                "A model as its file has it: every node is an operator with a time. Parallelism is the most "
+                "that splitting one query could gain.",
+                choices=(("model-tabs", "Graph"),),
+            ),
+            Step(
+                CONTRACTION,
+                "Contraction merges operators that cannot gain from being apart. Press Play: every step says "
+                "why it is allowed.",
+                choices=(("contraction-tabs", "Step by step"),),
+            ),
+            Step(
+                CONTRACTION,
+                "These tasks remain. Where several lie beside each other they could run at the same time, on "
+                "different servers.",
+                choices=(("contraction-tabs", "After: tasks"),),
+            ),
+            Step(
+                CONTRACTION,
+                "Each row is a part of the query that could be distributed, with the most that this could "
+                "save on this cluster's link.",
+                choices=(("contraction-tabs", "Left to distribute"),),
+            ),
+        ),
+        "googlenet",
+    ),
+    Story(
+        "What does my cluster need?",
+        "vision_language_8_servers",
+        (
+            Step(
+                CLUSTER, "The cluster: servers, their GPUs, the link that they share, background load.", QUICK
+            ),
+            Step(
+                WORKLOAD,
+                "The workload: models with their rates and SLOs. The gauges say how full executors and link "
+                "become.",
+                QUICK,
+            ),
+            Step(
+                SIMULATION,
+                "Every scheduler on the same arrivals, with intervals. The headline says which has the "
+                "lowest mean JCT, and whether the difference is clear.",
+                QUICK,
+                (RUN, ("result-tabs", "Compare")),
+                "simulate",
+            ),
+            Step(
+                SIMULATION,
+                "The same with more servers. The step before is the baseline: does the interval of the "
+                "difference exclude zero?",
+                MORE,
+                (RUN, ("result-tabs", "Compare")),
+                "simulate",
+                against=True,
+            ),
+        ),
+    ),
+    Story(
+        "What should we buy, and when does it break?",
+        "a100s_sliced_or_l4s",
+        (
+            Step(
+                PLAN,
+                "GPUs on offer, whole or sliced, at their prices. The plan looks for the cheapest servers "
+                "and scheduler that keep every target: each marker is a cluster that was simulated.",
+                choices=(("plan-tabs", "More traffic"),),
+                run="plan",
+            ),
+            Step(
+                PLAN,
+                "What the answer costs, part by part, beside the next ones that keep the targets.",
+                choices=(("plan-tabs", "Costs"),),
+                run="plan",
+            ),
+            Step(
+                PLAN,
+                "When a server fails, does what is left still keep the targets? The plan did not ask that.",
+                choices=(("plan-tabs", "Failures"),),
+                run="plan",
+            ),
+            Step(
+                PLAN,
+                "The evidence: for every kind of cluster, which counts were ruled out, missed or kept.",
+                choices=(("plan-tabs", "Evidence"),),
+                run="plan",
+            ),
+        ),
+    ),
+    Story(
+        "Which scheduler, and up to what load?",
+        "five_models_80_servers",
+        (
+            Step(
+                WORKLOAD,
+                "The five models of the Nona paper on a large cluster; the rates are our assumption.",
+            ),
+            Step(
+                SIMULATION,
+                "One number of the scenario varies, every scheduler is simulated at every value. A curve "
+                "ends where its scheduler becomes unstable.",
+                choices=(SWEEP,),
+                run="sweep",
+            ),
+            Step(
+                SIMULATION,
+                "At the scenario's own load: where the time of each scheduler goes, from computing to "
+                "waiting for servers and the link.",
+                QUICK,
+                (RUN, ("result-tabs", "Where time goes")),
+                "simulate",
+            ),
+        ),
+    ),
+    Story(
+        "Which serverless policy keeps the SLO, at what cost?",
+        "strict_light",
+        (
+            Step(
+                SERVERLESS,
+                "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same calls. The chart "
+                "sets kept SLOs against cost.",
+                QUICK,
+                (("serverless-tabs", "Policies"),),
+                "serverless",
+            ),
+            Step(
+                SERVERLESS,
+                "How long calls take under each policy, against their SLO.",
+                QUICK,
+                (("serverless-tabs", "Latency"),),
+                "serverless",
+            ),
+            Step(
+                SERVERLESS,
+                "One search of ESG, step by step: which configurations it tries, and which rule prunes each "
+                "branch.",
+                QUICK,
+                (("serverless-tabs", "Search"),),
+                "serverless",
+            ),
+            Step(
+                SERVERLESS,
+                "What the slides on ESG claim, and whether this simulation reproduces it.",
+                QUICK,
+                (("serverless-tabs", "The slides"),),
+                "serverless",
+            ),
+        ),
+    ),
+    TRAINING_STORY,
+    Story(
+        "How accurate are the results?",
+        "vision_language_8_servers",
+        (
+            Step(
+                VALIDATION,
+                "Modelled times against published latencies of whole networks.",
+                choices=(("validation-tabs", "Modelled times"),),
+            ),
+            Step(
+                VALIDATION,
+                "Predicted means against simulated ones, from all local to all spread.",
+                choices=(("validation-tabs", "Prediction"),),
+            ),
+            Step(
+                VALIDATION,
+                "Whether the chosen placements win in simulation.",
+                choices=(("validation-tabs", "Decisions"),),
+            ),
+            Step(
+                VALIDATION,
+                "The paper's evaluation, repeated.",
+                choices=(("validation-tabs", "The paper"),),
+            ),
+            Step(
+                SIMULATION,
+                "Every run of yours says how sure it is: prediction, simulated mean with its interval, and "
+                "the bound of an idle cluster.",
+                QUICK,
+                (RUN, ("result-tabs", "How sure")),
+                "simulate",
+            ),
+        ),
+    ),
+)

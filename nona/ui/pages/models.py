@@ -1,0 +1,483 @@
+"""The Models page: a model picked or uploaded, its facts, tables and file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from nona.contraction.contracted import ContractedGraph
+from nona.cost.costed import CostedGraph
+from nona.errors import NonaError
+from nona.graph.model import MissingDimensions
+from nona.graph.node_link import to_node_link
+from nona.graph.registry import READERS
+from nona.hardware.executor import executor_class
+from nona.placement.enumeration import IdleSpan
+from nona.report.models import inspection, provenance_text
+from nona.report.times import given_text, origin_text
+from nona.sources.lookup import safe_name
+from nona.sources.samples import description, load_sample, manifest, sample_names, workflows
+from nona.study.preparation import prepare_model
+from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, shelf
+from nona.ui.session.state import AppState
+from nona.ui.widgets.components import Entry, Node, Picked, colour, draw, el, pick_list, picked
+from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.results import tiles
+from nona.units import format_count, format_size, format_time
+
+FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
+DEVICE = "a100-40gb"
+TRANSFORMERS = ("bert_base", "gpt2", "gpt2_decode", "llama2_7b", "vit_b_16")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is known of the session's own models that were opened: name → operators and parallelism."""
+
+    figures: Mapping[str, str] = field(default_factory=dict)
+
+
+def note_figures(state: AppState, loaded: Loaded, device: str) -> None:
+    """Keep the figures of the model on the page for the list, where samples have theirs at once."""
+    if state.model in sample_names():
+        return
+    costed, known = loaded.prepared.costed[0], state.choices.of(Read).figures
+    on = "" if device == DEVICE else f" on {device}"
+    told = f"{len(costed.costs):,} operators, parallelism {costed.parallelism:.2f}{on}"
+    state.choices.keep(Read({**known, state.model: told}))
+
+
+def entries(state: AppState) -> list[Entry]:
+    """Every model of the session: the person's own first, then the samples, well-known ones first."""
+    own = [n for n in model_names(state) if n not in sample_names()]
+    inside, known = state.scenario.models, state.choices.of(Read).figures
+    made = [
+        Entry(
+            name=n,
+            family="in the scenario" if n in inside else "your upload",
+            figures=known.get(n, "not opened yet"),
+            about="",
+        )
+        for n in own
+    ]
+    return made + [_sample(n) for n in sorted(sample_names(), key=_order)]
+
+
+def _order(name: str) -> tuple[int, str]:
+    return FIRST.index(name) if name in FIRST else len(FIRST), name
+
+
+def _sample(name: str) -> Entry:
+    return Entry(
+        name=name,
+        family=family(name),
+        figures=f"{operators(name):,} operators, {_parallelism(name)}",
+        about=_about(name),
+    )
+
+
+def family(name: str) -> str:
+    """What kind of network a sample is.
+
+    >>> family("gpt2"), family("resnet18"), family("rag_pipeline")
+    ('transformer', 'convolutional', 'workflow')
+    """
+    if name in workflows():
+        return "workflow"
+    if name in TRANSFORMERS:
+        return "transformer"
+    return "mixture of experts" if name == "moe_block" else "convolutional"
+
+
+def operators(name: str) -> int:
+    """How many operators a sample has; ONNX files need not be read for it."""
+    return int(manifest()[name]["operators"]) if name in manifest() else len(load_sample(name).operators)
+
+
+def _about(name: str) -> str:
+    text = str(manifest()[name]["description"] if name in manifest() else workflows()[name]["description"])
+    return text if len(text) <= 110 else text[:109].rsplit(" ", 1)[0] + " …"
+
+
+def parallelism(name: str) -> float:
+    """T₁/T∞ of a sample on the usual device."""
+    return prepare_model(load_sample(name), (executor_class(DEVICE),)).costed[0].parallelism
+
+
+def waiting() -> bool:
+    """Whether the parallelism of a sample is still being computed."""
+    return any(not _asked(name).done() for name in sample_names())
+
+
+def _asked(name: str) -> Future[float]:
+    return shelf().ask(("parallelism", name), partial(parallelism, name), "samples")
+
+
+def _parallelism(name: str) -> str:
+    found = _asked(name)
+    return f"parallelism {found.result():.2f}" if found.done() and not found.exception() else "parallelism …"
+
+
+OPEN, LIST, FILE, ERROR = "model-open", "model-list", "model-file", "upload-error"
+LONGEST = 30  # letters of a name on the button
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """The last pick that was taken; an upload that is not read yet, and the model before it.
+
+    ``replaced`` is what a file of the same name held; ``again`` opens the list once more, for the reason
+    why a file was not taken.
+    """
+
+    taken: Picked | None = None
+    unread: str = ""
+    before: str = ""
+    replaced: bytes | None = None
+    again: bool = False
+
+
+def pick_model(state: AppState) -> None:
+    """The button with the model's name; behind it a search, all models, and the upload."""
+    _take_pick(state)
+    names = model_names(state)
+    if state.model not in names:
+        state.model = names[0]
+    name = state.model if len(state.model) <= LONGEST else f"{state.model[: LONGEST - 1]}…"
+    popover = st.popover(
+        f"Model: **{plain(name)}**",
+        icon=":material/account_tree:",
+        on_change="rerun",
+        key=OPEN,
+        help="Pick another model, or upload one.",
+    )
+    if popover.open:
+        with popover:
+            pick_list(LIST, "Find a model by name, family or size", entries(state), state.model)
+            _upload(state)
+            st.caption(f"Parallelism: one after the other over the longest chain, on an {DEVICE}.")
+        if waiting():
+            st.fragment(_look_again, run_every=1.0)()
+
+
+def _look_again() -> None:
+    """Draw the page once more when every parallelism is known."""
+    if not waiting():
+        st.rerun()
+
+
+def _take_pick(state: AppState) -> None:
+    """Take what was picked or given up since the last run, before anything is drawn."""
+    held = state.choices.of(Choosing)
+    if held.again:
+        st.session_state[OPEN] = True
+    found = picked(LIST)
+    if found is not None and found != held.taken:
+        state.choices.complaints.pop(ERROR, None)
+        st.session_state[OPEN] = False
+        if found.name in model_names(state):
+            state.model = found.name
+        held = replace(held, taken=found, unread="")
+    state.choices.keep(replace(held, again=False))
+
+
+def upload_label() -> str:
+    """The upload's label: every format with a reader, and its extensions."""
+    *others, last = (r.title for r in READERS.values())
+    suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
+    formats = f"{', '.join(others)} or {last}".replace("ONNX", "ONNX (weights are not needed)", 1)
+    return f"Upload a model: {formats} ({suffixes})"
+
+
+def _upload(state: AppState) -> None:
+    if complaint := state.choices.complaints.get(ERROR):
+        st.error(plain(complaint), icon=":material/error:")
+    st.file_uploader(
+        upload_label(),
+        help="It is read on this machine and sent nowhere else. At most 64 MB: export large networks with "
+        "external weight files, and leave those out.",
+        key=FILE,
+        on_change=_take_file,
+        args=(state,),
+        max_upload_size=64,
+    )
+
+
+def _take_file(state: AppState) -> None:
+    upload = st.session_state[FILE]
+    if upload is None:
+        return
+    held = state.choices.of(Choosing)
+    state.choices.complaints.pop(ERROR, None)
+    name = safe_name(upload.name)
+    replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
+    try:
+        state.uploads.add(name, upload.getvalue())
+    except NonaError as error:
+        state.choices.complaints[ERROR] = str(error)
+        return
+    state.choices.keep(replace(held, unread=name, before=state.model, replaced=replaced))
+    state.model = name
+    st.session_state[OPEN] = False
+
+
+def loaded_model(state: AppState, device: str) -> Loaded | None:
+    """The session's model, ready; asks for open dimensions, or shows why it cannot be read.
+
+    An upload that cannot be read is given up: the page shows the former model, and the reason stands
+    beside the upload.
+    """
+    try:
+        if state.choices.of(Choosing).unread == state.model:
+            _read_upload(state)
+        loaded = load_model(state, state.model, device, state.scenario.contraction)
+        note_figures(state, loaded, device)
+        return loaded
+    except MissingDimensions as question:
+        _ask(state, question)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+    return None
+
+
+def _read_upload(state: AppState) -> None:
+    held = state.choices.of(Choosing)
+    try:
+        load_graph(state, held.unread)
+    except MissingDimensions:
+        pass  # it can be read once the sizes are known
+    except NonaError as error:
+        state.choices.complaints[ERROR] = str(error)
+        state.uploads.remove(held.unread)
+        if held.replaced is not None:
+            state.uploads.add(held.unread, held.replaced)
+        state.model = held.before
+        state.choices.keep(replace(held, unread="", replaced=None, again=True))
+        st.rerun()
+    state.choices.keep(replace(held, unread="", replaced=None))
+    state.tell(f"{state.model} is in the list of models; add it to", "workload", "the workload")
+    st.rerun()  # the message stands above the page
+
+
+def _ask(state: AppState, question: MissingDimensions) -> None:
+    st.info(plain(str(question)), icon=":material/help:")
+    kept = state.symbols.get(state.model, {})
+    with st.form("symbols"):
+        for name in question.names:
+            st.number_input(label_text(name), 1, 10_000_000, kept.get(name, 1), 1, key=f"symbol:{name}")
+        st.form_submit_button("Use these sizes", on_click=_bind, args=(state, state.model, question.names))
+
+
+def _bind(state: AppState, model: str, names: tuple[str, ...]) -> None:
+    bound = {name: int(st.session_state[f"symbol:{name}"]) for name in names}
+    state.symbols[model] = {**state.symbols.get(model, {}), **bound}
+
+
+def operator_table(costed: CostedGraph) -> pd.DataFrame:
+    """One row per operator: its work, its time in milliseconds, and the source of the time."""
+    return pd.DataFrame(
+        {
+            "operator": [c.id for c in costed.costs],
+            "kind": [c.kind for c in costed.costs],
+            "MFLOP": [c.flops / 1e6 for c in costed.costs],
+            "activations kB": [(c.read_bytes + c.write_bytes) / 1e3 for c in costed.costs],
+            "weights kB": [c.weight_bytes / 1e3 for c in costed.costs],
+            "time µs": [c.compute_s * 1e6 for c in costed.costs],
+            "provenance": [origin_text(c, costed.device) for c in costed.costs],
+        }
+    )
+
+
+def subgraph_table(
+    loaded: Loaded, counts: Sequence[int] | None, idle: Sequence[IdleSpan] | None = None
+) -> pd.DataFrame:
+    """One row per sub-graph with an interior: what is left to distribute, and what that could save.
+
+    ``counts`` are the configurations of all sub-graphs; ``idle`` the spans of those with an interior.
+    """
+    contracted, ids = loaded.prepared.contracted, [t.id for t in loaded.prepared.contracted.tasks]
+    times = contracted.sum_over_tasks(loaded.prepared.costed[0].compute_s)
+    spans = {s.subgraph: s for s in idle or ()}
+    rows: list[dict[str, object]] = []
+    for i, s in enumerate(loaded.prepared.decomposition.subgraphs):
+        if not s.interior:
+            continue
+        row: dict[str, object] = {
+            "sub-graph": len(rows) + 1,
+            "root": ids[s.root] if s.root >= 0 else "(start)",
+            "sink": ids[s.sink] if s.sink >= 0 else "(end)",
+            "interior tasks": len(s.interior),
+            "on one server µs": 1e6 * sum(times[t] for t in s.interior),
+        }
+        if s in spans:
+            span = spans[s]
+            row["saved at most µs"] = 1e6 * (span.local_s - span.critical_s)
+            row["saved over the link µs"] = 1e6 * (span.local_s - span.best_s)
+            row["longest chain µs"] = 1e6 * span.critical_s
+            row["best split µs"] = 1e6 * span.best_s
+            row["border kB"] = spans[s].border_bytes / 1e3
+        if counts is not None:
+            row["configurations"] = counts[i]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
+    """Two sentences: what contraction left and the most that splitting saves; what remains of that here.
+
+    The most is T₁ − T∞ as a share of T₁, with transfers and waits that cost nothing; ``link`` names the
+    cluster's link, over which the second sentence counts the transfers, without other traffic.
+    """
+    contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
+    operators, tasks = len(contracted.graph.operators), len(contracted.tasks)
+    became = f"{_count(operators, 'operator')} become {_count(tasks, 'task')}"
+    if not idle:
+        order = ", one after the other" if tasks > 1 else ""
+        return f"{became}{order}: nothing in it can run in parallel.", ""
+    total = costed.total_compute_s
+    most = 100 * (1 - costed.critical_path_s / total) if total > 0 else 0.0
+    here = sum(s.local_s - s.best_s for s in idle)
+    places = "place is" if len(idle) == 1 else "places are"
+    first = (
+        f"{became}; {len(idle):,} {places} left where work could run in parallel; splitting can save at "
+        f"most {_percent(most)} of the computing time on {costed.device}."
+    )
+    if total <= 0 or here <= 1e-9 * total:
+        second = f"Over {link}, even without other traffic, splitting saves nothing: transfers take longer."
+    else:
+        second = (
+            f"Over {link}, without other traffic, splitting saves {_percent(100 * here / total)} of that "
+            f"time ({format_time(here)} of {format_time(total)})."
+        )
+    return first, second
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _percent(value: float) -> str:
+    """A share in per cent, with the digits that it needs.
+
+    >>> _percent(2.84), _percent(36.36), _percent(0.021)
+    ('2.8 %', '36.4 %', '0.02 %')
+    """
+    return f"{value:.1f} %" if value >= 0.1 else f"{value:.1g} %"
+
+
+def step_table(contracted: ContractedGraph) -> pd.DataFrame:
+    """One row per contraction step."""
+    return pd.DataFrame(
+        {
+            "step": range(1, len(contracted.steps) + 1),
+            "task": [s.source for s in contracted.steps],
+            "absorbs": [s.target for s in contracted.steps],
+            "rule": [s.rule for s in contracted.steps],
+            "why it is allowed": [s.reason for s in contracted.steps],
+        }
+    )
+
+
+def parallelism_picture(total_s: float, critical_s: float) -> Node:
+    """T₁ over T∞ as two bars: all operators one after the other, and the longest chain of them."""
+    widest = max(total_s, critical_s) or 1.0
+    return el(
+        "div",
+        "spans",
+        _span("one after the other (T₁)", total_s, total_s / widest, 0),
+        _span("longest chain (T∞)", critical_s, critical_s / widest, 1),
+    )
+
+
+def _span(what: str, seconds: float, share: float, number: int) -> Node:
+    return el(
+        "div",
+        "span",
+        el("span", "", what),
+        el("div", "meter", el("i", ""), __w=f"{100 * share:.2f}%", __mc=colour(number)),
+        el("b", "", format_time(seconds)),
+        role="img",
+        aria_label=f"{what}: {format_time(seconds)}",
+    )
+
+
+def gain_statement(parallelism: float) -> str:
+    """The plain statement of what splitting can gain at most.
+
+    >>> gain_statement(1.0)
+    'Nothing in it can run in parallel: splitting one query over servers cannot make it faster.'
+    """
+    if parallelism < 1.0005:
+        return "Nothing in it can run in parallel: splitting one query over servers cannot make it faster."
+    return (
+        f"Splitting one query over servers can shorten its computing by at most "
+        f"{100 * (1 - 1 / parallelism):.1f} %, if transfers and waits cost nothing."
+    )
+
+
+def time_by_kind(costed: CostedGraph) -> dict[str, float]:
+    """Seconds of all operators of each kind."""
+    times: dict[str, float] = {}
+    for c in costed.costs:
+        times[c.kind] = times.get(c.kind, 0.0) + c.compute_s
+    return times
+
+
+def model_facts(state: AppState, loaded: Loaded) -> None:
+    """Figures of the model on the page, the most that splitting could gain, and warnings."""
+    costed = loaded.prepared.costed[0]
+    report = inspection(costed)
+    if about := description(state.model):
+        st.caption(plain(about))
+    draw("parallelism", parallelism_picture(report.total_compute_s, report.critical_path_s))
+    st.markdown(gain_statement(report.parallelism))
+    tiles(
+        [
+            (
+                "Operators",
+                f"{report.operators:,}",
+                "Nodes that run; constants are parameters.",
+            ),
+            ("Edges", f"{report.edges:,}", "Pairs of operators of which one reads what the other wrote."),
+            ("Work in GMAC", f"{report.gmac:.4g}", "10⁹ multiply-adds of convolutions and matrix products."),
+            ("Parameters", format_count(report.parameters), "Weights, each counted once."),
+            ("Weights", format_size(report.weight_bytes), "Bytes of all parameters."),
+            (
+                "Parallelism T₁/T∞",
+                f"{report.parallelism:.3f}",
+                "One after the other, over the longest chain: the most that splitting can gain.",
+            ),
+        ]
+    )
+    times_origin(costed)
+    for warning in report.warnings:
+        st.warning(plain(warning), icon=":material/warning:")
+
+
+def times_origin(costed: CostedGraph) -> None:
+    """Say for which device the times are, and where they come from."""
+    report = inspection(costed)
+    given = given_text(report.given, costed.device)
+    told = f"{costed.device}, {provenance_text(report.provenance)}" + (f" ({given})" if given else "")
+    st.caption(plain(told))
+
+
+def graph_download(loaded: Loaded) -> None:
+    """The graph as JSON node-link, which this app and NetworkX read; made when it is asked for."""
+    graph = loaded.prepared.graph
+    st.download_button(
+        "Graph as JSON",
+        data=lambda: json.dumps(to_node_link(graph)),
+        file_name=f"{safe_name(graph.name)}.json",
+        mime="application/json",
+        icon=":material/download:",
+        help="Operators, shapes and bytes as node-link JSON. The picture: Save as SVG below the graph.",
+        on_click="ignore",
+        key="graph-json",
+    )

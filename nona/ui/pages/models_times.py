@@ -1,0 +1,287 @@
+"""What the times on the page assume: device, stack, given and measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from nona.cost.measured import MeasuredTable, read_measured
+from nona.cost.options import CostOptions
+from nona.cost.stated import has_given_times
+from nona.errors import NonaError
+from nona.graph.model import ANY_DEVICE, ModelGraph
+from nona.scenario.schema import GivenSpec
+from nona.ui.models.loading import device_names, load_graph, load_measured
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, label_text, plain
+
+STACKS = ("tensorrt", "cuda-graphs", "onnxruntime", "eager")
+PRECISIONS = ("model", "fp32", "fp16", "int8")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """The device on which times are shown; empty: the first of the cluster."""
+
+    name: str = ""
+
+
+def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
+    """The button that names the device; behind it all choices. Returns the device and what is behind it."""
+    device = _device(state)
+    cost = state.scenario.cost
+    words = [device, cost.stack, *([cost.precision] if cost.precision != "model" else [])]
+    box = st.popover(
+        f"Times: **{plain(', '.join(words))}**" + (" + measured" if cost.measured else ""),
+        icon=":material/timer:",
+        help="The GPU, the software and the precision for which times are shown.",
+    )
+    with box, st.grid(3, min_column_width=150):
+        _pick_device(state, device)
+        hint = "What runs the operators; it sets launch costs."
+        choice(state, "Software stack", ("cost", "stack"), STACKS, hint)
+        hint = "Fewer bits: fewer bytes, faster arithmetic."
+        choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
+    return device, box
+
+
+def _device(state: AppState) -> str:
+    names = device_names(state.scenario)
+    kept = state.choices.of(Device).name or state.scenario.cluster.servers[0].gpu
+    return kept if kept in names else names[0]
+
+
+def _pick_device(state: AppState, shown: str) -> None:
+    names = device_names(state.scenario)
+
+    def choose() -> None:
+        state.choices.keep(Device(st.session_state["device"]))
+
+    st.selectbox(
+        "Times on device",
+        names,
+        names.index(shown),
+        key="device",
+        on_change=choose,
+        help="The GPU for the times on this page; the cluster's GPUs are set on the Cluster page.",
+    )
+
+
+PATH = ("cost", "given")
+SEVERAL = "several devices"
+
+
+def given_section(state: AppState, device: str) -> None:
+    """The expander about given times; ``device`` is the one whose times the page shows."""
+    try:
+        graph = load_graph(state, state.model)
+    except NonaError:  # the page says it below
+        return
+    if not has_given_times(graph):
+        return
+    spec = state.scenario.cost.given.get(state.model, GivenSpec())
+    stated = _stated(graph)
+    held = spec.device or stated
+    with st.expander(f"Given times: on {plain(_name(held))}", icon=":material/speed:", expanded=held is None):
+        st.caption(
+            "The file states times. On another GPU or slice they are scaled by what bounds each task: "
+            "arithmetic, memory bandwidth, or the host. Times that hold on any device are not scaled."
+        )
+        left, right = st.columns(2)
+        with left:
+            _given_device(state, spec, stated)
+        if held not in (None, "any", SEVERAL, device):
+            with right:
+                _factor(state, device, spec, str(held))
+
+
+def _name(device: str | None) -> str:
+    return {None: "no named device, so the same everywhere", "any": "any device alike"}.get(
+        device, str(device)
+    )
+
+
+def _stated(graph: ModelGraph) -> str | None:
+    """The device that the file names, or ``SEVERAL``; ``None`` where it names none.
+
+    >>> from nona.graph.model import Operator
+    >>> _stated(ModelGraph("g", (Operator("a", compute_s={"t4": 1.0, "a30": 2.0}),), ()))
+    'several devices'
+    """
+    if graph.device is not None:
+        return "any" if graph.device == ANY_DEVICE else graph.device
+    own = {d for o in graph.operators for d in o.compute_s or () if d != ANY_DEVICE}
+    return SEVERAL if len(own) > 1 else next(iter(own), None)
+
+
+def _given_device(state: AppState, spec: GivenSpec, stated: str | None) -> None:
+    names = dict.fromkeys([spec.device or "", stated or "", *device_names(state.scenario)])
+    options = {f"As in the file: {_name(stated)}": None, "Any device alike": "any"}
+    options |= {n: n for n in names if n not in ("", "any", SEVERAL)}
+    key = f"given-device-{state.revision}-{state.model}"
+
+    def choose() -> None:
+        _edit(state, options[st.session_state[key]], spec.factors)
+
+    st.selectbox(
+        "The times hold on",
+        list(options),
+        list(options.values()).index(spec.device),
+        key=key,
+        on_change=choose,
+        help="Where the file gives a task times for several devices, those stay.",
+    )
+
+
+def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
+    key = f"given-factor-{state.revision}-{state.model}-{device}"
+    known = spec.factors.get(device)
+
+    def choose() -> None:
+        text = str(st.session_state[key] or "").strip()
+        others: dict[str, object] = {k: v for k, v in spec.factors.items() if k != device}
+        _edit(state, spec.device, others | ({device: text} if text else {}))
+
+    st.text_input(
+        f"Time on {label_text(device)} over that on {label_text(held)}",
+        "" if known is None else f"{known:g}",
+        placeholder="modelled",
+        key=key,
+        on_change=choose,
+        help="A factor that you know, in place of the modelled ratio. Empty: modelled.",
+    )
+    if draft := state.drafts.get(PATH):
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _edit(state: AppState, device: str | None, factors: Mapping[str, object]) -> None:
+    """Keep what was said of the session's model; one of which nothing is said is dropped."""
+    given: dict[str, object] = {
+        k: v.model_dump() for k, v in state.scenario.cost.given.items() if k != state.model
+    }
+    if device is not None or factors:
+        given[state.model] = {"device": device, "factors": dict(factors)}
+    state.edit(PATH, given)
+
+
+ENDING = ".measured.csv"
+EXAMPLE = "model,operator,device,ms"
+
+
+def measured_times(state: AppState, device: str) -> None:
+    """The expander of the measured times; ``device`` is the one whose times the page shows."""
+    name = state.scenario.cost.measured
+    opened = bool(name or state.choices.complaints.get("measured-error"))
+    title = "Measured times" + (f": {plain(name)}" if name else "")
+    with st.expander(title, icon=":material/timer:", expanded=opened):
+        called = _name_in_tables(state)
+        st.caption(
+            f"A CSV table with the columns {plain(EXAMPLE)}, the format of the command `nona measure`; its "
+            "times replace modelled ones. An operator named \\* stands for the whole model."
+            + (f" This model is called **{plain(called)}** there." if called else "")
+        )
+        st.file_uploader(
+            "Table (CSV)",
+            key="measured-file",
+            on_change=_take,
+            args=(state,),
+            max_upload_size=64,
+            help="Its times replace the modelled ones wherever it has them.",
+        )
+        if state.choices.complaints.get("measured-error"):
+            st.error(plain(state.choices.complaints["measured-error"]), icon=":material/error:")
+        if name:
+            _present(state, name, called, device)
+
+
+def _present(state: AppState, name: str, called: str, device: str) -> None:
+    try:
+        held = load_measured(state)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        held = None
+    if held is not None:
+        st.success(
+            plain(coverage(held[1], name, called or state.model, device, _options(state))),
+            icon=":material/check:",
+        )
+        st.caption("The scenario's YAML only names this file; *Download bundle* in the side bar contains it.")
+    with st.container(horizontal=True):
+        st.button(
+            "Use no measured times",
+            icon=":material/delete:",
+            on_click=_remove,
+            args=(state,),
+            key="no-measured",
+        )
+        if held is not None:
+            st.download_button(
+                "Download the CSV",
+                data=lambda: state.uploads.sources.read(name),
+                file_name=name,
+                mime="text/csv",
+                icon=":material/download:",
+                on_click="ignore",
+                key="download-measured",
+            )
+
+
+def coverage(table: MeasuredTable, name: str, model: str, device: str, options: CostOptions) -> str:
+    """What the table holds, and how much of it is for this model on this device.
+
+    >>> table = read_measured("model,operator,device,ms\\nnet,conv,a30,0.5\\n")
+    >>> coverage(table, "t.csv", "other", "a30", CostOptions())
+    't.csv: 1 time on a30; 0 of them for other on a30 as chosen above.'
+    """
+    count = len(table.rows)
+    devices = ", ".join(sorted({row.device for row in table.rows}))
+    here = len(table.times(model, device, options))
+    times = f"{count:,} time{'' if count == 1 else 's'}"
+    return f"{name}: {times} on {devices}; {here:,} of them for {model} on {device} as chosen above."
+
+
+def _name_in_tables(state: AppState) -> str:
+    try:
+        return load_graph(state, state.model).name
+    except NonaError:  # the page says it below
+        return ""
+
+
+def _options(state: AppState) -> CostOptions:
+    cost = state.scenario.cost
+    return CostOptions(cost.stack, cost.precision)
+
+
+def _take(state: AppState) -> None:
+    upload = st.session_state["measured-file"]
+    if upload is None:
+        return
+    try:
+        data = upload.getvalue()
+        read_measured(data)
+        kept = state.uploads.add(stored_name(upload.name), data)
+        state.choices.complaints.pop("measured-error", None)
+        if state.edit(("cost", "measured"), kept):
+            state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
+    except NonaError as error:
+        state.choices.complaints["measured-error"] = str(error)
+
+
+def stored_name(name: str) -> str:
+    """The name under which a table is kept, which distinguishes it from a trace.
+
+    >>> stored_name("times.csv"), stored_name("times.measured.csv")
+    ('times.measured.csv', 'times.measured.csv')
+    """
+    base = PurePath(name.replace("\\", "/")).name
+    stem = base[: -len(ENDING)] if base.lower().endswith(ENDING) else PurePath(base).stem
+    return (stem[:40] or "times") + ENDING
+
+
+def _remove(state: AppState) -> None:
+    state.choices.complaints.pop("measured-error", None)
+    state.edit(("cost", "measured"), None)

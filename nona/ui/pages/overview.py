@@ -1,0 +1,429 @@
+"""The Overview: questions, shipped scenarios, the network story, the pipeline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import streamlit as st
+from pydantic import Field
+
+from nona.errors import JobError
+from nona.report.figures import scheduler_style
+from nona.report.placements.certificate import gap_text, hits_text, is_slo, mean_of
+from nona.report.simulations.report import SimulatedRun
+from nona.report.text import time_text
+from nona.report.training.elastic import by_mean
+from nona.report.training.findings import by_mean_jct
+from nona.results.document import Document, Figure
+from nona.results.elastic import ElasticHistory
+from nona.results.placement import SolvedPlacement
+from nona.results.simulation_charts import Story, StoryLoad
+from nona.results.training import TrainingOutcome
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_description, scenario_path
+from nona.study.link_load import LINK_LOAD, STRATEGIES
+from nona.ui.jobs.registry import JobRegistry
+from nona.ui.session.kept import choose
+from nona.ui.session.opening import is_own
+from nona.ui.session.opening import open_shipped_scenario as open_scenario
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
+from nona.ui.tasks.sweeps import LOADS, SCENARIO
+from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.folding import listed
+from nona.units import format_bandwidth
+
+STORY_KEY = "network-story"
+POLL_S = 0.7
+TRIES = 3  # in all, where its worker dies: it is the same for everybody, so nobody can ask for it again
+HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
+_story_component = declare("story", "story", "curve")
+TOLD = {
+    "local": ("One server", "All four tasks run on one server, one after the other."),
+    "spread": ("Split blindly", "Tasks 2 and 3 go to other servers, whatever the link costs."),
+    "nona": ("Split by Nona", "Only tasks that gain from it are sent away, given the link's load."),
+}
+
+
+class StrategyLook(Document):
+    """A strategy's words, colour and symbol."""
+
+    title: str
+    about: str
+    colour: str
+    symbol: str
+
+
+class StoryView(Document):
+    """What is sent to the browser; ``load`` is where the slider starts, ``of`` how many
+    points there will be."""
+
+    points: tuple[StoryLoad, ...] = ()
+    limit: Figure = None
+    order: tuple[str, ...] = ()
+    looks: Mapping[str, StrategyLook] = Field(default_factory=dict)
+    of: int = 0
+    load: float = 0.0
+    longest_ms: float = 0.0
+    most_ms: float = 0.0
+    finding: str = ""
+    alt: str = ""
+
+
+@dataclass
+class Kept:
+    """The story so far, for all sessions of this server.
+
+    ``job`` computes the rest; ``seen`` is what it told last; ``failures`` counts the jobs that failed.
+    """
+
+    told: Story | None = None
+    seen: Mapping[str, Any] | None = None
+    complete: bool = False
+    job: str | None = None
+    error: str = ""
+    failures: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def refresh(self, registry: JobRegistry) -> None:
+        """Take in the job's results; start a job if there is none, or if the last one failed (``TRIES``)."""
+        with self.lock:
+            if self.complete:
+                return
+            job = registry.get(self.job)
+            if job is None or job.status == "cancelled":
+                self._start(registry)
+                return
+            job.touch()
+            so_far = job.result or job.live
+            if so_far and so_far is not self.seen:
+                self.told, self.seen = Story.from_json(so_far), so_far
+            self.complete, self.error = job.result is not None, job.error
+            if self.complete:
+                registry.discard(job.id)
+            elif job.status == "failed" and self.failures + 1 < TRIES:
+                self.failures += 1
+                registry.discard(job.id)
+                self._start(registry)
+
+    def _start(self, registry: JobRegistry) -> None:
+        try:
+            self.error = ""
+            self.job = registry.start("story", {}).id
+        except JobError as error:  # too many wait: the next look tries again
+            self.error = str(error)
+
+
+@st.cache_resource
+def kept() -> Kept:
+    """The story of this server."""
+    return Kept()
+
+
+def network_story() -> None:
+    """Show the story; poll while it is being computed.
+
+    The looking ends with the next run of the page: to run it again for that alone would shut what its
+    reader has just opened.
+    """
+    kept().refresh(jobs())
+    st.fragment(_story, run_every=None if kept().complete else POLL_S)()
+
+
+def _story() -> None:
+    story = kept()
+    story.refresh(jobs())
+    _story_component(key=STORY_KEY, data=story_view(story.told).to_json(), on_load_change=lambda: None)
+    if story.error and not story.told:
+        st.warning(plain(story.error), icon=":material/hourglass_top:")
+
+
+def chosen_load() -> float:
+    """The link load on this session's slider."""
+    return float((st.session_state.get(STORY_KEY) or {}).get("load") or 0.0)
+
+
+def story_view(told: Story | None) -> StoryView:
+    """The points so far, looks and titles, the range of the axes; without points nothing is drawn."""
+    if told is None or not told.points:
+        return StoryView()
+    first = told.points[0].runs
+    return StoryView(
+        points=told.points,
+        of=max(len(LOADS), len(told.points)),
+        limit=told.limit,
+        order=STRATEGIES,
+        looks={name: _look(name) for name in STRATEGIES},
+        longest_ms=max(first[name].jct_ms for name in STRATEGIES),
+        most_ms=HIGHEST_MS,
+        finding=finding(told.limit),
+        alt=f"Mean completion time over the load of the link. {finding(told.limit)}",
+    )
+
+
+def _look(name: str) -> StrategyLook:
+    (title, about), style = TOLD[name], scheduler_style(name)
+    return StrategyLook(title=title, about=about, colour=style.colour, symbol=style.symbol)
+
+
+def finding(limit: float | None) -> str:
+    """What the curve shows: until which link load splitting pays.
+
+    >>> finding(0.798)
+    'By the formula, splitting pays until others take 80 % of the link'
+    """
+    if limit is None:
+        return "By the formula, splitting pays at every load of the link"
+    return f"By the formula, splitting pays until others take {100 * limit:.0f} % of the link"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A user's question: the page with the answer, and the scenario to start from.
+
+    Without a ``scenario`` the present one is kept, and so is one that somebody made, if it has the ``part``
+    that the question is about. ``choices`` are (widget, value) on that page.
+    """
+
+    title: str
+    about: str
+    action: str
+    icon: str
+    page: str
+    scenario: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    part: str = "workload"
+
+
+QUESTIONS = (
+    Question(
+        "Can my model gain from splitting?",
+        "Upload an ONNX file; see what merges and why, what is left to distribute, and the most that "
+        "splitting could save.",
+        "Look at a model",
+        ":material/account_tree:",
+        "pages/2_models.py",
+    ),
+    Question(
+        "What does my cluster need?",
+        "How many servers keep the SLOs, scheduler by scheduler; then change servers, GPUs, MIG slices or "
+        "the link, and see the difference with its interval.",
+        "Size a cluster",
+        ":material/dns:",
+        "pages/6_placement.py",
+        "vision_language_8_servers",
+        (("placement-tabs", "How many servers"), ("simulation-view", "Run")),
+    ),
+    Question(
+        "What should we buy, and when does it break?",
+        "GPUs on offer at their prices, whole or sliced: the cheapest cluster and scheduler that keep every "
+        "target, with headroom, failures and the month in which growth uses it up.",
+        "Plan a purchase",
+        ":material/shopping_cart:",
+        "pages/8_plan.py",
+        "a100s_sliced_or_l4s",
+        (("plan-tabs", "More traffic"),),
+    ),
+    Question(
+        "Which scheduler, up to what load?",
+        "The five models of the Nona paper on 80 servers: every scheduler against background traffic, and "
+        "where each one becomes unstable.",
+        "Compare schedulers",
+        ":material/stacked_line_chart:",
+        "pages/7_simulation.py",
+        "five_models_80_servers",
+        (("simulation-view", "Sweep"),),
+    ),
+    Question(
+        "Which policy keeps the SLO of my serverless workflows, and at what cost?",
+        "Functions batched and sized on shared GPUs: ESG against INFless, FaST-GShare, Orion and "
+        "Aquatope; hit rate, cost, cold starts, the search step by step.",
+        "Compare policies",
+        ":material/bolt:",
+        "pages/9_serverless.py",
+        "strict_light",
+        (("serverless-tabs", "Policies"),),
+        "serverless",
+    ),
+    Question(
+        "Who should get which GPU, when jobs train for hours?",
+        "Long jobs on GPUs of several types: Gavel's policies, fair, fast or cheap; JCT, fairness and cost, "
+        "round by round.",
+        "Compare allocations",
+        ":material/model_training:",
+        "pages/10_training.py",
+        "shared_research_cluster",
+        (("training-tabs", "Policies"),),
+        "training",
+    ),
+    Question(
+        "How accurate are the results?",
+        "Prediction against simulation with its interval, the simulator against queueing theory, modelled "
+        "times against published ones.",
+        "See the checks",
+        ":material/fact_check:",
+        "pages/12_validation.py",
+    ),
+)
+
+
+def demo_title(name: str, long: bool = False) -> str:
+    """Display name of a shipped scenario, or its description."""
+    return scenario_description(name) if long else load_scenario(scenario_path(name)).name
+
+
+def open_demo(state: AppState, key: str) -> None:
+    """Open the shipped scenario that the field ``key`` names.
+
+    The field is read when the button is pressed: the page may not have been drawn since it changed.
+    """
+    if open_scenario(state, st.session_state[key]):
+        state.tell(f"“{state.scenario.name}” is the scenario now.", "simulation", "Simulate it")
+
+
+def answer(state: AppState, question: Question) -> None:
+    """Open the question's scenario, where it has one and nobody's own can be asked, and go to its page."""
+    own = is_own(state.scenario)
+    if question.scenario and not (own and getattr(state.scenario, question.part)):
+        if not open_scenario(state, question.scenario):
+            return
+        if own:
+            state.tell(
+                f"“{state.scenario.name}” is the scenario now; *Undo* in the side bar brings yours back."
+            )
+    for key, value in question.choices:
+        choose(state, key, value)
+    state.go_to = question.page
+
+
+def open_example(state: AppState, page: str) -> None:
+    """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
+    if open_scenario(state, SCENARIO, {LINK_LOAD: chosen_load()}):
+        state.go_to = page
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of the pipeline: its page, its picture, what it holds now; ``state`` may be ``stale``."""
+
+    page: str
+    title: str
+    picture: str
+    value: str
+    detail: str
+    state: str = ""
+
+
+def pipeline(state: AppState) -> tuple[Stage, ...]:
+    """Model, contraction, cluster, workload, placement, simulation: what each holds now.
+
+    A scenario of training jobs alone has two stages: cluster and training.
+    """
+    s = state.scenario
+    if s.training is not None and not s.workload:
+        return (_cluster(state), _training(state))
+    total = sum(r.rate for r in s.workload)
+    return (
+        Stage(
+            "pages/2_models.py",
+            "Models",
+            "models",
+            f"{len(s.workload)} in the mix",
+            ", ".join(s.labels[:6]) + ("…" if len(s.labels) > 6 else ""),
+        ),
+        Stage(
+            "pages/3_contraction.py",
+            "Contraction",
+            "contraction",
+            f"{s.contraction} rule",
+            "operators become tasks where splitting them could not help",
+        ),
+        _cluster(state),
+        Stage(
+            "pages/5_workload.py",
+            "Workload",
+            "workload",
+            f"{total:.4g} queries/s",
+            f"background: executors {100 * s.background.compute.utilization:.3g} %, "
+            f"link {100 * s.background.network.utilization:.3g} %",
+        ),
+        _placement(state),
+        _simulation(state),
+    )
+
+
+def _cluster(state: AppState) -> Stage:
+    groups, network = state.scenario.cluster.servers, state.scenario.cluster.network
+    return Stage(
+        "pages/4_cluster.py",
+        "Cluster",
+        "cluster",
+        f"{sum(g.count for g in groups)} servers",
+        listed([f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups], 6)
+        + f"; {format_bandwidth(network.capacity)} shared",
+    )
+
+
+def _training(state: AppState) -> Stage:
+    spec = state.scenario.training
+    value, detail = "not run yet", ", ".join(spec.decided_by) if spec else ""
+    if spec is not None and spec.elastic is not None:
+        kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
+        means = None if history is None else by_mean(history.report.policies)
+    else:
+        kind, outcome = "training", state.held("training", TrainingOutcome)
+        means = None if outcome is None else by_mean_jct(outcome.report.policies)
+        detail = detail if outcome is None else f"{len(outcome.report.policies)} policies compared"
+    if means is not None:
+        value = f"shortest mean JCT: {next(iter(means))}" if means else "no job was completed"
+    return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, kind))
+
+
+def _placement(state: AppState) -> Stage:
+    data = state.held("place", SolvedPlacement)
+    value, detail = "not solved yet", "solve it on its page"
+    if data is not None:
+        value = f"predicted mean JCT {time_text(mean_of(data.nona))}"
+        if is_slo(data.nona):
+            value = f"predicted SLO hits {hits_text(data.nona).removesuffix(', by sampled jobs')}"
+        detail = f"gap to the certified bound: {gap_text(data.nona)}"
+        if data.ended_early_s is not None:
+            detail = f"cancelled early; {detail}"
+    return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
+
+
+def _simulation(state: AppState) -> Stage:
+    result = state.held("simulate", SimulatedRun)
+    value, detail = "not run yet", ", ".join(e.name for e in state.scenario.schedulers)
+    if result is not None:
+        found = result.report.schedulers
+        means = {
+            n: r.jct_s.mean for n, r in found.items() if r.state == "stable" and r.jct_s.mean is not None
+        }
+        best = min(means, key=lambda n: means[n], default=None)
+        value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
+        detail = f"{len(found)} schedulers compared"
+    return Stage("pages/7_simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
+
+
+def _age(state: AppState, kind: str) -> str:
+    return "stale" if state.is_stale(kind) else ""
+
+
+PIPELINE_KEY = "pipeline"
+_component = declare("flow", tag="ol")
+
+
+def flow(state: AppState, stages: Sequence[Stage]) -> None:
+    """Draw the pipeline; a click on a stage goes to its page."""
+
+    def open_page() -> None:
+        asked = st.session_state[PIPELINE_KEY].get("open")
+        if asked in {s.page for s in stages}:  # what the browser sends is not to be trusted
+            state.go_to = asked
+
+    _component(key=PIPELINE_KEY, data={"stages": [asdict(s) for s in stages]}, on_open_change=open_page)

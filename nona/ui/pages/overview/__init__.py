@@ -1,1 +1,0 @@
-"""The Overview: questions, demo scenarios, the network story, the pipeline."""

@@ -1,1 +1,0 @@
-"""The network story: an own component without libraries, three Gantt charts and a curve as SVG."""

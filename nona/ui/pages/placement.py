@@ -1,0 +1,350 @@
+"""The Placement page: objective, search, and the tabs with the working."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.models import Glued
+from nona.report.placements.figures import link_waits_figure, steps_figure
+from nona.report.placements.text import (
+    best_so_far,
+    class_rows,
+    early_text,
+    link_finding,
+    link_rows,
+    memory_finding,
+    replica_rows,
+    response_finding,
+    response_rows,
+    servers_finding,
+    share_rows,
+    step_rows,
+)
+from nona.results.placement import (
+    FullPlacementReport,
+    PlacementReport,
+    SearchProgress,
+    SearchStep,
+    SolvedPlacement,
+    WorkingConfiguration,
+    WorkingLine,
+    WorkingModel,
+)
+from nona.ui.models.loading import load_row
+from nona.ui.pages.contraction import glued_of
+from nona.ui.pages.placement_capacity import capacity_section
+from nona.ui.pages.placement_result import configurations_of, congestion_section, model_frame
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, plain
+from nona.ui.widgets.folding import summary_bar
+from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.terms import guide_link
+from nona.units import format_bandwidth, format_time
+
+OBJECTIVES = {
+    "Mean completion time": "mean-jct",
+    "Missed SLOs": "slo",
+    "Mean completion time, by formula alone": "formula",
+}
+HELP = (
+    "What the placement minimises. The first two are evaluated with sampled jobs that meet random waits. "
+    "The formula is the paper's problem: mean waits, solved to a certified gap; for large models it is "
+    "optimistic."
+)
+
+
+def objective_choice(state: AppState) -> None:
+    """The objective, tied to the scenario; it folds into a line once there is a placement."""
+    value = state.shown(("objective",))
+    name = next((name for name, known in OBJECTIVES.items() if known == value), str(value))
+    with summary_bar("placement-controls", [f"Objective: {name}"], state.jobs.get("place")):
+        left, _ = st.columns([2, 3])
+        with left:
+            choice(state, "Objective", ("objective",), OBJECTIVES, HELP)
+
+
+def search_note(report: PlacementReport) -> str:
+    """How far the search went, in a sentence; empty where the formula was minimised alone."""
+    found = report.sampled
+    if found is None:
+        return ""
+    ended = (
+        "ended because no move left was better by more than the sampling error"
+        if found.settled
+        else "ended at its limit"
+    )
+    return (
+        f"The search evaluated {found.evaluations} placements and {ended}; the figures come from "
+        f"{found.samples:,} sampled jobs of each model that the search had not used."
+    )
+
+
+WORTH = 2  # steps: fewer need no figure
+
+
+def live_search(live: Mapping[str, Any]) -> None:
+    """The best so far with its gap, and the steps until now."""
+    steps = SearchProgress.from_json(live).steps
+    if not steps:
+        return
+    st.markdown(f"**{plain(best_so_far(steps))}**")
+    st.caption("Cancel keeps it.")
+    _steps(steps, "live")
+
+
+def early_note(data: SolvedPlacement) -> None:
+    """A mark on the result of a cancelled search."""
+    if data.ended_early_s is not None:
+        st.warning(plain(early_text(data.ended_early_s)), icon=":material/stop_circle:")
+
+
+def solved_text(data: SolvedPlacement) -> str:
+    """How long the placement took: a cancelled search has no time of a solution, a known one had an earlier.
+
+    ``Solved in 12.3 s``
+    """
+    if data.ended_early_s is not None:
+        return f"Cancelled after {format_time(data.ended_early_s, 2)}"
+    if data.known:
+        return f"Known from an earlier solution, which took {format_time(data.nona.seconds)}"
+    return f"Solved in {format_time(data.nona.seconds)}"
+
+
+def search_section(data: SolvedPlacement) -> None:
+    """How the search went, behind a line to open."""
+    with st.expander("How the search went", icon=":material/timeline:"):
+        note = search_note(data.nona)
+        st.caption(plain(f"{solved_text(data)}; solver: {data.nona.solver}. {note}".strip()))
+        if len(data.steps) >= WORTH:
+            _steps(data.steps, "steps")
+
+
+def _steps(steps: Sequence[SearchStep], key: str) -> None:
+    if len(steps) >= WORTH:
+        alt = (
+            "Mean JCT of the best placement so far over the seconds of the search, with the bound by formula"
+        )
+        picture(steps_figure(steps), key=f"search-{key}", alt=alt)
+    table(pd.DataFrame(step_rows(steps)), f"search-{key}-table", "The steps of the search")
+
+
+def response_section(report: FullPlacementReport) -> None:
+    """The finding, a warning outside the tested region, and a row for each model."""
+    response = report.response
+    st.subheader("How long a job takes")
+    st.markdown(f"**{plain(response_finding(response))}.**")
+    if response.warning:
+        st.warning(plain(response.warning), icon=":material/travel_explore:")
+    rows = response_rows(response, report.models)
+    table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
+    st.caption(
+        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
+        "has the certificate, uses mean waits. The Validation page compares both with the simulation."
+    )
+
+
+def link_section(report: PlacementReport) -> None:
+    """Bars and a table of the predicted waits per role; nothing where there is but one link."""
+    links = report.predicted.links
+    if len(links) < 2:
+        return
+    st.subheader("Where messages wait")
+    finding = link_finding(links)
+    st.markdown(f"**{plain(finding)}**")
+    picture(
+        link_waits_figure(links),
+        key="link-waits",
+        alt=f"Predicted wait of a mean message at each link on its path. {finding}",
+    )
+    table(pd.DataFrame(link_rows(links)), "link-waits-table", "Predicted waits at the links of each role")
+    st.caption(
+        "Modelled: each link by itself, first come first served, background included; the bars add up to "
+        "the mean wait of a message."
+    )
+
+
+def servers_section(report: PlacementReport) -> None:
+    """Executor classes, the shares of the models on them, and the replicas of their weights."""
+    st.subheader("Executors and memory")
+    st.markdown(f"**{plain(servers_finding(report))}. {plain(memory_finding(report))}.**")
+    table(pd.DataFrame(class_rows(report)), "classes", "Executor classes with their load, wait and memory")
+    shares = share_rows(report)
+    if shares:
+        st.markdown(
+            "Every server of a query, its first and one for each part, is drawn with these probabilities, "
+            "then uniformly within its class:"
+        )
+        table(pd.DataFrame(shares), "shares", "Probability of each executor class, model by model")
+    with st.expander("Replicas of weights", icon=":material/memory:"):
+        st.caption(
+            "An executor holds all weights of every model that may run on it, as it may get any part; "
+            "rows with the same model share them. Only weights are counted, at the precision of the cost "
+            "model: leave room for activations and the runtime. The schedulers random, jsq-d, "
+            "opportunistic, priority, sparrow, tetris, spark-fair and spark-fifo use every executor as if "
+            "it held all models."
+        )
+        table(
+            pd.DataFrame(replica_rows(report)),
+            "replicas",
+            "Weights of each model, and how many executors hold them",
+        )
+
+
+def glue_section(state: AppState) -> None:
+    """One row for every model: interior tasks, groups that might leave their server, what that loses."""
+    found: dict[str, Glued] = {}
+    for index, label in enumerate(state.scenario.labels):
+        try:
+            found[label] = glued_of(state, load_row(state, index))
+        except NonaError:  # the page says of every row what keeps it from being placed
+            continue
+    if not found:
+        return
+    link = next(iter(found.values())).link
+    st.caption(
+        f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: separating two "
+        "tasks gains nothing at fixed waits if that alone takes longer than everything on one server. The "
+        "page Contraction has the reasons, and what else may stay together at a stated loss."
+    )
+    alt = "For each model: interior tasks, groups of them that might leave, and the most that this loses"
+    table(glue_frame(found), "together", alt)
+
+
+def glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
+    """The table: what every model's coarsening leaves."""
+    return pd.DataFrame(
+        {
+            "model": list(found),
+            "sub-graphs": [sum(bool(s.interior) for s in g.decomposition.subgraphs) for g in found.values()],
+            "interior tasks": [g.interior_tasks for g in found.values()],
+            "groups that might leave": [g.interior_units for g in found.values()],
+            "lost at most µs": [1e6 * g.bound_s for g in found.values()],
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """Whether the working is shown."""
+
+    on: bool = False
+
+
+def show_working(state: AppState, data: SolvedPlacement) -> None:
+    """A switch; while it is on, all lines, the same order as the computation."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("Show the working", width="content", anchor="working")
+        guide_link("placement", "What the symbols mean")
+    on = st.toggle(
+        "Every formula with the numbers of this placement",
+        state.choices.of(Working).on,
+        key="working-on",
+        help="Opens each step from the load of the link to the objective, numbers filled in.",
+    )
+    state.choices.keep(Working(on))
+    if not on:
+        return
+    for line in data.working.lines:
+        _line(line)
+    _queries(data.working.models)
+
+
+def _line(line: WorkingLine, name: str = "") -> None:
+    with st.expander(f"{plain(name)}{plain(line.title)}: **{plain(value_text(line))}**"):
+        st.latex(line.formula)
+        st.latex(line.filled)
+        if len(line.table) > 1:
+            table(pd.DataFrame(list(line.table)), f"working-{line.key}", f"Terms of: {line.title}")
+
+
+def value_text(line: WorkingLine) -> str:
+    """The value of a line with its unit.
+
+    >>> wait = WorkingLine(key="w", title="Wait", formula="W", filled="W", value=0.0012, unit="s")
+    >>> value_text(wait), value_text(wait.model_copy(update={"value": 0.5, "unit": ""}))
+    ('1.2 ms', '0.5')
+    """
+    if line.value is None:
+        return "no finite value"
+    if line.unit == "s":
+        return format_time(line.value, 4)
+    if line.unit == "s/B":
+        return f"{format_time(1e6 * line.value)} per MB"
+    return f"{line.value:.4g}"
+
+
+def _queries(models: Mapping[str, WorkingModel]) -> None:
+    for name, model in models.items():
+        for line in model.lines:
+            _line(line, f"{name}: ")
+    names = [n for n, m in models.items() if any(s.configurations and s.interior for s in m.subgraphs)]
+    if not names:
+        return
+    st.markdown("**A sub-graph's time** (equations 10 and 11): along the longest path of each configuration")
+    st.latex(r"g_c = \sum p_v + \mathrm{transfers} + n_c W_n + v_c W_c,\qquad g = \sum_c x_c\, g_c")
+    left, right = st.columns([1, 2])
+    name = left.selectbox("Model", names, key="working-model", help="The model to show.")
+    subgraphs = [s for s in models[name or names[0]].subgraphs if s.interior]
+    chosen = right.selectbox(
+        "Sub-graph",
+        range(len(subgraphs)),
+        format_func=lambda i: f"{i + 1}: {subgraphs[i].title}",
+        key=f"working-subgraph-{name}",
+        help="The sub-graph to show; its configurations in use are the rows below.",
+    )
+    subgraph = subgraphs[chosen or 0]
+    table(
+        pd.DataFrame([_configuration(i, c) for i, c in enumerate(subgraph.configurations, start=1)]),
+        "working-configurations",
+        "Longest path of each configuration in use",
+    )
+    if subgraph.span_s is not None:
+        st.caption(f"Mean over the configurations: {format_time(subgraph.span_s, 4)}.")
+
+
+def _configuration(number: int, c: WorkingConfiguration) -> dict[str, str | float | None]:
+    return {
+        "configuration": f"{number}{' (local)' if c.local else ''}",
+        "x, %": 100 * c.probability,
+        "compute ms": 1e3 * c.compute_s,
+        "transfers ms": 1e3 * c.transfer_s,
+        "n: waits at the link": c.link_waits,
+        "v: waits at a server": c.visits,
+        "g ms": None if c.span_s is None else 1e3 * c.span_s,
+    }
+
+
+def _tasks(state: AppState, data: SolvedPlacement) -> None:
+    st.subheader("Where the tasks run")
+    configurations_of(state, data.nona)
+
+
+def _resources(state: AppState, data: SolvedPlacement) -> None:
+    servers_section(data.nona)
+    link_section(data.nona)
+
+
+def _gain(state: AppState, data: SolvedPlacement) -> None:
+    st.subheader("What splitting can gain at most")
+    st.caption(
+        "Parallelism is the time of all operators one after the other over that of the longest chain: what "
+        "splitting one query could save if transfers and waits cost nothing."
+    )
+    table(model_frame(data.models), "gain", "Parallelism of each model")
+    glue_section(state)
+
+
+TABS: Mapping[str, Callable[[AppState, SolvedPlacement], None]] = {
+    "Where the tasks run": _tasks,
+    "Servers and links": _resources,
+    "Price of congestion": congestion_section,
+    "How many servers": lambda state, data: capacity_section(state),
+    "What splitting can gain": _gain,
+    "The working": show_working,
+}

@@ -1,1 +1,0 @@
-"""The Placement page: findings, configurations, the working."""

@@ -1,0 +1,174 @@
+"""How many servers keep the SLOs: the question, the answer, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.capacity import alone_note, capacity_finding, capacity_rows, others_finding, tried_rows
+from nona.report.planning_figures import capacity_figure
+from nona.results.planning import CapacityReport
+from nona.schedulers.registry import scheduler_names
+from nona.study.capacity import PREDICTED
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import current_job, duration, job_panel, stale_note
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.folding import listed
+from nona.ui.widgets.policy_choice import kept_schedulers
+from nona.ui.widgets.results import picture, table
+from nona.units import format_bandwidth, format_time
+
+KIND = "capacity"
+SCHEDULERS_KEY = "capacity-schedulers"
+HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: the SLOs to keep, the group that grows, for which schedulers, simulated as well."""
+
+    hit: str
+    group: int
+    schedulers: tuple[str, ...]
+    simulated: bool
+
+    def options(self) -> dict[str, Any]:
+        """As the job takes them."""
+        return {
+            "hit": HITS[self.hit],
+            "group": self.group,
+            "schedulers": list(self.schedulers),
+            "simulated": self.simulated,
+        }
+
+    def words(self) -> list[str]:
+        """As the command line takes them."""
+        names = [word for name in self.schedulers for word in ("--scheduler", name)]
+        more = ["--simulate"] if self.simulated else []
+        return ["--hit", str(HITS[self.hit]), "--group", str(self.group), *names, *more]
+
+
+def capacity_section(state: AppState) -> None:
+    """Controls, progress and answer."""
+    st.subheader("How many servers keep the SLOs?", anchor="capacity")
+    if all(row.slo is None for row in state.scenario.workload):
+        st.caption("No query has an SLO; give one on the Workload page.")
+        return
+    _inputs(state)
+    asked = _controls(state)
+    fingerprint = f"{state.fingerprint(KIND)} {asked.options()}"
+    job_panel(
+        state,
+        KIND,
+        "Find the fewest servers",
+        _so_far,
+        options=asked.options(),
+        fingerprint=fingerprint,
+        done="" if asked.schedulers else "Choose a scheduler first.",
+    )
+    held = state.held(KIND, CapacityReport)
+    if held is not None:
+        job = current_job(state, KIND)
+        if job is None or not job.unfinished:
+            stale_note(state, KIND, fingerprint)
+        _answer(held)
+    else:
+        st.caption(
+            "Tries several numbers of servers, all else unchanged, for each scheduler: "
+            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]} by prediction, the others by simulation."
+        )
+    equivalent(state, "capacity", *asked.words(), key=KIND, label="Same search from the shell")
+
+
+def _inputs(state: AppState) -> None:
+    """The cluster, the workload and its SLOs that the question is about, each with the way to change it."""
+    cluster = state.scenario.cluster
+    groups = listed([f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers], 6)
+    rows = [
+        f"{label} {row.rate:.4g}/s within {format_time(row.slo)}"
+        if row.slo is not None
+        else f"{label} {row.rate:.4g}/s, no SLO"
+        for label, row in zip(state.scenario.labels, state.scenario.workload, strict=True)
+    ]
+    link = format_bandwidth(cluster.network.capacity)
+    with st.container(border=True, gap="xsmall", key="capacity-inputs"):
+        _input("Cluster", ":material/dns:", f"{groups}; link {link}", "pages/4_cluster.py")
+        _input("Workload", ":material/stacked_line_chart:", listed(rows, 6), "pages/5_workload.py")
+
+
+def _input(name: str, icon: str, text: str, page: str) -> None:
+    left, right = st.columns([1, 4], vertical_alignment="center")
+    left.page_link(page, label=name, icon=icon, help=f"Change the {name.lower()}.")
+    right.markdown(plain(text))
+
+
+def _controls(state: AppState) -> Question:
+    groups = state.scenario.cluster.servers
+    left, right = st.columns(2)
+    hit = left.selectbox(
+        "SLOs to keep",
+        list(HITS),
+        list(HITS).index("99 %"),
+        key="capacity-hit",
+        help="The share of jobs with an SLO that must be in time; classes are weighted by their rates.",
+    )
+    names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
+    chosen = right.selectbox(
+        "Servers that grow",
+        names,
+        key="capacity-group",
+        help="The server group to resize; the others stay unchanged.",
+    )
+    schedulers = _schedulers(state)
+    simulated = st.toggle(
+        "Simulate predictions too",
+        key="capacity-simulated",
+        help="Also simulates a number of servers that was found by prediction, and one server fewer.",
+    )
+    group = names.index(chosen) if chosen in names else 0
+    return Question(str(hit or "99 %"), group, schedulers, bool(simulated))
+
+
+def _schedulers(state: AppState) -> tuple[str, ...]:
+    """The schedulers asked about: those of the scenario, until others are chosen."""
+    own = tuple(dict.fromkeys(s.name for s in state.scenario.schedulers))
+    hint = "Each has its own answer: one that looks at queues may need half as many servers as another."
+    return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers", own, {*own, *scheduler_names()}, hint)
+
+
+def _so_far(live: Mapping[str, Any]) -> None:
+    """What is known while the search goes on, of each scheduler."""
+    report = CapacityReport.from_json(live)
+    st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
+    st.dataframe(
+        pd.DataFrame(capacity_rows(report)),
+        hide_index=True,
+        key="capacity-live",
+        alt="What is known so far of the fewest servers for each scheduler",
+    )
+
+
+def _answer(report: CapacityReport) -> None:
+    if report.ended_early_s is not None:
+        st.warning(
+            f"Cancelled after {duration(report.ended_early_s)}: this is what was known by then.",
+            icon=":material/stop_circle:",
+        )
+    finding, others = capacity_finding(report), others_finding(report)
+    st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
+    note = alone_note(report, scheduler_names())
+    if note:
+        st.caption(plain(note))
+    picture(
+        capacity_figure(report),
+        key="capacity",
+        alt=f"Share of missed SLOs over the number of servers, logarithmic. {finding} {others}",
+    )
+    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
+    with st.expander("Every number of servers that was tried"):
+        table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")

@@ -1,0 +1,424 @@
+"""A solved placement: verdict, tiles, sentences, tables, charts, configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.models import provenance_text
+from nona.report.placements.certificate import (
+    Other,
+    against,
+    bound_text,
+    certificate_words,
+    error_text,
+    formula_line,
+    gap_text,
+    hits_of,
+    hits_text,
+    is_sampled,
+    is_slo,
+    mean_of,
+    measure_text,
+    order_finding,
+    origin_text,
+    value_of,
+)
+from nona.report.placements.figures import (
+    comparison_figure,
+    congestion_figure,
+    congestion_rows,
+    jct_split_figure,
+    servers_of,
+)
+from nona.report.placements.report import gain_finding, slo_bound_words
+from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
+from nona.report.text import percent_text, time_text
+from nona.report.times import off_text
+from nona.results.document import ModelFacts
+from nona.results.placement import (
+    CongestionCurve,
+    FullPlacementReport,
+    PlacedConfiguration,
+    PlacedModel,
+    PlacedSubgraph,
+    PlacementOutcome,
+    PlacementReport,
+)
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import job_panel, stale_note
+from nona.ui.widgets.components import Node, draw, el
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.terms import guide_link, term
+from nona.units import format_time
+
+LEAST = 5e-4  # of the probability: what is less splits nothing that counts
+
+
+def split_share(report: PlacementReport) -> float:
+    """Mean probability of splitting over the sub-graphs that have an interior."""
+    shares = [s.split for m in report.models.values() for s in m.subgraphs if s.has_interior]
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def model_split(model: PlacedModel) -> float:
+    """The same of one model; 0 if it has nothing to split."""
+    own = [s.split for s in model.subgraphs if s.has_interior]
+    return sum(own) / len(own) if own else 0.0
+
+
+def result_tiles(data: PlacementOutcome) -> None:
+    """One large number with what it means, and the smaller figures beside it, each with a line."""
+    with st.container(border=True, key="placement-head"):
+        left, right = st.columns([1, 2], vertical_alignment="center")
+        with left:
+            _hits(data) if is_slo(data.nona) else _mean(data)
+        with right:
+            st.markdown(plain(verdict(data)))
+    with st.grid(4, min_column_width=170):
+        for fact in _facts(data):
+            _small(fact)
+
+
+def _mean(data: PlacementOutcome) -> None:
+    report = data.nona
+    st.metric(
+        "Predicted mean JCT",
+        time_text(mean_of(report)),
+        help=f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. "
+        "± is one standard error.",
+    )
+    off = data.if_times_off
+    st.caption(plain(f"{measure_text(report)}{f'; {off_text(off)}' if off else ''}"))
+
+
+def _hits(data: PlacementOutcome) -> None:
+    text, _, by = hits_text(data.nona).partition(" ±")
+    st.metric(
+        "Predicted SLO hits",
+        text.removesuffix(", by sampled jobs"),
+        help="Share of the jobs that end within their SLO, over the mix; predicted, not simulated. ± is one "
+        "standard error.",
+    )
+    st.caption(plain(f"±{by}" if by else "by sampled jobs"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A smaller figure: its name, its value, a line on it, and what it is."""
+
+    label: str
+    value: str
+    line: str
+    hint: str
+
+
+def _facts(data: PlacementOutcome) -> list[Fact]:
+    p = data.nona.predicted
+    return [
+        _bound(data.nona),
+        Fact(
+            "Against local",
+            _short(data, "local"),
+            _others(data),
+            "Local keeps every query on one server, spread splits all that can be split; all by sampled "
+            "jobs.",
+        ),
+        Fact(
+            "Executors busy",
+            percent_text(p.compute_utilization),
+            f"by formula a visit waits {time_text(p.server_wait_s)}",
+            "Background included. Any placement has the same load.",
+        ),
+        Fact(
+            "Link busy",
+            percent_text(p.network_utilization),
+            f"by formula a message waits {time_text(p.network_wait_s)}",
+            "Background included.",
+        ),
+    ]
+
+
+def _bound(report: PlacementReport) -> Fact:
+    if is_slo(report):
+        return Fact(
+            "Mean JCT",
+            time_text(mean_of(report)),
+            measure_text(report),
+            f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. ± "
+            "is one standard error.",
+        )
+    if not is_sampled(report):
+        return Fact(
+            "Mean JCT by formula",
+            time_text(report.objective_s),
+            f"certified gap: {gap_text(report)}",
+            "What was minimised: the paper's formula with mean waits. Its optimum is proved to this gap.",
+        )
+    return Fact(
+        "Gap to the certified bound",
+        gap_text(report),
+        bound_text(report),
+        "(predicted mean − bound) / predicted mean. The bound is certified for the formula, at its optimum's "
+        "server wait.",
+    )
+
+
+def _small(fact: Fact) -> None:
+    with st.container(border=True, gap="xxsmall", height="stretch"):
+        st.caption(fact.label, help=fact.hint)
+        st.markdown(f"**{plain(fact.value)}**")
+        st.caption(plain(fact.line))
+
+
+def _short(data: PlacementOutcome, name: Other) -> str:
+    """``25 % below`` or in words; the label names the other."""
+    text = against(data, name)
+    for ending in (f" than {name}", f" {name}"):
+        text = text.removesuffix(ending)
+    text = text.removeprefix(f"{name} ")
+    return {"as fast as": "as fast", "overloads executors": "no steady state"}.get(text, text)
+
+
+def _others(data: PlacementOutcome) -> str:
+    local = value_of(data, data.local)
+    if local is None:
+        told = "local overloads executors"
+    else:
+        told = f"local {percent_text(local) if is_slo(data.nona) else time_text(local)}"
+    return f"{told}; {against(data, 'spread')}"
+
+
+def verdict(data: PlacementOutcome) -> str:
+    """Which models are split, how often, and where the placement comes from."""
+    told = (split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
+    return " ".join(t for t in told if t)
+
+
+def split_text(report: PlacementReport) -> str:
+    """Which models are split: a share is the mean over the model's sub-graphs that can be split."""
+    shares = {name: model_split(model) for name, model in report.models.items()}
+    split = [
+        f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
+        for name, share in shares.items()
+        if share >= LEAST
+    ]
+    if not split:
+        return "Every query stays on one server."
+    others = "" if len(split) == len(shares) else "; the others stay on one server"
+    return f"Split: {', '.join(split)}{others}."
+
+
+def certificate_notes(report: PlacementReport) -> None:
+    """The formula's own figures, and how far the certificate goes, in plain words behind a line to open."""
+    with st.expander("How far the certificate goes", icon=":material/verified:"):
+        proved = slo_bound_words(report) if is_slo(report) else certificate_words(report)
+        for line in (formula_line(report), proved):
+            if line:
+                st.markdown(plain(line))
+        for note in plain_notes(report.notes):
+            st.markdown(f"- {plain(note)}")
+        guide_link("certificate", "What a certificate is")
+
+
+FIRST, MOST, MOST_TASKS = 4, 40, 8
+
+
+def configuration_list(subgraph: PlacedSubgraph) -> Node:
+    """The configurations, the most probable first; those beyond ``FIRST`` behind a line to open."""
+    ordered = sorted(subgraph.configurations, key=lambda c: -c.probability)
+    items = [_item(c, subgraph.root, subgraph.sink, i + 1) for i, c in enumerate(ordered[:MOST])]
+    rest = ordered[FIRST:MOST]
+    more = None
+    if rest:
+        share = 100 * sum(c.probability for c in ordered[FIRST:])
+        more = el(
+            "details",
+            "more-items",
+            el("summary", "", f"Show {len(rest)} more, which share {share:.3g} %"),
+            el("ol", "configurations", *items[FIRST:]),
+            data_name="more",
+        )
+    hidden = len(ordered) - MOST
+    note = el("p", "note", f"{hidden} more are in the download.") if hidden > 0 else None
+    return el("div", "", el("ol", "configurations", *items[:FIRST]), more, note)
+
+
+def _item(configuration: PlacedConfiguration, root: str | None, sink: str | None, number: int) -> Node:
+    share = 100 * configuration.probability
+    servers = servers_of(configuration, root, sink)
+    about = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in servers)
+    kind = "local" if configuration.is_local else f"{len(servers)} servers"
+    return el(
+        "li",
+        "configuration local" if configuration.is_local else "configuration",
+        el(
+            "div",
+            "share",
+            el("b", "", f"{share:.3g} %"),
+            el("span", "tag", kind),
+            el("div", "meter", el("i", ""), __w=f"{share:.2f}%", aria_hidden="true"),
+        ),
+        el(
+            "div",
+            "boxes",
+            *[_server(name, tasks, i) for i, (name, tasks) in enumerate(servers)],
+            role="img",
+            aria_label=f"Configuration {number}, {share:.3g} %: {about}",
+        ),
+    )
+
+
+def _server(name: str, tasks: Sequence[str], number: int) -> Node:
+    shown = list(tasks) if len(tasks) <= MOST_TASKS else [*tasks[: MOST_TASKS - 2]]
+    hidden = len(tasks) - len(shown)
+    chips: list[Node] = [el("span", "chip", _short_text(t)) for t in shown]
+    if hidden:
+        chips += [el("span", "chip quiet", f"{hidden - 1} more"), el("span", "chip", _short_text(tasks[-1]))]
+    return el("div", "box", el("div", "name", name), *chips, __c="var(--c0)" if number == 0 else "var(--c1)")
+
+
+def _short_text(text: str) -> str:
+    return text if len(text) <= 30 else text[:14] + "…" + text[-15:]
+
+
+def charts(data: PlacementOutcome) -> None:
+    """The comparison with local and spread, and what the time is made of."""
+    report = data.nona
+    left, right = st.columns([2, 3])
+    with left:
+        finding = order_finding(data)
+        st.markdown(f"**{plain(finding)}**")
+        what = "SLO hits" if is_slo(report) else "mean JCT"
+        picture(
+            comparison_figure(data),
+            key="comparison",
+            alt=f"Predicted {what} of nona, local and spread by sampled jobs. {finding}",
+        )
+    with right:
+        models = parts_of(report.models, report.response)
+        finding = split_finding(models)
+        st.markdown(f"**{plain(finding)}**")
+        picture(
+            jct_split_figure(models),
+            key="split",
+            alt=f"Predicted JCT of each model by its parts. {finding}",
+        )
+    with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
+        table(comparison_frame(data), "comparison-table", "The solved placement against local and spread")
+        st.caption(
+            "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
+            "what sampled jobs take beyond it."
+        )
+
+
+def comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
+    """The solved placement against local and spread: by sampled jobs, and by formula."""
+    rows = []
+    for name, report in (("nona", data.nona), ("local", data.local), ("spread", data.spread)):
+        p = report.predicted if report else None
+        hits = hits_of(report)
+        rows.append(
+            {
+                "placement": name,
+                "mean JCT": _mean_text(report),
+                "SLO hits": "–" if hits is None else percent_text(hits),
+                "mean JCT by formula": "overloaded" if p is None else time_text(p.jct_s),
+                "wait of a message": "–" if p is None else time_text(p.network_wait_s),
+                "wait of a visit": "–" if p is None else time_text(p.server_wait_s),
+                "link busy": "–" if p is None else percent_text(p.network_utilization),
+                "executors busy": "–" if p is None else percent_text(p.compute_utilization),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mean_text(report: FullPlacementReport | None) -> str:
+    if report is None or mean_of(report) is None:
+        return "overloaded"
+    return f"{time_text(mean_of(report))} {error_text(report)}".strip()
+
+
+def congestion_section(state: AppState, data: PlacementOutcome) -> None:
+    """The price of congestion: in words, and as predicted JCT over the link's background load."""
+    st.subheader("The price of congestion")
+    st.markdown(plain(price_text(data.nona.predicted)))
+    job_panel(state, "congestion", "Predict by formula over the link's load")
+    stale_note(state, "congestion")
+    curve = state.held("congestion", CongestionCurve)
+    if curve is None:
+        st.caption("Solves the formula at a dozen loads, from the present one to saturation.")
+        return
+    finding = congestion_finding(curve)
+    st.markdown(f"**{plain(finding)}**")
+    if is_sampled(data.nona) and split_share(data.nona) < LEAST and curve.stops != curve.now:
+        st.markdown(
+            "By sampled jobs, which evaluate the placement above, it does not pay at the present load."
+        )
+    slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
+    picture(
+        congestion_figure(curve, slos),
+        key="congestion",
+        alt=f"Mean JCT by formula over the link's background load. {finding}",
+    )
+    st.caption(
+        "By formula alone, not by the sampled jobs that evaluate the placement above; nona is the "
+        "formula's optimum at every load. Where paths cross many joins, splitting stops paying earlier: "
+        "simulate."
+    )
+    with st.expander("The numbers of this chart"):
+        table(
+            pd.DataFrame(congestion_rows(curve)),
+            "congestion-table",
+            "Mean JCT by formula over the background load",
+        )
+
+
+def model_frame(models: Mapping[str, ModelFacts]) -> pd.DataFrame:
+    """Parallelism of each model, and what it means."""
+    return pd.DataFrame(
+        [
+            {
+                "model": name,
+                "one after the other": format_time(m.total_compute_s),
+                "longest chain": format_time(m.critical_path_s),
+                "parallelism": round(m.parallelism, 3),
+                "most that splitting can save": f"{1 - 1 / m.parallelism:.1%}",
+                "provenance": f"{m.device}, {provenance_text(m.provenance)}",
+            }
+            for name, m in models.items()
+        ]
+    )
+
+
+def configurations_of(state: AppState, report: PlacementReport) -> None:
+    """Pick a model and a sub-graph; see its configurations with their probabilities."""
+    names = [n for n, m in report.models.items() if any(s.has_interior for s in m.subgraphs)]
+    if not names:
+        st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")
+        return
+    left, right = st.columns([1, 2])
+    most = max(names, key=lambda n: max(s.split for s in report.models[n].subgraphs))
+    name = left.selectbox(
+        "Model",
+        names,
+        names.index(most),
+        key="placed-model",
+        persist_state="session",
+        help="The model to show; the one split most often comes first.",
+    )
+    subgraphs = [s for s in report.models[name or names[0]].subgraphs if s.has_interior]
+    number = right.selectbox(
+        "Sub-graph",
+        range(len(subgraphs)),
+        max(range(len(subgraphs)), key=lambda i: subgraphs[i].split),
+        format_func=lambda i: f"{i + 1}: {subgraphs[i].title} · {100 * subgraphs[i].split:.3g} % split",
+        key=f"placed-subgraph-{name}",
+        persist_state="session",
+        help="From its root to its sink; the share is the probability of splitting it.",
+    )
+    draw("configurations", configuration_list(subgraphs[number if number is not None else 0]))

@@ -1,0 +1,503 @@
+"""The Plan page: find, the answer, the table of options, the tabs, files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.elements.lib.column_types import ColumnWidth
+
+from nona.report.html.plan import plan_html
+from nona.report.plan import (
+    answer_text,
+    cliff_finding,
+    curve_rows,
+    day_of,
+    finding_parts,
+    floor_note,
+    money,
+    servers_text,
+    target_rows,
+    tightest,
+    week_text,
+)
+from nona.report.plan_options import (
+    DECIDING,
+    chain_rows,
+    evidence_text,
+    failure_rows,
+    model_rows,
+    option_rows,
+    work_rows,
+)
+from nona.report.planning_figures import (
+    LOAD_MEASURES,
+    MEASURES,
+    LoadMeasure,
+    Measure,
+    cliff_figure,
+    costs_figure,
+    options_figure,
+    week_figure,
+)
+from nona.results.planning import PlanOption, PlanOutcome, PlanReport
+from nona.scenario.file import parse_scenario
+from nona.sources.opening import Opened
+from nona.store.plans import plan_item
+from nona.study.planning.question import opened
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.downloads import HTML, JSON, Download, download_row, file_stem, yaml_download
+from nona.ui.pages.saved import ToSave, save_popover
+from nona.ui.session.kept import choose
+from nona.ui.session.page_list import page_file
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import (
+    beat,
+    current_job,
+    duration,
+    job_buttons,
+    live_area,
+    progress_text,
+    stale_note,
+)
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import chart, hero, picture, table
+
+PINNED = "plan-pinned"
+MOST = 8
+
+
+def option_name(option: PlanOption) -> str:
+    """What is bought and which scheduler runs on it, e.g. ``3 × l4, nona``; the link where it matters."""
+    return f"{servers_text(option.servers)}, {option.scheduler}, {option.link * 8e-9:.4g} Gbit/s"
+
+
+def pinned_in(report: PlanReport) -> list[int]:
+    """The indices of the pinned options that this report has."""
+    names = _names()
+    return [i for i, o in enumerate(report.options) if option_name(o) in names]
+
+
+def turn_pin(state: AppState, option: PlanOption) -> None:
+    """Pin an option, or let it go."""
+    names, name = _names(), option_name(option)
+    kept = [n for n in names if n != name] if name in names else [*names, name][-MOST:]
+    choose(state, PINNED, kept)
+
+
+def is_pinned(option: PlanOption) -> bool:
+    """Whether a person has pinned it."""
+    return option_name(option) in _names()
+
+
+def _names() -> list[str]:
+    found = st.session_state.get(PINNED)
+    return [str(n) for n in found] if isinstance(found, list | tuple) else []
+
+
+VERDICTS = ("keeps", "open", "misses")
+RULED_OUT = "ruled out by bounds"
+CHOICES = (*VERDICTS, RULED_OUT)
+WIDTHS: Mapping[str, ColumnWidth] = {
+    "servers": 330,
+    "scheduler": 98,
+    "cost per hour": 70,
+    "verdict": 66,
+    "error budget used": 88,
+    "p99 ms": 64,
+    "why": 420,
+}  # pixels: what decides fits a window of 1280 pixels
+HEADINGS = {"cost per hour": "per hour", "error budget used": "budget used"}
+HINTS = {
+    "cost per hour": "Servers and links, without data moved.",
+    "error budget used": "Late jobs of the tightest target over those that it allows; above 1: missed.",
+    "p99 ms": "Of the slowest model.",
+}
+LIVE_ROWS = 12
+BOUNDS = ("load", "idle", "memory")
+FORMATS = {
+    "cost per hour": "%.2f",
+    "cost per million": "%.3f",
+    "error budget used": "%.3g",
+    "p99 ms": "%.4g",
+    "busy %": "%.1f",
+    "headroom": "%.4g",
+    "kWh per million": "%.3g",
+    "kg CO₂ per million": "%.3g",
+    "link Gbit/s": "%.4g",
+}
+
+
+def options_section(state: AppState, report: PlanReport) -> None:
+    """The table, and below it the option that is selected in it, at first the answer."""
+    st.subheader("Options", anchor="options")
+    wanted = st.pills(
+        "Show",
+        CHOICES,
+        selection_mode="multi",
+        default=list(VERDICTS),
+        key="plan-verdicts",
+        persist_state="session",
+        help="Which options the table lists. Those that were only predicted are open.",
+    )
+    listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]
+    answer = [report.answer.option] if report.answer is not None else []
+    order = list(dict.fromkeys([*answer, *pinned_in(report), *listed]))
+    rows = option_rows(report)
+    frame = pd.DataFrame([rows[i] for i in order], columns=list(rows[0]) if rows else None)
+    event = table(
+        frame,
+        "plan-options",
+        "Every option of the plan: the answer, pinned ones, then the cheapest first",
+        name="plan_options",
+        deciding=DECIDING,
+        column_config=_formats(frame),
+        on_select="rerun",
+        selection_mode="single-row",
+        placeholder="–",
+    )
+    st.caption("Tick a row to see why it has its verdict, and its models, below.")
+    chosen = event.selection.rows if event is not None else []
+    if chosen and chosen[0] < len(order):
+        _detail(state, report, order[chosen[0]])
+    elif report.answer is not None:
+        _detail(state, report, report.answer.option)
+
+
+def live_options(report: PlanReport) -> None:
+    """The options while they are looked at: first those that were simulated, then as they are predicted."""
+    shown = sorted(range(len(report.options)), key=lambda i: (_waits(report.options[i]), i))[:LIVE_ROWS]
+    rows = option_rows(report)
+    frame = pd.DataFrame([rows[i] for i in shown], columns=list(DECIDING))
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key="plan-live",
+        alt="The options so far: those that were simulated, then as they are predicted",
+        column_config=_formats(frame),
+        placeholder="–",
+    )
+
+
+def _waits(option: PlanOption) -> bool:
+    """Whether it is only predicted so far."""
+    return option.by == "prediction"
+
+
+def _formats(frame: pd.DataFrame) -> dict[str, Any]:
+    made = {
+        name: st.column_config.NumberColumn(
+            HEADINGS.get(name), width=WIDTHS.get(name), format=FORMATS[name], help=HINTS.get(name)
+        )
+        if name in FORMATS
+        else st.column_config.TextColumn(width=WIDTHS[name])
+        for name in {**WIDTHS, **FORMATS}
+    }
+    made["answer"] = st.column_config.TextColumn(" ", width=28, help="→ is the answer.")
+    return {name: made for name, made in made.items() if name in frame}
+
+
+def _kind(option: PlanOption) -> str:
+    return RULED_OUT if option.by in BOUNDS else option.verdict
+
+
+def _detail(state: AppState, report: PlanReport, index: int) -> None:
+    """One option: why it has its verdict, its models, and what can be done with it."""
+    option = report.options[index]
+    with st.container(border=True, key="plan-option-detail"):
+        answer = report.answer is not None and report.answer.option == index
+        mark = "The answer: " if answer else ""
+        st.markdown(f"**{plain(f'{mark}{option_name(option)}')}**")
+        st.markdown(plain(_why(report, option)))
+        with st.container(horizontal=True):
+            st.button(
+                "Open it as the scenario",
+                icon=":material/open_in_new:",
+                key="plan-open-option",
+                on_click=_open,
+                args=(state, option),
+                help="Puts these servers, link and scheduler into the scenario; Undo restores the old.",
+            )
+            on = is_pinned(option)
+            st.button(
+                "Let it go" if on else "Pin",
+                icon=":material/keep_off:" if on else ":material/keep:",
+                key="plan-pin-option",
+                on_click=turn_pin,
+                args=(state, option),
+                help="Pinned options stand first in the table and by name in the charts.",
+            )
+        if option.shares:
+            alt = "Share within the SLO and p99 of every model on this option"
+            formats = {
+                k: st.column_config.NumberColumn(format="%.4g")
+                for k in ("within SLO %", "from %", "to %", "p99 ms")
+            }
+            table(
+                pd.DataFrame(model_rows(dict(option.models))),
+                "plan-models",
+                alt,
+                column_config=formats,
+                placeholder="–",
+            )
+            st.caption(
+                "Intervals of each share by itself. A verdict's limits are wider: they allow for bursts of "
+                "late jobs and for every look."
+            )
+
+
+def _why(report: PlanReport, option: PlanOption) -> str:
+    sure = (
+        f" at {100 * report.confidence:.4g} % confidence"
+        if option.by == "simulation" and option.verdict != "open"
+        else ""
+    )
+    runs = f", {option.replications} runs" if option.replications else ""
+    needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
+    reason = f": {option.reason}" if option.reason else ""
+    return f"{option.verdict.capitalize()}{sure}{runs}{reason}.{needed}"
+
+
+def _open(state: AppState, option: PlanOption) -> None:
+    state.apply(opened(state.scenario, option), "opening an option of the plan")
+    state.tell("The scenario has these servers now. Run it to see its charts.", "simulation", "Simulation")
+    state.go_to = page_file("simulation")
+
+
+KIND = "plan"
+POLL_S = 0.6
+
+
+def run_area(state: AppState) -> PlanOutcome | None:
+    """Buttons, then the answer so far or the last one; the plan to show below, if there is one."""
+    running = job_buttons(state, KIND, "Find the plan")
+    held = state.held(KIND, PlanOutcome)
+    with st.container():
+        if not running and held is not None:
+            stale_note(state, KIND)
+    with st.container(key="plan-area"):
+        every_s = beat(current_job(state, KIND), POLL_S)
+        st.fragment(_area, run_every=every_s)(state, every_s)
+    return None if running else held
+
+
+def _area(state: AppState, every_s: float | None) -> None:
+    if not live_area(state, KIND, every_s, _live, "Fewer offers, schedulers or runs end sooner."):
+        return
+    held = state.held(KIND, PlanOutcome)
+    if held is not None:
+        _answer(held)
+        _choice(held.report, "plan-chart")
+    elif current_job(state, KIND) is None:
+        st.caption(
+            "The search first orders the options by prediction, then simulates them until each verdict "
+            "stands. Cancel keeps what is known by then."
+        )
+
+
+def _live(job: Job) -> None:
+    st.progress(job.fraction, text=plain(progress_text(job)))
+    found = PlanOutcome.from_json(job.live)
+    _answer(found)
+    _choice(found.report, "plan-chart-live")
+    live_options(found.report)
+
+
+def _answer(found: PlanOutcome) -> None:
+    """The answer in a sentence, with its price as the large number."""
+    report = found.report
+    if found.ended_early_s is not None:
+        st.warning(
+            f"Cancelled after {duration(found.ended_early_s)}: this is what was known by then.",
+            icon=":material/stop_circle:",
+        )
+    answer = report.answer
+    value = "" if answer is None else money(answer.cost_per_hour, report.currency)
+    large, small = finding_parts(report, day_of(found.about.made))
+    with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
+        st.subheader(_said(large), anchor=False)
+        st.caption(_said(small))
+    if answer is not None:
+        st.caption(_said(f"{answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
+
+
+def _targets(report: PlanReport, most: int = 5) -> str:
+    texts = [t.text for t in report.targets]
+    return "; ".join(texts[:most]) + (f"; and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def _choice(report: PlanReport, key: str) -> None:
+    """Cost against what the options keep."""
+    if not any(o.shares for o in report.options):
+        return
+    shown = st.segmented_control(
+        "Show",
+        MEASURES,
+        default=MEASURES[0],
+        required=True,
+        key="plan-measure",
+        persist_state="session",
+        help="Error budget: late jobs of the tightest target over those that it allows; above 1: missed.",
+    )
+    measure: Measure = shown if shown in MEASURES else MEASURES[0]
+    alt = f"Cost per hour of every simulated option against its {measure}. {finding_parts(report)[0]}"
+    picture(options_figure(report, measure, pinned_in(report)), key=key, alt=alt)
+    if measure == "Error budget" and (
+        note := floor_note(tightest(report.targets, o.shares) for o in report.options)
+    ):
+        st.caption(note)
+
+
+def _said(sentence: str) -> str:
+    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+Tab = Callable[[PlanReport], None]
+EVIDENCE = {
+    "servers that grow": st.column_config.TextColumn(width=236),
+    "beside": st.column_config.TextColumn(width=256, help="Servers whose number stays."),
+    "scheduler": st.column_config.TextColumn(width=98),
+    "ruled out up to": st.column_config.NumberColumn("ruled out ≤", width=86, help="By bounds."),
+    "misses or open up to": st.column_config.NumberColumn("not kept ≤", width=84, help="Misses or open."),
+    "keeps from": st.column_config.NumberColumn("keeps ≥", width=70),
+}
+
+
+def plan_tabs(report: PlanReport) -> None:
+    """What the answer bears, what is left of it, what it costs, and the evidence."""
+    tabs = st.tabs(list(TABS), on_change="rerun", key="plan-tabs")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw(report)
+
+
+def _traffic(report: PlanReport) -> None:
+    if not report.curve:
+        st.caption("Nothing keeps the targets yet, so that there is no traffic to try it with.")
+        return
+    finding = cliff_finding(report)
+    shown = st.segmented_control(
+        "Show over the traffic",
+        LOAD_MEASURES,
+        default=LOAD_MEASURES[0],
+        required=True,
+        key="plan-load-measure",
+        persist_state="session",
+        help="In time: the share of jobs within the bound of the tightest target. p99: of the slowest model.",
+    )
+    measure: LoadMeasure = shown if shown in LOAD_MEASURES else LOAD_MEASURES[0]
+    chart(cliff_figure(report, measure), finding, "plan-cliff", f"{measure} over the traffic, with verdicts.")
+    if measure == "Error budget" and (
+        note := floor_note(tightest(report.targets, c.shares) for c in report.curve)
+    ):
+        st.caption(note)
+    with st.expander("The numbers of this chart", icon=":material/table:"):
+        table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
+    table(pd.DataFrame(target_rows(report)), "plan-targets", "How much traffic each target bears")
+    st.caption("Of the factors that were tried. Beyond the headroom by the interval of each share at 95 %.")
+
+
+def _failures(report: PlanReport) -> None:
+    if not report.failures:
+        st.caption("Known once an option keeps the targets.")
+        return
+    rows = failure_rows(report)
+    table(pd.DataFrame(rows), "plan-failures", "Whether the answer keeps its targets with servers missing")
+    st.caption(
+        "Simulated with the traffic as it is. Work that was running on the lost servers is not counted."
+    )
+
+
+def _costs(report: PlanReport) -> None:
+    if report.answer is None:
+        st.caption("Known once an option keeps the targets.")
+        return
+    picture(
+        costs_figure(report, pinned_in(report)),
+        key="plan-costs",
+        alt="Cost per hour by part of the options that keep",
+    )
+    for note in report.prices:
+        st.caption(plain(note))
+    if report.prices:
+        st.caption("Check prices before you buy: they are as of these dates.")
+
+
+def _week(report: PlanReport) -> None:
+    if report.week is None:
+        st.caption(
+            "The traffic is steady here. Choose a profile of the week under Demand to size for its peak."
+        )
+        return
+    finding = week_text(report.week, report.currency)
+    chart(week_figure(report.week), finding, "plan-week", "Traffic and servers by hour of the week.")
+
+
+def _evidence(report: PlanReport) -> None:
+    st.markdown(plain(evidence_text(report)))
+    if report.evidence:
+        alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
+        table(
+            pd.DataFrame(chain_rows(report)),
+            "plan-evidence",
+            alt,
+            column_config=EVIDENCE,
+            placeholder="–",
+        )
+    if report.work:
+        st.caption(
+            "One query keeps an executor busy for this long. Times that a file gives for one GPU are carried "
+            "to others by a ratio, which page Models names."
+        )
+        table(pd.DataFrame(work_rows(report)), "plan-work", "Time of one query on each kind of executor")
+
+
+TABS: Mapping[str, Tab] = {
+    "More traffic": _traffic,
+    "Failures": _failures,
+    "Costs": _costs,
+    "Week": _week,
+    "Evidence": _evidence,
+}
+
+
+def plan_files(state: AppState, found: PlanOutcome) -> None:
+    """Save it, or take it along; the table of options has its own files."""
+    name, sources = file_stem(found.about.name), state.uploads.sources
+    with st.container(border=True, key="plan-files"):
+        st.markdown("**Keep this plan**")
+        save_popover(
+            state,
+            ToSave(
+                f"plan-{state.results['plan'].job_id}",
+                "plan",
+                found.about.name,
+                lambda title, note: plan_item(
+                    title, note, found, Opened(parse_scenario(found.about.yaml), sources)
+                ),
+            ),
+        )
+        download_row(
+            "To read and to share",
+            [
+                Download(
+                    "HTML report",
+                    "One page with the answer, its charts and the evidence; needs no network and no script.",
+                    f"{name}_plan.html",
+                    HTML,
+                    lambda: plan_html(found).encode(),
+                ),
+                Download(
+                    "Plan (JSON)",
+                    "All options with their verdicts, as `nona plan --json` prints them.",
+                    f"{name}_plan.json",
+                    JSON,
+                    lambda: json.dumps(found.report.to_json(), indent=2).encode(),
+                ),
+                yaml_download(found.about.yaml, name),
+            ],
+        )

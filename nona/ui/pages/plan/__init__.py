@@ -1,1 +1,0 @@
-"""The Plan page: what to buy so that all targets hold."""

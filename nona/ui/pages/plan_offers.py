@@ -1,0 +1,335 @@
+"""What is on offer to a plan: GPUs, links, prices, watts; edits of all that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.hardware.mig import maximal_layouts
+from nona.planning.prices import listed_prices
+from nona.scenario.schema import Scenario
+from nona.ui.models.loading import device_names
+from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
+from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, count, label_text, late, line, number, plain, quantity
+from nona.ui.widgets.results import table
+
+PART = "plan"
+OFFERS: Path = (PART, "offers")
+TARGETS: Path = (PART, "targets")
+WATTS: Path = (PART, "prices", "watts")
+_OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
+
+
+def begin_plan(state: AppState) -> None:
+    """Add a part ``plan`` that offers what the cluster has."""
+    if state.edit((PART,), {"offers": offers_of(state.scenario)}):
+        state.revision += 1
+        state.tell("The servers of this cluster are on offer now. Add other GPUs, or find the plan at once.")
+
+
+def end_plan(state: AppState) -> None:
+    """Take the part ``plan`` out of the scenario."""
+    if state.edit((PART,), None):
+        state.revision += 1
+
+
+def offers_of(scenario: Scenario) -> list[dict[str, Any]]:
+    """The servers of the cluster as offers, each kind once."""
+    found: list[dict[str, Any]] = []
+    for group in scenario.cluster.servers:
+        offer = {k: v for k, v in group.model_dump(mode="json").items() if k in _OF_OFFER and v is not None}
+        if offer not in found:
+            found.append(offer)
+    return found
+
+
+def add_offer(state: AppState, names: list[str]) -> None:
+    """Offer one more GPU, the first of ``names`` that is not on offer yet."""
+    plan = state.scenario.plan
+    used = {o.gpu for o in plan.offers} if plan else set()
+    gpu = next((n for n in names if n not in used), names[0])
+    if plan is not None and not plan.offers:  # what the cluster has was on offer without being written
+        state.edit(OFFERS, offers_of(state.scenario))
+    add_entry(state, OFFERS, {"gpu": gpu})
+
+
+def set_gpu(state: AppState, index: int, gpu: str) -> None:
+    """Offer another GPU in that place: layout, clients and price were those of the old one."""
+    kept = {k: v for k, v in state.value((*OFFERS, index)).items() if k in ("gpus", "vcpus", "most")}
+    _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
+
+
+def targets_of(state: AppState, label: str) -> dict[str, Any]:
+    """What is asked of one model alone, as it was typed."""
+    draft = state.drafts.get((*TARGETS, label))
+    found = draft.value if draft else state.value(TARGETS).get(label)
+    return {k: v for k, v in (found or {}).items() if v is not None}
+
+
+def set_target(state: AppState, label: str, key: str, text: str) -> None:
+    """Ask ``key`` (``hit``, ``p50``, …) of one model; empty: no longer, and without any the common target."""
+    now = targets_of(state, label)
+    asked = {k: v for k, v in {**now, key: text}.items() if v}
+    if asked:
+        state.edit((*TARGETS, label), asked)
+        return
+    state.drafts.pop((*TARGETS, label), None)
+    _put(state, TARGETS, {k: v for k, v in state.value(TARGETS).items() if k != label})
+
+
+def set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> None:
+    """What a GPU draws, idle and busy; both empty: as listed."""
+    others = {k: v for k, v in state.value(WATTS).items() if k != gpu}
+    idle, busy = given["idle"], given["busy"]
+    known = {"idle": idle or 0.0, "busy": busy if busy is not None else idle}
+    _put(state, WATTS, others if idle is None and busy is None else {**others, gpu: known})
+
+
+def _put(state: AppState, path: Path, value: Any) -> None:
+    try:
+        state.edit(path, value)
+        state.notice = ""
+    except NonaError as error:
+        state.notice = str(error)
+
+
+LINKS: Path = (PART, "links")
+WHOLE, EVERY = "whole", "every layout"
+
+
+def offer_fields(state: AppState) -> None:
+    """A row for each kind of server on offer."""
+    spec = state.scenario.plan
+    names = list(device_names(state.scenario))
+    for index in range(len(spec.offers) if spec else 0):
+        _offer(state, index, names)
+    if spec is not None and not spec.offers:
+        st.caption("What the cluster has is on offer. Add a GPU to compare it with others.")
+    st.button(
+        "Add an offer",
+        icon=":material/add:",
+        key="plan-add-offer",
+        on_click=add_offer,
+        args=(state, names),
+        help="Another kind of server that could be bought.",
+    )
+    if state.notice:
+        st.warning(plain(state.notice), icon=":material/warning:")
+
+
+def _offer(state: AppState, index: int, names: list[str]) -> None:
+    path: Path = (*OFFERS, index)
+    with st.container(border=True, gap="small", key=f"plan-offer-{index}"):
+        with st.grid(2, min_column_width=170, vertical_alignment="bottom"):
+            _gpu(state, index, names)
+            _layout(state, index)
+        with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
+            price_field(state, label_text(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
+            count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
+            _most(state, path)
+            with grid.cell():
+                st.button(
+                    "Remove",
+                    icon=":material/delete:",
+                    type="tertiary",
+                    key=f"plan-remove-offer-{state.revision}-{index}",
+                    on_click=remove_entry,
+                    args=(state, OFFERS, index),
+                    help="Takes this offer out; Undo brings it back.",
+                )
+
+
+def _gpu(state: AppState, index: int, names: list[str]) -> None:
+    now = state.value((*OFFERS, index, "gpu"))
+    shown = names if now in names else [now, *names]
+    revision = state.revision
+    key = f"plan-gpu-{revision}-{index}"
+
+    def commit() -> None:
+        if not late(state, revision):
+            set_gpu(state, index, st.session_state[key])
+            state.revision += 1
+
+    st.selectbox("GPU", shown, shown.index(now), key=key, on_change=commit, help="The GPU of these servers.")
+
+
+def _layout(state: AppState, index: int) -> None:
+    """How each GPU is sliced, where it can be."""
+    board = board_of(state, state.value((*OFFERS, index, "gpu")))
+    if board is None:
+        st.selectbox(
+            "Sliced",
+            [WHOLE],
+            disabled=True,
+            key=f"plan-whole-{state.revision}-{index}",
+            help="It has no MIG.",
+        )
+        return
+    layouts = dict.fromkeys(layout.text for layout in maximal_layouts(board))
+    values: dict[str, Any] = {WHOLE: None, EVERY: "all", **{text: text for text in layouts}}
+    hint = "MIG slices of every GPU. Every layout: all maximal ones are tried, which takes longer."
+    choice(state, "Sliced", (*OFFERS, index, "mig"), values, hint)
+
+
+def _currency(state: AppState) -> str:
+    return str(state.value((PART, "prices", "currency")))
+
+
+def _listed(state: AppState, index: int) -> float | None:
+    gpu = state.value((*OFFERS, index, "gpu"))
+    spec = state.scenario.plan
+    if spec is not None and gpu in spec.prices.gpus:
+        return spec.prices.gpus[gpu]
+    listed = listed_prices().get(gpu)
+    return None if listed is None else listed.usd_per_hour
+
+
+def price_field(state: AppState, label: str, path: Path, otherwise: float | None, hint: str = "") -> None:
+    """A price per hour as people write it; empty: what holds otherwise."""
+    revision = state.revision
+    key = f"plan-price-{revision}-{'.'.join(map(str, path))}"
+    draft, value = state.drafts.get(path), state.value(path)
+    shown = str(draft.value) if draft else "" if value is None else f"{value:.6g}"
+
+    def commit() -> None:
+        if not late(state, revision):
+            state.edit(path, str(st.session_state[key] or "").strip() or None)
+
+    st.text_input(
+        label,
+        shown,
+        key=key,
+        placeholder="none" if otherwise is None else f"{otherwise:.4g}, listed" if otherwise else "0",
+        on_change=commit,
+        help=hint
+        or "Per GPU and hour, or 900/month, or 30000/3years: bought and written off. "
+        "Empty: the price of the list under Prices.",
+    )
+    if draft:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _most(state: AppState, path: Path) -> None:
+    now = state.value((*path, "most"))
+    revision = state.revision
+    key = f"plan-most-{revision}-{path[-1]}"
+
+    def commit() -> None:
+        if not late(state, revision):
+            state.edit((*path, "most"), st.session_state[key])
+
+    hint = "Servers of this kind that can be had; empty: as many as the search allows."
+    st.number_input("At most", 1, 100_000, now, 1, key=key, placeholder="any", on_change=commit, help=hint)
+
+
+def link_fields(state: AppState) -> None:
+    """Links on offer; without any, the one of the cluster."""
+    spec = state.scenario.plan
+    links = spec.links if spec else ()
+    with st.expander("Links", icon=":material/lan:"):
+        st.caption("Capacities of the shared core. Without a row here the cluster's link stays as it is.")
+        for index in range(len(links)):
+            with st.grid(3, min_column_width=110, vertical_alignment="bottom") as grid:
+                quantity(state, "Capacity", (*LINKS, index, "capacity"), "E.g. 25 Gbit/s.")
+                price_field(state, "Price", (*LINKS, index, "price"), 0.0, "Per hour, or e.g. 400/month.")
+                with grid.cell():
+                    st.button(
+                        "Remove",
+                        icon=":material/delete:",
+                        key=f"plan-remove-link-{state.revision}-{index}",
+                        on_click=remove_entry,
+                        args=(state, LINKS, index),
+                    )
+        st.button(
+            "Add a link",
+            icon=":material/add:",
+            key="plan-add-link",
+            on_click=add_entry,
+            args=(state, LINKS, {"capacity": state.value(("cluster", "network", "capacity"))}),
+            help="Another capacity that could be had.",
+        )
+
+
+PRICES = (PART, "prices")
+
+
+def money_fields(state: AppState) -> None:
+    """What is paid beside the GPUs, what GPUs draw, and the shipped list with its sources."""
+    with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
+        line(state, "Currency", (*PRICES, "currency"), "A label only: nothing is converted.")
+        hint = "Per server and hour, for all but its GPUs: power, rack, administration."
+        price_field(state, "Beside the GPUs", (*PRICES, "server"), 0.0, hint)
+        number(state, "Per GB moved", (*PRICES, "gb"), 0.0, 1e6, 0.01, "Over the shared link.", "%.4f")
+        hint = "kg of CO₂ per kWh of your electricity; empty: CO₂ is not reckoned."
+        quantity(state, "CO₂ per kWh", (*PRICES, "co2_kg_per_kwh"), hint, optional=True, empty="not reckoned")
+    spec = state.scenario.plan
+    gpus = list(
+        dict.fromkeys(
+            o.gpu for o in (spec.offers if spec and spec.offers else state.scenario.cluster.servers)
+        )
+    )
+    st.caption(
+        "Watts of one GPU, idle and busy. Energy is given where those of all GPUs of an option are known."
+    )
+    for gpu in gpus:
+        _watts(state, gpu)
+    st.caption(
+        "The shipped prices. They are as of their dates: check them before you buy. *Read there*: the figure "
+        "was read at the source; *recollected*: it was not."
+    )
+    table(
+        pd.DataFrame(_listed_rows()),
+        "plan-prices",
+        "Shipped prices with their dates and sources",
+        name="prices",
+    )
+
+
+def _watts(state: AppState, gpu: str) -> None:
+    given = state.value(WATTS).get(gpu) or {}
+    listed = listed_prices().get(gpu)
+    known = {
+        "idle": listed.watts_idle if listed else None,
+        "busy": listed.watts_busy if listed else None,
+    }
+    revision = state.revision
+    keys = {name: f"plan-watts-{revision}-{gpu}-{name}" for name in known}
+
+    def commit() -> None:
+        if not late(state, revision):
+            set_watts(state, gpu, {name: st.session_state[key] for name, key in keys.items()})
+
+    with st.grid(2, min_column_width=130):
+        for name, key in keys.items():
+            otherwise = known[name]
+            st.number_input(
+                label_text(f"{gpu}, {name}, W"),
+                0.0,
+                1e6,
+                given.get(name),
+                1.0,
+                format="%.4g",
+                key=key,
+                placeholder="not known" if otherwise is None else f"{otherwise:.4g}",
+                on_change=commit,
+                help="What one GPU draws; empty: the listed figure, where there is one.",
+            )
+
+
+def _listed_rows() -> list[dict[str, object]]:
+    return [
+        {
+            "GPU": name,
+            "USD per hour": price.usd_per_hour,
+            "as of": price.date,
+            "source": price.source,
+            "provenance": "read there" if price.checked == "yes" else "recollected",
+        }
+        for name, price in listed_prices().items()
+    ]

@@ -1,0 +1,306 @@
+"""What a plan is asked: where it begins, demand and targets, the question in columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.planning.offers import gpu_text
+from nona.planning.prices import growth_text
+from nona.report.text import counted
+from nona.schedulers.registry import scheduler_names
+from nona.ui.pages.plan_offers import (
+    PART,
+    TARGETS,
+    begin_plan,
+    end_plan,
+    link_fields,
+    money_fields,
+    offer_fields,
+    set_target,
+    targets_of,
+)
+from nona.ui.session.state import AppState
+from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
+from nona.ui.widgets.fields import count, late, plain, quantity, share, toggle
+from nona.ui.widgets.folding import listed, shown_at_once, summary_bar
+from nona.ui.widgets.policy_choice import scheduler_picker
+from nona.units import format_time
+
+DEMOS = (
+    Demo(
+        "black_friday",
+        "Black Friday",
+        "Traffic peaks every week and grows every month: what to buy, and when is it used up?",
+        ":material/trending_up:",
+    ),
+    Demo(
+        "a100s_sliced_or_l4s",
+        "A100s sliced or L4s whole?",
+        "Three ways to use a large GPU, against a small one: which mix is cheapest?",
+        ":material/call_split:",
+    ),
+    Demo(
+        "survive_a_rack",
+        "Survive a rack",
+        "Servers stand in racks: does the cheapest cluster survive the loss of one?",
+        ":material/domain_disabled:",
+    ),
+    Demo(
+        "language_and_vision",
+        "Language models and vision on one cluster",
+        "Long and short queries share GPUs, each with a target of its own.",
+        ":material/join_inner:",
+    ),
+)
+
+
+def start_screen(state: AppState) -> None:
+    """What the page answers, the demos, and the way to begin with the present scenario."""
+    st.markdown(
+        "#### What should we buy, what does it cost, and when does it break?\n"
+        "You say what each model must keep, how the traffic grows, and which GPUs are on offer at which "
+        "prices. The plan finds the cheapest servers, MIG layouts and scheduler that keep every target, with "
+        "evidence by simulation."
+    )
+    with st.grid(3, min_column_width=260):
+        _own(state)
+        demo_cards(state, "plan", DEMOS)
+    demo_error(state)
+
+
+def demo_screen(state: AppState) -> None:
+    """The demos alone, where the present scenario has no queries."""
+    with st.grid(3, min_column_width=260):
+        demo_cards(state, "plan", DEMOS)
+    demo_error(state)
+
+
+def _own(state: AppState) -> None:
+    with st.container(border=True, height="stretch"):
+        st.markdown("**Your scenario**")
+        st.caption("Plans for the workload as it is. The servers of the cluster are on offer at first.")
+        st.button(
+            "Plan for this workload",
+            icon=":material/shopping_cart:",
+            type="primary",
+            key="make-plan",
+            width="stretch",
+            on_click=begin_plan,
+            args=(state,),
+            help="Adds the key plan to the scenario; the cluster stays as it is.",
+        )
+
+
+PROFILE = (PART, "profile")
+ENDINGS = (".csv", ".tsv", ".txt")
+LISTED = 8  # models of which the rate is shown
+NO_PROFILE = "steady all week"
+PROFILE_HELP = (
+    "CSV with a column factor (on the rates here) or rate (queries/s) and 24 or 168 rows, the first for "
+    "Monday 0:00; or a trace of arrivals, whose first day or week counts."
+)
+OWN_HELP = "Of this model alone; empty: not asked. Without any the share within the SLO is asked."
+OWN = {
+    "hit": "Within the SLO",
+    "p50": "p50 at most",
+    "p95": "p95 at most",
+    "p99": "p99 at most",
+}
+
+
+def demand_fields(state: AppState) -> None:
+    """The models with what is asked of them, growth and the week."""
+    _models(state)
+    with st.grid(2, min_column_width=130, vertical_alignment="bottom"):
+        hint = "Of the jobs of each model with an SLO, unless the model has a target of its own."
+        share(state, "Within the SLO", (PART, "hit"), hint)
+        hint = "Of the traffic, e.g. 8%/month or 150%/year. The answer says in which month it breaks."
+        quantity(state, "Growth", (PART, "growth"), hint)
+    _week(state)
+    with st.expander("Targets of single models", icon=":material/target:"):
+        st.caption("p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold.")
+        for index in shown_at_once(len(state.scenario.labels), "plan-targets-at-once", "Models"):
+            _own_targets(state, state.scenario.labels[index])
+
+
+def _models(state: AppState) -> None:
+    """Rate and SLO of each model, which the Workload page changes."""
+    rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
+    words = [
+        f"* **{plain(label)}** {row.rate:.4g}/s{_asked(state, label, row.slo)}"
+        for label, row in rows[:LISTED]
+    ]
+    more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
+    st.markdown("\n".join([*words, *more]))
+    st.page_link("pages/5_workload.py", label="Change traffic and SLOs", icon=":material/stacked_line_chart:")
+
+
+def _asked(state: AppState, label: str, slo_s: float | None) -> str:
+    """The bound that a model is asked to keep: targets of its own, else its SLO."""
+    own = [f"{key} {value}" for key, value in targets_of(state, label).items() if key != "hit"]
+    if own:
+        return plain(f", {', '.join(own)}")
+    return f" within {plain(format_time(slo_s))}" if slo_s else ", no SLO"
+
+
+def _own_targets(state: AppState, label: str) -> None:
+    path = (*TARGETS, label)
+    shown = targets_of(state, label)
+    revision = state.revision
+    st.markdown(f"**{plain(label)}**")
+    with st.grid(4, min_column_width=110):
+        for key, title in OWN.items():
+            place = f"plan-target-{revision}-{label}-{key}"
+
+            def commit(key: str = key, place: str = place) -> None:
+                if not late(state, revision):
+                    set_target(state, label, key, str(st.session_state[place] or "").strip())
+
+            value = shown.get(key, "")
+            text = f"{100 * value:.6g} %" if isinstance(value, float) else str(value)
+            st.text_input(title, text, key=place, on_change=commit, help=OWN_HELP)
+    draft = state.drafts.get(path)
+    if draft:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _week(state: AppState) -> None:
+    """Which file says how the traffic varies, and its upload."""
+    now = state.value(PROFILE)
+    files = [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
+    names = [NO_PROFILE, *dict.fromkeys([*([now] if now else []), *files])]
+    revision = state.revision
+    key = f"plan-profile-{revision}"
+
+    def choose() -> None:
+        if not late(state, revision):
+            chosen = st.session_state[key]
+            state.edit(PROFILE, None if chosen == NO_PROFILE else chosen)
+
+    st.selectbox(
+        "Traffic over the week",
+        names,
+        names.index(now) if now else 0,
+        key=key,
+        on_change=choose,
+        help="The plan is sized for the busiest hour; beside it stands a schedule of servers by hour.",
+    )
+    if now is not None:
+        hint = "How long a server takes until it serves; a schedule pays for this time."
+        quantity(state, "A server starts in", (PART, "startup"), hint)
+    with st.popover("Upload a week", icon=":material/upload:"):
+        st.file_uploader(
+            "Profile or trace",
+            key=f"plan-profile-upload-{revision}",
+            on_change=_take,
+            args=(state, f"plan-profile-upload-{revision}"),
+            max_upload_size=64,
+            help=PROFILE_HELP,
+        )
+    complaint = state.choices.complaints.get("plan-profile")
+    if complaint:
+        st.error(plain(complaint), icon=":material/error:")
+
+
+def _take(state: AppState, key: str) -> None:
+    upload: Any = st.session_state[key]
+    if upload is None:
+        return
+    try:
+        name = upload.name if upload.name.lower().endswith(ENDINGS) else f"{upload.name}.csv"
+        if state.edit(PROFILE, state.uploads.add(name, upload.getvalue())):
+            state.choices.complaints.pop("plan-profile", None)
+            state.revision += 1
+    except NonaError as error:
+        state.choices.complaints["plan-profile"] = str(error)
+
+
+def controls(state: AppState) -> None:
+    """All controls; their values are part of the scenario, so the file and the shell have them too."""
+    with summary_bar("plan-controls", _summary(state), state.jobs.get("plan")):
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            st.subheader("Demand", anchor=False)
+            demand_fields(state)
+        with right:
+            st.subheader("On offer", anchor=False)
+            offer_fields(state)
+            _schedulers(state)
+            link_fields(state)
+        with st.expander("Prices, power and CO₂", icon=":material/payments:"):
+            money_fields(state)
+        with st.expander("How the plan is searched", icon=":material/search:"):
+            _search(state)
+
+
+def _summary(state: AppState) -> list[str]:
+    spec = state.scenario.plan
+    if spec is None:
+        return []
+    names = [gpu_text(o.gpu, o.mig) for o in spec.offers]
+    own = (
+        [f"target{'' if len(spec.targets) == 1 else 's'} of {listed(list(spec.targets))}"]
+        if spec.targets
+        else []
+    )
+    return [
+        f"{100 * spec.hit:.6g} % within the SLO",
+        *own,
+        f"grows {growth_text(spec.growth)}" if spec.growth else "",
+        f"week of {spec.profile}" if spec.profile else "",
+        listed(names) if names else "servers of the cluster",
+        listed([s.name for s in spec.schedulers]),
+        counted(len(spec.links), "link") if spec.links else "",
+        f"{100 * spec.confidence:.6g} % confidence",
+    ]
+
+
+def _schedulers(state: AppState) -> None:
+    spec = state.scenario.plan
+    if spec is None:
+        return
+    own = {s.name: s.options for s in spec.schedulers}
+    known = scheduler_names()
+
+    def choose(names: tuple[str, ...]) -> None:
+        chosen = [n for n in names if n in own or n in known]
+        if chosen and state.edit(
+            (PART, "schedulers"), [{"name": n, "options": own.get(n, {})} for n in chosen]
+        ):
+            state.revision += 1
+
+    hint = "Every one is tried on every offer: a scheduler can be worth more than a server."
+    scheduler_picker("plan-schedulers", "Schedulers", list(own), hint, choose)
+
+
+def _search(state: AppState) -> None:
+    with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
+        hint = "Of each verdict; the rest is how often keeps or misses may be wrong. See Evidence."
+        share(state, "Confidence", (PART, "confidence"), hint)
+        count(
+            state,
+            "Servers of an offer, at most",
+            (PART, "most"),
+            1,
+            100_000,
+            "Where the offer says no number.",
+        )
+        hint = "Runs of one option at most; more decide options that lie close to a target."
+        count(state, "Runs of an option, at most", (PART, "replications"), 4, 4096, hint)
+        count(state, "Jobs of a run", ("simulation", "jobs"), 100, 10_000_000, "As on the page Simulation.")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        toggle(
+            state, "Mixed clusters", (PART, "mixed"), "Also some servers of one offer and some of another."
+        )
+        st.button(
+            "Remove this plan",
+            icon=":material/delete:",
+            type="tertiary",
+            on_click=end_plan,
+            args=(state,),
+            key="remove-plan",
+            help="Takes the question out of the scenario; Undo brings it back.",
+        )

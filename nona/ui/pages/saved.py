@@ -1,0 +1,524 @@
+"""The Saved page: the list, items side by side, files; the button that saves a run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError, StoreError
+from nona.foreign.files import MOST_BUNDLE_BYTES
+from nona.report.saved import changes_text, comparison_rows, date_text
+from nona.report.saved_figure import answers_figure
+from nona.report.simulations.report import SimulatedRun
+from nona.report.text import counted
+from nona.results.planning import PlanOutcome
+from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
+from nona.scenario.file import parse_scenario, scenario_hash
+from nona.scenario.schema import Scenario
+from nona.serving.settings import Serving
+from nona.sources.lookup import safe_name
+from nona.store.contents import PLAN, SAVED_KINDS, Contents, NewItem
+from nona.store.database import Database
+from nona.store.store import FEWEST, MOST, SUFFIX, Store, compare, export_items, import_items
+from nona.store.store import MOST_IN_FILE as MOST_ITEMS
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.session.cookie import cookie_name, is_token
+from nona.ui.session.opening import with_files
+from nona.ui.session.page_list import page_file
+from nona.ui.session.state import OPENED, AppState, Result
+from nona.ui.session.workspace import whose
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import picture, table
+
+PLACE = "saved"  # of the complaint
+T = TypeVar("T")
+
+
+def store() -> Store:
+    """The saved items of whoever has this session's cookie, under a hash: the data base holds no token."""
+    serving = Serving.read()
+    owner = hashlib.sha256(f"saved items of {whose()}".encode()).hexdigest()[:32]
+    return Store(Database(serving.store or serving.data), owner, everyone=serving.shared_store)
+
+
+def attempt(state: AppState, call: Callable[[], T]) -> T | None:
+    """What ``call`` returns; where it fails, ``None``, and the reason is shown by :func:`complaint`."""
+    state.choices.complaints.pop(PLACE, None)
+    try:
+        return call()
+    except NonaError as error:
+        state.choices.complaints[PLACE] = str(error)
+        return None
+
+
+def complaint(state: AppState) -> None:
+    """Why the last operation failed."""
+    if told := state.choices.complaints.get(PLACE):
+        st.error(plain(told), icon=":material/error:")
+
+
+def cookie_hint() -> None:
+    """A warning where the browser keeps no cookie: nobody could find the items again."""
+    if not is_token(st.context.cookies.get(cookie_name())):
+        st.caption(
+            "This browser keeps no cookie of this server, so that what you save is not found again after "
+            "it is closed; export it."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ToSave:
+    """A result that can be saved.
+
+    Attributes
+    ----------
+    key
+        Tells it from other results of the session.
+    noun, name
+        What people call its kind, and what it is called until somebody types another name.
+    item
+        Makes of a name and a note what is saved; raises :class:`~nona.errors.NonaError`.
+    """
+
+    key: str
+    noun: str
+    name: str
+    item: Callable[[str, str], NewItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The names under which results of this session were saved, by their keys."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def save_popover(state: AppState, made: ToSave) -> None:
+    """A button that unfolds name, note and Save."""
+    name, note = f"save-name-{made.key}", f"save-note-{made.key}"
+    done = state.choices.of(Saved).names.get(made.key)
+    with st.popover(f"Save this {made.noun}", icon=":material/bookmark_add:"):
+        # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
+        st.caption(
+            "Keeps the scenario with its models, and the result, until you delete it; see the page Saved."
+        )
+        # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
+        hint = "What the page Saved lists it as."
+        st.text_input("Name", made.name[:MOST_NAME], key=name, max_chars=MOST_NAME, help=hint)
+        hint = "Anything to remember; searches look into it."
+        st.text_area("Note", key=note, max_chars=MOST_NOTE, height=80, help=hint)
+        st.button(
+            "Save",
+            type="primary",
+            icon=":material/bookmark_added:",
+            on_click=_save,
+            args=(state, made, name, note),
+            key=f"save-{made.noun}",
+        )
+        if done is not None:
+            st.caption(plain(f"Saved as “{done}”. Save again to keep a second copy."))
+        complaint(state)
+        cookie_hint()
+
+
+def _save(state: AppState, made: ToSave, name: str, note: str) -> None:
+    given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
+    saved = attempt(state, lambda: store().save(made.item(given, told)))
+    if saved:
+        names = state.choices.of(Saved).names
+        state.choices.keep(Saved({**names, made.key: saved[0].name}))
+        state.tell(f"Saved as “{saved[0].name}”.", "saved", "See it")
+
+
+def open_item(state: AppState, item: SavedItem) -> None:
+    """Make an item's scenario the session's own, as one step to undo, and go where its result is shown."""
+    contents = attempt(state, lambda: store().contents(item.id))
+    if contents is None:
+        return
+    taken = attempt(state, lambda: _with_files(contents, state))
+    if taken is None:
+        return
+    state.apply(taken, f"{OPENED}the saved “{item.name}”")  # a step of its own, whatever was opened before
+    state.drafts = {}
+    state.show_first_model()
+    if not item.imported and _shown(state, item, contents, taken):
+        state.tell(f"“{item.name}” is open, with its result.")
+    else:
+        state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
+    state.go_to = page_file("plan" if item.kind == PLAN else "simulation")
+
+
+def _with_files(contents: Contents, state: AppState) -> Scenario:
+    """The scenario, its files among the session's uploads."""
+    opened = contents.opened()
+    return with_files(opened.scenario, opened.sources, state.uploads)
+
+
+def _shown(state: AppState, item: SavedItem, contents: Contents, taken: Scenario) -> bool:
+    """Show the result, if this version can read it and it belongs to the scenario; whether it is shown."""
+    try:
+        found = contents.answer()
+    except ValueError:
+        return False
+    if isinstance(found, PlanOutcome):
+        own = parse_scenario(found.about.yaml)
+        state.results["plan"] = Result(_fingerprint("plan", own), found, f"saved-{item.id}")
+        return True
+    if not isinstance(found, SimulatedRun) or _fingerprint("simulate", found.scenario) != _fingerprint(
+        "simulate", taken
+    ):
+        return False
+    _show_run(state, item, found)
+    return True
+
+
+def _show_run(state: AppState, item: SavedItem, run: SimulatedRun) -> None:
+    job_id, fingerprint = f"saved-{item.id}", _fingerprint("simulate", run.scenario)
+    if state.runs.of_job(job_id) is None:
+        state.runs.add(fingerprint, job_id, run, item.name)
+    state.results["simulate"] = Result(fingerprint, run, job_id)
+
+
+def _fingerprint(kind: str, scenario: Scenario) -> str:
+    return scenario_hash(scenario, *KINDS.find(kind).parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Deleted:
+    """The item that was deleted last, until the notice is dismissed."""
+
+    item: SavedItem | None = None
+
+
+def item_card(state: AppState, item: SavedItem, tick: str) -> None:
+    """Name with a box to tick, what it is, its finding and note, its operations."""
+    facts = item.facts
+    with st.container(border=True, key=f"saved-item-{item.id}", gap="xsmall"):
+        hint = "Tick items to compare or export them."
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.checkbox(
+                _spoken(item.name), key=tick, help=hint, label_visibility="collapsed", width="content"
+            )
+            st.markdown(f"**{plain(item.name)}**")
+        kind = SAVED_KINDS[item.kind].noun if item.kind in SAVED_KINDS else item.kind
+        parts = [
+            f"{kind[:1].upper()}{kind[1:]} of “{facts.scenario}”"
+            + (f": {facts.about}" if facts.about else ""),
+            ", ".join(facts.schedulers),
+            date_text(item),
+            f"fingerprint {facts.fingerprint}",
+        ]
+        parts += ["imported: figures as the file states them"] if item.imported else []
+        parts += [] if item.mine else ["saved by somebody else"]
+        st.caption(plain(" · ".join(parts)))
+        if facts.finding:
+            st.markdown(plain(facts.finding))
+        if item.note:
+            st.markdown("  \n".join(f"*{plain(line)}*" for line in item.note.splitlines() if line))
+        _operations(state, item)
+
+
+def _spoken(name: str) -> str:
+    """A name as a label that is read out and not shown: without the signs of Markdown.
+
+    >>> _spoken("*a* [b](c)")
+    ' a   b (c)'
+    """
+    return re.sub(r"[\\`*_{}\[\]<>#+!|$~:]", " ", name)
+
+
+def _operations(state: AppState, item: SavedItem) -> None:
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Open",
+            icon=":material/open_in_browser:",
+            help="Makes its scenario the present one; Undo in the side bar restores that. A run that was "
+            "saved here is shown with its result.",
+            on_click=open_item,
+            args=(state, item),
+            key=f"saved-open-{item.id}",
+        )
+        if item.mine:
+            _edit(state, item)
+        st.button(
+            "Duplicate",
+            icon=":material/content_copy:",
+            help="Saves a copy of your own.",
+            on_click=_duplicate,
+            args=(state, item),
+            key=f"saved-copy-{item.id}",
+        )
+        if item.mine:
+            st.button(
+                "Delete",
+                icon=":material/delete:",
+                help="Can be taken back, for a day.",
+                on_click=_delete,
+                args=(state, item),
+                key=f"saved-delete-{item.id}",
+            )
+
+
+def _edit(state: AppState, item: SavedItem) -> None:
+    name, note = f"saved-name-{item.id}", f"saved-note-{item.id}"
+    with st.popover("Edit", icon=":material/edit:", help="Name and note."):
+        st.text_input("Name", item.name, key=name, max_chars=MOST_NAME, help="What it is listed as.")
+        hint = "Anything to remember; searches look into it."
+        st.text_area("Note", item.note, key=note, max_chars=MOST_NOTE, height=80, help=hint)
+        st.button(
+            "Save changes",
+            icon=":material/check:",
+            on_click=_change,
+            args=(state, item, name, note),
+            key=f"saved-change-{item.id}",
+        )
+
+
+def _change(state: AppState, item: SavedItem, name: str, note: str) -> None:
+    given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
+    if attempt(state, lambda: store().rename(item.id, given)) and attempt(
+        state, lambda: store().annotate(item.id, told)
+    ):
+        state.tell(f"“{given}”: name and note are saved.")
+
+
+def _duplicate(state: AppState, item: SavedItem) -> None:
+    made = attempt(state, lambda: store().duplicate(item.id))
+    if made is not None:
+        state.tell(f"“{made.name}” is the first in the list.")
+
+
+def _delete(state: AppState, item: SavedItem) -> None:
+    if attempt(state, lambda: store().delete(item.id)):
+        state.choices.keep(_Deleted(item))
+
+
+def undo_notice(state: AppState) -> None:
+    """What was deleted last, with the button that takes it back."""
+    item = state.choices.of(_Deleted).item
+    if item is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="saved-undo"):
+        st.markdown(f"“{plain(item.name)}” is deleted.", width="content")
+        st.button(
+            "Undo the deletion",
+            icon=":material/undo:",
+            on_click=_restore,
+            args=(state, item),
+            key="saved-restore",
+        )
+        st.button("Dismiss", icon=":material/close:", on_click=_dismiss, args=(state,), key="saved-dismiss")
+
+
+def _restore(state: AppState, item: SavedItem) -> None:
+    if attempt(state, lambda: store().restore(item.id)):
+        _dismiss(state)
+
+
+def _dismiss(state: AppState) -> None:
+    state.choices.keep(_Deleted())
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What is compared: nothing, or items by their identifiers; and what was found."""
+
+    ids: tuple[str, ...] = ()
+    found: SavedComparison | None = None
+
+
+def compared(state: AppState) -> bool:
+    """Whether a comparison was asked for."""
+    return bool(state.choices.of(_Compared).ids)
+
+
+def start_comparing(state: AppState, ids: Sequence[str]) -> None:
+    """Show these items side by side, the first as the reference."""
+    found = attempt(state, lambda: compare(store(), ids))
+    if found is not None:
+        state.choices.keep(_Compared(tuple(ids), found))
+
+
+def compare_panel(state: AppState) -> bool:
+    """The comparison in place of the list; whether there is one."""
+    found = state.choices.of(_Compared).found
+    if found is None:
+        return False
+    st.button(
+        "Back to the list", icon=":material/arrow_back:", on_click=_stop, args=(state,), key="saved-back"
+    )
+    with st.grid(len(found.items), min_column_width=220):
+        for number, item in enumerate(found.items, start=1):
+            with st.container(border=True):
+                st.markdown(f"**{number} · {plain(item.name)}**")
+                st.caption(plain(f"{date_text(item)} · fingerprint {item.facts.fingerprint}"))
+                if number > 1:
+                    st.markdown(plain(changes_text(found.scenario[number - 1])))
+                    st.caption(plain(found.notes[number - 1]))
+                else:
+                    st.markdown("The others are compared with this one.")
+                st.markdown(plain(item.facts.finding))
+    _answers(found)
+    return True
+
+
+def _answers(found: SavedComparison) -> None:
+    measures = list(dict.fromkeys(answer.measure for answer in found.answers))
+    if not measures:
+        return
+    measure = st.segmented_control(
+        "Measure",
+        measures,
+        default=measures[0],
+        required=True,
+        key="saved-measure",
+        persist_state="session",
+        help="What the chart and the table show; lines and ± are 95 % intervals.",
+    )
+    chosen = found.model_copy(update={"answers": tuple(a for a in found.answers if a.measure == measure)})
+    alt = f"{measure} of each scheduler in each of the compared items, with 95 % intervals"
+    picture(answers_figure(chosen), key="saved-chart", alt=alt)
+    rows = pd.DataFrame(comparison_rows(chosen))
+    table(rows, "saved-answers", alt, "saved_comparison")
+    st.caption(
+        "Columns are numbered as above; “2 − 1” is the change from 1 to 2. * the 95 % interval of the change "
+        "excludes 0; each interval holds separately."
+    )
+
+
+def _stop(state: AppState) -> None:
+    state.choices.keep(_Compared())
+
+
+def export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
+    """Download these items as one file."""
+    own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
+    ids, fits = [item.id for item in items], len(items) <= MOST_ITEMS
+    name = safe_name(items[0].name).replace(" ", "_") if len(items) == 1 else "saved_runs"
+    st.download_button(
+        "Export all" if all_of_them else f"Export {len(ids)} ticked",
+        data=lambda: export_items(own, ids),
+        file_name=f"{name}{SUFFIX}",
+        mime="application/zip",
+        icon=":material/download:",
+        disabled=not fits,
+        help="One file with scenarios, models and results, for this page and `nona saved import`."
+        if fits
+        else f"At most {MOST_ITEMS} at a time: tick those to export.",
+        on_click="ignore",
+        key="saved-export",
+    )
+
+
+def import_popover(state: AppState) -> None:
+    """A field that saves the items of a file as this person's."""
+    key = f"saved-file-{state.revision}"
+    with st.popover("Import", icon=":material/upload_file:", help="A file that somebody exported."):
+        st.file_uploader(
+            f"Exported items ({SUFFIX})",
+            key=key,
+            on_change=_take,
+            args=(state, key),
+            max_upload_size=MOST_BUNDLE_BYTES // 10**6,
+            help="Its items become yours, marked as imported: their figures are what the file states.",
+        )
+        complaint(state)
+
+
+def _take(state: AppState, key: str) -> None:
+    upload = st.session_state.get(key)
+    if upload is None:
+        return
+    items = attempt(state, lambda: import_items(store(), upload.getvalue()))
+    if items:
+        state.tell(f"{counted(len(items), 'item')} imported.")
+
+
+STEP = 20  # items shown at first, and added by each "Show more"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    most: int = STEP
+
+
+def saved_page(state: AppState) -> None:
+    """Everything on the page; where the data base cannot be used, one line says why."""
+    try:
+        every = store().listing()
+    except StoreError as error:
+        st.error(plain(str(error)), icon=":material/database_off:")
+        st.caption("All other pages work; runs cannot be saved until this is mended.")
+        return
+    complaint(state)
+    undo_notice(state)
+    if compared(state) and compare_panel(state):
+        return
+    _list(state, every)
+    cookie_hint()
+
+
+def _list(state: AppState, every: SavedList) -> None:
+    ticked = [item for item in every.items if st.session_state.get(tick_key(item))]
+    if every.items:
+        st.text_input(
+            "Find",
+            placeholder="name, note, scheduler or model",
+            icon=":material/search:",
+            key="saved-find",
+            help="Shows the items with all of these words in name, note, scenario, scheduler or model.",
+        )
+    _actions(state, every, ticked)
+    if not every.items:
+        st.info(
+            "Nothing is saved yet at this address and port. Run a simulation or find a plan, then press "
+            "*Save this run* or *Save this plan* below it; or import a file that somebody exported.",
+            icon=":material/bookmarks:",
+        )
+        st.page_link("pages/7_simulation.py", label="Go to Simulation", icon=":material/timeline:")
+    if every.unreadable:
+        st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the data base is damaged there.")
+    search = str(st.session_state.get("saved-find") or "")
+    found = store().listing(search).items if search else every.items
+    if every.items and not found:
+        st.info("No saved item has all of these words. Try one word, or a shorter one.")
+    most = state.choices.of(_Shown).most
+    for item in found[:most]:
+        item_card(state, item, tick_key(item))
+    if len(found) > most:
+        more = min(STEP, len(found) - most)
+        st.button(f"Show {more} more of {len(found)}", on_click=_more, args=(state,), key="saved-more")
+
+
+def _more(state: AppState) -> None:
+    state.choices.keep(_Shown(state.choices.of(_Shown).most + STEP))
+
+
+def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None:
+    """What is done with the ticked items, and with files."""
+    with st.container(horizontal=True, vertical_alignment="center", key="saved-actions"):
+        if every.items:
+            fits = FEWEST <= len(ticked) <= MOST
+            st.button(
+                f"Compare {len(ticked)} ticked" if ticked else "Compare",
+                icon=":material/compare_arrows:",
+                type="primary" if fits else "secondary",
+                disabled=not fits,
+                help=f"Tick {FEWEST} to {MOST} items. The others are compared with the one saved first.",
+                on_click=start_comparing,
+                args=(state, [item.id for item in reversed(ticked)]),
+                key="saved-compare",
+            )
+            export_button(ticked or list(every.items), all_of_them=not ticked)
+        import_popover(state)
+
+
+def tick_key(item: SavedItem) -> str:
+    """The key of the item's box."""
+    return f"saved-tick-{item.id}"

@@ -1,0 +1,207 @@
+"""Edits of the scenario's lists: workload rows, server groups, schedulers, devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.errors import NonaError
+from nona.hardware.device import find_device, links, user_devices
+from nona.hardware.mig import maximal_layouts, parse_layout
+from nona.sources.opening import edited
+from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.state import AppState
+from nona.units import quantity_text
+
+
+def add_model(state: AppState, model: str) -> None:
+    """Add a row for ``model`` to the workload, with the sizes bound for it."""
+    row: dict[str, Any] = {"model": model, "rate": "10/s"}
+    if state.symbols.get(model):
+        row["symbols"] = state.symbols[model]
+    add_entry(state, ("workload",), row)
+    if not state.notice:
+        rows = len(state.scenario.workload)
+        state.tell(
+            f"{model} was added to the workload, which now has {rows} rows.", "workload", "Open the workload"
+        )
+
+
+def add_entry(state: AppState, path: Path, entry: Any) -> None:
+    """Append to a list of the scenario."""
+    _replace(state, path, [*state.value(path), entry])
+
+
+def remove_entry(state: AppState, path: Path, index: int) -> None:
+    """Take one entry out of a list of the scenario."""
+    if not state.is_behind():
+        _replace(state, path, [e for i, e in enumerate(state.value(path)) if i != index])
+
+
+def _replace(state: AppState, path: Path, entries: list[Any]) -> None:
+    try:
+        state.replace_list(path, entries)
+        state.notice = ""
+    except NonaError as error:
+        state.notice = str(error)
+
+
+def set_sharing(state: AppState, group: int, sharing: str) -> None:
+    """Use whole GPUs, MIG slices (the fewest that share), or MPS (two clients) in a server group."""
+    if state.is_behind():
+        return
+    entry = dict(state.value(("cluster", "servers", group)))
+    entry |= {"mig": None, "mps": None}
+    board = board_of(state, entry["gpu"])
+    if sharing == "MIG slices" and board:
+        entry["mig"] = layout_texts(board)[min(1, len(layout_texts(board)) - 1)]  # the first is one slice
+    if sharing == "MPS clients":
+        entry["mps"] = 2
+    _replace_group(state, group, entry)
+
+
+def set_gpu(state: AppState, group: int, gpu: str) -> None:
+    """Take another GPU; a MIG layout that it cannot hold is dropped."""
+    if state.is_behind():
+        return
+    entry = dict(state.value(("cluster", "servers", group)))
+    board = board_of(state, gpu)
+    if entry["mig"] and (board is None or not _fits(entry["mig"], board)):
+        entry["mig"] = layout_texts(board)[0] if board else None
+    _replace_group(state, group, entry | {"gpu": gpu})
+
+
+def _fits(text: str, board: str) -> bool:
+    try:
+        parse_layout(text, board)
+    except NonaError:
+        return False
+    return True
+
+
+def _replace_group(state: AppState, group: int, entry: dict[str, Any]) -> None:
+    groups = list(state.value(("cluster", "servers")))
+    groups[group] = entry
+    _replace(state, ("cluster", "servers"), groups)
+
+
+def board_of(state: AppState, gpu: str) -> str | None:
+    """Name of the MIG board of a GPU, or ``None``."""
+    try:
+        return find_device(gpu, user_devices(state.scenario.cluster.devices)).mig
+    except NonaError:
+        return None
+
+
+def layout_texts(board: str) -> list[str]:
+    """The maximal legal layouts of a board, each set of slices once, fewest slices first."""
+    texts = {layout.text for layout in maximal_layouts(board)}
+    return sorted(texts, key=lambda t: (t.count(","), t))
+
+
+LINK_SETS = ("One link", "Cards", "Cards and racks")
+
+
+def set_links(state: AppState, links: str) -> None:
+    """Let messages cross the core alone, cards as well, or cards and rack uplinks (:data:`LINK_SETS`)."""
+    path: Path = ("cluster", "network")
+    network = dict(state.value(path))
+    with_cards, with_racks = links != LINK_SETS[0], links == LINK_SETS[2]
+    network["nic"] = (network["nic"] or "10 Gbit/s") if with_cards else None
+    servers = sum(g.count for g in state.scenario.cluster.servers)
+    usual = {"size": 8 if servers > 8 else max(1, servers // 2), "uplink": "40 Gbit/s"}  # two racks or more
+    network["racks"] = (network["racks"] or usual) if with_racks else None
+    if with_cards:
+        network["discipline"] = "fifo"  # several links know no other
+    if state.edit(path, network):
+        state.revision += 1
+
+
+def use_link(state: AppState, name: str) -> None:
+    """Take capacity and latency from the catalogue of links."""
+    link = links()[name]
+    state.edit(("cluster", "network", "capacity"), quantity_text(link.capacity, "bandwidth"))
+    state.edit(("cluster", "network", "latency"), quantity_text(link.latency_s, "time"))
+    state.revision += 1
+
+
+def add_device(state: AppState, name: str, attributes: dict[str, str]) -> str:
+    """Define an own device; returns why it cannot be, or an empty text."""
+    given = {k: v.strip() for k, v in attributes.items() if v and v.strip()}
+    try:
+        user_devices({name: given})
+        devices = {**state.value(("cluster", "devices")), name: given}
+        if not state.edit(("cluster", "devices"), devices):
+            return state.drafts.pop(("cluster", "devices")).error
+    except NonaError as error:
+        return str(error)
+    return ""
+
+
+def remove_device(state: AppState, name: str) -> None:
+    """Forget an own device that no server group uses; else the session's notice says which does."""
+    kept = {n: a for n, a in state.value(("cluster", "devices")).items() if n != name}
+    users = [i + 1 for i, g in enumerate(state.scenario.cluster.servers) if g.gpu == name]
+    if users:
+        state.notice = f"Device {name!r}: server group {users[0]} uses it; choose another GPU there first."
+    elif state.edit(("cluster", "devices"), kept):
+        state.revision += 1
+
+
+Groups = Mapping[str, Sequence[int]]
+REGION_GROUPS: Path = ("training", "regions", "groups")
+
+
+def add_group(state: AppState) -> None:
+    """Add a group of one server."""
+    replace_groups(state, range(len(state.scenario.cluster.servers)), {"count": 1})
+    if not state.notice:
+        number = len(state.scenario.cluster.servers)
+        state.tell(
+            f"Server group {number} was added: one server. What it does to the load:", "workload", "Workload"
+        )
+
+
+def remove_group(state: AppState, number: int) -> None:
+    """Take one group out of the cluster."""
+    replace_groups(state, [n for n in range(len(state.scenario.cluster.servers)) if n != number])
+
+
+def groups_of(state: AppState) -> Groups:
+    """Region → its groups of servers; empty without regions."""
+    spec = state.scenario.training
+    return spec.regions.groups if spec is not None and spec.regions is not None else {}
+
+
+def renumbered(groups: Groups, kept: Sequence[int], added: bool = False) -> dict[str, list[int]]:
+    """Regions after only the groups ``kept`` remain, in that order; ``added``: one more in the last region.
+
+    >>> renumbered({"east": [0], "west": [1, 2]}, [1, 2]), renumbered({"a": [0], "b": [1]}, [0, 1], True)
+    ({'west': [0, 1]}, {'a': [0], 'b': [1, 2]})
+    """
+    places = {old: new for new, old in enumerate(kept)}
+    found = {name: [places[n] for n in numbers if n in places] for name, numbers in groups.items()}
+    found = {name: numbers for name, numbers in found.items() if numbers}
+    if added and found:
+        found[list(found)[-1]].append(len(kept))
+    return found
+
+
+def replace_groups(state: AppState, kept: Sequence[int], added: Mapping[str, Any] | None = None) -> None:
+    """Keep these groups of servers and add one; regions still hold the same servers. One step to undo."""
+    if state.is_behind():
+        return
+    data = state.scenario.model_dump(mode="json")
+    servers = [data["cluster"]["servers"][n] for n in kept]
+    data["cluster"]["servers"] = servers if added is None else [*servers, dict(added)]
+    if groups := groups_of(state):
+        data["training"]["regions"]["groups"] = renumbered(groups, kept, added is not None)
+    try:
+        changed = edited(state.scenario, data)
+    except NonaError as error:
+        state.notice = str(error)
+        return
+    old = (("cluster", "servers"), REGION_GROUPS)  # drafts of fields that are drawn again
+    state.drafts = {p: d for p, d in state.drafts.items() if p[:2] not in old and p not in old}
+    state.apply(changed, "removing servers" if added is None else "adding servers")
+    state.notice = ""

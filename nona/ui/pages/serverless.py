@@ -1,0 +1,406 @@
+"""The Serverless page: its beginning, the run, the live platform, the tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.figures import PALETTE, scheduler_style
+from nona.report.serverless.findings import hit_rate, pareto_title, ranked
+from nona.report.text import share_text
+from nona.results.document import Document, Figure
+from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar, ServerlessOutcome
+from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
+from nona.simulation.sizes import auto_warmup
+from nona.study.serverless.preparation import prepare_serverless
+from nona.ui.jobs.registry import Job
+from nona.ui.models.loading import fetch
+from nona.ui.pages.serverless_comparisons import nodes_tab, over_tab, schedulers_tab, sharing_tab, slides_tab
+from nona.ui.pages.serverless_functions import functions_tab
+from nona.ui.pages.serverless_results import latency_tab, layouts_tab, policies_tab
+from nona.ui.pages.serverless_search import search_tab
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import whose
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
+from nona.ui.shell.job_panel import (
+    beat,
+    current_job,
+    job_buttons,
+    live_area,
+    no_result_text,
+    progress_text,
+    stale_note,
+)
+from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import hero
+from nona.ui.widgets.terms import guide_link
+from nona.units import format_time
+
+SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
+
+
+DEMOS = (
+    Demo(
+        "strict_light",
+        "Strict SLO, light load",
+        "Little time, much capacity: which policy finds a fast configuration soon enough?",
+        ":material/speed:",
+    ),
+    Demo(
+        "moderate_normal",
+        "Moderate SLO, normal load",
+        "Queues begin to form: plans made in advance start to miss.",
+        ":material/balance:",
+    ),
+    Demo(
+        "relaxed_heavy",
+        "Relaxed SLO, heavy load",
+        "Much time, little capacity: which policy batches well, and what does a hit cost?",
+        ":material/stacked_bar_chart:",
+    ),
+    Demo(
+        "mig_or_mps",
+        "MIG or MPS?",
+        "The same workload on slices, on MPS and in turns: isolation against flexibility.",
+        ":material/view_week:",
+        (("serverless-tabs", "Sharing"),),
+    ),
+    Demo(
+        "serverless_nodes",
+        "How many nodes for 99 % at the least cost?",
+        "Each policy on one node more or less, until the target holds.",
+        ":material/dns:",
+        (("serverless-tabs", "Nodes"),),
+    ),
+)
+
+
+def start_screen(state: AppState) -> None:
+    """What the page can do, five ways to begin, and one with the scenario that is open."""
+    st.markdown(
+        "#### Which policy keeps the SLO of serverless workflows, and at what cost?\n"
+        "Every function of a workflow is batched and gets vCPUs and a part of a GPU. A policy chooses these "
+        "*configurations* while calls come in; the platform queues, dispatches, warms and shares."
+    )
+    with st.grid(3, min_column_width=260):
+        demo_cards(state, "serverless", DEMOS)
+        _own(state)
+    demo_error(state)
+    guide_link("serverless", "What is simulated here, and what is assumed")
+
+
+def _own(state: AppState) -> None:
+    reason = why_not(state)
+    names = ", ".join(map(plain, state.scenario.labels[:4]))
+    with st.container(border=True, height="stretch"):
+        st.markdown("**My own workflows**")
+        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the present cluster.")
+        st.button(
+            "Make this scenario's workflows serverless",
+            icon=":material/bolt:",
+            type="primary" if not reason else "secondary",
+            key="make-serverless",
+            width="stretch",
+            disabled=bool(reason),
+            on_click=make_serverless,
+            args=(state,),
+            help="Adds the key serverless to the scenario, with its defaults; everything else stays.",
+        )
+
+
+def make_serverless(state: AppState) -> None:
+    """Add the serverless part; rows without SLO get one from the time at the smallest configuration."""
+    if state.edit(("serverless",), _part(state)):
+        state.tell(
+            "The workflows are serverless applications now; the scenario's steps are on the",
+            "overview",
+            "Overview",
+        )
+
+
+def _part(state: AppState) -> dict[str, float]:
+    missing = any(row.slo is None for row in state.scenario.workload)
+    return {"slo_factor": SLO_FACTOR} if missing else {}
+
+
+def why_not(state: AppState) -> str:
+    """Why the scenario's models cannot be serverless applications; empty if they can."""
+    mark = f"{scenario_hash(state.scenario, 'workload', 'models', 'cluster')} {state.uploads.names()}"
+    return fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
+
+
+def _reason(state: AppState) -> str:
+    data = {**scenario_to_mapping(state.scenario), "serverless": _part(state)}
+    try:
+        prepare_serverless(scenario_from_mapping(data), state.uploads.sources)
+    except NonaError as error:
+        return str(error)
+    return ""
+
+
+class PolicyRow(Document):
+    """A policy so far: share of SLOs kept, US dollars for 1,000 calls, the curve of the share."""
+
+    name: str
+    colour: str
+    hits: Figure
+    cost: Figure
+    curve: tuple[tuple[float, float], ...]
+
+
+class QueueRow(Document):
+    """The queues of an application: jobs in each stage's."""
+
+    application: str
+    stages: tuple[str, ...]
+    jobs: tuple[int, ...]
+    colour: str
+
+
+class NodeRow(Document):
+    """A node: what it has, what batches hold of it, stranded vGPUs."""
+
+    vcpus: int
+    vgpus: int
+    cpu_held: int
+    gpu_held: int
+    stranded: int
+
+
+class PlatformDrawing(Document):
+    """The whole picture; ``told``, ``now``, ``more`` and ``alts`` are texts."""
+
+    fraction: float
+    told: str
+    policies: tuple[PolicyRow, ...]
+    queues: tuple[QueueRow, ...]
+    nodes: tuple[NodeRow, ...]
+    colours: tuple[str, str]
+    now: str
+    more: str
+    alts: tuple[str, str, str]
+
+
+MOST_NODES = 96  # that are drawn
+MOST_VGPUS = 56  # of a node, that are drawn
+_component = declare("platform")
+
+
+def platform_data(live: PlatformLive, fraction: float, told: str) -> PlatformDrawing:
+    """What is sent to the browser: a job's ``live``, how each policy looks, what the panels say."""
+    snapshot, focus = live.snapshot, live.focus
+    policies = tuple(_policy(name, live.policies[name]) for name in live.order)
+    queues = _queues(live.applications, snapshot)
+    nodes = _nodes(live.nodes, snapshot)
+    hidden = len(live.nodes) - MOST_NODES
+    return PlatformDrawing(
+        fraction=fraction,
+        told=told,
+        policies=policies,
+        queues=queues,
+        nodes=nodes,
+        colours=(PALETTE[1], PALETTE[0]),
+        now=f"under {focus}, after {format_time(snapshot.time_s)}" if snapshot else "",
+        more=f"{hidden} more nodes are not drawn" if hidden > 0 else "",
+        alts=_alts(policies, queues, nodes, focus),
+    )
+
+
+def _policy(name: str, row: PolicySoFar) -> PolicyRow:
+    cost = row.cost_per_call_usd
+    return PolicyRow(
+        name=name,
+        colour=scheduler_style(name).colour,
+        hits=row.hits,
+        cost=None if cost is None else 1000 * cost,
+        curve=row.curve,
+    )
+
+
+def _queues(
+    applications: Sequence[tuple[str, tuple[str, ...]]], snapshot: PlatformState | None
+) -> tuple[QueueRow, ...]:
+    jobs = snapshot.queues if snapshot else ()
+    made, at = [], 0
+    for number, (name, stages) in enumerate(applications):
+        here = jobs[at : at + len(stages)] or (0,) * len(stages)
+        at += len(stages)
+        colour = PALETTE[number % len(PALETTE)]
+        made.append(QueueRow(application=name, stages=stages, jobs=here, colour=colour))
+    return tuple(made)
+
+
+def _nodes(nodes: Sequence[tuple[int, int]], snapshot: PlatformState | None) -> tuple[NodeRow, ...]:
+    made = []
+    for k, (vcpus, vgpus) in enumerate(nodes[:MOST_NODES]):
+        free_cpu = snapshot.free_vcpus[k] if snapshot else vcpus
+        free_gpu = snapshot.free_vgpus[k] if snapshot else vgpus
+        made.append(
+            NodeRow(
+                vcpus=vcpus,
+                vgpus=min(vgpus, MOST_VGPUS),
+                cpu_held=max(0, vcpus - free_cpu),
+                gpu_held=max(0, min(vgpus, MOST_VGPUS) - free_gpu),
+                stranded=min(snapshot.stranded[k], MOST_VGPUS) if snapshot else 0,
+            )
+        )
+    return tuple(made)
+
+
+def _alts(
+    policies: Sequence[PolicyRow], queues: Sequence[QueueRow], nodes: Sequence[NodeRow], focus: str
+) -> tuple[str, str, str]:
+    known = [f"{p.name} {100 * p.hits:.1f} %" for p in policies if p.hits is not None]
+    waiting = sum(sum(q.jobs) for q in queues)
+    cpu = 100 * sum(n.cpu_held for n in nodes) / max(1, sum(n.vcpus for n in nodes))
+    gpu = 100 * sum(n.gpu_held for n in nodes) / max(1, sum(n.vgpus for n in nodes))
+    return (
+        f"SLOs kept so far, warm-up included: {', '.join(known) or 'none known yet'}.",
+        f"{waiting} jobs wait in all queues under {focus or 'no policy yet'}.",
+        f"{len(nodes)} nodes: {cpu:.0f} % of the vCPUs and {gpu:.0f} % of the vGPUs are held.",
+    )
+
+
+def platform_view(key: str, data: PlatformDrawing) -> None:
+    """Draw the platform, or bring it up to date."""
+    _component(key=key, data=data.to_json())
+
+
+KIND = "serverless"
+POLL_S = 0.2
+MANY_CALLS = 100_000  # in all runs of all policies
+QUICK_CALLS, QUICK_RUNS = 1000, 3
+
+
+def run_area(state: AppState) -> ServerlessOutcome | None:
+    """Buttons, the platform live, then the finding; the result to show below, if there is one."""
+    running = job_buttons(state, KIND, "Run the policies")
+    if not running:
+        _size(state)
+    with st.container():
+        if not running:
+            stale_note(state, KIND)
+    with st.container(key="serverless-area"):
+        every_s = beat(current_job(state, KIND), POLL_S)
+        st.fragment(_area, run_every=every_s)(state, every_s)
+    held = state.held(KIND, ServerlessOutcome)
+    with st.container():
+        if running and held is not None:
+            st.info(
+                f"All below belongs to the former run (fingerprint {held.about.hash}), until this one ends.",
+                icon=":material/history:",
+            )
+    return held
+
+
+def _size(state: AppState) -> None:
+    """The size of the run, and a shortcut to a first look if it is large."""
+    spec, size = state.scenario.serverless, state.scenario.simulation
+    calls = (size.jobs + auto_warmup(size.jobs)) * size.replications * (len(spec.policies) if spec else 0)
+    if calls <= MANY_CALLS:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{calls:,} calls in all runs take minutes.")
+        st.button(
+            f"Take {QUICK_CALLS:,} calls and {QUICK_RUNS} runs for a first look",
+            icon=":material/bolt:",
+            type="tertiary",
+            key="quick-look",
+            on_click=quick,
+            args=(state,),
+            help="Sets the two fields above; Undo brings them back. Intervals become wider.",
+        )
+
+
+def quick(state: AppState) -> None:
+    """Make the runs small."""
+    state.edit(("simulation", "jobs"), QUICK_CALLS)
+    state.edit(("simulation", "replications"), QUICK_RUNS)
+    state.revision += 1  # so that the fields above show it
+
+
+def _finding(held: ServerlessOutcome) -> None:
+    """The share of SLOs that the best policy keeps, and what it costs."""
+    policies = held.report.policies
+    best = next(iter(ranked(policies, hit_rate, highest=True).items()), None)
+    with hero(
+        "serverless-finding",
+        "Most SLOs kept",
+        "" if best is None else share_text(best[1], 1),
+        "" if best is None else f"By {best[0]}.",
+    ):
+        st.subheader(plain(pareto_title(policies)).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+        st.caption(plain(held.about.stamp))
+
+
+def _live(job: Job) -> None:
+    live = PlatformLive.from_json(job.live)
+    platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
+
+
+def _area(state: AppState, every_s: float | None) -> None:
+    if not live_area(state, KIND, every_s, _live, "Fewer calls, replications or policies end sooner."):
+        return
+    held = state.held(KIND, ServerlessOutcome)
+    if held is not None:
+        _finding(held)
+    elif current_job(state, KIND) is None:
+        st.caption(
+            "Every policy gets the same calls, the same noise, the same platform. A run shows live which "
+            "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. "
+            "The tabs below for the search, the ways of sharing and the nodes need no run."
+        )
+
+
+Tab = Callable[[AppState, ServerlessOutcome | None], None]
+
+
+def serverless_tabs(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Everything on the page beyond its finding."""
+    tabs = st.tabs(list(TABS), on_change="rerun", key="serverless-tabs")
+    for tab, (name, draw) in zip(tabs, TABS.items(), strict=True):
+        if tab.open:
+            with tab:
+                draw(state, data)
+                if name not in OWN_COMMAND:
+                    equivalent(state, "serverless", key="serverless")
+
+
+def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
+    """A tab that shows the result of a run, or says that there is none."""
+
+    def drawn(state: AppState, data: ServerlessOutcome | None) -> None:
+        if data is None:
+            job = current_job(state, "serverless")
+            runs = job is not None and job.unfinished
+            with st.container(key="serverless-none" if runs else "settings-none"):
+                st.caption(no_result_text(state, "serverless"))
+        else:
+            draw(state, data)
+
+    return drawn
+
+
+OWN_COMMAND = (
+    "Until what load?",
+    "Sharing",
+    "Nodes",
+    "DAG schedulers",
+    "The slides",
+)  # tabs with a shell line of their own
+TABS: Mapping[str, Tab] = {
+    "Policies": _of_run(policies_tab),
+    "Latency": _of_run(latency_tab),
+    "Functions": functions_tab,
+    "Search": search_tab,
+    "Sharing": sharing_tab,
+    "Until what load?": over_tab,
+    "GPU layouts": _of_run(layouts_tab),
+    "Nodes": nodes_tab,
+    "DAG schedulers": schedulers_tab,
+    "The slides": slides_tab,
+}

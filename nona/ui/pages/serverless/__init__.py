@@ -1,1 +1,0 @@
-"""The Serverless page: workflows on GPUs that are shared, and the policies that size their batches."""

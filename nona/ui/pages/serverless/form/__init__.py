@@ -1,1 +1,0 @@
-"""The form of the Serverless page: the question, the platform, the options of the policies."""

@@ -1,1 +1,0 @@
-"""The platform while it runs: policies so far, queues and invokers now."""

@@ -1,1 +1,0 @@
-"""ESG's search step by step, drawn."""

@@ -1,0 +1,473 @@
+"""What the page compares: loads, nodes, ways of sharing, schedulers, the slides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.gpu_sharing.registry import WAYS
+from nona.report.figures import dots_figure
+from nona.report.serverless.figures import (
+    TITLES,
+    What,
+    cost_dots,
+    hit_dots,
+    nodes_figure,
+    over_alt,
+    over_figure,
+    pareto_figure,
+    under_ways,
+    way_rows,
+    ways_title,
+)
+from nona.report.serverless.findings import (
+    PER,
+    cost_text,
+    nodes_finding,
+    nodes_rows,
+    over_oracle,
+    pareto_title,
+    rate_text,
+)
+from nona.report.serverless.over import knee_rows, over_finding, over_numbers, over_rows, over_setting
+from nona.report.studies.policy_figures import (
+    cutoff_figure,
+    misses_figure,
+    sensitivity_figure,
+    settings_figure,
+    sharing_figure,
+)
+from nona.report.studies.serverless_claims import Key
+from nona.report.studies.serverless_tables import (
+    claim_rows,
+    cutoff_rows,
+    miss_rows,
+    search_rows,
+    sensitivity_rows,
+    setting_rows,
+    sharing_rows,
+)
+from nona.report.studies.serverless_text import (
+    OURS,
+    RULES,
+    claim_text,
+    cutoff_title,
+    findings,
+    gap_rows,
+    miss_title,
+    provenance,
+    study_knee_rows,
+    title,
+)
+from nona.report.sweeps import parse_values, value_text
+from nona.report.text import share_text, time_text
+from nona.results.serverless import NodesReport, Outcome, SchedulersReport, WaysReport
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.serverless_study import OverReport, ServerlessStudy
+from nona.study.serverless.comparisons import LEFT_OUT, ways_for
+from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
+from nona.study.shipped import shipped_path, shipped_serverless
+from nona.study.sweep_numbers import LOAD, Number
+from nona.ui.pages.serverless_results import choose_one
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import job_panel, stale_note
+from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import chart, picture, table
+
+OVER_KIND = "serverless-over"
+OVER_TARGETS = {"90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "99.9 %": 0.999}
+
+
+def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Which number, which values, how sure; then the curves of all policies and their knees."""
+    st.markdown(
+        "How much more traffic does each policy bear before SLOs are missed? Or another number of the "
+        "scenario: how few vCPUs a node, how large a CPU share?"
+    )
+    asked = _asked(state)
+    if asked is None:
+        return
+    mark = f"{state.fingerprint(OVER_KIND)} {asked}"
+    job_panel(state, OVER_KIND, "Find the knees", live=_live, options=asked.to_json(), fingerprint=mark)
+    report = state.held(OVER_KIND, OverReport)
+    if report is None:
+        st.caption(
+            "Every policy gets the same calls at every value. Where the target ceases to be kept is found by "
+            "bisection; each verdict is that of a sequential test at 95 %."
+        )
+    else:
+        stale_note(state, OVER_KIND, mark)
+        over_answer(report, "over")
+    values = () if asked.extend else ("--values", ",".join(f"{v:g}" for v in asked.values))
+    target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.calls))
+    equivalent(state, "serverless", "--over", asked.key, *values, *target, key=OVER_KIND)
+
+
+def _asked(state: AppState) -> OverAsked | None:
+    """The question as it stands in the fields; ``None`` with an error that says what is wrong."""
+    known = {s.label: s for s in SWEPT if _there(state, s)}
+    with st.grid(3, min_column_width=200):
+        with st.container():
+            hint = "Load: a factor on the traffic. The others are numbers of the scenario."
+            swept = known[choose_one("Over", list(known), "over-number", hint)]
+        number = over_number(state.scenario, swept.key)
+        with st.container():
+            text = st.text_input(
+                "Values",
+                ", ".join(value_text(v, number.unit).removesuffix(" ×") for v in swept.values),
+                key=f"serverless-shown-over-values-{swept.key}",
+                help="Values with commas, or FIRST:LAST:STEP. The knees are looked for between them"
+                + (", and beyond them by factors of two." if swept.key == LOAD else "."),
+            )
+        with st.container():
+            calls = st.number_input(
+                "Calls of each run",
+                50,
+                MOST_CALLS,
+                CALLS,
+                100,
+                key="serverless-shown-over-calls",
+                help=f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs.",
+            )
+    target = st.segmented_control(
+        "SLOs to keep ",
+        list(OVER_TARGETS),
+        default="99 %",
+        required=True,
+        key="serverless-shown-over-target",
+        help="The knee is where a policy ceases to keep this share of the calls within their SLO.",
+    )
+    try:
+        values = _values(str(text), number)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+    spec = state.scenario.serverless
+    return OverAsked(
+        key=swept.key,
+        values=values,
+        policies=tuple(p.name for p in spec.policies) if spec else (),
+        target=OVER_TARGETS[str(target or "99 %")],
+        calls=int(calls),
+        extend=swept.key == LOAD,
+    )
+
+
+def _there(state: AppState, swept: Swept) -> bool:
+    """Whether the scenario has the number, and depends on it."""
+    try:
+        over_number(state.scenario, swept.key)
+    except NonaError:
+        return False
+    return True
+
+
+def _values(text: str, number: Number) -> tuple[float, ...]:
+    return parse_values(text, number.unit, "Values")
+
+
+def _live(data: Mapping[str, Any]) -> None:
+    report = OverReport.from_json(data)
+    if any(p.points for p in report.policies.values()):
+        picture(over_figure(report), "over-live", over_alt(report, "hits"))
+
+
+def over_answer(report: OverReport, key: str) -> None:
+    """The finding, three charts, the knees and all points."""
+    st.subheader(f"{plain(over_finding(report))}.", anchor=False)
+    picture(over_figure(report), f"{key}-hits", f"{over_alt(report, 'hits')}. {over_finding(report)}.")
+    with st.grid(2, min_column_width=360):
+        others: tuple[What, ...] = ("goodput", "cost")
+        for what in others:
+            with st.container():
+                title = TITLES[what][0].upper() + TITLES[what][1:]
+                chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
+    table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "Until where each policy keeps the target")
+    with st.expander("Every simulated point", icon=":material/table:"):
+        table(pd.DataFrame(over_rows(report)), f"{key}-points", "Every policy at every simulated value")
+        numbers = pd.DataFrame(over_numbers(report))
+        table(numbers, f"{key}-numbers", "The same as plain numbers in SI units, with intervals")
+    st.caption(plain(over_setting(report)))
+
+
+NODES_KIND = "serverless-nodes"
+NODE_TARGETS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.9 %": 0.999}
+EVERY = "every policy of the scenario"
+
+
+def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Target, policy and size; then the fewest nodes whose whole interval keeps the target."""
+    names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        target = st.segmented_control(
+            "SLOs to keep",
+            list(NODE_TARGETS),
+            default="99 %",
+            required=True,
+            key="serverless-shown-target",
+            help="Required share of calls within their SLO; its whole 95 % interval must reach it.",
+        )
+    with right:
+        who = choose_one("Under", [EVERY, *names], "node-policy", "Each policy needs its own search.")
+    with st.grid(2, min_column_width=170):
+        with st.container():
+            hint = "Of each run; 4 to 16 runs per count, as many as a verdict needs."
+            calls = st.number_input(
+                "Calls of a run", 50, 20_000, 600, 50, key="serverless-shown-node-calls", help=hint
+            )
+        with st.container():
+            hint = "Larger counts are not tried."
+            most = st.number_input(
+                "Nodes at most", 1, 256, 64, 1, key="serverless-shown-most-nodes", help=hint
+            )
+    share = NODE_TARGETS[str(target or "99 %")]
+    chosen = names if who == EVERY else [who]
+    asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
+    mark = f"{state.fingerprint(NODES_KIND)} {asked}"
+    job_panel(state, NODES_KIND, "Find the fewest nodes", options=asked.to_json(), fingerprint=mark)
+    report = state.held(NODES_KIND, NodesReport)
+    if report is None:
+        st.caption(
+            "Doubles the first group of nodes until the target holds, bisects to the fewest, and checks "
+            "the neighbouring counts, each by simulation with the same random numbers."
+        )
+    else:
+        if state.results[NODES_KIND].fingerprint != mark:
+            st.caption("This answer is for settings other than those above; search again.")
+        _nodes_answer(report)
+    equivalent(state, "serverless", "--nodes-for", f"{100 * share:g}%", "--most", str(most), key=NODES_KIND)
+
+
+def _nodes_answer(report: NodesReport) -> None:
+    finding = nodes_finding(report)
+    st.subheader(plain(finding), anchor=False)
+    alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"
+    picture(nodes_figure(report), "serverless-nodes-figure", alt)
+    table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
+    st.caption(
+        "“not told apart”: the interval still contains the target after all runs, which counts as not "
+        "kept. The cluster is paid for even when idle; “$ an hour held” is the cost of "
+        "the resources that batches held."
+    )
+
+
+SHARING_KIND = "serverless-sharing"
+MOST_SHARING_CALLS, MOST_RUNS = 4000, 3
+
+
+def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """One policy, and a button that runs it under each way of sharing."""
+    st.markdown(
+        "One policy, the same calls and the same noise; only the way in which functions share a GPU changes."
+    )
+    policies = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
+    size = state.scenario.simulation
+    with st.grid(3, min_column_width=170):
+        with st.container():
+            policy = choose_one(
+                "Policy to compare with",
+                policies,
+                "way-policy",
+                "The policy to run under each way of sharing.",
+            )
+        with st.container():
+            hint = f"In each run; at most {MOST_SHARING_CALLS:,} here. More calls narrow the intervals."
+            calls = st.number_input(
+                "Calls in each run",
+                10,
+                MOST_SHARING_CALLS,
+                min(size.jobs, 1500),
+                100,
+                key="serverless-shown-way-calls",
+                help=hint,
+            )
+        with st.container():
+            runs = st.number_input(
+                "Runs of each way",
+                1,
+                20,
+                MOST_RUNS,
+                1,
+                key="serverless-shown-way-runs",
+                help="2 or more: intervals.",
+            )
+    asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
+    mark = f"{state.fingerprint(SHARING_KIND)} {policy} {calls} {runs}"
+    job_panel(state, SHARING_KIND, "Compare the ways of sharing", options=asked.to_json(), fingerprint=mark)
+    found = state.held(SHARING_KIND, WaysReport)
+    if found is None:
+        st.caption(
+            "MIG isolates but restricts placement. MPS fits any size; where the caps may add up to more than "
+            "the GPU (oversubscription above 1), clients slow each other down."
+        )
+    else:
+        if state.results[SHARING_KIND].fingerprint != mark:
+            st.caption("This comparison is for settings other than those above; run it again.")
+        _sharing_answer(found)
+    equivalent(state, "serverless", *(w for m in ways_for() for w in ("--sharing", m)), key=SHARING_KIND)
+
+
+def _sharing_answer(data: WaysReport) -> None:
+    ways = under_ways(data)
+    st.subheader(plain(ways_title(ways, data.policy)), anchor=False)
+    with st.grid(2, min_column_width=330):
+        with st.container():
+            figure = dots_figure(hit_dots(ways), "SLOs kept, %", most=100.0)
+            alt = "Share of SLOs kept under each way of sharing, with 95 % intervals"
+            chart(figure, "SLOs kept", "way-hits", alt)
+        with st.container():
+            figure = dots_figure(cost_dots(ways), "US dollars per 1,000 calls")
+            alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
+            chart(figure, "Cost", "way-costs", alt)
+    table(pd.DataFrame(way_rows(ways)), "serverless-ways", "Every way of sharing with its figures")
+    st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in ways))
+
+
+SCHEDULERS_KIND = "serverless-schedulers"
+
+
+def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """The result without batching and sizing: every function a task on the smallest slice."""
+    st.markdown(
+        "What if no policy batched or sized? Every function becomes a task at the smallest configuration, "
+        "every vGPU an executor, and the schedulers of the Simulation page place the tasks."
+    )
+    st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
+    names = ", ".join(s.name for s in state.scenario.schedulers)
+    job_panel(state, SCHEDULERS_KIND, "Run the DAG schedulers")
+    stale_note(state, SCHEDULERS_KIND)
+    found = state.held(SCHEDULERS_KIND, SchedulersReport)
+    equivalent(state, "serverless", "--dag-schedulers", key="serverless-schedulers")
+    if found is None:
+        st.caption(plain(f"The scenario's schedulers: {names}; change them on the Simulation page."))
+        return
+    policies = data.report.policies if data is not None else {}
+    oracle = data.report.oracle if data is not None else None
+    rows: dict[str, Outcome] = {**policies, **found.schedulers}
+    chart(
+        pareto_figure(found.schedulers, oracle),
+        pareto_title(rows),
+        "serverless-schedulers",
+        "Share of SLOs kept against cost per 1,000 calls for every DAG scheduler, with 95 % intervals; the "
+        "policies are in the table",
+    )
+    frame = pd.DataFrame([_row(n, p, n in policies) for n, p in rows.items()])
+    table(frame, "serverless-scheduler-rows", "Every scheduler and policy with SLOs kept, cost and latency")
+    if data is None:
+        st.caption("Run the policies above to see them beside the schedulers.")
+    elif over_oracle(rows, oracle):
+        st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
+
+
+def _row(name: str, p: Outcome, policy: bool) -> dict[str, str]:
+    return {
+        "name": name,
+        "kind": "policy" if policy else "DAG scheduler",
+        "state": p.state,
+        "SLOs kept": rate_text(p.slo_hit_rate),
+        f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
+        "mean latency": time_text(p.latency_s.mean),
+        "p95": time_text(p.latency_s.p95),
+    }
+
+
+def slides_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """The shipped study; where it is missing, how to make it."""
+    if not shipped_path("serverless").is_file():
+        st.caption("This copy lacks the study's results. The command below computes them.")
+        equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
+        return
+    _study(shipped_serverless())
+    equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
+
+
+def _study(data: ServerlessStudy) -> None:
+    st.subheader(plain(title(data)), anchor=False)
+    st.info(plain(OURS), icon=":material/info:")
+    alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
+    picture(settings_figure(data), "study-settings", f"{alt}. {title(data)}")
+    st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
+    with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
+        st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
+    st.markdown("**Against the slides, claim by claim**")
+    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides against the finding")
+    st.caption(plain(RULES))
+    table(pd.DataFrame(setting_rows(data)), "study-policies", "Every policy in every setting")
+    with st.grid(2, min_column_width=360):
+        with st.container():
+            alt = "Configuration misses of Orion and Aquatope against those of the slides"
+            chart(misses_figure(data), miss_title(data), "study-misses", alt)
+        with st.container():
+            alt = "Orion's share of SLOs kept by the cut-off of its search"
+            chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
+    _loads(data)
+    _sensitivity(data)
+    with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
+        table(_miss_table(data), "study-miss-rows", "Configuration misses beside the slides'")
+        table(pd.DataFrame(search_rows(data)), "study-searches", "ESG's searches in each setting")
+        table(pd.DataFrame(cutoff_rows(data)), "study-cutoffs", "Orion by the cut-off of its search")
+        alt = "SLOs kept under each way of sharing the GPUs"
+        picture(sharing_figure(data), "study-ways", alt)
+        table(pd.DataFrame(sharing_rows(data)), "study-sharing", "Every policy under each way of sharing")
+    st.caption(plain(provenance(data)))
+
+
+def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
+    rows = [
+        {
+            "setting": row.setting,
+            "policy": row.policy,
+            "ours": rate_text(row.ours),
+            "slides": share_text(row.slides, 1),
+        }
+        for row in miss_rows(data)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _loads(data: ServerlessStudy) -> None:
+    """Until which load each policy keeps the SLOs, and where the slides' gaps appear."""
+    st.markdown("**Until what load, and where the slides' gaps appear**")
+    st.info(plain(claim_text(data)), icon=":material/trending_up:")
+    left, right = st.columns(2)
+    with left:
+        hint = "How the functions' times depend on batch and vGPUs."
+        name = choose_one("Profiles", [c.name for c in data.curves], "study-profiles", hint)
+    curves = next(c for c in data.curves if c.name == name)
+    with right:
+        setting = choose_one("Setting ", list(curves.settings), "study-load-setting", "SLO and base load.")
+    report = curves.settings[setting]
+    st.caption(plain(f"{curves.name}: {curves.about}."))
+    chart(over_figure(report), f"{over_finding(report)}.", "study-over-hits", over_alt(report, "hits"))
+    with st.grid(2, min_column_width=360):
+        others: tuple[What, ...] = ("goodput", "cost")
+        for what in others:
+            with st.container():
+                shown = over_figure(report, what, 300)
+                chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
+    alt = "Until which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
+    table(pd.DataFrame(study_knee_rows(data)), "study-knees", alt)
+    alt = "ESG's leads over the other policies at every load, beside the ranges of the slides"
+    table(pd.DataFrame(gap_rows(data)), "study-gaps", alt)
+
+
+def _sensitivity(data: ServerlessStudy) -> None:
+    st.markdown("**What the result depends on**: one default changed at a time, for all policies alike")
+    left, right = st.columns(2)
+    with left:
+        hint = "In which of the slides' settings the defaults are changed."
+        setting = choose_one("Setting", list(data.settings), "study-setting", hint)
+    with right:
+        kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
+        kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
+    alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
+    picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
+    rows = pd.DataFrame(sensitivity_rows(data, setting))
+    table(rows, "study-alternatives", "Rankings of the policies under each changed default")

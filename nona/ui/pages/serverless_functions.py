@@ -1,0 +1,206 @@
+"""The tab of the functions: where their times are from, the default law, the fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.serverless.functions import fit_figure, fit_rows, fit_title, fits_finding
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.scenario.file import scenario_hash
+from nona.serverless.fits import shipped_fits
+from nona.serverless.functions import beside_times, network_names
+from nona.serverless.measurements import SOURCE, measured_points
+from nona.serverless.profiles import read_profile, rows_of
+from nona.serverless.system import ServerlessSystem
+from nona.study.serverless.preparation import prepare_serverless
+from nona.ui.models.loading import fetch
+from nona.ui.pages.serverless_results import choose_one
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import whose
+from nona.ui.widgets.fields import late, number, plain
+from nona.ui.widgets.results import chart, table
+
+PATH = ("serverless", "functions")
+DEFAULT, IN_FILE = "its default", "as in the scenario's file"
+ENDING = ".profile.csv"
+
+
+def choose_times(state: AppState, names: Sequence[str]) -> None:
+    """One function, where its times are from, and an upload for its own."""
+    with st.grid(3, min_column_width=220):
+        with st.container():
+            hint = "The function whose times are chosen beside it."
+            name = choose_one("Function", list(names), "times-function", hint)
+        with st.container():
+            _source(state, name)
+        with st.container():
+            st.file_uploader(
+                "Measured times (CSV)",
+                key="profile-file",
+                on_change=_take,
+                args=(state, name),
+                max_upload_size=64,
+                help="Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
+                "layout of ParvaGPU or of INFless. `nona measure --batches --export-profile` writes one.",
+            )
+    if state.choices.complaints.get("profile-error"):
+        st.error(plain(state.choices.complaints["profile-error"]), icon=":material/error:")
+
+
+def _source(state: AppState, name: str) -> None:
+    spec = state.scenario.serverless
+    own = spec.functions.get(name) if spec else None
+    files = sorted({f.profile for f in spec.functions.values() if f.profile}) if spec else []
+    options = [DEFAULT, *network_names(), *files]
+    shown = DEFAULT
+    if own is not None:
+        shown = own.network or own.profile or IN_FILE
+    if shown not in options:
+        options.append(shown)
+    key = f"times-of:{state.revision}:{name}:{shown}"
+    revision = state.revision
+
+    def commit() -> None:
+        if not late(state, revision):
+            _set(state, name, str(st.session_state[key]), files)
+
+    hint = (
+        "Its default: the shipped function of that name, or the law below around the workflow's own time. A "
+        "network: the law fitted to its measurements. A file: the measured times, and between them."
+    )
+    st.selectbox("Its times are", options, options.index(shown), key=key, help=hint, on_change=commit)
+
+
+def _set(state: AppState, name: str, source: str, files: Sequence[str]) -> None:
+    if source == IN_FILE:
+        return
+    chosen = {n: f for n, f in state.value(PATH).items() if n != name}
+    if source != DEFAULT:
+        kept = state.value(PATH).get(name, {})
+        rest = beside_times(name) | {part: kept[part] for part in ("cold_start", "input") if part in kept}
+        chosen[name] = {**rest, ("profile" if source in files else "network"): source}
+    state.edit(PATH, chosen)
+
+
+def _take(state: AppState, name: str) -> None:
+    upload = st.session_state["profile-file"]
+    if upload is None:
+        return
+    try:
+        data, what = upload.getvalue(), f"Profile {upload.name!r}"
+        rows_of(read_profile(data, what), name, what)
+        kept = state.uploads.add(stored_name(upload.name), data)
+        state.choices.complaints.pop("profile-error", None)
+        _set(state, name, kept, (kept,))
+    except NonaError as error:
+        state.choices.complaints["profile-error"] = str(error)
+
+
+def stored_name(name: str) -> str:
+    """The name under which a profile is kept, which tells it from traces and other tables.
+
+    >>> stored_name("times.csv"), stored_name("a/times.profile.csv")
+    ('times.profile.csv', 'times.profile.csv')
+    """
+    base = PurePath(name.replace("\\", "/")).name
+    stem = base[: -len(ENDING)] if base.lower().endswith(ENDING) else PurePath(base).stem
+    return (stem[:40] or "times") + ENDING
+
+
+def fit_views() -> None:
+    """One network's points and law, and the table of all."""
+    fits = {fit.network: fit for fit in shipped_fits()}
+    st.markdown("**Measured networks**")
+    st.caption(
+        f"Source: {plain(SOURCE)}. Law for b jobs on g vGPUs: max(F, (a + k · b) / g^α), fitted by least "
+        f"mean relative error. {plain(fits_finding(tuple(fits.values())))}"
+    )
+    name = choose_one("Network", list(fits), "fit-network", "The network whose measured times are drawn.")
+    fit = fits[name]
+    alt = "Measured milliseconds of a batch by its size, for each slice, with the fitted law as a line"
+    chart(fit_figure(measured_points(name), fit.law), fit_title(fit), "serverless-fit", alt)
+    with st.expander("All fits and their errors", icon=":material/table:"):
+        alt = "For each network the fitted law, its error, and its error on slices and batches left out"
+        table(pd.DataFrame(fit_rows(tuple(fits.values()))), "serverless-fits", alt)
+
+
+PART = "serverless"
+
+
+def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """What the functions take, where that is from, and how to change it."""
+    try:
+        system = _system(state)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+    else:
+        alt = "Every function: seconds at the smallest configuration, on the CPU, on one and on all vGPUs"
+        table(pd.DataFrame(function_times(system)), "serverless-function-times", alt, placeholder="–")
+        choose_times(state, tuple(f.name for f in system.functions))
+    _default_law(state)
+    fit_views()
+
+
+def function_times(system: ServerlessSystem) -> list[dict[str, object]]:
+    """A row for each function of the system."""
+    space, rows = system.space, []
+    largest = int(space.vgpus.max())
+    smallest = space[space.smallest]
+    most = next(
+        c
+        for c, own in enumerate(space.configurations)
+        if (own.batch, own.vcpus, own.vgpus) == (smallest.batch, smallest.vcpus, largest)
+    )
+    for number_, function in enumerate(system.functions):
+        cpu, gpu = (float(s[number_, space.smallest]) for s in (system.cpu_s, system.gpu_s))
+        fastest_s = float(system.time_s[number_, most])  # infinite where a file has no time for it
+        rows.append(
+            {
+                "function": function.name,
+                "smallest, ms": round(1e3 * (cpu + gpu), 2),
+                "on the CPU, %": round(100 * cpu / (cpu + gpu), 1),
+                f"on {largest} vGPUs, ms": round(1e3 * fastest_s, 2) if math.isfinite(fastest_s) else None,
+                "cold start, s": function.cold_start_s,
+                "confirmed": ", ".join(function.confirmed) or "nothing",
+                "source": function.source,
+            }
+        )
+    return rows
+
+
+def _default_law(state: AppState) -> None:
+    st.markdown("**Functions of which only the time T at the smallest configuration is known**")
+    st.caption(
+        "The CPU takes its share of T, the GPU the rest times max(floor, (constant + (1 - constant) · b) / "
+        "g^exponent), the shape of the measured VGG-16 and VGG-19. The share on the CPU is assumed. It "
+        "decides whether vCPUs or vGPUs run out first: vary it."
+    )
+    with st.grid(4, min_column_width=150):
+        with st.container():
+            hint = "Part of T that runs on the CPU, a tenth of it serial. No source says how much; assumed."
+            number(state, "CPU share", (PART, "cpu_share"), 0.0, 0.99, 0.05, hint)
+        with st.container():
+            hint = "Least GPU time over that at one vGPU and batch 1, however many vGPUs."
+            number(state, "Floor", (PART, "gpu_floor"), 0.0, 20.0, 0.01, hint)
+        with st.container():
+            hint = "Part of the GPU time at batch 1 that does not grow with the batch."
+            number(state, "Constant", (PART, "gpu_constant"), 0.0, 0.99, 0.01, hint)
+        with st.container():
+            hint = "1: twice the vGPUs, half the time; 0: more vGPUs never help."
+            number(state, "Exponent", (PART, "gpu_exponent"), 0.0, 2.0, 0.01, hint)
+
+
+def _system(state: AppState) -> ServerlessSystem:
+    parts = ("cluster", "workload", "models", "serverless", "cost", "contraction", "seed")
+    mark = f"{scenario_hash(state.scenario, *parts)} {state.uploads.names()}"
+    return fetch(
+        ("serverless-functions", whose(), mark),
+        lambda: prepare_serverless(state.scenario, state.uploads.sources),
+        "Reading the workflows",
+    )

@@ -1,0 +1,371 @@
+"""The result: policies, latencies, GPU layouts over time, files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from nona.gpu_sharing.registry import WAYS
+from nona.report.html.serverless import serverless_html
+from nona.report.serverless.figures import latency_figure, layouts_figure, pareto_figure, search_figure
+from nona.report.serverless.findings import (
+    PER,
+    call_cost,
+    cost_text,
+    dollars,
+    hit_cost,
+    latency_title,
+    oracle_title,
+    overloaded,
+    ranked,
+    rate_text,
+    search_title,
+)
+from nona.report.serverless.layouts import Placed, clipped, layouts_title, placed, stranded_spans
+from nona.report.serverless.text import container_rows, memory_rows, transfer_rows
+from nona.report.text import or_dash, share_text
+from nona.results.serverless import PolicyOutcome, ServerlessReport
+from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
+from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
+from nona.ui.pages.downloads import (
+    CSV,
+    HTML,
+    JSON,
+    Download,
+    all_there,
+    download_row,
+    file_stem,
+    yaml_download,
+)
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
+from nona.ui.shell.job_panel import duration
+from nona.ui.widgets import fields as choose
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import PARQUET, chart, table, tiles
+from nona.units import format_time
+
+
+def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
+    """Choose a policy and an invoker; a rectangle for every batch, stranded slices hatched."""
+    layouts = data.layouts
+    left, right = st.columns(2)
+    with left:
+        policy = choose_one("Policy", list(layouts.rows), "policy", "The policy to show.")
+    rows = layouts.rows[policy]
+    with right:
+        used = sorted({r.invoker for r in rows}) or [0]
+        number = choose_one("Invoker", [f"node {k}" for k in used], "invoker", "The worker node to show.")
+    invoker = int(number.removeprefix("node "))
+    node, mode = layouts.nodes[invoker], layouts.mode
+    seconds = st.slider(
+        "Seconds shown",
+        1,
+        60,
+        8,
+        key="serverless-shown-seconds",
+        help="From the start of the measured window; longer batches are cut off.",
+    )
+    for gpu in range(node.gpus):
+        own = [r for r in rows if r.invoker == invoker and r.gpu == gpu]
+        shown = _Shown(policy, gpu, mode, node, layouts.applications, seconds)
+        _gpu(clipped(placed(own), seconds), shown)
+    st.caption(
+        "Hatched at the left of a batch: slice creation, container start, input transfer. "
+        + (
+            "Crossed: free memory slices that no MIG profile could cover given those held."
+            if WAYS.find(mode).sets_up
+            else "Slices need legal places, and can be stranded, only with sharing by "
+            f"{' or '.join(f'“{w.title}”' for w in WAYS.values() if w.sets_up)}."
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Which GPU is drawn: under ``policy`` and ``mode`` of sharing, for its first ``seconds``."""
+
+    policy: str
+    gpu: int
+    mode: str
+    node: LayoutNode
+    applications: Sequence[str]
+    seconds: int
+
+
+def _gpu(rows: Sequence[Placed], of: _Shown) -> None:
+    way, node = WAYS.find(of.mode), of.node
+    cells = max([node.memory if way.sliced else node.vgpus, *(r.high for r in rows)])
+    until_s = max((r.to_s for r in rows), default=0.0)
+    lost = stranded_spans(rows, node.board, until_s) if way.sets_up else []
+    title = layouts_title(rows, lost, cells)
+    unit = "memory slice" if way.sliced else "vGPU"
+    alt = (
+        f"Batches on GPU {of.gpu} of the node over its first {of.seconds} seconds under {of.policy}, by "
+        f"application; {unit}s from 0 to {cells - 1}"
+    )
+    name = f"GPU {of.gpu}: {title}" if node.gpus > 1 else title
+    chart(layouts_figure(rows, lost, cells, of.applications, unit), name, f"layout-{of.gpu}", alt)
+
+
+def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
+    """A choice of this page that is kept."""
+    return choose.choose_one(label, options, f"serverless-shown-{name}", hint)
+
+
+KIND = "serverless"
+FILES = (TRACE, CALLS_CSV, CALLS_PARQUET)
+
+
+def serverless_downloads(state: AppState, data: ServerlessOutcome) -> None:
+    """The block of downloads of the run that is shown."""
+    result = state.results.get(KIND)
+    job = None if result is None else jobs().get(result.job_id)
+    name = file_stem(data.about.name)
+    folder = job.folder if job is not None and all_there(job.folder, FILES) else None
+    with st.container(border=True, key="serverless-downloads"):
+        st.markdown("**Downloads of this run**")
+        download_row("To read and to share", _reports(data, name, folder))
+        if folder is not None:
+            download_row("Every measured call", _calls(folder, name))
+        else:
+            st.caption("Its call tables and its trace are no longer kept; run it again to get them.")
+
+
+def _reports(data: ServerlessOutcome, name: str, folder: Path | None) -> list[Download]:
+    found = [
+        Download(
+            "HTML report",
+            "One page with the findings, tables and charts; needs no network and no script.",
+            f"{name}_serverless.html",
+            HTML,
+            lambda: serverless_html(data).encode(),
+        ),
+        Download(
+            "Report (JSON)",
+            "All results with their intervals, as `nona serverless --json` prints them.",
+            f"{name}_serverless.json",
+            JSON,
+            lambda: json.dumps(data.report.to_json(), indent=2).encode(),
+        ),
+    ]
+    if folder is not None:
+        found.append(
+            Download(
+                "Trace (Perfetto)",
+                "The batches of the first calls on every node; open it in ui.perfetto.dev.",
+                f"{name}_serverless_trace.json",
+                JSON,
+                (folder / TRACE).read_bytes,
+            )
+        )
+    return [*found, yaml_download(data.about.yaml, name)]
+
+
+def _calls(folder: Path, name: str) -> list[Download]:
+    hint = "A row per measured call: policy, replication, application, arrival, latency, SLO, cost."
+    return [
+        Download("Calls (CSV)", hint, f"{name}_calls.csv", CSV, (folder / CALLS_CSV).read_bytes),
+        Download(
+            "Calls (Parquet)", hint, f"{name}_calls.parquet", PARQUET, (folder / CALLS_PARQUET).read_bytes
+        ),
+    ]
+
+
+Cell = str | float | None
+DECIDING = ("policy", "state", "SLOs kept", f"$ per {PER:,} calls", "mean latency", "p95", "cold starts")
+
+
+def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
+    """Which policy keeps the SLOs, and at what cost."""
+    report = data.report
+    _overloads(report)
+    chart(
+        pareto_figure(report.policies, report.oracle),
+        oracle_title(report.policies, report.oracle),
+        "serverless-pareto",
+        "Share of SLOs kept against cost per 1,000 calls for each policy, with 95 % intervals, and the "
+        "oracle's cost as a dashed line. Up and to the left is better.",
+    )
+    tiles(_tiles(report))
+    rows = pd.DataFrame(policy_rows(report))
+    alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
+    table(rows, "serverless-policies", alt, deciding=DECIDING)
+    _use(report)
+    if report.oracle is not None:
+        least = dollars(report.oracle.cost_per_call_usd)
+        st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
+    if report.checks:
+        _checks(report)
+    serverless_downloads(state, data)
+
+
+def _use(report: ServerlessReport) -> None:
+    """Tables of what only some scenarios model."""
+    if rows := transfer_rows(report.policies):
+        st.markdown("**Transfers over the network**")
+        alt = "Every policy: mean transfer, its wait, utilisation of the core and of the busiest link"
+        table(pd.DataFrame(rows), "serverless-transfers", alt)
+    if rows := container_rows(report.policies):
+        st.markdown("**Containers: executing and idle**")
+        alt = "Every policy: cost of executing and of idle containers, shares of the containers' time"
+        table(pd.DataFrame(rows), "serverless-containers", alt)
+    if rows := memory_rows(report.policies):
+        st.markdown("**Memory of nodes**")
+        alt = "Every policy: share of the nodes' memory that containers hold, evictions per batch"
+        table(pd.DataFrame(rows), "serverless-memory", alt)
+
+
+def _overloads(report: ServerlessReport) -> None:
+    names = overloaded(report.policies)
+    if names:
+        st.warning(
+            f"{plain(', '.join(names))}: queues keep growing, so the figures depend on the length of the "
+            "run. Fewer calls per second, more nodes or smaller batches would help.",
+            icon=":material/trending_up:",
+        )
+
+
+def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
+    policies, made = report.policies, []
+    for name, usd in _first(ranked(policies, call_cost)):
+        made.append((f"Least per {PER:,} calls", dollars(usd), f"By {name}."))
+    for name, usd in _first(ranked(policies, hit_cost)):
+        made.append((f"Least per {PER:,} hits", dollars(usd), f"By {name}: cost over SLOs kept."))
+    oracle = None if report.oracle is None else report.oracle.cost_per_call_usd
+    if oracle is not None:
+        made.append(
+            ("Oracle", dollars(oracle), f"No policy that keeps its SLOs pays less per {PER:,} calls.")
+        )
+    if report.checks:
+        failed = [n for n, ok in report.checks.items() if not ok]
+        hint = ", ".join(failed) or f"All {len(report.checks)} checks of every run held."
+        made.append(("Self-checks", "failed" if failed else "passed", hint))
+    return made
+
+
+def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The best of ranked policies with its value, if there is one."""
+    return list(values.items())[:1]
+
+
+def policy_rows(report: ServerlessReport) -> list[dict[str, Cell]]:
+    """A row for each policy, in the order of the scenario."""
+    stand = any(p.standing is not None for p in report.policies.values())
+    return [_row(name, p) | (_standing(p) if stand else {}) for name, p in report.policies.items()]
+
+
+def _standing(p: PolicyOutcome) -> dict[str, Cell]:
+    s = p.standing
+    if s is None:
+        return {"instances": "–", "idle": "–"}
+    return {
+        "instances": "–" if s.instances is None else f"{s.instances:.3g}",
+        "idle": _share(s.idle_share),
+    }
+
+
+def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
+    search, miss = p.search_s, p.configuration_miss_rate
+    return {
+        "policy": name,
+        "state": p.state,
+        "SLOs kept": rate_text(p.slo_hit_rate),
+        f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
+        f"$ per {PER:,} hits": cost_text(p.cost_per_hit_usd),
+        "mean latency": _time(p.latency_s.mean),
+        "p95": _time(p.latency_s.p95),
+        "p99": _time(p.latency_s.p99),
+        "configuration misses": "–" if miss is None else _share(miss.mean),
+        "cold starts": _share(p.cold_start_rate),
+        "local inputs": _share(p.locality),
+        "mean search": _time(search.mean),
+        "search p99": _time(search.p99),
+        "mean batch": "–" if p.mean_batch is None else f"{p.mean_batch:.3g}",
+        "vCPUs held": _share(p.utilization.vcpu),
+        "vGPUs held": _share(p.utilization.vgpu),
+        "forced": p.forced,
+        "rechecks": p.rechecks,
+        "in flight": p.calls.in_flight,
+        "dropped": p.calls.dropped,
+    }
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else format_time(seconds)
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else share_text(share, 1)
+
+
+def _checks(report: ServerlessReport) -> None:
+    checks = report.checks
+    failed = [name for name, ok in checks.items() if not ok]
+    if failed:
+        st.error(f"Self-checks failed: {plain(', '.join(failed))}.", icon=":material/error:")
+        return
+    setting = report.setting
+    for note in setting.notes:
+        st.caption(plain(note))
+    st.caption(
+        f"{setting.replications} runs of {setting.calls:,} calls under each policy, simulated in "
+        f"{duration(report.seconds)}; {len(checks)} self-checks of the records passed."
+    )
+
+
+ALL = "all, each over its SLO"
+
+
+def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
+    """Boxes of the latencies with the SLO as a line, a table, and the times of the searches."""
+    policies = data.report.policies
+    names = list(next(iter(policies.values())).applications)
+    hint = "The application to show, in milliseconds, or all as shares of their SLOs."
+    chosen = choose_one("Application", [ALL, *names], "application", hint)
+    one = None if chosen == ALL else chosen
+    chart(
+        latency_figure(policies, one),
+        latency_title(policies, one),
+        "serverless-latency",
+        "Latencies for each policy: box from the 25th to the 75th percentile, whiskers from the 5th to the "
+        "95th, the SLO as a dashed line",
+    )
+    table(pd.DataFrame(latency_rows(policies)), "serverless-latencies", "Latencies of every application")
+    searches = {name: p.search_s for name, p in policies.items()}
+    chart(
+        search_figure(searches),
+        search_title(searches),
+        "serverless-searches",
+        "Charged time of a search for each policy: mean, median, 95th and 99th percentile; the slides' 10 ms "
+        "as a dashed line",
+    )
+    st.caption("A search's time is modelled from the paths it examined; the jobs of its queue wait for it.")
+
+
+def latency_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str | float | None]]:
+    """A row for each policy and application, times in milliseconds."""
+    rows: list[dict[str, str | float | None]] = []
+    for name, policy in policies.items():
+        for app, r in policy.applications.items():
+            t = r.latency_s
+            shown = {"mean": t.mean, "p5": t.p5, "p50": t.p50, "p95": t.p95, "p99": t.p99}
+            latency = {
+                f"{key}, ms": None if value is None else round(1e3 * value, 3) for key, value in shown.items()
+            }
+            rows.append(
+                {
+                    "policy": name,
+                    "application": app,
+                    "SLO, ms": round(1e3 * r.slo_s, 3),
+                    "SLOs kept": or_dash(r.slo_hit_rate, lambda share: share_text(share, 1)),
+                    **latency,
+                    "$ per 1,000 calls": dollars(r.cost_per_call_usd),
+                }
+            )
+    return rows

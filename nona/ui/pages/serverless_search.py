@@ -1,0 +1,172 @@
+"""ESG's search explained step by step, and how first batches got their invokers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError, SimulationError
+from nona.options import Options
+from nona.report.figures import BAD, GOOD, PALETTE
+from nona.report.serverless.layouts import story_line
+from nona.report.serverless.searches import PER, search_data
+from nona.results.serverless_charts import SearchSteps, ServerlessOutcome
+from nona.scenario.file import scenario_hash
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.esg.explain import Explanation, explain
+from nona.serverless.policies.esg.policy import EsgPlanner
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.system import ServerlessSystem
+from nona.study.serverless.preparation import prepare_serverless
+from nona.ui.pages.serverless_results import choose_one
+from nona.ui.session.state import AppState
+from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import table
+
+_component = declare("searchview")
+
+
+def search_view(key: str, search: SearchSteps) -> None:
+    """Draw the search; the reader goes through its steps in the browser."""
+    data = search.to_json()
+    mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+    colours = {"path": PALETTE[0], "best": GOOD, "time": BAD, "cost": PALETTE[2]}
+    _component(key=key, data={**data, "sig": mark, "colours": colours})
+
+
+def stories(data: ServerlessOutcome | None) -> None:
+    """Choose one of the kept batches of the last run; what was tried before it found room."""
+    st.subheader("Where the batches went", anchor=False)
+    told = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
+    if not told:
+        st.caption("Run the policies to see which invokers refused the first batches of each, and why.")
+        return
+    left, right = st.columns([1, 3])
+    with left:
+        policy = choose_one("Run of", list(told), "story-policy", "The policy to show.")
+    rows = told[policy]
+    texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
+    with right:
+        hint = "The first batches of the measured window; those with refusals show the most."
+        chosen = choose_one("Batch", list(texts), "story-batch", hint)
+    row = texts[chosen]
+    ranked = ", then ".join(row.ranked)
+    st.markdown(
+        f"At {row.dispatched_s:.3f} s, after {1e3 * row.waited_s:.1f} ms in the queue, **{row.jobs} "
+        f"of {plain(row.stage)}** ({plain(row.application)}) could run on: {plain(ranked)}."
+    )
+    if row.refusals:
+        frame = pd.DataFrame([r.to_json() for r in row.refusals])
+        table(
+            frame, "story-refusals", "Every invoker that refused: for which configuration, by which rule, why"
+        )
+    else:
+        st.caption("No invoker refused.")
+    st.caption(plain(story_line(row)) + ".")
+
+
+LONGEST_QUEUE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """System and planner of the scenario that ``mark`` names."""
+
+    mark: str
+    system: ServerlessSystem
+    planner: EsgPlanner
+
+
+def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Choose a queue and what is left of its SLO; see the paths that ESG examines and why it decides so."""
+    st.markdown(
+        "What does ESG do when this queue can be served? Its search expands the cheapest open path first; "
+        "the **time blade** cuts paths that cannot keep the limit, the **cost blade** paths that cannot "
+        "be among the best."
+    )
+    try:
+        system, planner = _planner(state)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    ask = _ask(system)
+    found = explain(planner, ask)
+    _why(system, ask, found)
+    if found.trace.steps:
+        search_view("search-view", search_data(found, system.space))
+    _best(system, found)
+    stories(data)
+
+
+def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
+    """System and planner of the present scenario; kept until it changes."""
+    mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
+    held = state.choices.find(Prepared)
+    if held is None or held.mark != mark:
+        spec = state.scenario.serverless
+        options: Options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
+        system = prepare_serverless(state.scenario, state.uploads.sources)
+        planner = get_policy("esg").prepare(system, options)
+        if not isinstance(planner, EsgPlanner):
+            raise SimulationError("Policy 'esg': another policy is registered by this name; rename it.")
+        held = Prepared(mark, system, planner)
+        state.choices.keep(held)
+    return held.system, held.planner
+
+
+def _ask(system: ServerlessSystem) -> Ask:
+    names = [a.name for a in system.applications]
+    with st.grid(4, min_column_width=165):
+        with st.container():
+            hint = "The application whose queue is served."
+            application = names.index(choose_one("Application ", names, "search-application", hint))
+        app = system.applications[application]
+        with st.container():
+            hint = "The function whose queue is served; later functions of its group are searched with it."
+            stage = app.stage_names.index(choose_one("Stage", list(app.stage_names), "search-stage", hint))
+        with st.container():
+            hint = "Jobs that wait in the queue; no batch may be larger."
+            length = st.number_input(
+                "Jobs in the queue", 1, LONGEST_QUEUE, 1, 1, key="serverless-shown-length", help=hint
+            )
+        with st.container():
+            left = st.slider(
+                "Left of the SLO",
+                5,
+                150,
+                100,
+                5,
+                format="%d %%",
+                key="serverless-shown-slack",
+                help="What is left when the stage is served, in per cent of the application's SLO: less "
+                "after waits, cold starts or slow stages.",
+            )
+    return Ask(application, stage, int(length), app.slo_s * left / 100)
+
+
+def _why(system: ServerlessSystem, ask: Ask, found: Explanation) -> None:
+    first = system.space[found.ranked[0]].text
+    st.subheader(f"Why {plain(first)}?", anchor=False)
+    st.markdown("\n".join(f"* {plain(line)}" for line in found.lines))
+
+
+def _best(system: ServerlessSystem, found: Explanation) -> None:
+    rows = [
+        {
+            "rank": k,
+            **{f"{name}": system.space[n].text for name, n in zip(found.functions, path, strict=True)},
+            "time, ms": round(1e3 * time, 3),
+            f"$ per {PER:,} calls": round(PER * cost, 5),
+        }
+        for k, (path, cost, time) in enumerate(
+            zip(found.trace.paths, found.trace.cost_usd, found.trace.time_s, strict=True), start=1
+        )
+    ]
+    if rows:
+        alt = "The best paths of the search with the configuration of every function, time and cost"
+        table(pd.DataFrame(rows), "search-best", alt)

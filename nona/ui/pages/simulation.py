@@ -1,0 +1,285 @@
+"""The Simulation page's controls, and the table of the scheduler ``expert``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.placement.fixed import PRESETS
+from nona.report.text import counted, share_text
+from nona.schedulers.expert import SCHEDULER, part_numbers
+from nona.ui.models.loading import load_row
+from nona.ui.session.state import AppState, Draft
+from nona.ui.widgets.fields import choice, count, label_text, late, plain, quantity
+from nona.ui.widgets.folding import listed, summary_bar
+from nona.ui.widgets.policy_choice import scheduler_picker
+
+AUTOMATIC, OWN_PARTS = "automatic", "own parts"
+MODES = (AUTOMATIC, *PRESETS, OWN_PARTS)
+Parts = list[list[str]]
+
+
+def expert_index(state: AppState) -> int | None:
+    """The place of the scheduler in the scenario, if it is there."""
+    names = [s.name for s in state.scenario.schedulers]
+    return names.index(SCHEDULER.name) if SCHEDULER.name in names else None
+
+
+def table_of(state: AppState) -> dict[str, Any]:
+    """The table in the scenario; empty where there is none, or it is no table."""
+    index = expert_index(state)
+    table = None if index is None else state.scenario.schedulers[index].options.get("models")
+    return dict(table) if isinstance(table, dict) else {}
+
+
+def mode_of(entry: Any) -> str:
+    """Which of :data:`MODES` an entry of the table is; anything else as text.
+
+    >>> mode_of(None), mode_of("half"), mode_of([["a", "b"]]), mode_of("quarter")
+    ('automatic', 'half', 'own parts', "'quarter'")
+    """
+    if entry is None:
+        return AUTOMATIC
+    if isinstance(entry, str) and entry in PRESETS:
+        return entry
+    return OWN_PARTS if isinstance(entry, list) else repr(entry)
+
+
+def parse_parts(text: str) -> Parts:
+    """One part per line, task ids separated by commas; an id with a comma is in double quotes.
+
+    >>> parse_parts('a, b\\n\\n"c,d",')
+    [['a', 'b'], ['c,d']]
+    """
+    lines = ([task.strip() for task in line] for line in csv.reader(text.splitlines(), skipinitialspace=True))
+    return [part for line in lines if (part := [task for task in line if task])]
+
+
+def parts_text(entry: Any) -> str:
+    """The parts as :func:`parse_parts` reads them.
+
+    >>> parts_text([["a", "b"], ["c,d"]])
+    'a, b\\n"c,d"'
+    """
+    parts = [part if isinstance(part, list) else [part] for part in entry] if isinstance(entry, list) else []
+    return "\n".join(", ".join(_quoted(str(task)) for task in part) for part in parts)
+
+
+def _quoted(task: str) -> str:
+    return '"' + task.replace('"', '""') + '"' if "," in task or '"' in task else task
+
+
+def set_mode(state: AppState, label: str, mode: str) -> None:
+    """Choose for one row: automatic, a preset, or own parts (none yet: all on the first server)."""
+    state.drafts.pop(("expert", label), None)
+    entry: Any = None if mode == AUTOMATIC else [] if mode == OWN_PARTS else mode
+    if mode_of(entry) != mode_of(table_of(state).get(label)):
+        _write(state, {**table_of(state), label: entry})
+
+
+def set_parts(state: AppState, row: int, text: str) -> None:
+    """Take own parts for the row of that number; what its model does not allow becomes a draft."""
+    label = state.scenario.labels[row]
+    why = parts_problem(state, row, text)
+    if why:
+        state.drafts["expert", label] = Draft(text, why)
+        return
+    state.drafts.pop(("expert", label), None)
+    _write(state, {**table_of(state), label: parse_parts(text)})
+
+
+def parts_problem(state: AppState, row: int, text: str) -> str:
+    """Why the row's model does not allow these parts, in one line; empty if it does."""
+    try:
+        prepared = load_row(state, row).prepared
+        tasks, parts = prepared.tasks.task_ids, parse_parts(text)
+        part_numbers(state.scenario.labels[row], tasks, prepared.decomposition, parts)
+    except NonaError as error:
+        return str(error)
+    except csv.Error as error:
+        return f"Parts: {error}; give one part per line, task ids separated by commas."
+    return ""
+
+
+def strangers(state: AppState) -> list[str]:
+    """Names in the table that no row of the workload has."""
+    return [name for name in table_of(state) if name not in state.scenario.labels]
+
+
+def drop(state: AppState, names: Sequence[str]) -> None:
+    """Take these names out of the table."""
+    _write(state, {k: v for k, v in table_of(state).items() if k not in names})
+
+
+def placeable(state: AppState, row: int) -> list[str]:
+    """Ids of the tasks of a row that may be in a part, in topological order."""
+    prepared = load_row(state, row).prepared
+    return [prepared.tasks.task_ids[t] for s in prepared.decomposition.subgraphs for t in s.interior]
+
+
+def _write(state: AppState, table: dict[str, Any]) -> None:
+    index = expert_index(state)
+    if index is None:
+        return
+    options = {k: v for k, v in state.scenario.schedulers[index].options.items() if k != "models"}
+    chosen = {k: v for k, v in table.items() if v is not None}
+    options |= {"models": chosen} if chosen else {}
+    state.edit(("schedulers", index), {"name": SCHEDULER.name, "options": options})
+
+
+SHOWN_TASKS = 40
+
+
+def expert_table(state: AppState) -> None:
+    """One selection per row of the workload, while the scheduler is chosen."""
+    if expert_index(state) is None:
+        return
+    own, unknown = table_of(state), strangers(state)
+    wrong = bool(unknown) or any(path[0] == "expert" for path in state.drafts)
+    with st.expander("What the expert does with each model", icon=":material/tune:", expanded=wrong):
+        st.caption(
+            "automatic: the preset with the least predicted completion time at an idle network. Own parts: "
+            "each line is a part, its tasks separated by commas; a part gets a server of its own, all else "
+            "stays on the first."
+        )
+        for row, label in enumerate(state.scenario.labels):
+            _row(state, row, label, mode_of(own.get(label)))
+        if unknown:
+            st.error(
+                plain(f"Not in the workload: {', '.join(unknown)}; drop or rename the entries."),
+                icon=":material/error:",
+            )
+            st.button("Drop these entries", icon=":material/delete:", on_click=drop, args=(state, unknown))
+
+
+def _row(state: AppState, row: int, label: str, mode: str) -> None:
+    options = MODES if mode in MODES else (*MODES, mode)
+    key = f"expert-{state.revision}-{label}"
+
+    def choose() -> None:
+        set_mode(state, label, st.session_state[key])
+
+    st.selectbox(
+        label_text(label),
+        options,
+        options.index(mode),
+        key=key,
+        on_change=choose,
+        help="Where expert puts this model's tasks, in every query alike.",
+    )
+    if mode not in MODES:
+        st.error(plain(f"{mode} is no preset; choose one from the list."), icon=":material/error:")
+    if mode == OWN_PARTS:
+        _parts(state, row, label)
+
+
+def _parts(state: AppState, row: int, label: str) -> None:
+    key = f"expert-parts-{state.revision}-{label}"
+    draft = state.drafts.get(("expert", label))
+    text = draft.value if draft else parts_text(table_of(state).get(label))
+
+    def commit() -> None:
+        set_parts(state, row, str(st.session_state[key] or ""))
+
+    why = parts_problem(state, row, text)
+    if draft and not why:  # the model or the rule changed since, and now allows them
+        set_parts(state, row, text)
+    st.text_area(f"Parts of {label_text(label)}", text, key=key, on_change=commit)
+    if why:
+        st.error(plain(why), icon=":material/error:")
+    try:
+        tasks = placeable(state, row)
+    except NonaError:
+        return
+    more = f" … {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
+    st.caption(plain(f"Tasks to place: {', '.join(tasks[:SHOWN_TASKS]) or 'none, it is a chain'}{more}"))
+
+
+MOST_JOBS = 100_000_000
+VIEWS = ("Run", "What if", "Sweep")
+
+
+def controls(state: AppState) -> None:
+    """All controls; their values are part of the scenario, so the other pages and the file have them too."""
+    size = state.scenario.simulation
+    parts = [
+        listed([s.name for s in state.scenario.schedulers]),
+        f"{counted(size.jobs, 'job')} × {counted(size.replications, 'run')}",
+        "" if size.precision is None else f"to {share_text(size.precision, 1)}",
+        f"seed {state.scenario.seed}",
+    ]
+    with summary_bar("simulation-controls", parts, state.jobs.get("simulate")):
+        pick_schedulers(state)
+        with st.grid(3, min_column_width=150):
+            with st.container():
+                hint = "Measured jobs of all models in each run. More jobs give narrower intervals."
+                count(state, "Jobs measured per run", ("simulation", "jobs"), 1, MOST_JOBS, hint)
+            with st.container():
+                hint = "Independent runs of each scheduler; 2 or more give intervals."
+                count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
+            with st.container():
+                hint = "The same seed gives the same result, bit for bit."
+                count(state, "Seed", ("seed",), 0, 2**53 - 1, hint)
+        _precision(state)
+        expert_table(state)
+
+
+def pick_schedulers(state: AppState) -> None:
+    """The choice of schedulers; the options that a scenario file gave them stay."""
+    revision = state.revision
+
+    def choose(names: tuple[str, ...]) -> None:
+        if late(state, revision):
+            return
+        own = {s.name: s.options for s in state.scenario.schedulers}
+        state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in names])
+
+    hint = "All get the same jobs: the same arrivals, the same service times."
+    chosen = [s.name for s in state.scenario.schedulers]
+    scheduler_picker("simulation-schedulers", "Schedulers", chosen, hint, choose)
+    draft = state.drafts.get(("schedulers",))
+    if draft:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _precision(state: AppState) -> None:
+    """Warm-up and stopping rule of the simulation."""
+    with st.popover("Warm-up and precision", icon=":material/straighten:"):
+        choice(
+            state,
+            "Warm-up",
+            ("simulation", "warmup"),
+            {"automatic": "auto", "MSER-5, on pilot runs": "mser"},
+            "Jobs left out at the start, the same for all schedulers. Automatic: a fifth of the jobs, at "
+            "least 1,000; MSER-5 finds where the start-up ends, on five pilot runs of each scheduler.",
+        )
+        quantity(
+            state,
+            "Precision of the means",
+            ("simulation", "precision"),
+            "Adds replications until every mean JCT has this relative precision, e.g. 2 %. Empty: the "
+            "stated number of replications.",
+            optional=True,
+        )
+        hint = "With a precision: the most replications that are run."
+        count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
+
+
+def view_switch() -> str:
+    """Which of the three modes is open."""
+    chosen = st.segmented_control(
+        "Ask by",
+        VIEWS,
+        default=VIEWS[0],
+        required=True,
+        label_visibility="collapsed",
+        key="simulation-view",
+        persist_state="session",
+        help="Run: a full simulation. What if: quick answers while you move sliders. Sweep: one number, "
+        "many values.",
+    )
+    return str(chosen)

@@ -1,1 +1,0 @@
-"""The Simulation page: controls, runs and their results, the baseline, what-ifs."""

@@ -1,0 +1,381 @@
+"""The result of a simulation in tabs: tables, checks, accuracy, the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.figures import dots_figure
+from nona.report.models import provenance_text
+from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.figures import (
+    MOST_JOBS,
+    are_rare,
+    ecdf_figure,
+    executor_figure,
+    forest_figure,
+    gantt_figure,
+    gantt_title,
+    hits_over_time_figure,
+    hits_over_time_title,
+    jct_over_time_figure,
+    parts_figure,
+    utilisation_figure,
+    warmup_figure,
+)
+from nona.report.simulations.findings import REFERENCE, advice
+from nona.report.simulations.report import SimulatedRun, python_decisions
+from nona.report.simulations.tables import (
+    RESULTS,
+    Style,
+    columns,
+    difference_row,
+    headings,
+    precision_lines,
+    result_rows,
+    text_rows,
+    warmup_lines,
+    withheld_lines,
+)
+from nona.report.simulations.titles import (
+    difference_dots,
+    differences_title,
+    ecdf_title,
+    executors_title,
+    jct_dots,
+    jct_title,
+    over_time_title,
+    parts_title,
+    percentile_rows,
+    utilisation_title,
+)
+from nona.report.simulations.uncertainty import (
+    MEANING,
+    provenance_lines,
+    sureness_headline,
+    sureness_rows,
+    sureness_table,
+)
+from nona.report.text import share_text
+from nona.report.times import off_lines
+from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport
+from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
+from nona.ui.pages.cluster import busiest_links_panel
+from nona.ui.pages.cluster_drawing import cluster_result
+from nona.ui.pages.downloads import run_downloads
+from nona.ui.pages.simulation_runs import baseline_panel, runs_bar
+from nona.ui.session.state import AppState, Kept
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import chart, table
+from nona.units import format_time
+
+_SENTENCES = {
+    "compiled": "The compiled engine answered.",
+    "simpy": "The SimPy engine answered: the compiled one is still being prepared, or cannot run here.",
+}
+
+
+def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
+    """Which engine answered, and which policies it could not compile.
+
+    >>> engine_text("compiled")
+    'The compiled engine answered.'
+    >>> engine_text("compiled", ["mine"])
+    'The compiled engine answered; mine cannot be compiled and decided in plain Python, more slowly.'
+    >>> engine_text("compiled, simpy")
+    'The engines compiled, simpy answered, with equal results for equal runs.'
+    """
+    if engine not in _SENTENCES:
+        return f"The engines {engine} answered, with equal results for equal runs."
+    if in_python:
+        names = ", ".join(in_python)
+        return (
+            f"The compiled engine answered; {names} cannot be compiled and decided in plain Python, "
+            "more slowly."
+        )
+    return _SENTENCES[engine]
+
+
+DECIDING = columns(
+    "scheduler", "jct", "slo_hit_rate", "jct_p95", "utilization_compute", "utilization_network"
+)
+STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), int)
+
+
+def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
+    """Schedulers without a steady state, or that ended with a backlog: why, and what to do about it.
+
+    ``of`` has the scenario that was simulated.
+    """
+    cluster, background = of.scenario.cluster, of.scenario.background
+    busy = Resources(compute=background.compute.utilization, network=background.network.utilization)
+    servers = sum(group.count for group in cluster.servers)
+    over = [
+        f"**{plain(name)} is overloaded**: {plain(s.state_reason)} "
+        f"{plain(advice(name, s.offered, busy, servers))}"
+        for name, s in found.items()
+        if s.overloaded
+    ]
+    if over:
+        over.append(
+            "Mean times of overloaded schedulers are not shown: there is no steady state to describe."
+        )
+        st.error("\n\n".join(over), icon=":material/trending_up:")
+    late = [
+        f"**{plain(name)} ended with a backlog**: {plain(s.state_reason)}"
+        for name, s in found.items()
+        if s.state == "backlogged"
+    ]
+    if late:
+        st.warning("\n\n".join(late), icon=":material/hourglass_bottom:")
+
+
+def results_table(found: Schedulers, predicted: Mapping[str, float | None]) -> pd.DataFrame:
+    """One row per scheduler, with what theory predicts where it can; intervals at 95 %."""
+    return pd.DataFrame(text_rows(result_rows(found, predicted), RESULTS, STYLE))
+
+
+def notes(data: SimulationOutcome) -> None:
+    """Where the times come from, what the prediction assumes, what was withheld and why."""
+    report = data.report
+    kinds: dict[str, list[str]] = {}
+    for name, m in data.models.items():
+        kinds.setdefault(f"{m.device}, {provenance_text(m.provenance)}", []).append(name)
+    origins = [f"{', '.join(names)}: {kind}" if len(kinds) > 1 else kind for kind, names in kinds.items()]
+    lines = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
+    lines += withheld_lines(report.schedulers)
+    one_run = all(s.replications < 2 for s in report.schedulers.values())
+    told = [
+        f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, over "
+        f"{'batches of the one run' if one_run else 'replications'}.",
+        *(f"{line[0].upper()}{line[1:]}." for line in lines),
+    ]
+    st.caption("  \n".join(plain(line) for line in told))
+
+
+def checks_panel(report: SimulationReport) -> None:
+    """What the runs checked on themselves."""
+    passed, failed = sum(report.checks.values()), report.failed_checks
+    total = len(report.checks)
+    word = "all passed" if not failed else f"{total - passed} of {total} FAILED"
+    st.markdown(f"**Self-checks of the runs: {word}**")
+    for name, ok in report.checks.items():
+        icon = ":material/check_circle:" if ok else ":material/cancel:"
+        st.markdown(f"{icon} {plain(name)}")
+    for line in failed:
+        st.error(plain(line))
+    told = engine_text(report.engine, python_decisions(report))
+    st.caption(plain(f"{told} {format_time(report.seconds)} on the clock."))
+
+
+TOLD_APART = ("scheduler", "verdict", "JCT difference", "change")
+DECIDING_SHARES = (
+    "scheduler",
+    "predicted",
+    "simulated",
+    "predicted / simulated",
+    "by Little's law",
+    "load",
+)
+
+
+def differences_panel(differences: Differences) -> None:
+    """Paired differences from a baseline that can be chosen, as a chart and as a table."""
+    if len(differences) < 2:
+        return
+    baseline = st.selectbox(
+        "Baseline scheduler",
+        list(differences),
+        list(differences).index(REFERENCE) if REFERENCE in differences else 0,  # as in the headline
+        key="difference-baseline",
+        persist_state="session",
+        help="Each scheduler's mean JCT minus that of this one, on the same jobs.",
+    )
+    if baseline not in differences:
+        return
+    rows = differences[baseline]
+    axis = f"mean JCT minus that of {baseline}, ms"
+    chart(
+        dots_figure(difference_dots(rows), axis, zero=True),
+        differences_title(baseline, rows),
+        "differences-chart",
+        "Paired difference of each scheduler's mean JCT with its 95 % interval",
+    )
+    frame = pd.DataFrame([difference_row(name, d) for name, d in rows.items()])
+    alt = f"Paired differences from {baseline}"
+    table(frame, "differences", alt, f"differences_from_{baseline}", TOLD_APART)
+    st.caption(
+        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
+        "as many replications independent random numbers would need for the same interval."
+    )
+
+
+def sure_tab(state: AppState, data: SimulatedRun) -> None:
+    """Prediction, simulation, theory and intervals side by side, and what each of them means."""
+    rows = sureness_rows(data.report, data.predicted, data.idle_s)
+    chart(
+        forest_figure(rows),
+        sureness_headline(rows),
+        "forest",
+        "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
+    )
+    table(
+        pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure", DECIDING_SHARES
+    )
+    if data.off:
+        told = off_lines(data.off)[0]
+        st.markdown(f"**{plain(told[0].upper() + told[1:])}.**")
+    st.markdown("**What the columns mean**")
+    st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
+    st.markdown("**Where the task times come from**")
+    st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data.models)))
+
+
+def warmup_panel(series: WarmupSeries | None) -> None:
+    """The plot of the warm-up, where pilot runs were made for it."""
+    if series:
+        chart(
+            warmup_figure(series),
+            f"Warm-up: {series.jobs:,} jobs by MSER-5",
+            "warmup",
+            "Start-up of pilot runs",
+        )
+
+
+def result_tabs(state: AppState, run: Kept) -> None:
+    """All that a run gives beyond its headline, each tab with its mark."""
+    tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw(state, run.data)
+                st.caption(plain(run.mark))
+
+
+def _compare(state: AppState, data: SimulatedRun) -> None:
+    found = data.report.schedulers
+    figure = dots_figure(jct_dots(found), "mean JCT, ms")
+    chart(
+        figure, jct_title(found, data.differences), "jct", "Mean JCT of each scheduler with its 95 % interval"
+    )
+    differences_panel(data.differences)
+
+
+def _model(data: SimulatedRun) -> str:
+    """The model whose jobs are shown, or all together where there are several."""
+    models = [*(["all"] if len(data.slo_s) > 1 else []), *data.slo_s]
+    hint = "The model whose jobs are drawn, or all together."
+    chosen = st.selectbox("Model", models, key="result-model", persist_state="session", help=hint)
+    return str(chosen) if chosen in models else models[0]
+
+
+def _distribution(state: AppState, data: SimulatedRun) -> None:
+    found, model = data.report.schedulers, _model(data)
+    states = {name: s.state for name, s in found.items()}
+    figure = ecdf_figure(data.ecdf, model, data.slo_s, states)
+    chart(figure, ecdf_title(found, model), "ecdf", "Share of jobs done within a time, for each scheduler")
+    rows = pd.DataFrame(percentile_rows(found, model))
+    table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
+
+
+def _parts(state: AppState, data: SimulatedRun) -> None:
+    found, model = data.report.schedulers, _model(data)
+    figure = parts_figure(found, model)
+    chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
+    st.caption(
+        "A task waits at servers for other jobs and background load; for own tasks, while its executor runs "
+        "others of the same job, which only splitting can shorten. The prediction on *Placement* counts the "
+        "tasks of one job on one executor, one after the other, as computing."
+    )
+    figure = utilisation_figure(found)
+    chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
+    one = _scheduler(list(data.load))
+    load = data.load[one]
+    alt = f"Utilisation of every executor under {one}"
+    chart(executor_figure(load), executors_title(load.executors), "executors", alt)
+    busiest_links_panel(load.links)
+
+
+def _cluster(state: AppState, data: SimulatedRun) -> None:
+    one = _scheduler(list(data.load))
+    cluster_result(data.scenario, one, data.load[one])
+
+
+def _over_time(state: AppState, data: SimulatedRun) -> None:
+    found = data.report.schedulers
+    figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in found.items()})
+    chart(figure, over_time_title(found), "over-time", "Mean JCT over arrival time, for each scheduler")
+    if hits := data.report.slo_over_time:
+        alt = "Share of SLOs kept in each window of arrivals, for each scheduler"
+        chart(hits_over_time_figure(hits), hits_over_time_title(hits), "hits-over-time", alt)
+    warmup_panel(data.warmup)
+
+
+def _first_jobs(state: AppState, data: SimulatedRun) -> None:
+    if not data.gantt:
+        st.caption("No intervals were recorded: run the simulation again.")
+        return
+    rows = data.gantt[_scheduler(list(data.gantt))]
+    alt = "Tasks on executors and hatched messages on the link, one colour per job"
+    chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
+    rare = f" Jobs are rare: the first {MOST_JOBS} are drawn, each from its own start."
+    st.caption(f"Hatched: messages. Drag to move; the tool bar zooms.{rare if are_rare(rows) else ''}")
+
+
+def _scheduler(names: list[str]) -> str:
+    one = st.selectbox(
+        "Scheduler", names, key="result-scheduler", persist_state="session", help="The scheduler to show."
+    )
+    return one if one in names else names[0]
+
+
+def _checks(state: AppState, data: SimulatedRun) -> None:
+    run = state.runs.of(data)
+    if run is not None:
+        run_downloads(state, run)
+    checks_panel(data.report)
+
+
+TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
+    "Compare": _compare,
+    "Distribution": _distribution,
+    "Where time goes": _parts,
+    "Cluster": _cluster,
+    "Over time": _over_time,
+    "First jobs": _first_jobs,
+    "How sure": sure_tab,
+    "Checks and downloads": _checks,
+}
+
+
+def result_views(state: AppState, run: Kept) -> None:
+    """Trouble, advice, the table, the run against the baseline, and the tabs."""
+    data = run.data
+    for line in data.report.failed_checks:
+        st.error(plain(f"A self-check failed: {line}."), icon=":material/error:")
+    overload_warnings(data.report.schedulers, data)
+    for line in data.cautions:
+        st.warning(plain(f"{line}."), icon=":material/school:")
+    _advice(run)
+    _results(run)
+    notes(data)
+    runs_bar(state, run)
+    baseline_panel(state, run)
+    result_tabs(state, run)
+
+
+def _advice(run: Kept) -> None:
+    told = scheduler_advice(run.data.report.schedulers, run.data.differences)
+    if told is not None:
+        with st.container(border=True, key="advice"):
+            st.markdown(f"**{plain(told.why)}** {plain(told.otherwise)}")
+
+
+def _results(run: Kept) -> None:
+    """One row per scheduler."""
+    found = results_table(run.data.report.schedulers, run.data.predicted)
+    alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
+    table(found, "results", alt, "simulation", headings(DECIDING))

@@ -1,0 +1,428 @@
+"""The runs of this session: live charts, the finding, runs so far, the baseline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.figures import scheduler_style
+from nona.report.simulations.comparison import baseline_headline, baseline_rows, changes, columns_of, pairing
+from nona.report.simulations.figures import dumbbell_figure
+from nona.report.simulations.findings import Headline, headline, live_headline
+from nona.report.simulations.live import LOWEST_S, PER_OCTAVE, counts_text, live_alts, live_titles, measured
+from nona.report.simulations.scenario_diff import change_text
+from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
+from nona.results.document import Document
+from nona.results.simulation import Measure
+from nona.results.simulation_charts import LiveLines, LiveRun
+from nona.store.simulations import run_item
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.cluster_drawing import live_cluster
+from nona.ui.pages.saved import ToSave, save_popover
+from nona.ui.session.state import AppState, Kept, Result
+from nona.ui.shell.job_panel import (
+    beat,
+    current_job,
+    cut_off,
+    ended_note,
+    job_buttons,
+    moved_on,
+    progress_text,
+)
+from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import hero, picture, table
+
+_PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
+SO_FAR = "Lines over time: the first replication. All else: all measured jobs so far."
+MOST_DRAWN = 8  # schedulers: more lines cannot be told apart, and each costs the browser
+_component = declare("livechart", *_PIECES)
+
+
+class LineLook(Document):
+    """How a scheduler's line looks, in plotly's words."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+class LiveCharts(Document):
+    """What is sent to the browser: the figures of a run, each scheduler's look, the charts' labels.
+
+    ``low_s`` is the left end of the first bin of completion times, ``per_octave`` how many bins double
+    it; ``fraction`` is done, ``told`` says of what; ``titles`` and ``alts`` belong to the four charts.
+    """
+
+    series: LiveLines
+    schedulers: tuple[str, ...]
+    slo: tuple[tuple[str, float], ...]
+    styles: Mapping[str, LineLook]
+    low_s: float
+    per_octave: int
+    running: bool
+    fraction: float
+    told: str
+    titles: tuple[str, ...]
+    alts: tuple[str, ...]
+    note: str
+
+
+def chart_data(
+    live: LiveRun,
+    running: bool,
+    fraction: float = 1.0,
+    told: str = "",
+    titles: Sequence[str] = (),
+    note: str = "",
+) -> LiveCharts:
+    """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
+
+    ``note`` stands below them, by default, while it runs, what each shows. At most :data:`MOST_DRAWN`
+    schedulers are drawn, those that a title names among them; the note names the others.
+    """
+    drawn = drawn_of(live.schedulers, titles)
+    series = {name: line for name, line in live.series.items() if name in drawn}
+    notes = (note or (SO_FAR if running else ""), not_drawn(live.schedulers, drawn))
+    return LiveCharts(
+        series=series,
+        schedulers=drawn,
+        slo=live.slo,
+        styles={name: _look(name) for name in drawn},
+        low_s=LOWEST_S,
+        per_octave=PER_OCTAVE,
+        running=running,
+        fraction=fraction,
+        told=told,
+        titles=tuple(titles or live_titles(series, running)),
+        alts=tuple(live_alts(series)),
+        note=" ".join(n for n in notes if n),
+    )
+
+
+def drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
+    """The schedulers that are drawn, in their order: whom a title names, then the first of the others.
+
+    >>> drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
+    ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'j')
+    """
+    words = {word for title in titles for word in re.findall(r"[\w-]+", title)}
+    ranked = sorted(schedulers, key=lambda name: name not in words)
+    return tuple(name for name in schedulers if name in ranked[:MOST_DRAWN])
+
+
+def not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
+    """Which schedulers the charts leave out, in a sentence; empty where all are drawn.
+
+    >>> not_drawn([*"abcdefghij"], [*"abcdefgh"])
+    'At most 8 schedulers are drawn; i, j are in the tables only.'
+    """
+    others = [name for name in schedulers if name not in drawn]
+    if not others:
+        return ""
+    verb = "is" if len(others) == 1 else "are"
+    return f"At most {MOST_DRAWN} schedulers are drawn; {', '.join(others)} {verb} in the tables only."
+
+
+def _look(name: str) -> LineLook:
+    style = scheduler_style(name)
+    return LineLook(colour=style.colour, dash=style.dash, symbol=style.symbol)
+
+
+def live_charts(key: str, charts: LiveCharts) -> None:
+    """Draw the four charts, or bring them up to date."""
+    _component(key=key, data=charts.to_json())
+
+
+KIND = "simulate"
+RUN = "Run the simulation"
+
+
+def shown_run(state: AppState) -> Kept | None:
+    """The run whose result is on the page, while it is kept."""
+    held = state.results.get(KIND)
+    return None if held is None else state.runs.of_job(held.job_id)
+
+
+def show_run(state: AppState, number: int | None, instead_of: int) -> None:
+    """Put a kept run's result on the page, ``instead_of`` the one that the choice was offered beside.
+
+    A page that polls also sends the values of fields that were on it a moment ago. To Streamlit the value
+    of a field that is gone is a change, so that its callback comes once more, after a newer run has come to
+    be shown: such a late message is no choice.
+    """
+    shown, run = shown_run(state), state.runs.find(number)
+    if shown is None or shown.number != instead_of:
+        return
+    if run is not None:
+        state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
+
+
+def run_note(state: AppState, shown: Kept) -> None:
+    """Which run is shown where it is not one of the present scenario, what has changed, and what to do."""
+    if not state.is_stale(KIND):
+        return
+    mark, present = state.fingerprint(KIND), state.scenario
+    what = change_text(shown.data.scenario, present, KINDS.find(KIND).parts)
+    if shown.data.about.name == present.name:
+        then = f"The scenario has changed since: {what}." if what else "The scenario has changed since."
+    else:
+        then = f"It is of “{shown.data.about.name}”; the scenario is “{present.name}” now."
+    same = next((k for k in reversed(state.runs.kept) if k.fingerprint == mark), None)
+    if same is not None:
+        now = f"Run {same.number} is of the scenario as it is now: choose it under *Run shown*."
+    else:
+        now = (
+            f"*{RUN}* simulates the scenario as it is now, as run {state.runs.made + 1}; run {shown.number} "
+            "can then be chosen under *Run shown*."
+        )
+    st.warning(f"Run {shown.number} is shown. {plain(then)} {now}", icon=":material/history:")
+
+
+def restore_scenario(state: AppState, number: int) -> None:
+    """Make a kept run's scenario the scenario."""
+    run = state.runs.find(number)
+    if run is not None:
+        state.adopt(run.data.scenario)
+
+
+def pin_run(state: AppState, number: int | None) -> None:
+    """Compare later runs with this one; ``None``: with none."""
+    state.runs.pinned = number
+
+
+def runs_bar(state: AppState, shown: Kept) -> None:
+    """Which run is shown, and what can be done with it."""
+    runs = {run.number: run for run in reversed(state.runs.kept)}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
+        if len(runs) > 1:
+            _choose(state, runs, shown)
+        pinned = state.runs.pinned == shown.number
+        st.button(
+            "Unpin the baseline" if pinned else "Pin as baseline",
+            icon=":material/keep_off:" if pinned else ":material/keep:",
+            help="Later runs are shown beside this one, with the differences and their intervals.",
+            on_click=pin_run,
+            args=(state, None if pinned else shown.number),
+            key="pin-run",
+        )
+        save_popover(state, _to_save(state, shown))
+        if state.is_stale(KIND):
+            st.button(
+                "Restore its scenario",
+                icon=":material/settings_backup_restore:",
+                help="Set every page back to the scenario that this run belongs to.",
+                on_click=restore_scenario,
+                args=(state, shown.number),
+                key="restore-run",
+            )
+
+
+def _to_save(state: AppState, run: Kept) -> ToSave:
+    sources = state.uploads.sources
+    return ToSave(
+        str(run.number), "run", run.name, lambda name, note: run_item(name, note, run.data, sources)
+    )
+
+
+def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
+    numbers = list(runs)
+    key = f"run-shown-{numbers[0]}-{shown.number}"  # a new key with every run, so that it says what is shown
+
+    def title(number: int) -> str:
+        mark = " (baseline)" if number == state.runs.pinned else ""
+        return f"{runs[number].title}{mark}, {runs[number].made[-9:]}"
+
+    def choose() -> None:
+        show_run(state, st.session_state[key], shown.number)
+
+    st.selectbox(
+        "Run shown",
+        numbers,
+        numbers.index(shown.number),
+        format_func=title,
+        key=key,
+        on_change=choose,
+        width=420,
+        help="The last runs of this session, named by what changed against the run before.",
+    )
+
+
+POLL_S = 0.12
+
+
+def run_buttons(state: AppState) -> bool:
+    """The buttons; whether a simulation waits or runs."""
+    with st.container(width="content"):
+        return job_buttons(state, KIND, RUN)
+
+
+def run_area(state: AppState, run: Kept | None, running: bool) -> None:
+    """Finding and charts: live while a simulation runs, afterwards in the same place those of ``run``.
+
+    ``run`` is what the whole page was drawn of: the fragment that polls is given it, and does not look for
+    another one by itself, so that no part of the page can show a different run.
+    """
+    with st.container():
+        if not running and run is not None:
+            run_note(state, run)
+    every_s = beat(current_job(state, KIND), POLL_S)
+    st.fragment(_area, run_every=every_s)(state, run, every_s)
+    with st.container():
+        live_cluster(state)
+    with st.container():
+        if running and run is not None:
+            st.info(
+                f"All below belongs to {plain(run.mark[0].lower() + run.mark[1:])}, until this one ends.",
+                icon=":material/history:",
+            )
+
+
+def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
+    job = current_job(state, KIND)
+    if job is not None:
+        job.touch()
+    if moved_on(job, every_s):
+        st.rerun()
+    if job is not None and job.unfinished:
+        live = _live(job) or LiveRun(schedulers=tuple(s.name for s in state.scenario.schedulers))
+        _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
+        return
+    with st.container():
+        ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
+    if run is not None:
+        _draw_run(run)
+    elif (cancelled := cut_off(state, KIND)) and (so_far := _live(cancelled)) and so_far.series:
+        _draw_cancelled(so_far)
+    else:
+        st.caption(
+            "Every scheduler gets the same arrivals and the same service times. A run shows live how long "
+            "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with "
+            "intervals."
+        )
+
+
+def _draw_cancelled(live: LiveRun) -> None:
+    """What was known when a run was cancelled: that of some schedulers, and of others nothing."""
+    lead = "Not finished: these are the jobs so far."
+    titles = live_titles(live.series, True)
+    _draw(Headline("", "", lead, "", ""), chart_data(live, False, titles=titles, note=counts_text(live)))
+
+
+def _draw_run(run: Kept) -> None:
+    data = run.data
+    found = data.report.schedulers
+    live = data.live.model_copy(update={"series": measured(data.live.series, found)})
+    busy = live_titles(live.series, False)[-1]
+    titles = [jct_title(found, data.differences), ecdf_title(found, "all"), hits_title(found), busy]
+    _draw(
+        headline(found, data.differences, data.off),
+        chart_data(live, False, titles=titles, note=f"{run.mark}."),
+        run,
+    )
+
+
+def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None) -> None:
+    _hero(told, run)
+    live_charts("live-charts", charts)
+
+
+def _hero(told: Headline, run: Kept | None) -> None:
+    """The one large number, and beside it what it is, how sure it is, and whose run."""
+    hint = "Usually off: the 90 % range of true task times, for those that a cost model made."
+    with hero("finding", "Mean JCT", told.value, hint):
+        st.markdown(f"##### {_unbroken(told.lead)}")
+        if told.beside:
+            st.markdown(_unbroken(f"{told.beside}."))
+        if run is not None:
+            st.caption(plain(f"Run {run.title} · fingerprint {run.data.about.hash}"))
+
+
+def _unbroken(text: str) -> str:
+    """Markdown of a plain text in which no number is parted from its per-cent sign."""
+    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _live(job: Job) -> LiveRun | None:
+    """The figures so far, if the job has told any."""
+    return LiveRun.from_json(job.live) if job.live else None
+
+
+def _counts(live: LiveRun) -> str:
+    """How many jobs were simulated."""
+    if not live.jobs:
+        return ""
+    of = f" of {live.of:,}" if live.of else ""
+    return f"{live.jobs:,}{of} jobs"
+
+
+MEASURES: Mapping[str, Measure] = {
+    "Mean JCT": "jct_s",
+    "SLO hits": "slo_hit_rate",
+    "Executors": "compute",
+    "Link": "network",
+}
+
+
+def baseline_panel(state: AppState, new: Kept) -> None:
+    """Nothing without a baseline; a hint while the baseline itself is shown."""
+    old = state.runs.baseline
+    if old is None:
+        return
+    with st.container(border=True, key="baseline"):
+        if old.number == new.number:
+            st.caption(
+                "This run is the baseline. Change the cluster, the workload or anything else, run again, "
+                "and both appear side by side here."
+            )
+            return
+        _beside(old, new)
+
+
+def _beside(old: Kept, new: Kept) -> None:
+    match = pairing(old.data.scenario, new.data.scenario, (_warmup(old), _warmup(new)))
+    found = changes(old.data.means, new.data.means, match.paired)
+    what = change_text(old.data.scenario, new.data.scenario) or "Nothing changed"
+    states = {n: (_state(old, n), _state(new, n)) for n in found}
+    st.markdown(f"##### {plain(baseline_headline(what[0].upper() + what[1:], found, states))}")
+    if not found:
+        st.caption("The two runs have no scheduler in common: choose one of the baseline's again.")
+        return
+    measure = st.segmented_control(
+        "Measure",
+        list(MEASURES),
+        default="Mean JCT",
+        required=True,
+        key="baseline-measure",
+        persist_state="session",
+        help="What is compared: hollow grey the baseline, filled this run, lines 95 % intervals.",
+    )
+    picture(
+        dumbbell_figure(found, MEASURES[measure]),
+        key="baseline-chart",
+        alt=f"{measure} of each scheduler in the baseline and in this run, with 95 % intervals",
+    )
+    rows = pd.DataFrame(baseline_rows(found))
+    alt = "Baseline, this run and change of every scheduler"
+    table(rows, "baseline-changes", alt, "against_baseline", columns_of(MEASURES[measure]))
+    single = min(len(m.jct_s) for m in (*old.data.means.values(), *new.data.means.values())) < 2
+    few = " One replication gives no interval: run 2 or more." if single else ""
+    st.caption(
+        plain(
+            f"{match.text}{few} Baseline: run {old.title}. * the 95 % interval of the change excludes 0; "
+            "each interval holds separately."
+        )
+    )
+
+
+def _warmup(run: Kept) -> int | None:
+    warmup = run.data.report.warmup
+    return None if warmup is None else warmup.jobs
+
+
+def _state(run: Kept, name: str) -> str:
+    return run.data.report.schedulers[name].state

@@ -1,0 +1,288 @@
+"""Which scheduler: one number or two swept, every scheduler's curve or map."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.sweep_figures import sweep_figure, views
+from nona.report.sweep_findings import explanation, headline, stability_finding, target_finding, value_rows
+from nona.report.sweep_grid_figure import grid_figure
+from nona.report.sweep_grids import MEASURES, Measure, grid_finding, grid_rows, grid_targets
+from nona.report.sweeps import curve_rows, value_text
+from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
+from nona.scenario.file import scenario_hash
+from nona.ui.pages.simulation_result import engine_text
+from nona.ui.pages.simulation_sweep_settings import (
+    form_of,
+    grid_fingerprint,
+    grid_settings_of,
+    grid_shell_arguments,
+    is_stale,
+    settings_of,
+    shell_arguments,
+    sweep_controls,
+    sweep_fingerprint,
+    work_text,
+)
+from nona.ui.pages.simulation_what_if import changed_text
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import current_job, job_panel
+from nona.ui.tasks.sweeps import grid_request_of, request_of
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import picture, table
+
+GRID_KIND = "grid"
+BEST = "the best in each cell"
+
+
+def live_grid(live: Mapping[str, Any]) -> None:
+    """The cells as far as they are known; ``live`` is what the job sent."""
+    told = GridOutcome.from_json(live)
+    if told.rows:
+        picture(grid_figure(told, "Mean JCT"), key="grid-live", alt=f"{grid_finding(told)} So far.")
+
+
+def grid_reading(grid: SweepGrid) -> None:
+    """The findings, what the colours show, and the map: redrawn alone when a choice changes."""
+    if not grid.rows:
+        st.caption("No pair of values was simulated before the sweep ended.")
+        return
+    names = list(grid.rows[0].sweep.schedulers)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Scheduler",
+            [BEST, *names],
+            key="grid-scheduler",
+            persist_state="session",
+            width=260,
+            help="The best in each cell, or the values of one scheduler.",
+        )
+        shown = st.segmented_control(
+            "Colour",
+            MEASURES,
+            default=MEASURES[0],
+            required=True,
+            key="grid-measure",
+            persist_state="session",
+            help="What decides who is best, and what a scheduler's colours show.",
+        )
+    measure: Measure = shown if shown in MEASURES else MEASURES[0]
+    one = str(chosen) if chosen in names else ""
+    st.markdown(f"**{plain(grid_finding(grid))}** {plain(grid_targets(grid, one))}")
+    alt = f"{grid_finding(grid)} {grid_targets(grid, one)}"
+    picture(grid_figure(grid, measure, one), key="grid-chart", alt=alt)
+
+
+SWEEP_KIND = "sweep"
+OUTCOMES: Mapping[str, type[SweepOutcome] | type[GridOutcome]] = {
+    SWEEP_KIND: SweepOutcome,
+    GRID_KIND: GridOutcome,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The value of the swept number at which the table reads the sweep; ``None``: in the middle."""
+
+    value: float | None = None
+
+
+def sweep_panel(state: AppState) -> None:
+    """Controls, progress, and the result of a sweep of one number or two."""
+    st.caption(
+        "One number varies, or two; everything else stays. Every scheduler is simulated at every value with "
+        "the same random numbers; the formula is shown where there is one."
+    )
+    _of_which(state)
+    sweep_controls(state)
+    kind = GRID_KIND if form_of(state).second is not None else SWEEP_KIND
+    asked = _asked(state, kind)
+    if asked is not None:
+        held = state.results.get(kind)
+        done = held is not None and held.fingerprint == asked.fingerprint
+        job_panel(
+            state,
+            kind,
+            "Run sweep",
+            live_grid if kind == GRID_KIND else live_sweep,
+            asked.options,
+            asked.fingerprint,
+            done="This sweep has been run: its result is below." if done else "",
+        )
+    _result(state, kind, "" if asked is None else f" {asked.work}")
+    if asked is not None:
+        equivalent(state, "sweep", *asked.words, key=kind)
+
+
+def _of_which(state: AppState) -> None:
+    """The scenario that is swept, and that the copy of *What if* is not."""
+    mark = scenario_hash(state.scenario)
+    told = f"Sweeps the scenario **{plain(state.scenario.name)}**, fingerprint `{mark}`."
+    try:
+        changed = changed_text(state)
+    except NonaError:
+        changed = ""
+    if changed:
+        told += f" What *What if* tries ({plain(changed)}) is no part of it; *Apply* there makes it so."
+    st.markdown(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What *Run sweep* asks for: the job's options, what its result depends on, shell words, the work."""
+
+    options: dict[str, Any]
+    fingerprint: str
+    words: Sequence[str]
+    work: str
+
+
+def _asked(state: AppState, kind: str) -> Asked | None:
+    try:
+        if kind == GRID_KIND:
+            both = grid_settings_of(state)
+            mark = grid_fingerprint(state.scenario, both)
+            request, words = grid_request_of(both), grid_shell_arguments(both)
+            return Asked({"grid": request.to_json()}, mark, words, work_text(both))
+        one = settings_of(state)
+        mark = sweep_fingerprint(state.scenario, one)
+        return Asked({"sweep": request_of(one).to_json()}, mark, shell_arguments(one), work_text(one))
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def live_sweep(live: Mapping[str, Any]) -> None:
+    """Every curve as far as it is known; ``live`` is what the job sent."""
+    report = SweepOutcome.from_json(live)
+    alt = f"Mean JCT of every scheduler over {report.label.lower()}, so far"
+    picture(sweep_figure(report), key="sweep-live", alt=alt)
+
+
+def _result(state: AppState, kind: str, work: str) -> None:
+    job, held = current_job(state, kind), state.held(kind, OUTCOMES[kind])
+    if job is not None and job.unfinished:
+        return
+    if job is not None and job.status in ("cancelled", "failed") and job.live:
+        st.info(
+            "The sweep ended early; below is the result so far: fewer runs, edges only as precise as the "
+            "spacing of the values. Run it again to complete it.",
+            icon=":material/pending:",
+        )
+        _show(state, OUTCOMES[kind].from_json(job.live), job.fingerprint)
+    elif held is not None:
+        _show(state, held, state.results[kind].fingerprint)
+    else:
+        st.caption(f"Nothing has been swept yet.{work}")
+
+
+def _show(state: AppState, report: SweepOutcome | GridOutcome, fingerprint: str) -> None:
+    if is_stale(state, fingerprint, report.settings):
+        st.warning(
+            "The scenario has changed since this sweep was made; run it again for the present scenario.",
+            icon=":material/history:",
+        )
+    with st.container(key="sweep-reading"):
+        if isinstance(report, GridOutcome):
+            st.fragment(grid_reading)(report)
+        else:
+            st.fragment(_reading)(state, report)
+    if isinstance(report, GridOutcome):
+        _files(report)
+        runs = report.rows[0].sweep if report.rows else None
+    else:
+        with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
+            for what, text in explanation(report):
+                st.markdown(f"**{what}.** {_prose(text)}")
+        _files(report)
+        runs = report
+    if runs is not None:
+        count = f"{runs.replications} runs of {runs.jobs:,} jobs per point"
+        st.caption(plain(f"{count}. {engine_text(runs.engine)} {report.seconds:.1f} s on the clock."))
+
+
+def _reading(state: AppState, report: SweepOutcome) -> None:
+    """The headline, the slider with its table, and the chart: redrawn alone when the slider moves."""
+    values = [v for v in report.values if _known(report, v)]
+    if not values:
+        st.caption("No value was simulated before the sweep ended.")
+        return
+    value = _slider(state, report, values)
+    told = [stability_finding(report), target_finding(report)]
+    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(t for t in told if t))}")
+    names = list(views(report))
+    view = st.segmented_control(
+        "Show",
+        names,
+        default=names[0],
+        required=True,
+        key="sweep-view",
+        help="What the chart shows of each scheduler.",
+        persist_state="session",
+    )
+    shown = view if view in names else names[0]
+    picture(
+        sweep_figure(report, shown, value),
+        key=f"sweep-chart-{names.index(shown)}",
+        alt=target_finding(report) if shown == "SLO hits" else stability_finding(report),
+    )
+    rows = pd.DataFrame(value_rows(report, value))
+    where = value_text(value, report.unit)
+    alt, base = f"Every scheduler at {where}", report.reference
+    deciding = ("scheduler", "mean JCT", f"times {base}", "SLO hits", "stability", "formula")
+    table(rows, "sweep-at", alt, name="sweep_at_value", deciding=deciding)
+
+
+def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float:
+    here = state.choices.of(Shown).value
+    start = min(values, key=lambda v: abs(v - here)) if here is not None else values[len(values) // 2]
+    if len(values) == 1:
+        return values[0]
+    key = f"sweep-at-{report.key}-{len(values)}"
+
+    def moved() -> None:
+        state.choices.keep(Shown(st.session_state[key]))
+
+    found: float = st.select_slider(
+        report.label,
+        values,
+        start,
+        format_func=lambda v: value_text(v, report.unit),
+        key=key,
+        on_change=moved,
+        help="Reads the sweep at this value; nothing is computed again.",
+    )
+    return found
+
+
+def _prose(text: str) -> str:
+    """Text for Markdown, a number and its unit on one line."""
+    return plain(text.replace(" %", "\u00a0%").replace(" ×", "\u00a0×"))
+
+
+def _known(report: SweepOutcome, value: float) -> bool:
+    return any(p.value == value for c in report.schedulers.values() for p in c.points)
+
+
+def _files(report: SweepOutcome | GridOutcome) -> None:
+    """All points as a table with its files, and the whole as JSON."""
+    with st.expander("All simulated points", icon=":material/table:"):
+        flat = grid_rows(report) if isinstance(report, GridOutcome) else curve_rows(report)
+        table(pd.DataFrame(flat), "sweep-points", "Every simulated point of the sweep", name="sweep")
+    st.download_button(
+        "Download sweep (JSON)",
+        data=lambda: json.dumps(report.to_json(), indent=2),
+        file_name="sweep.json",
+        mime="application/json",
+        icon=":material/download:",
+        on_click="ignore",
+        key="download-sweep",
+    )

@@ -1,0 +1,334 @@
+"""A sweep's controls: which numbers, from where to where, kept and named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import NonaError, ScenarioError
+from nona.report.sweep_findings import target_text
+from nona.report.sweeps import parse_value, spaced
+from nona.results.document import Document
+from nona.results.sweeps import TARGET, GridRequest, SweepRequest
+from nona.scenario.file import scenario_hash
+from nona.scenario.schema import Scenario
+from nona.schedulers.registry import scheduler_names
+from nona.study.sweep_bench import GridSettings, SweepSettings, check_grid, check_settings, swept_scenario
+from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
+from nona.ui.jobs.kinds import SIMULATION_PARTS
+from nona.ui.session.state import AppState
+from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.policy_choice import scheduler_picker
+from nona.units import quantity_text
+
+JOBS, REPLICATIONS = 4000, 4
+ENDS = ("low", "high", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen so far, ``None`` where nothing was; ``ends``: low, high, count, by number."""
+
+    key: str | None = None
+    second: str = ""
+    target: float = TARGET
+    ends: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
+    schedulers: tuple[str, ...] | None = None
+    jobs: int | None = None
+    replications: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A number and its values: ``low`` and ``high`` as typed, about ``count`` of them."""
+
+    key: str
+    low: str
+    high: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The present controls; ``second`` ``None``: one number; ``schedulers`` ``None``: the scenario's."""
+
+    first: Range
+    second: Range | None
+    schedulers: tuple[str, ...] | None
+    jobs: int
+    replications: int
+    target: float
+
+
+def form_of(state: AppState) -> Form:
+    """The controls of this session; those of a number that has not been chosen yet have fitting ends."""
+    held = state.choices.of(Chosen)
+    keys = [n.key for n in numbers_of(state.scenario)]
+    key = held.key if held.key in keys else keys[0]
+    second = held.second if held.second in keys and held.second != key else ""
+    simulation = state.scenario.simulation
+    return Form(
+        first=_range(state, key),
+        second=_range(state, second) if second else None,
+        schedulers=held.schedulers,
+        jobs=held.jobs or min(simulation.jobs, JOBS),
+        replications=held.replications or min(max(simulation.replications, 2), REPLICATIONS),
+        target=held.target,
+    )
+
+
+def _range(state: AppState, key: str) -> Range:
+    return Range(key, *(state.choices.of(Chosen).ends.get(key) or _ends(state.scenario, key)))
+
+
+def change(state: AppState, **fields: Any) -> None:
+    """Set controls; a choice of another number brings its own ends."""
+    own = {k: v for k, v in fields.items() if k not in ENDS}
+    held = replace(state.choices.of(Chosen), **own)
+    state.choices.keep(held)
+    ends = {k: v for k, v in fields.items() if k in ENDS}
+    if ends:
+        change_ends(state, form_of(state).first, **ends)
+
+
+def change_ends(state: AppState, of: Range, **ends: Any) -> None:
+    """Set the ends or the count of one of the swept numbers."""
+    held, new = state.choices.of(Chosen), replace(of, **ends)
+    state.choices.keep(replace(held, ends={**held.ends, of.key: (new.low, new.high, new.count)}))
+
+
+def settings_of(state: AppState) -> SweepSettings:
+    """What would be swept; raises :class:`~nona.errors.NonaError` naming the field that is wrong."""
+    settings = _sweep_settings(state)
+    check_settings(state.scenario, settings)
+    return settings
+
+
+def grid_settings_of(state: AppState) -> GridSettings:
+    """What would be swept in two numbers; raises :class:`~nona.errors.NonaError`."""
+    second = form_of(state).second
+    if second is None:
+        raise ScenarioError(["Sweep: there is no second number; choose one."])
+    number, values = _values(state, second)
+    settings = GridSettings(_sweep_settings(state), number, values)
+    check_grid(state.scenario, settings)
+    return settings
+
+
+def _sweep_settings(state: AppState) -> SweepSettings:
+    form = form_of(state)
+    number, values = _values(state, form.first)
+    chosen = form.schedulers if form.schedulers is not None else scenario_schedulers(state.scenario)
+    return SweepSettings(number, values, chosen, form.jobs, form.replications, target=form.target)
+
+
+def _values(state: AppState, of: Range) -> tuple[Number, tuple[float, ...]]:
+    number = number_named(state.scenario, of.key)
+    low = parse_value(of.low, number.unit, "From")
+    high = parse_value(of.high, number.unit, "To")
+    return number, spaced(min(low, high), max(low, high), of.count, number.unit)
+
+
+def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
+    """The schedulers of the scenario, each once."""
+    return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
+
+
+def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
+    """What a sweep's result depends on: not on the present value of the swept number in the scenario."""
+    first = swept_scenario(scenario, settings, settings.values[0])
+    return _fingerprint(first, request_of(settings))
+
+
+def grid_fingerprint(scenario: Scenario, settings: GridSettings) -> str:
+    """The same for a sweep of two numbers."""
+    row = settings.second.set(scenario, settings.values[0])
+    return _fingerprint(
+        swept_scenario(row, settings.sweep, settings.sweep.values[0]), grid_request_of(settings)
+    )
+
+
+def _fingerprint(first: Scenario, request: Document) -> str:
+    named = json.dumps(request.to_json(), sort_keys=True)
+    whole = scenario_hash(first, *SIMULATION_PARTS) + named
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+def is_stale(state: AppState, fingerprint: str, settings: SweepRequest | GridRequest) -> bool:
+    """Whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
+    try:
+        if isinstance(settings, GridRequest):
+            now = grid_fingerprint(state.scenario, grid_settings_from(state.scenario, settings))
+        else:
+            now = sweep_fingerprint(state.scenario, settings_from(state.scenario, settings))
+    except NonaError:
+        return True
+    return now != fingerprint
+
+
+def shell_arguments(settings: SweepSettings) -> list[str]:
+    """The arguments of ``nona sweep`` after the scenario's file."""
+    named = [word for n in settings.schedulers for word in ("--scheduler", n)]
+    size = ["--jobs", str(settings.jobs), "--replications", str(settings.replications)]
+    target = [] if settings.target == TARGET else ["--target", f"{100 * settings.target:.12g}%"]
+    return ["--key", settings.number.key, "--values", _written(settings.values), *named, *size, *target]
+
+
+def work_text(settings: SweepSettings | GridSettings) -> str:
+    """How many jobs a sweep simulates, and what that means for who waits."""
+    if isinstance(settings, GridSettings):
+        one, rows = settings.sweep, len(settings.values)
+    else:
+        one, rows = settings, 0
+    jobs = max(rows, 1) * len(one.values) * len(one.schedulers) * one.replications * one.jobs
+    shown = f"{jobs / 1e6:.3g} million" if jobs >= 1e6 else f"{jobs:,}"
+    if not rows:
+        return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
+    return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what has come."
+
+
+def grid_shell_arguments(settings: GridSettings) -> list[str]:
+    """The same for two numbers."""
+    second = ["--second", settings.second.key, "--second-values", _written(settings.values)]
+    return [*shell_arguments(settings.sweep), *second]
+
+
+def _written(values: Sequence[float]) -> str:
+    return ",".join(f"{v:.12g}" for v in values)
+
+
+def _ends(scenario: Scenario, key: str) -> tuple[str, str, int]:
+    if key in (LINK, COMPUTE):
+        return "0 %", "95 %", 11
+    if key == LOAD:
+        return "0.4", "2", 9
+    if key == CAPACITY:
+        here = scenario.cluster.network.capacity
+        low, high = (str(quantity_text(here * f, "bandwidth")) for f in (1 / 16, 4.0))
+        return low, high, 7
+    count = _count(scenario, number_named(scenario, key))
+    return str(max(1, count // 2)), str(2 * count), 9
+
+
+def _count(scenario: Scenario, number: Number) -> int:
+    index = int(number.key.partition("[")[2].partition("]")[0])
+    return scenario.cluster.servers[index].count
+
+
+MOST_VALUES, MOST_JOBS, MOST_RUNS = 60, 1_000_000, 100
+
+
+def sweep_controls(state: AppState) -> None:
+    """Fields with content that stays with the session."""
+    form = form_of(state)
+    numbers = {n.key: n.label for n in numbers_of(state.scenario)}
+    with st.grid(4, min_column_width=150):
+        hint = "The number of the scenario that varies; all else stays unchanged."
+        _number(state, "Sweep", "key", numbers, form.first.key, hint)
+        _end_fields(state, form.first, "")
+    others = {"": "nothing", **{k: label for k, label in numbers.items() if k != form.first.key}}
+    with st.grid(4, min_column_width=150):
+        hint = "A second number: every pair of values is simulated and drawn as a heat map."
+        _number(state, "Against", "second", others, form.second.key if form.second else "", hint)
+        if form.second is not None:
+            _end_fields(state, form.second, " (second)")
+    with st.popover(_size(state, form), icon=":material/tune:", key="sweep-size"):
+        _schedulers(state, form)
+        hint = "More jobs reveal growing queues near an edge; fewer answer sooner."
+        _whole(state, "Jobs per run", "jobs", form.jobs, MOST_JOBS, hint)
+        hint = "Independent runs at each value: they give the intervals."
+        _whole(state, "Runs per value", "replications", form.replications, MOST_RUNS, hint)
+        _target(state, form)
+
+
+def _size(state: AppState, form: Form) -> str:
+    """The size of the sweep in a few words; they open its fields."""
+    count = len(scenario_schedulers(state.scenario) if form.schedulers is None else form.schedulers)
+    schedulers, runs = "s" * (count != 1), "s" * (form.replications != 1)
+    size = f"{count} scheduler{schedulers}, {form.replications} run{runs} of {form.jobs:,} jobs"
+    return f"{size}, target {target_text(form.target)}"
+
+
+def _number(state: AppState, label: str, name: str, options: dict[str, str], chosen: str, hint: str) -> None:
+    key = f"sweep-{name}-{state.revision}-{len(options)}"
+    st.selectbox(
+        label,
+        list(options),
+        list(options).index(chosen),
+        format_func=lambda k: plain(options[k]),
+        key=key,
+        on_change=_changer(state, key, name),
+        help=hint,
+    )
+
+
+def _end_fields(state: AppState, of: Range, which: str) -> None:
+    for label, name, value, hint in (
+        ("From", "low", of.low, "First value, with its unit."),
+        ("To", "high", of.high, "Last value, with its unit."),
+    ):
+        key = f"sweep-{name}-{of.key}-{state.revision}"
+        st.text_input(
+            f"{label}{which}", value, key=key, on_change=_ends_changer(state, key, of, name), help=hint
+        )
+    key = f"sweep-count-{of.key}-{state.revision}"
+    st.number_input(
+        f"Values, about{which}",
+        1,
+        MOST_VALUES,
+        of.count,
+        1,
+        key=key,
+        on_change=_ends_changer(state, key, of, "count"),
+        help="Round values between the two ends.",
+    )
+
+
+def _target(state: AppState, form: Form) -> None:
+    key = f"sweep-target-{state.revision}"
+
+    def choose() -> None:
+        change(state, target=round(st.session_state[key] / 100, 6))
+
+    st.number_input(
+        "SLO target, %",
+        50.0,
+        99.99,
+        100 * form.target,
+        0.1,
+        format="%.6g",
+        key=key,
+        on_change=choose,
+        help="Share of the SLOs to keep: drawn on the charts, and said up to where it holds.",
+    )
+
+
+def _whole(state: AppState, label: str, name: str, value: int, most: int, hint: str) -> None:
+    key = f"sweep-{name}-{state.revision}"
+    st.number_input(label, 1, most, value, 1, key=key, on_change=_changer(state, key, name), help=hint)
+
+
+def _schedulers(state: AppState, form: Form) -> None:
+    own = scenario_schedulers(state.scenario)
+
+    def choose(names: tuple[str, ...]) -> None:
+        change(state, schedulers=None if names == own else names)
+
+    hint = "By default those of the scenario; their options apply here too."
+    wanted = own if form.schedulers is None else form.schedulers
+    chosen = [n for n in wanted if n in own or n in scheduler_names()]
+    scheduler_picker("sweep-schedulers", "Schedulers to sweep", chosen, hint, choose)
+
+
+def _changer(state: AppState, key: str, name: str) -> Callable[[], None]:
+    return lambda: change(state, **{name: st.session_state[key]})
+
+
+def _ends_changer(state: AppState, key: str, of: Range, name: str) -> Callable[[], None]:
+    return lambda: change_ends(state, of, **{name: st.session_state[key]})

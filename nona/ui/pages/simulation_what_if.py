@@ -1,0 +1,368 @@
+"""The what-if view: sliders on a copy of the scenario, answered as they move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.figures import beside, dots_figure
+from nona.report.simulations.comparison import effect_text
+from nona.report.simulations.report import python_decisions
+from nona.report.simulations.scenario_diff import change_text
+from nona.report.simulations.tables import headings
+from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
+from nona.report.text import time_text
+from nona.results.simulation import Schedulers
+from nona.scenario.schema import Scenario
+from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
+from nona.ui.pages.simulation_result import DECIDING, engine_text, overload_warnings, results_table
+from nona.ui.session.live import Question, Shown, question
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs, whose
+from nona.ui.shell.job_panel import progress_text
+from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.results import chart, table
+from nona.units import format_bandwidth, format_time
+
+FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
+LEAST_SERVERS, MOST_SERVERS = 8, 100_000
+Standing = tuple[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A number of the copy (SI), and where it stood in the scenario when it was moved."""
+
+    stood: Standing
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The moved numbers by their keys."""
+
+    moves: Mapping[str, Move] = field(default_factory=dict)
+
+
+def value(state: AppState, number: Number) -> float:
+    """The number as it stands in the copy (SI)."""
+    move = moves(state).get(number.key)
+    return number.of(state.scenario) if move is None else move.value
+
+
+def moves(state: AppState) -> dict[str, Move]:
+    """The moves that still hold: those of numbers that have not been changed in the scenario since."""
+    known = {n.key: n for n in numbers_of(state.scenario)}
+    return {
+        key: move
+        for key, move in state.choices.of(Copy).moves.items()
+        if key in known and move.stood == _standing(state.scenario, known[key])
+    }
+
+
+def move(state: AppState, number: Number, value: float) -> None:
+    """Set a number of the copy; the scenario stays."""
+    held = moves(state)
+    if value == number.of(state.scenario):
+        held.pop(number.key, None)
+    else:
+        held[number.key] = Move(_standing(state.scenario, number), value)
+    state.choices.keep(Copy(held))
+
+
+def copied(state: AppState) -> Scenario:
+    """The scenario with the moved numbers; the scenario itself where none is moved.
+
+    Raises
+    ------
+    ScenarioError
+        When a number breaks a rule of this scenario.
+    """
+    found = state.scenario
+    for key, moved in moves(state).items():
+        found = number_named(state.scenario, key).set(found, moved.value)
+    return found
+
+
+def changed_text(state: AppState) -> str:
+    """What is different in the copy; empty where nothing is."""
+    return change_text(state.scenario, copied(state)) if moves(state) else ""
+
+
+def apply(state: AppState) -> None:
+    """Take the copy as the scenario, as one step to undo."""
+    changed = changed_text(state)
+    if changed:
+        state.apply(copied(state), f"what if: {changed}")
+        state.toast = "The scenario has these numbers now. Undo takes them back."
+    discard(state)
+
+
+def discard(state: AppState) -> None:
+    """Make the copy equal to the scenario again."""
+    state.choices.keep(Copy())
+
+
+def most_servers(scenario: Scenario) -> int:
+    """The right end of the slider of servers: twice the scenario's count.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{version: 1, cluster: {servers: [{count: 12}]}, workload: [{model: gpt2, rate: 5}]}"
+    >>> most_servers(parse_scenario(text))
+    24
+    """
+    return min(max(2 * scenario.cluster.servers[0].count, LEAST_SERVERS), MOST_SERVERS)
+
+
+def capacities(scenario: Scenario) -> list[float]:
+    """Capacities (bytes/s) from a sixteenth to sixteen times the scenario's, to six digits in bits."""
+    here = number_named(scenario, CAPACITY).of(scenario)
+    return [here if f == 1 else float(f"{8 * here * f:.6g}") / 8 for f in FACTORS]
+
+
+def _standing(scenario: Scenario, number: Number) -> Standing:
+    if number.key == LOAD:
+        return scenario.name, tuple(row.rate for row in scenario.workload)
+    return scenario.name, (number.of(scenario),)
+
+
+BEFORE = "before"
+JCT_BEFORE = "mean JCT before"
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Figures and rows of an answer and the one before, so that a look that finds no news costs little."""
+
+    shown: Shown
+    before: Shown | None
+    jct: go.Figure
+    hits: go.Figure
+    rows: pd.DataFrame
+
+
+def draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
+    """Charts, table, warnings and engine; ``before`` is the answer for the scenario as it stands."""
+    data = shown.data
+    found, drawn = data.report.schedulers, _drawn(state, shown, before)
+    ghost = "; hollow and grey: the scenario as it stands" if before is not None else ""
+    with st.grid(2, min_column_width=330):
+        with st.container():
+            alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
+            chart(drawn.jct, jct_title(found), "what-if-jct", alt)
+        with st.container():
+            alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
+            chart(drawn.hits, hits_title(found), "what-if-hits", alt)
+    effect = effect_text(found, before.data.report.schedulers) if before is not None else ""
+    st.markdown(plain(effect) or "\N{NO-BREAK SPACE}")  # always a line: the table stays where it is
+    alt = "Every scheduler's times, SLO hits and loads for the numbers above"
+    deciding = [name for name in drawn.rows if name in (*headings(DECIDING), "predicted", JCT_BEFORE)]
+    table(drawn.rows, "what-if-table", alt, "what_if", deciding)
+    with st.container():
+        for name, why in data.failed.items():
+            st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
+        overload_warnings(found, state)
+    st.caption(plain(engine_text(data.report.engine, python_decisions(data.report))))
+
+
+def _drawn(state: AppState, shown: Shown, before: Shown | None) -> Drawn:
+    held = state.choices.find(Drawn)
+    if held is None or held.shown is not shown or held.before is not before:
+        found = shown.data.report.schedulers
+        earlier = before.data.report.schedulers if before is not None else {}
+        jct = beside(jct_dots(found), jct_dots(earlier), BEFORE)
+        hits = beside(hit_dots(found), hit_dots(earlier), BEFORE)
+        held = Drawn(
+            shown,
+            before,
+            dots_figure(jct, "mean JCT, ms"),
+            dots_figure(hits, "SLO hits, %", most=100.0),
+            _table(shown, earlier),
+        )
+        state.choices.keep(held)
+    return held
+
+
+def _table(shown: Shown, earlier: Schedulers) -> pd.DataFrame:
+    """The table of results, with the mean JCT of the scenario as it stands."""
+    found = shown.data.report.schedulers
+    rows = results_table(found, shown.data.predicted)
+    if earlier:
+        means = [earlier[name].jct_s.mean if name in earlier else None for name in found]
+        rows.insert(3, JCT_BEFORE, [time_text(mean) for mean in means])
+    return rows
+
+
+POLL_S = 0.2
+AREA = "what-if-answer"
+
+
+def what_if(state: AppState) -> None:
+    """Sliders on a copy of the scenario, and every scheduler's answer, before and after.
+
+    Sliders and answer are a fragment: a change redraws them alone. The scenario changes with *Apply*,
+    which the rest of the page has to say.
+    """
+    with st.container(border=True, key="what-if"):
+        if problem := state.problem():
+            st.warning(plain(problem), icon=":material/edit_note:")
+        st.fragment(_panel)(state, state.revision)
+
+
+def _panel(state: AppState, revision: int) -> None:
+    if revision != state.revision:  # applied: the scenario is another one
+        st.rerun()
+    try:
+        changed = changed_text(state)
+    except NonaError as error:
+        changed = ""
+        st.error(plain(str(error)), icon=":material/error:")
+    _head(state, bool(changed))
+    with st.grid(5, min_column_width=150):
+        for key, slider in _SLIDERS.items():
+            with st.container():
+                slider(state, number_named(state.scenario, key))
+    said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
+    st.caption(plain(said))  # below the sliders, which stay where they are when it takes two lines
+    found = _questions(state)
+    if found:
+        state.live.refresh(jobs(), found, state.uploads, whose())
+        busy = _busy(state, found)
+        st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
+
+
+def _head(state: AppState, changed: bool) -> None:
+    """The title, and the two buttons that end the copy."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("What if", anchor=False, width="content")
+        with st.container(horizontal=True, width="content"):
+            st.button(
+                "Apply",
+                type="primary",
+                icon=":material/check:",
+                disabled=not changed,
+                on_click=apply,
+                args=(state,),
+                key="what-if-apply",
+                help="Writes these numbers into the scenario, as one step that Undo takes back. Until then "
+                "the scenario and all other pages stay as they are.",
+            )
+            st.button(
+                "Discard",
+                icon=":material/restart_alt:",
+                disabled=not changed,
+                on_click=discard,
+                args=(state,),
+                key="what-if-discard",
+                help="Sets the sliders back to the scenario.",
+            )
+
+
+def _percent(hint: str) -> Callable[[AppState, Number], None]:
+    def draw(state: AppState, number: Number) -> None:
+        tied = _tied(state, number, min(round(100 * value(state, number)), 99), lambda v: v / 100)
+        st.slider(number.label, 0, 99, format="%d %%", help=hint, **tied)
+
+    return draw
+
+
+def _load(state: AppState, number: Number) -> None:
+    tied = _tied(state, number, min(max(value(state, number), 0.1), 3.0), lambda v: round(v, 2))
+    hint = "Multiplies the rates of all queries of the scenario."
+    st.slider(number.label, 0.1, 3.0, step=0.05, format="%.2f ×", help=hint, **tied)
+
+
+def _servers(state: AppState, number: Number) -> None:
+    most = most_servers(state.scenario)
+    tied = _tied(state, number, min(int(value(state, number)), most), float)
+    hint = "How many servers this group has; all of them alike."
+    st.slider(label_text(number.label), 1, most, step=1, help=hint, **tied)
+
+
+def _capacity(state: AppState, number: Number) -> None:
+    options, now = capacities(state.scenario), value(state, number)
+    tied = _tied(state, number, min(options, key=lambda o: abs(o - now)), float)
+    hint = "Capacity of the link that all servers share."
+    st.select_slider(number.label, options, format_func=format_bandwidth, help=hint, **tied)
+
+
+_SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
+    LINK: _percent("Share of the link's capacity that other traffic takes."),
+    COMPUTE: _percent("Share of the time that other work keeps every executor busy."),
+    LOAD: _load,
+    "cluster.servers[0].count": _servers,
+    CAPACITY: _capacity,
+}
+
+
+def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], float]) -> dict[str, Any]:
+    """The key of a slider, which is put where the copy stands, and what moves its number.
+
+    The key stays the same: a slider under a new one would hand on the value of the one before. It is set
+    only where it stands elsewhere: setting it takes back what the user has moved meanwhile.
+    """
+    key = f"what-if-{number.key}"
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
+    return {"key": key, "on_change": lambda: move(state, number, read(st.session_state[key]))}
+
+
+def _questions(state: AppState) -> list[Question]:
+    """The copy and, where it differs, the scenario; none where one of them cannot run."""
+    try:
+        both = [question(copied(state)), question(state.scenario)]
+    except NonaError:
+        both = []
+    if not both or state.problem():
+        state.live.stop(jobs())
+        return []
+    return both if both[0].fingerprint != both[1].fingerprint else both[:1]
+
+
+def _busy(state: AppState, questions: list[Question]) -> bool:
+    return not all(state.live.settled(q.fingerprint) for q in questions)
+
+
+def _answer(state: AppState, was_busy: bool) -> None:
+    questions, live = _questions(state), state.live
+    if not questions:
+        return
+    live.refresh(jobs(), questions, state.uploads, whose())
+    mark = questions[0].fingerprint
+    live.last = live.find(mark) or live.last
+    shown, old = live.last, live.last is not None and live.last.fingerprint != mark
+    before = live.find(questions[-1].fingerprint) if len(questions) > 1 else None
+    # The style stands before the answer and not around it, so that the table stays where and what it is.
+    st.html(f"<style>.st-key-{AREA} {{ opacity: {0.45 if old else 1}; transition: opacity .15s }}</style>")
+    first = live.in_line(jobs())
+    if first is not None:
+        text = f"{progress_text(first)}."
+    elif shown is None:
+        text = "Simulating all schedulers."
+    else:
+        text = _status(shown, old, before is None and len(questions) > 1)
+    st.caption(plain(text))
+    with st.container():  # always there, as below: what comes and goes must not move the table
+        for error in live.errors.get(mark, ()):
+            st.error(plain(error), icon=":material/error:")
+    with st.container(key=AREA):
+        if shown is not None:
+            draw_answer(state, shown, before)
+    if was_busy and not _busy(state, questions):
+        st.rerun()  # ends the polling
+
+
+def _status(shown: Shown, old: bool, waits: bool) -> str:
+    """One short line: how far the answer is."""
+    if old:
+        return "Computing again. The previous answer is below."
+    data = shown.data
+    many = f"{data.replications} replication{'s' if data.replications > 1 else ''}"
+    ending = " The scenario as it stands follows, to compare with." if waits else ""
+    return f"{data.jobs:,} jobs per run, {many}, {format_time(data.report.seconds)}.{ending}"

@@ -1,1 +1,0 @@
-"""The Training page: long jobs on GPUs of several types, and the policies that share them."""

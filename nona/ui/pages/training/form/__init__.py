@@ -1,1 +1,0 @@
-"""The form of the Training page: jobs, GPUs and prices, policies, rounds."""

@@ -1,0 +1,284 @@
+"""The drawn training cluster: a run as it goes on, or one moment of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nona.report.figures import PALETTE, scheduler_style
+from nona.report.text import counted
+from nona.report.training.elastic import elastic_style, smooth
+from nona.report.training.findings import hours_text
+from nona.results.document import Document
+from nona.results.elastic import ElasticHistory, ElasticLive, ElasticMoment, ElasticSoFar
+from nona.results.training import PolicySoFar, Stay, TrainingLive
+from nona.ui.widgets.components import declare
+
+
+class PolicyRow(Document):
+    """A policy so far: its mean JCT as text and as a curve within 0 … 1, jobs by state."""
+
+    name: str
+    colour: str
+    mean: str
+    running: int
+    waiting: int
+    completed: int
+    started: bool
+    curve: tuple[tuple[float, float], ...]
+
+
+class Lane(Document):
+    """A GPU: its name, and its bars as (start, end, colour, what it is), both ends within 0 … 1."""
+
+    name: str
+    bars: tuple[tuple[float, float, str, str], ...]
+
+
+class Node(Document):
+    """A node: its name, and (colour, job) of each GPU; a free one has no colour."""
+
+    name: str
+    gpus: tuple[tuple[str, str], ...]
+
+
+class Chart(Document):
+    """A small chart of one measure: its title, its value now, and (colour, points within 0 … 1) of lines."""
+
+    title: str
+    value: str
+    lines: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
+
+
+class ClusterDrawing(Document):
+    """The whole picture; ``told``, ``now``, ``span``, ``more`` and ``alts`` are texts.
+
+    Without ``policies``, ``lanes``, ``nodes`` or ``charts`` there is no such panel; ``told`` is empty where
+    nothing runs.
+    """
+
+    fraction: float
+    told: str
+    policies: tuple[PolicyRow, ...] = ()
+    lanes: tuple[Lane, ...] = ()
+    now: str = ""
+    span: tuple[str, str] = ("", "")
+    more: str = ""
+    alts: tuple[str, str]
+    nodes: tuple[Node, ...] = ()
+    charts: tuple[Chart, ...] = ()
+
+
+MOST_LANES = 24
+SPAN_S = 86_400.0  # of simulated time that is drawn, up to the last instant
+_component = declare("clusterview")
+
+
+def cluster_data(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:
+    """What is sent to the browser: a job's ``live``, how each policy looks, what the panels say."""
+    most_s = max((v for p in live.policies.values() for _, v in p.curve), default=1.0)
+    longest_s = max((t for p in live.policies.values() for t, _ in p.curve), default=1.0)
+    policies = tuple(_policy(n, live.policies.get(n), most_s, longest_s) for n in live.order)
+    end_s = max((s.end_s for s in live.stays), default=0.0)
+    start_s = max(end_s - SPAN_S, 0.0)
+    lanes = _lanes(live.types, live.stays, start_s, end_s)
+    hidden = sum(live.types.values()) - len(lanes)
+    return ClusterDrawing(
+        fraction=fraction,
+        told=told,
+        policies=policies,
+        lanes=lanes,
+        now=f"under {live.focus}, sampled" if live.focus else "",
+        span=(hours_text(start_s), hours_text(end_s)),
+        more=f"{hidden} more GPUs are not drawn" if hidden > 0 else "",
+        alts=_alts(policies, live),
+    )
+
+
+def _policy(name: str, row: PolicySoFar | None, most_s: float, longest_s: float) -> PolicyRow:
+    curve = () if row is None else row.curve
+    return PolicyRow(
+        name=name,
+        colour=scheduler_style(name).colour,
+        mean=hours_text(None if row is None else row.mean_jct_s),
+        running=row.running if row else 0,
+        waiting=row.waiting if row else 0,
+        completed=row.completed if row else 0,
+        started=row is not None and row.time_s > 0,
+        curve=tuple((t / max(longest_s, 1e-9), v / max(most_s, 1e-9)) for t, v in curve),
+    )
+
+
+def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float) -> tuple[Lane, ...]:
+    """As many GPUs of each type as fit, in equal parts."""
+    each = max(1, MOST_LANES // max(1, len(types)))
+    shown = [(t, k) for t, count in sorted(types.items()) for k in range(min(count, each))]
+    length = max(end_s - start_s, 1e-9)
+    bars: dict[tuple[str, int], list[tuple[float, float, str, str]]] = {lane: [] for lane in shown}
+    for stay in stays:
+        if stay.end_s <= start_s:
+            continue
+        ends = (max(stay.start_s, start_s) - start_s) / length, (stay.end_s - start_s) / length
+        colour, told = PALETTE[stay.jobs[0] % len(PALETTE)], " + ".join(f"job {j}" for j in stay.jobs)
+        for k in stay.gpus:
+            if (stay.gpu, k) in bars:
+                bars[stay.gpu, k].append((*ends, colour, told))
+    return tuple(Lane(name=f"{t} {k}", bars=tuple(bars[t, k])) for t, k in shown)
+
+
+def _alts(policies: Sequence[PolicyRow], live: TrainingLive) -> tuple[str, str]:
+    known = [f"{p.name} {p.mean}" for p in policies if p.mean != "–"]
+    busy = {g for s in live.stays for g in ((s.gpu, k) for k in s.gpus)}
+    return (
+        f"Mean JCT so far: {', '.join(known) or 'none known yet'}.",
+        f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs lately under "
+        f"{live.focus or 'no policy yet'}.",
+    )
+
+
+def cluster_view(key: str, data: ClusterDrawing) -> None:
+    """Draw the cluster, or bring it up to date."""
+    _component(key=key, data=data.to_json())
+
+
+Given = Mapping[int, Sequence[tuple[int, int]]]
+MOST_NODES = 64  # that are drawn
+Curve = Sequence[ElasticMoment]
+
+
+def live_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawing:
+    """The policies so far, three measures of the one that runs, and who has which GPU under it."""
+    focus = live.policies.get(live.focus)
+    rows = tuple(_elastic_policy(name, live.policies.get(name)) for name in live.order)
+    known = [f"{row.name} {row.mean}" for row in rows if row.mean != "–"]
+    return ClusterDrawing(
+        fraction=fraction,
+        told=told,
+        policies=rows,
+        charts=_charts(live, focus.curve if focus else ()),
+        nodes=nodes_of(live.nodes, live.gpus, live.given),
+        now=f"under {live.focus} after {hours_text(live.time_s)}" if live.focus else "",
+        more=_hidden(live.nodes),
+        alts=(f"Mean JCT so far: {', '.join(known) or 'none known yet'}.", _said(live.given)),
+    )
+
+
+def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> ClusterDrawing:
+    """Who has which GPU under a policy at one time."""
+    setting = history.report.setting
+    given = given_at(history, policy, time_s)
+    return ClusterDrawing(
+        fraction=1.0,
+        told="",
+        nodes=nodes_of(setting.nodes, setting.gpus, given),
+        now=f"under {policy} after {hours_text(time_s)}; a number is that of a job",
+        more=_hidden(setting.nodes),
+        alts=("", _said(given)),
+    )
+
+
+def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
+    """The GPUs of every job that has some."""
+    found: dict[int, Sequence[tuple[int, int]]] = {}
+    for move in history.traces[policy].moves:
+        if move.time_s > time_s + 1e-9:
+            break
+        found[move.job] = move.gpus
+    return {job: gpus for job, gpus in found.items() if gpus}
+
+
+def nodes_of(nodes: int, gpus: int, given: Given) -> tuple[Node, ...]:
+    """The first nodes, each GPU in the colour of its job; a job fills GPUs from the left."""
+    cells: list[list[tuple[str, str]]] = [[] for _ in range(nodes)]
+    colours = colours_of(given)
+    for job, shares in sorted(given.items()):
+        for node, count in shares:
+            cells[node] += [(colours[job], str(job))] * count
+    return tuple(
+        Node(name=f"node {k}", gpus=tuple(own + [("", "")] * (gpus - len(own))))
+        for k, own in enumerate(cells[:MOST_NODES])
+    )
+
+
+def colours_of(given: Given) -> dict[int, str]:
+    """A colour for each job: the same whenever it can be, another than those of jobs on the same node.
+
+    Jobs on many nodes choose first.
+
+    >>> found = colours_of({1: [(0, 2)], 11: [(0, 1), (1, 1)], 21: [(2, 4)]})
+    >>> found[1] != found[11], found[21] == found[11]
+    (True, True)
+    """
+    there: dict[int, set[str]] = {}
+    found: dict[int, str] = {}
+    for job in sorted(given, key=lambda job: (-len(given[job]), job)):
+        own = PALETTE[job % len(PALETTE) :] + PALETTE[: job % len(PALETTE)]
+        taken = {colour for node, _ in given[job] for colour in there.get(node, ())}
+        found[job] = next((colour for colour in own if colour not in taken), own[0])
+        for node, _ in given[job]:
+            there.setdefault(node, set()).add(found[job])
+    return found
+
+
+def _hidden(nodes: int) -> str:
+    return f"{counted(nodes - MOST_NODES, 'more node')} not drawn" if nodes > MOST_NODES else ""
+
+
+def _said(given: Given) -> str:
+    used = sum(count for shares in given.values() for _, count in shares)
+    wide = sum(len(shares) > 1 for shares in given.values())
+    return f"{counted(used, 'GPU')} run {counted(len(given), 'job')}, {wide} of them on several nodes."
+
+
+def _elastic_policy(name: str, so_far: ElasticSoFar | None) -> PolicyRow:
+    curve: Curve = so_far.curve if so_far else ()
+    last = curve[-1] if curve else ElasticMoment(0.0, 0, 0, 0, 0.0, None)
+    known = [row for row in curve if row.mean_jct_s is not None]
+    return PolicyRow(
+        name=name,
+        colour=elastic_style(name).colour,
+        mean=hours_text(last.mean_jct_s),
+        running=last.running,
+        waiting=last.waiting,
+        completed=so_far.completed if so_far else 0,
+        started=bool(curve),
+        curve=_points(known, lambda row: row.mean_jct_s or 0.0),
+    )
+
+
+def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
+    """Jobs, GPUs in use and goodput under the policy that runs."""
+    if not curve:
+        return ()
+    last = curve[-1]
+    rates = smooth(tuple(row.goodput for row in curve), 5)
+    smoothed = [row._replace(goodput=rate) for row, rate in zip(curve, rates, strict=True)]
+    most = max(1, *(max(row.running, row.waiting) for row in curve))
+    return (
+        Chart(
+            title="Jobs",
+            value=f"{last.running} run, {last.waiting} wait",
+            lines=(
+                (PALETTE[1], _points(curve, lambda row: row.running, most)),
+                (PALETTE[2], _points(curve, lambda row: row.waiting, most)),
+            ),
+        ),
+        Chart(
+            title="GPUs in use",
+            value=f"{last.used} of {live.nodes * live.gpus}",
+            lines=((PALETTE[0], _points(curve, lambda row: row.used, live.nodes * live.gpus)),),
+        ),
+        Chart(
+            title="Goodput",
+            value=f"{rates[-1]:.3g} jobs/h",
+            lines=((PALETTE[3], _points(smoothed, lambda row: row.goodput)),),
+        ),
+    )
+
+
+def _points(
+    curve: Curve, value: Callable[[ElasticMoment], float], most: float | None = None
+) -> tuple[tuple[float, float], ...]:
+    """A curve within 0 … 1."""
+    top = most or max((value(row) for row in curve), default=0.0) or 1.0
+    end = curve[-1].time_s if curve else 1.0
+    return tuple((row.time_s / end, min(value(row) / top, 1.0)) for row in curve)

@@ -1,0 +1,396 @@
+"""The Training page for elastic jobs: the run as it goes on, and what it found."""
+
+from __future__ import annotations
+
+import bisect
+import json
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.files import csv_bytes, parquet_bytes
+from nona.report.html.training import elastic_html
+from nona.report.text import counted, share_text
+from nona.report.training.elastic import (
+    DECIDING,
+    JOB_DECIDING,
+    MEASURES,
+    cdf_title,
+    change_rows,
+    course_rows,
+    deciding_changes,
+    every_job,
+    finding,
+    jct_figure,
+    job_figure,
+    job_rows,
+    measure_title,
+    policy_rows,
+    rho_figure,
+    rho_title,
+    setting_text,
+    time_figure,
+)
+from nona.report.training.elastic import hero as hero_figure
+from nona.report.training.findings import hours_text, job_label
+from nona.results.elastic import ElasticHistory, ElasticJobOutcome, ElasticLive, ElasticTrace
+from nona.scenario.training import ElasticSpec
+from nona.study.training.elastic import expected_s, expected_text
+from nona.training.elastic.registry import ELASTIC
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.downloads import CSV, HTML, JSON, Download, download_row, file_stem, yaml_download
+from nona.ui.pages.training_clusterview import cluster_view, given_at, live_drawing, moment_drawing
+from nona.ui.pages.training_elastic_form import KIND, elastic_controls
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import (
+    beat,
+    current_job,
+    duration,
+    job_buttons,
+    live_area,
+    no_result_text,
+    progress_text,
+    stale_note,
+)
+from nona.ui.widgets.fields import choose_one, plain
+from nona.ui.widgets.results import PARQUET, chart, hero, table
+from nona.ui.widgets.terms import guide_link, term
+
+POLL_S = 0.4
+ADVICE = "Fewer jobs, replications or policies end sooner."
+
+
+def elastic_area(state: AppState) -> ElasticHistory | None:
+    """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
+    running = job_buttons(state, KIND, "Run the policies")
+    held = held_history(state)
+    with st.container():
+        if not running and held is not None:
+            stale_note(state, KIND)
+    with st.container(key="elastic-area"):
+        every_s = beat(current_job(state, KIND), POLL_S)
+        st.fragment(_area, run_every=every_s)(state, every_s)
+    return held
+
+
+def held_history(state: AppState) -> ElasticHistory | None:
+    """The last result, unless another scenario has been opened since, to which it says nothing."""
+    held = state.held(KIND, ElasticHistory)
+    if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
+        return None
+    return held
+
+
+def _live(job: Job) -> None:
+    live = ElasticLive.from_json(job.live)
+    cluster_view("elastic-live", live_drawing(live, job.fraction, progress_text(job)))
+
+
+def _area(state: AppState, every_s: float | None) -> None:
+    if not live_area(state, KIND, every_s, _live, ADVICE):
+        return
+    held = held_history(state)
+    if held is not None:
+        label, value, hint = hero_figure(held.report.policies)
+        with hero("elastic-finding", label, value, hint):
+            large, small = finding(held.report.policies)
+            st.subheader(_said(large), anchor=False)
+            st.caption(_said(small))
+            st.caption(plain(held.about.stamp))
+    elif current_job(state, KIND) is None:
+        st.caption(
+            f"Every policy gets the same jobs. {_expected(state)}A run shows live who has which GPU. "
+            "Results: JCT, waiting and fairness of every policy, and why a job grew or shrank."
+        )
+
+
+def _expected(state: AppState) -> str:
+    """About how long the run will take."""
+    spec = state.scenario.training.elastic if state.scenario.training else None
+    if spec is None:
+        return ""
+    text = expected_text(expected_s(spec, state.scenario.simulation.replications))
+    return f"The run takes {text} on one idle core, longer where others compute too. "
+
+
+def _said(sentence: str) -> str:
+    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def policies_tab(state: AppState, data: ElasticHistory) -> None:
+    """Which policy is fastest, and what the cluster does over time under each."""
+    report = data.report
+    frame = pd.DataFrame(policy_rows(report.policies))
+    alt = "Every policy: JCT with its interval, waiting, GPUs of a job, efficiency, fairness"
+    wide = {"policy": st.column_config.TextColumn(width=130)}
+    shown = [name for name in DECIDING if name in frame]
+    table(frame, "elastic-policies", alt, deciding=shown, column_config=wide)
+    st.caption(
+        "±: 95 % interval over runs with other random numbers; policies that draw none have one run. "
+        "GPUs of a job: mean while it has some. Efficiency: "
+        f"{term('statistical efficiency')}, mean over GPU time. What differs between workloads is on "
+        "*Validation*, tab *Training*."
+    )
+    chart(
+        jct_figure(report.policies),
+        cdf_title(report.policies),
+        "elastic-cdf",
+        "Share of the jobs that are complete within a time, one line for each policy",
+    )
+    hint = "What to show of the cluster."
+    measure = choose_one("Over time", list(MEASURES), "training-shown-elastic-measure", hint)
+    unit, values = MEASURES[measure]
+    means = {name: sum(values(trace)) / len(trace.time_s) for name, trace in data.traces.items()}
+    chart(
+        time_figure(data.traces, measure),
+        measure_title(measure, unit, means),
+        "elastic-time",
+        f"{measure} ({unit}) over the hours of the run, one line for each policy",
+    )
+    if measure == "Goodput":
+        st.caption(f"{term('goodput')}: progress, not samples. Each job's whole progress counts 1.")
+    if part := report.setting.interference:
+        st.caption(f"{term('interference')}: {plain(share_text(part))} of the speed.")
+    _checks(data)
+
+
+def _checks(data: ElasticHistory) -> None:
+    report = data.report
+    if report.failed_checks:
+        st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
+    held = f"{counted(sum(report.checks.values()), 'self-check')} of the records passed"
+    st.caption(plain(f"{setting_text(report.setting)} Simulated in {duration(report.seconds)}; {held}."))
+
+
+def fairness_tab(state: AppState, data: ElasticHistory) -> None:
+    """How many jobs are slower than on an equal share of the cluster."""
+    policies = data.report.policies
+    chart(
+        rho_figure(policies),
+        rho_title(policies),
+        "elastic-rho",
+        "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share",
+    )
+    st.caption(
+        f"ρ ({term('finish-time fairness')}): JCT over the JCT alone on an equal share: all GPUs over "
+        "the mean number of jobs that were there with it, whole GPUs, at the batch size that its user asked "
+        "for. A policy that chooses better batch sizes can give most jobs a ρ below 1."
+    )
+
+
+def jobs_tab(state: AppState, data: ElasticHistory) -> None:
+    """A job over time, the changes of its GPUs, and all jobs in a table."""
+    left, right = st.columns(2)
+    names = [f"{n}: {name}" for n, name in enumerate(data.jobs)]
+    with left:
+        hint = "The job to show; at first the one whose GPUs change most."
+        chosen = choose_one("Job", _first(data, names), "training-shown-elastic-job", hint)
+    with right:
+        hint = "The policy whose decisions are listed."
+        policy = choose_one("Policy", list(data.traces), "training-shown-elastic-why", hint)
+    number = names.index(chosen)
+    outcome = data.report.policies[policy].jobs[number]
+    courses = {n: t.courses[number] for n, t in data.traces.items() if number < len(t.courses)}
+    if courses:
+        chart(
+            job_figure(courses, outcome.arrival_s, data.report.setting.tick_s),
+            _job_title(data, number),
+            "elastic-job",
+            "GPUs, batch size, goodput and statistical efficiency of the job since its arrival, by policy; "
+            "gaps: it has no GPUs",
+        )
+        st.caption(
+            f"{term('goodput')}: progress in samples at the smallest batch size per second, over a tick; "
+            f"{term('statistical efficiency')}: what a sample brings, at most 1, "
+            f"as at the smallest batch; the larger the {term('gradient noise')}, the nearer to 1."
+        )
+    else:
+        st.caption("The course of this job was not kept: the run has too many jobs and ticks.")
+    _changes(data, policy, number, outcome)
+    st.markdown(f"**All jobs under {plain(policy)}**")
+    frame = pd.DataFrame(job_rows(data.report.policies[policy].jobs))
+    alt = f"Every job of the first run under {policy}"
+    table(frame, "elastic-jobs", alt, deciding=JOB_DECIDING, placeholder="–")
+
+
+def _first(data: ElasticHistory, names: list[str]) -> list[str]:
+    """All jobs; the one whose GPUs change most under the first policy comes first."""
+    counts = [0] * len(names)
+    for move in next(iter(data.traces.values())).moves:
+        counts[move.job] += 1
+    most = max(range(len(names)), key=lambda n: (counts[n], -n))
+    return [names[most], *(name for n, name in enumerate(names) if n != most)]
+
+
+def _job_title(data: ElasticHistory, number: int) -> str:
+    """The JCT of one job under each policy, the shortest first."""
+    jcts = {name: p.jobs[number].jct_s for name, p in data.report.policies.items()}
+    order = sorted(jcts, key=lambda name: (jcts[name], name))
+    job = next(iter(data.report.policies.values())).jobs[number]
+    listed = ", ".join(f"{hours_text(jcts[name])} under {name}" for name in order)
+    return f"{job_label(job.name)} ({job.application}) takes {listed}"
+
+
+def _changes(data: ElasticHistory, policy: str, number: int, job: ElasticJobOutcome) -> None:
+    trace = data.traces[policy]
+    st.markdown(f"**Why its GPUs changed under {plain(policy)}**")
+    frame = pd.DataFrame(change_rows(trace, number))
+    alt = f"Every change of the GPUs of {job.name} under {policy}"
+    shown = deciding_changes(trace, frame.columns)
+    table(frame, "elastic-changes", alt, deciding=shown, placeholder="–")
+    known = ELASTIC.get(policy)
+    rule = plain(known.summary) if known else ""
+    st.caption(
+        f"{rule} The user asked for {job.gpus} GPUs and {job.batch:,} samples a step. Nodes: node:GPUs. "
+        "Jobs that share or wait: those with GPUs + those without, after the change."
+    )
+
+
+TIME = "training-shown-elastic-minute"
+JOBS_SHOWN = 12
+
+
+def nodes_tab(state: AppState, data: ElasticHistory) -> None:
+    """A policy, a time, and who has which GPU then."""
+    st.fragment(_nodes)(data)
+
+
+def _nodes(data: ElasticHistory) -> None:
+    left, right = st.columns([1, 2])
+    with left:
+        hint = "The policy to show."
+        policy = choose_one("Policy", list(data.traces), "training-shown-elastic-nodes", hint)
+    trace = data.traces[policy]
+    with right:
+        minute = _minute(trace)
+    cluster_view("elastic-nodes", moment_drawing(data, policy, 60.0 * minute))
+    st.caption(plain(_jobs_text(data, policy, 60.0 * minute)))
+    chart(
+        time_figure({policy: trace}, "GPUs in use", 60.0 * minute),
+        _nodes_title(trace, policy),
+        "elastic-used",
+        f"GPUs in use over the hours of the run under {policy}; dashed: the time of the grid above",
+    )
+
+
+def _minute(trace: ElasticTrace) -> int:
+    """The minute to show, from the first to the last of the run."""
+    end = max(1, int(trace.time_s[-1] // 60))
+    now = st.session_state.get(TIME)
+    if not isinstance(now, int) or not 0 <= now <= end:
+        busiest = max(range(len(trace.used)), key=lambda k: (trace.running[k] + trace.waiting[k], -k))
+        st.session_state[TIME] = min(end, int(trace.time_s[busiest] // 60))
+    hint = "Minutes since the start of the run; at first when most jobs are there. Arrow keys move by one."
+    return int(st.slider("Minute", 0, end, key=TIME, persist_state="session", help=hint))
+
+
+def _jobs_text(data: ElasticHistory, policy: str, time_s: float) -> str:
+    """The largest jobs at that time, and how many run and wait."""
+    given, trace = given_at(data, policy, time_s), data.traces[policy]
+    sizes = {job: sum(count for _, count in shares) for job, shares in given.items()}
+    largest = sorted(sizes, key=lambda job: (-sizes[job], job))[:JOBS_SHOWN]
+    applications = {n: job.application for n, job in enumerate(data.report.policies[policy].jobs)}
+    listed = ", ".join(f"{job} {applications.get(job, '')} ({sizes[job]})" for job in largest)
+    k = max(0, bisect.bisect_right(trace.time_s, time_s + 1e-9) - 1)
+    more = f", and {len(sizes) - len(largest)} more" if len(sizes) > len(largest) else ""
+    said = f"Jobs with most GPUs: {listed}{more}." if listed else "No job has GPUs."
+    return f"{len(sizes)} jobs run and {trace.waiting[k]} wait after {hours_text(time_s)}. {said}"
+
+
+def _nodes_title(trace: ElasticTrace, policy: str) -> str:
+    moved = len({move.job for move in trace.moves}) or 1
+    return f"{policy}: the GPUs of a job change {len(trace.moves) / moved:.3g} times, start and end included"
+
+
+def elastic_downloads(state: AppState, data: ElasticHistory) -> None:
+    """The block of downloads of the run that is shown."""
+    name = file_stem(data.about.name)
+    jobs = (
+        "A row for each job and policy of the first run: JCT, waiting, GPU-seconds, restarts, ρ, in seconds."
+    )
+    ticks = "A row for each job with GPUs at each tick: GPUs, batch size, goodput, statistical efficiency."
+    with st.container(border=True, key="elastic-downloads"):
+        st.markdown("**Downloads of this run**")
+        download_row(
+            "To read and to share",
+            [
+                Download(
+                    "HTML report",
+                    "One file without scripts, for reading and printing: findings, policies, the scenario.",
+                    f"{name}_report.html",
+                    HTML,
+                    lambda: elastic_html(data.about, data.report).encode(),
+                ),
+                Download(
+                    "Report (JSON)",
+                    "All results with their intervals, as `nona training elastic --json` prints them.",
+                    f"{name}_report.json",
+                    JSON,
+                    lambda: json.dumps(data.report.to_json(), indent=2).encode(),
+                ),
+                Download(
+                    "Decisions (JSON)",
+                    "The first run of each policy: who had which GPUs, and what the policy knew.",
+                    f"{name}_decisions.json",
+                    JSON,
+                    lambda: json.dumps(data.to_json()).encode(),
+                ),
+                yaml_download(data.about.yaml, name),
+            ],
+        )
+        download_row(
+            "Every job",
+            [
+                Download("Jobs (CSV)", jobs, f"{name}_jobs.csv", CSV, lambda: csv_bytes(_jobs(data))),
+                Download(
+                    "Jobs (Parquet)",
+                    jobs,
+                    f"{name}_jobs.parquet",
+                    PARQUET,
+                    lambda: parquet_bytes(_jobs(data)),
+                ),
+                Download(
+                    "Ticks (Parquet)",
+                    ticks,
+                    f"{name}_ticks.parquet",
+                    PARQUET,
+                    lambda: parquet_bytes(pd.DataFrame(course_rows(data))),
+                ),
+            ],
+        )
+
+
+def _jobs(data: ElasticHistory) -> pd.DataFrame:
+    return pd.DataFrame(every_job(data))
+
+
+TABS: Mapping[str, Callable[[AppState, ElasticHistory], None]] = {
+    "Policies": policies_tab,
+    "Nodes": nodes_tab,
+    "Jobs": jobs_tab,
+    "Fairness": fairness_tab,
+}
+
+
+def elastic_tabs(state: AppState, data: ElasticHistory | None) -> None:
+    """Everything on the page beyond its finding."""
+    tabs = st.tabs(list(TABS), on_change="rerun", key="training-elastic-tabs")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
+        if tab.open:
+            with tab:
+                if data is not None:
+                    draw(state, data)
+                else:
+                    st.caption(no_result_text(state, KIND))
+    if data is not None:
+        elastic_downloads(state, data)
+    equivalent(state, "training elastic", key="training-elastic")
+
+
+def elastic_page(state: AppState, spec: ElasticSpec) -> None:
+    """Settings, the run, its results."""
+    elastic_controls(state, spec)
+    elastic_tabs(state, elastic_area(state))
+    guide_link("training-elastic", "What is simulated here, and what is assumed")

@@ -1,0 +1,353 @@
+"""A training run's tabs: policies, fairness, jobs, allocation, rounds, one more GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.figures import dots_figure
+from nona.report.text import counted
+from nona.report.training.figures import (
+    MOST_LANES,
+    SPANS_S,
+    allocation_figure,
+    fitting_span,
+    gantt_figure,
+    jct_cdf_figure,
+    one_more_dots,
+    one_more_finding,
+    one_more_rows,
+    pareto_figure,
+    rho_figure,
+    round_at,
+    rounds_figure,
+    thinned,
+    window,
+)
+from nona.report.training.findings import (
+    cdf_title,
+    gantt_title,
+    hours_text,
+    pareto_title,
+    received_title,
+    rho_title,
+    rounds_title,
+)
+from nona.report.training.tables import (
+    deciding,
+    disturbance_rows,
+    job_deciding,
+    job_rows,
+    policy_rows,
+    priority_rows,
+    team_rows,
+)
+from nona.results.training import (
+    OneMoreReport,
+    PolicyTrace,
+    Round,
+    Stay,
+    TrainingOutcome,
+    TrainingReport,
+    TrainingSetting,
+)
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import duration, job_panel
+from nona.ui.tasks.asked import OneMoreAsked
+from nona.ui.widgets.fields import choose_one, plain
+from nona.ui.widgets.results import chart, table
+from nona.ui.widgets.terms import term
+
+
+def policies_tab(state: AppState, data: TrainingOutcome) -> None:
+    """Which policy is fastest, and at what cost."""
+    report = data.report
+    for name, p in report.policies.items():
+        if p.warnings:
+            more = f" {counted(len(p.warnings) - 1, 'more warning')} in the report (JSON)."
+            told = f"{name}: {p.warnings[0]}{more if len(p.warnings) > 1 else ''}"
+            st.warning(plain(told), icon=":material/warning:")
+    chart(
+        pareto_figure(report.policies),
+        pareto_title(report.policies),
+        "training-pareto",
+        "Mean JCT against the cost of the run for each policy, with 95 % intervals. Down and to the left is "
+        "better.",
+    )
+    chart(
+        jct_cdf_figure(report.policies),
+        cdf_title(report.policies),
+        "training-cdf",
+        "Share of the jobs that are complete within a time, one line for each policy",
+    )
+    frame = pd.DataFrame(policy_rows(report.policies))
+    alt = "Every policy: JCT, makespan, fairness, utilisation, cost, preemptions, decisions"
+    wide = {"policy": st.column_config.TextColumn(width=190)}
+    table(frame, "training-policies", alt, deciding=deciding(report.policies), column_config=wide)
+    lost = disturbance_rows(report.policies)
+    if lost:
+        st.markdown("**What failures, checkpoints and moves took**")
+        table(pd.DataFrame(lost), "training-disturbances", "Failures and the time they, and moves, took")
+        st.caption("Of the first run; times are summed over all jobs.")
+    _checks(report)
+
+
+def _checks(report: TrainingReport) -> None:
+    setting = report.setting
+    if report.failed_checks:
+        st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
+    for note in setting.notes:
+        st.caption(plain(note))
+    first, last = setting.measured
+    held = "" if report.failed_checks else f"; {len(report.checks)} self-checks of the records passed"
+    runs = counted(setting.replications, "run")
+    measured = "" if last - first + 1 == setting.jobs else f", of which jobs {first} to {last} are measured"
+    kinds = {j.kind for p in report.policies.values() for j in p.jobs}
+    only = " JCT and ρ are those of the training jobs alone." if len(kinds) > 1 else ""
+    st.caption(
+        f"{runs} of {counted(setting.jobs, 'job')} under each policy{measured}, simulated in "
+        f"{duration(report.seconds)}{held}.{only}"
+    )
+
+
+def fairness_tab(state: AppState, data: TrainingOutcome) -> None:
+    """How many jobs are slower than on an equal share of the cluster."""
+    policies = data.report.policies
+    chart(
+        rho_figure(policies),
+        rho_title(policies),
+        "training-rho",
+        "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share",
+    )
+    st.caption(
+        f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT on an equal share of the cluster. A "
+        f"policy is fair if no job is far above 1.{_shown(data.report.setting)}"
+    )
+    rows = team_rows(policies)
+    if rows:
+        st.markdown("**Each team under each policy**")
+        table(pd.DataFrame(rows), "training-teams", "Mean JCT, ρ and cost of each team under each policy")
+        st.caption("Of the first run.")
+
+
+def _shown(setting: TrainingSetting) -> str:
+    """Whose ρ the curves are of, where that is not said by itself."""
+    first, last = setting.measured
+    jobs = "" if last - first + 1 == setting.jobs else f"jobs {first} to {last}, which are measured"
+    run = "" if setting.replications == 1 else "the first run"
+    return f" The curves are of {', in '.join(filter(None, (jobs, run)))}." if jobs or run else ""
+
+
+def jobs_tab(state: AppState, data: TrainingOutcome) -> None:
+    """A row for each job of the first replication under one policy."""
+    policies = data.report.policies
+    policy = choose_one("Policy", list(policies), "training-shown-jobs", "The policy to show.")
+    jobs = policies[policy].jobs
+    frame = pd.DataFrame(job_rows(jobs))
+    alt = f"Every job of the first run under {policy}"
+    table(frame, "training-jobs", alt, deciding=job_deciding(jobs), placeholder="–")
+    st.caption(
+        "Jobs of the first run. A job without JCT was not complete when the run ended; only training jobs "
+        "have a ρ."
+    )
+
+
+PAGE = 30  # jobs on one chart
+
+
+def allocation_tab(state: AppState, data: TrainingOutcome) -> None:
+    """Shares of time on each type of GPU, planned and received, thirty jobs at a time."""
+    left, right = st.columns(2)
+    with left:
+        policy = choose_one("Policy", list(data.traces), "training-shown-allocation", "The policy to show.")
+    rows = data.traces[policy].received
+    pages = max(1, math.ceil(len(rows) / PAGE))
+    names = [f"{k * PAGE} to {min(len(rows), (k + 1) * PAGE) - 1}" for k in range(pages)]
+    with right:
+        chosen = choose_one("Jobs", names, "training-shown-allocation-jobs", "Which jobs to show, by number.")
+    first = names.index(chosen) * PAGE
+    error = data.report.policies[policy].received_error
+    chart(
+        allocation_figure(rows[first : first + PAGE], sorted(data.types), data.job_names),
+        received_title(rows, error),
+        "training-allocation",
+        f"Two heat maps of jobs {chosen} and types of GPU under {policy}: mean share of time allocated, and "
+        "received",
+    )
+    st.caption(
+        "Means over the time that a job was there since its first allocation. What a row lacks to 1 is time "
+        "that the job waits."
+    )
+
+
+ROUND = "training-shown-round"
+ALL = "all types"
+
+
+def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
+    """GPUs by job in a window of time; a click on a stay, or a number, chooses a round to explain."""
+    with st.grid(4, min_column_width=150):
+        policy = choose_one("Policy", list(data.traces), "training-shown-gantt", "The policy to show.")
+        trace = data.traces[policy]
+        if not trace.rounds:
+            st.caption("No round was kept for this policy.")
+            return
+        gpu = choose_one("GPUs", _ranges(data), "training-shown-gpus", "Which GPUs to show, by type.")
+        kind, first, end_s = _kind(gpu), _first(gpu), trace.rounds[-1].end_s
+        start_s, span_s = _window([s for s in trace.stays if kind in ("", s.gpu)], end_s)
+    shown = window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
+    chosen = _chosen(trace)
+    event = chart(
+        gantt_figure(shown, data.job_names, None if chosen is None else chosen.start_s),
+        gantt_title(trace, policy),
+        "training-gantt",
+        f"GPUs ({kind or ALL}) as rows, jobs as bars over time, under {policy}; the line marks the round "
+        "below",
+        on_select="rerun",
+        selection_mode="points",
+    )
+    if shown.left_out:
+        st.caption(f"{shown.left_out:,} later stays of this window are not drawn; choose a shorter window.")
+    _take_click(event, trace)
+    _explained(trace, data)
+    chart(
+        rounds_figure(thinned(trace.rounds)),
+        rounds_title(trace.rounds),
+        "training-rounds",
+        f"Jobs that run and jobs that wait in each round under {policy}",
+    )
+
+
+def _ranges(data: TrainingOutcome) -> list[str]:
+    """All types where they fit on one chart, then each; a type of many GPUs in several parts.
+
+    A part is written ``v100 0 to 47``.
+    """
+    found = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= MOST_LANES else []
+    for gpu, count in sorted(data.types.items()):
+        if count <= MOST_LANES:
+            found.append(gpu)
+        else:
+            firsts = range(0, count, MOST_LANES)
+            found += [f"{gpu} {k} to {min(count, k + MOST_LANES) - 1}" for k in firsts]
+    return found
+
+
+def _kind(gpu: str) -> str:
+    """The type of a choice; none for all of them."""
+    return "" if gpu == ALL else gpu.rsplit(" ", 3)[0] if " to " in gpu else gpu
+
+
+def _first(gpu: str) -> int:
+    return int(gpu.rsplit(" ", 3)[1]) if " to " in gpu else 0
+
+
+def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
+    """Start and length of the window, both in seconds."""
+    fits = fitting_span(stays, end_s)
+    if fits >= end_s:
+        return 0.0, end_s
+    span = choose_one(
+        "Window",
+        [hours_text(s) for s in SPANS_S if s <= fits][::-1],
+        "training-shown-span",
+        "How much of the run the chart shows; longer windows would hold too many bars.",
+    )
+    span_s = next(s for s in SPANS_S if hours_text(s) == span)
+    starts = [hours_text(k * span_s) for k in range(int(end_s // span_s) + 1)]
+    start = choose_one("From", starts, "training-shown-start", "Where the window begins.")
+    return starts.index(start) * span_s, span_s
+
+
+def _chosen(trace: PolicyTrace) -> Round | None:
+    """The round that is asked for; the first one with priorities where it does not exist."""
+    number = st.session_state.get(ROUND)
+    found = next((r for r in trace.rounds if r.number == number), None)
+    return found or next((r for r in trace.rounds if r.priorities), None)
+
+
+def _take_click(event: Any, trace: PolicyTrace) -> None:
+    """A stay that was clicked chooses the round in its middle, once for each click."""
+    points = event.selection.points if event is not None else []
+    told = points[0].get("customdata") if points else None
+    mark = str(told)
+    if told and st.session_state.get("training-clicked") != mark:
+        st.session_state["training-clicked"] = mark
+        found = round_at(trace.rounds, float(told[0]))
+        if found is not None:
+            st.session_state[ROUND] = found.number
+            st.rerun()
+
+
+def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
+    """Why each job ran or waited in the chosen round."""
+    chosen, last = _chosen(trace), trace.rounds[-1].number
+    if chosen is None:
+        st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
+        return
+    st.session_state[ROUND] = chosen.number
+    number = st.number_input(
+        "Round",
+        trace.rounds[0].number,
+        last,
+        step=1,
+        key=ROUND,
+        persist_state="session",
+        help="The round to explain. A click on a bar of the chart chooses the round in its middle.",
+    )
+    found = round_at(trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0))
+    if found is None:
+        return
+    span = f"{hours_text(found.start_s)} to {hours_text(found.end_s)}"
+    st.markdown(
+        f"**Round {found.number}**, {plain(span)}: {counted(found.running, 'job')} on GPUs, {found.waiting} "
+        "waiting. On each type of GPU the highest priority π = X · W / τ goes first."
+    )
+    if not found.priorities:
+        kept = [r.number for r in trace.rounds if r.priorities]
+        told = f"those of rounds {kept[0]} to {kept[-1]} are" if kept else "a run of fewer jobs keeps them"
+        st.caption(f"The priorities of this round were not kept; {told}.")
+        return
+    frame = pd.DataFrame(priority_rows(found.priorities, data.job_names))
+    table(
+        frame, "training-priorities", f"Every job and type of GPU in round {found.number}: priority and why"
+    )
+    st.caption(
+        "X: share of time that the policy allocates. τ: time received on this type since the last "
+        "allocation. W: the same of all rows together. Both begin with half a round for each row. Types are "
+        "filled one after the other, the fastest first, or in random order if the policy sees no types; "
+        "GPUs that are left go to jobs without a share."
+    )
+
+
+KIND = "training-one-more"
+
+
+def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
+    """Simulate the same jobs with one more GPU of each type in turn."""
+    spec = state.scenario.training
+    names = [p.name for p in spec.policies] if spec else []
+    policy = choose_one("Under", names, "training-shown-one-more", "The policy that shares the GPUs.")
+    asked = OneMoreAsked(policy=policy)
+    mark = f"{state.fingerprint(KIND)} {asked}"
+    job_panel(state, KIND, "Add one GPU of each type", options=asked.to_json(), fingerprint=mark)
+    report = state.held(KIND, OneMoreReport)
+    if report is None or data is None:
+        st.caption(
+            "Simulates the same jobs with one more GPU of each type in turn. The answer is how much shorter "
+            "the mean JCT becomes, and at which price."
+        )
+        return
+    if state.results[KIND].fingerprint != mark:
+        st.caption("This answer is for settings other than those above; compare again.")
+    chart(
+        dots_figure(one_more_dots(report), "mean JCT, h"),
+        one_more_finding(report).removesuffix("."),
+        "training-one-more-figure",
+        "Mean JCT with one more GPU of each type, beside that of the cluster as it is",
+    )
+    table(pd.DataFrame(one_more_rows(report)), "training-one-more-table", "The cluster with one more GPU")

@@ -1,0 +1,376 @@
+"""The Validation page: modelled times, theory against simulation, self-checks, the tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.cost.validation import WEAK_POINTS, ValidationReport, ValidationSummary, reading, validation_report
+from nona.report.studies.figures import theory_figure, validation_figure
+from nona.report.studies.validation import (
+    WIDE,
+    latency_rows,
+    slice_rows,
+    summary_rows,
+    theory_rows,
+    theory_summary,
+)
+from nona.report.text import share_text
+from nona.results.program import (
+    ComparedRow,
+    SelfCheck,
+    SelfCheckProgress,
+    SelfCheckResult,
+    TheoryProgress,
+    TheoryResult,
+    TheoryRow,
+    TheorySummary,
+)
+from nona.simulation.agreement import EFFORTS
+from nona.simulation.known_systems import known_systems
+from nona.ui.pages.validation_studies import (
+    decisions_section,
+    network_views_section,
+    paper_section,
+    prediction_section,
+    training_section,
+)
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import current_job, duration, job_panel
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import picture, table
+
+DIGITS = {
+    **dict.fromkeys(("published ms", "predicted ms"), "%.3f"),
+    **dict.fromkeys(
+        ("predicted / published", "published ×", "predicted ×", "bias", "Spearman", "log σ"), "%.2f"
+    ),
+    "MAPE %": "%.1f",
+}
+FORMATS = {name: st.column_config.NumberColumn(format=digits) for name, digits in DIGITS.items()}
+
+
+def validation_tiles(summary: ValidationSummary) -> None:
+    """The summary of all counted latencies."""
+    with st.grid(5, min_column_width=125):
+        st.metric(
+            "Published latencies", summary.rows, help="Those that count: no constant was read off them."
+        )
+        st.metric("MAPE", share_text(summary.mape, 1), help="Mean of |predicted − published| / published.")
+        st.metric("Bias", f"{summary.bias:.2f}", help="Mean of published / predicted; above 1: too fast.")
+        st.metric(
+            "Spearman",
+            f"{summary.spearman:.3f}",
+            help="Rank correlation: whether slower things are predicted slower.",
+        )
+        st.metric(
+            "log σ", f"{summary.log_sigma:.2f}", help="Standard deviation of ln(published / predicted)."
+        )
+
+
+def validation_finding(summary: ValidationSummary) -> str:
+    """What the published latencies say of the formula, in a sentence.
+
+    >>> validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
+    'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
+    """
+    side = "too fast" if summary.bias > 1 else "too slow"
+    order = (
+        "is right" if summary.spearman > 0.9 else "is roughly right" if summary.spearman > 0.7 else "is not"
+    )
+    return (
+        f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
+        f"the order {order} (rank correlation {summary.spearman:.2f})"
+    )
+
+
+def latency_table(report: ValidationReport) -> pd.DataFrame:
+    """Every latency with its prediction and its source."""
+    return pd.DataFrame(latency_rows(report.rows))
+
+
+def summary_table(report: ValidationReport) -> pd.DataFrame:
+    """Every group, then all TensorRT engines, then all that count."""
+    return pd.DataFrame(summary_rows([*report.groups, report.tensorrt, report.overall]))
+
+
+def slice_table(report: ValidationReport) -> pd.DataFrame:
+    """The slowdowns on MIG slices."""
+    return pd.DataFrame(slice_rows(report.slices))
+
+
+CHECK_KIND = "check"
+_WORDS = {True: "holds", False: "FAILS", None: "not tried"}
+
+
+def check_section(state: AppState) -> None:
+    """The button, the progress, the table."""
+    job_panel(
+        state,
+        CHECK_KIND,
+        "Check this machine",
+        live=lambda live: _check_table(SelfCheckProgress.from_json(live).rows, "checks-live"),
+        fingerprint="self-checks",
+    )
+    result, job = state.held(CHECK_KIND, SelfCheckResult), current_job(state, CHECK_KIND)
+    if result is not None:
+        _check_result(result)
+    elif job is None or not job.unfinished:
+        st.caption(
+            "Not run yet. It simulates a small scenario with every scheduler on both engines, and takes a "
+            "few seconds."
+        )
+
+
+def _check_result(data: SelfCheckResult) -> None:
+    rows = data.rows
+    failed = [r.name for r in rows if r.ok is False]
+    when = f"version {data.version}, in {duration(data.seconds)}"
+    if failed:
+        text = (
+            f"{len(failed)} of {len(rows)} checks fail ({when}): {', '.join(failed)}. Do not trust results "
+        )
+        text += "of this installation; install it again, and report this table."
+        st.error(plain(text), icon=":material/error:")
+    else:
+        held = sum(r.ok is True for r in rows)
+        st.success(
+            plain(f"{held} of {len(rows)} checks hold, none fails ({when})."), icon=":material/verified:"
+        )
+    _check_table(rows, "checks")
+
+
+def _check_table(rows: Sequence[SelfCheck], key: str) -> None:
+    if rows:
+        shown = [{"check": r.name, "verdict": _WORDS[r.ok], "found": r.found} for r in rows]
+        table(pd.DataFrame(shown), key, "Self-checks with their verdicts")
+
+
+THEORY_KIND = "validate"
+_RIGHT = st.column_config.TextColumn(alignment="right", help="Two numbers: bounds of the mean.")
+COLUMNS = {
+    "system": st.column_config.TextColumn(pinned=True, width="medium"),
+    "load": st.column_config.NumberColumn(format="percent"),
+    "theory, ms": _RIGHT,
+    "simulated, ms": st.column_config.NumberColumn(format="%.3f"),
+    "± ms": st.column_config.NumberColumn(format="%.3f", help="Half of the confidence interval."),
+    "error": st.column_config.NumberColumn(format="%+.2f %%", help="Simulated over theory, less 1."),
+    "±": st.column_config.NumberColumn(format="%.2f %%", help="Half of the interval over the mean."),
+    "told apart from": st.column_config.ListColumn(
+        help="Neighbouring theories, e.g. of a simulator with a likely error, that the interval excludes."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long the runs are, by the name of the effort; empty: the least."""
+
+    effort: str = ""
+
+
+def theory_section(state: AppState) -> None:
+    """The choice of effort, the run with its progress, the table and the figure."""
+    left, _ = st.columns([1, 2])
+    with left:
+        names = list(EFFORTS)
+        effort = st.segmented_control(
+            "Length of the runs",
+            names,
+            default=state.choices.of(Length).effort or names[0],
+            key="effort",
+            required=True,
+            help="Longer runs have narrower intervals: they notice smaller errors.",
+        )
+    state.choices.keep(Length(effort))
+    job_panel(
+        state,
+        THEORY_KIND,
+        "Simulate the known systems",
+        live=_live,
+        options={"effort": effort},
+        fingerprint=f"known systems, {effort}",
+    )
+    result, job = state.held(THEORY_KIND, TheoryResult), current_job(state, THEORY_KIND)
+    if result is not None:
+        _theory_result(result)
+    elif job is None or not job.unfinished:
+        _theory_table([row for known in known_systems() for row in theory_rows(known)], 420)
+
+
+def _live(live: Mapping[str, Any]) -> None:
+    """The rows that are there so far."""
+    rows = TheoryProgress.from_json(live).rows
+    if rows:
+        st.caption(f"{theory_summary(rows).agree} of {len(rows)} means agree so far.")
+        _theory_table(rows, 280, "theory-live")
+
+
+def _theory_result(data: TheoryResult) -> None:
+    """Tiles, what they rest on, the figure, the table."""
+    rows = data.rows
+    _tiles(theory_summary(rows))
+    st.caption(
+        f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
+        f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
+        "one row in a thousand of a correct simulator would differ by chance."
+    )
+    picture(
+        theory_figure(rows),
+        key="theory-errors",
+        alt="Error of each simulated mean against theory with its interval",
+    )
+    _theory_table(rows, 480)
+
+
+def _tiles(summary: TheorySummary) -> None:
+    tiles = st.columns(4)
+    tiles[0].metric(
+        "Means that agree",
+        f"{summary.agree} of {summary.rows}",
+        help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; use "
+        "longer runs.",
+    )
+    tiles[1].metric("Mean error", f"{summary.mean_error:.1%}", help="Mean of |simulated / theory − 1|.")
+    tiles[2].metric(
+        "Half interval", f"{summary.half_width:.1%}", help="Median over the rows: smaller errors may hide."
+    )
+    tiles[3].metric(
+        "Worst row",
+        f"{summary.worst:.2f} half intervals",
+        help="The largest error in units of its own half interval; above 1 it does not agree.",
+    )
+
+
+def _theory_table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -> None:
+    shown = pd.DataFrame([_shown(r) for r in rows])
+    table(shown, key, "Theory against simulation, system by system", column_config=COLUMNS, height=height)
+
+
+def _shown(row: TheoryRow) -> dict[str, object]:
+    """A row as displayed; one that was not simulated yet has theory only."""
+    theory = f"{row.theory_ms:.3f}" + ("" if row.to_ms is None else f" – {row.to_ms:.3f}")
+    shown: dict[str, object] = {"system": row.system, "jobs": row.jobs or "all", "load": row.load}
+    shown["theory, ms"] = theory
+    if isinstance(row, ComparedRow):
+        shown |= {
+            "simulated, ms": row.simulated_ms,
+            "± ms": row.half_width_ms,
+            "error": row.error_percent,
+            "±": row.half_width_percent,
+            "verdict": row.verdict,
+            "told apart from": list(row.told_apart_from),
+        }
+    return {**shown, "theory by": row.by}
+
+
+def _times(state: AppState) -> None:
+    st.caption(
+        "Modelled times come from a formula whose constants were read off profiles of single operators. "
+        "Here they are compared with published latencies of whole networks; nothing is fitted to the "
+        "counted ones. Batch 1."
+    )
+    report = validation_report()
+    validation_tiles(report.overall)
+    st.markdown(reading())
+    left, right = st.columns([3, 2])
+    with left:
+        st.subheader("Predicted against published")
+        st.markdown(f"**{plain(finding := validation_finding(report.overall))}**")
+        picture(
+            validation_figure(report.rows),
+            key="validation",
+            alt=f"Predicted over published latency, logarithmic, with the line of equality. {finding}",
+        )
+    with right:
+        st.subheader("Where it is weak")
+        st.markdown(WEAK_POINTS)
+    st.subheader("Every latency, with its source")
+    table(
+        latency_table(report),
+        "latencies",
+        "Every published latency against the predicted one, with its source",
+        "validation",
+        column_config=FORMATS,
+        height=480,
+    )
+    st.caption(
+        "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves "
+        "little. shown: not comparable, for the reason in its note."
+    )
+    st.subheader("By group")
+    table(summary_table(report), "groups", "How well each group is predicted", column_config=FORMATS)
+    st.subheader("MIG slices")
+    st.caption("How many times slower a slice is than its whole device.")
+    table(slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS)
+
+
+def _prediction(state: AppState) -> None:
+    st.subheader("Prediction against simulation")
+    st.markdown(
+        "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
+        "servers and link loaded up to 85 %, predicted and simulated. For your own scenario the results "
+        "table of the Simulation page has the column *predicted* beside the simulated mean."
+    )
+    prediction_section()
+    st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
+
+
+def _decisions(state: AppState) -> None:
+    st.subheader("Decisions, simulated")
+    st.markdown(
+        "Does the placement win in simulation? All samples, and generated networks that were not used to "
+        "build the solver, over link speeds, link background and load."
+    )
+    decisions_section()
+
+
+def _theory(state: AppState) -> None:
+    st.subheader("Theory against simulation")
+    st.markdown(
+        "Completion times come from a simulator. Here it runs systems with a mean completion time known "
+        "from queueing theory: single queues, priorities, networks of queues, fork-join, the power of "
+        "choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
+        "narrow enough to exclude neighbouring theories."
+    )
+    theory_section(state)
+
+
+def _checks(state: AppState) -> None:
+    st.subheader("Self-checks")
+    st.markdown(
+        "Checks on this machine of what must hold on any: the two engines agree bit for bit, nothing is "
+        "lost, the same seed gives the same bytes, a placement respects its bound."
+    )
+    check_section(state)
+
+
+def _paper(state: AppState) -> None:
+    st.subheader("The paper's evaluation, repeated")
+    paper_section(state)
+
+
+def _network_views(state: AppState) -> None:
+    st.subheader("Network views: who sees the network?")
+    network_views_section()
+
+
+def _training(state: AppState) -> None:
+    st.subheader("Training policies, beside what Gavel's paper states")
+    training_section()
+
+
+TABS: Mapping[str, Callable[[AppState], None]] = {
+    "Modelled times": _times,
+    "Prediction": _prediction,
+    "Decisions": _decisions,
+    "Theory": _theory,
+    "Self-checks": _checks,
+    "The paper": _paper,
+    "Network views": _network_views,
+    "Training": _training,
+}

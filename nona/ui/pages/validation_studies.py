@@ -1,0 +1,377 @@
+"""The shipped studies on the Validation page: prediction, decisions, paper, training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.studies.decisions import (
+    QUESTIONS,
+    cell_rows,
+    compared,
+    missed_gains,
+    network_rows,
+    worst_rows,
+)
+from nona.report.studies.decisions_text import HOW, heat_title
+from nona.report.studies.decisions_text import findings as decisions_findings
+from nona.report.studies.decisions_text import provenance as decisions_provenance
+from nona.report.studies.decisions_text import title as decisions_title
+from nona.report.studies.elastic import (
+    avoidance_text,
+    cost_rows,
+    interference_rows,
+    link_notes,
+    link_provenance,
+    link_rows,
+    link_title,
+    load_rows,
+    replay_lines,
+    study_notes,
+    study_title,
+)
+from nona.report.studies.elastic import provenance as study_text_provenance
+from nona.report.studies.figures import (
+    growth_figure,
+    heat_figure,
+    map_figure,
+    network_views_figure,
+    ratios_figure,
+)
+from nona.report.studies.network_views import SOURCE, planned_text, remark_rows, scenario_text, scheduler_rows
+from nona.report.studies.network_views import findings as network_views_findings
+from nona.report.studies.network_views import provenance as network_views_provenance
+from nona.report.studies.network_views import title as network_views_title
+from nona.report.studies.paper import OURS, growth_rows, growth_title, ratio_title
+from nona.report.studies.paper import findings as paper_findings
+from nona.report.studies.paper import point_rows as paper_point_rows
+from nona.report.studies.paper import provenance as paper_provenance
+from nona.report.studies.paper import summary_rows as paper_summary_rows
+from nona.report.studies.paper import title as paper_title
+from nona.report.studies.policy_figures import elastic_load_figure as load_figure
+from nona.report.studies.policy_figures import estimator_figure, interference_figure, link_figure
+from nona.report.studies.policy_figures import training_load_figure as study_load_figure
+from nona.report.studies.prediction_map import (
+    MEASURES,
+    WHICH,
+    findings,
+    point_rows,
+    provenance,
+    summary_rows,
+    title,
+)
+from nona.report.studies.training import OURS as STUDY_OURS
+from nona.report.studies.training import (
+    RULES,
+    WHY,
+    claim_rows,
+    estimator_findings,
+    estimator_rows,
+    estimator_title,
+    makespan_rows,
+    modes_of,
+)
+from nona.report.studies.training import load_rows as study_load_rows
+from nona.report.studies.training import provenance as study_provenance
+from nona.report.studies.training import title as text_title
+from nona.report.sweep_figures import sweep_figure
+from nona.results.studies import PaperStudy, TrainingStudy
+from nona.results.sweeps import SweepReport
+from nona.schedulers.network_remarks import VIEW_MEANINGS
+from nona.study.shipped import (
+    shipped_decisions,
+    shipped_elastic,
+    shipped_elastic_link,
+    shipped_estimator,
+    shipped_map,
+    shipped_network_views,
+    shipped_paper,
+    shipped_training,
+)
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.policy_choice import kept_schedulers
+from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.terms import term
+
+
+def prediction_section() -> None:
+    """The stored map as a chart with its finding, the findings, and two tables."""
+    data = shipped_map()
+    st.markdown(WHICH)
+    measure = st.segmented_control(
+        "Prediction of",
+        list(MEASURES),
+        default="mean_s",
+        format_func=MEASURES.__getitem__,
+        key="map-measure",
+        help="The prediction that the map compares with the simulation.",
+    )
+    chosen = measure or "mean_s"
+    finding = title(data, chosen)
+    st.markdown(f"**{plain(finding)}**")
+    picture(
+        map_figure(data, chosen),
+        key=f"map-{chosen}",
+        alt=f"Error of the prediction, per cent, by scenario, placement and load. {finding}",
+    )
+    for line in findings(data):
+        st.markdown(f"- {plain(line)}")
+    table(pd.DataFrame(summary_rows(data)), "prediction-map", "Points within the bounds, by scenario")
+    with st.expander("All points with their intervals", icon=":material/table:"):
+        table(pd.DataFrame(point_rows(data)), "prediction-points", "Every point of the map")
+    st.caption(plain(provenance(data)))
+
+
+def decisions_section() -> None:
+    """The stored study: two charts with their findings, the findings in words, and tables."""
+    data = shipped_decisions()
+    st.markdown(HOW)
+    known = [key for key in QUESTIONS if compared(data, key)]
+    chosen = st.segmented_control(
+        "Decisions of",
+        known,
+        default=known[0],
+        format_func=lambda key: QUESTIONS[key].name,
+        key="decisions-question",
+        help="nona samples from the placement and observes no queue; nona-live also reads the queues.",
+    )
+    key = chosen or known[0]
+    left, right = st.columns([3, 2])
+    with left:
+        finding = decisions_title(data, key)
+        st.markdown(f"**{plain(finding)}**")
+        picture(
+            ratios_figure(data, key),
+            key=f"decisions-ratios-{key}",
+            alt=f"Ratio to the best other scheduler in every cell, with 95 % intervals. {finding}",
+        )
+    with right:
+        finding = heat_title(data, key)
+        st.markdown(f"**{plain(finding)}**")
+        picture(
+            heat_figure(data, key),
+            key=f"decisions-heat-{key}",
+            alt=f"Largest ratio by link and background. {finding}",
+        )
+    for line in decisions_findings(data):
+        st.markdown(f"- {plain(line)}")
+    st.markdown(f"**{QUESTIONS[key].name}: the largest ratios**")
+    table(
+        pd.DataFrame(worst_rows(data, key)),
+        f"decisions-worst-{key}",
+        f"The cells with the largest ratios of {QUESTIONS[key].name}",
+    )
+    if missed := missed_gains(data):
+        st.markdown("**nona: most left by the bound and not gained**")
+        table(
+            pd.DataFrame(missed),
+            "decisions-missed",
+            "Cells in which the bound leaves much to be gained and nona does not gain it",
+        )
+    st.markdown("**By network**")
+    table(pd.DataFrame(network_rows(data)), "decisions-networks", "Every network: goals kept, gaps, seconds")
+    with st.expander("All cells with every scheduler", icon=":material/table:"):
+        table(pd.DataFrame(cell_rows(data)).fillna("–"), "decisions-cells", "Every cell of the study")
+    st.caption(plain(decisions_provenance(data)))
+
+
+def network_views_section() -> None:
+    """The shipped results: the remarks with their figures, the chart, the findings, every scheduler."""
+    data = shipped_network_views()
+    finding = network_views_title(data)
+    levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
+    st.markdown(
+        f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
+        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link."
+    )
+    remarks_explained()
+    st.markdown(f"**{plain(finding)}.** {plain(scenario_text(data))}")
+    remarks_table()
+    picture(
+        network_views_figure(data),
+        key="network-views",
+        alt=f"Mean JCT of each scheduler on an idle and on a loaded link. {finding}",
+    )
+    for line in network_views_findings(data):
+        st.markdown(f"- {plain(line)}")
+    with st.expander("Every scheduler with its intervals", icon=":material/table:"):
+        rows = pd.DataFrame(scheduler_rows(data))
+        table(rows, "network-views", "Every scheduler on an idle and on a loaded link")
+    st.caption(plain(network_views_provenance(data)))
+
+
+def remarks_explained() -> None:
+    """What schedulers know that draw from a solved placement, and whose remarks the table holds."""
+    st.caption(plain(planned_text(shipped_network_views())))
+    st.markdown(
+        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
+        "The table has each remark beside the view that the system's scheduler has in this app. Two figures "
+        "show what the queue out of sight costs: the mean JCT on an idle and on a loaded link, with the same "
+        "jobs."
+    )
+
+
+def remarks_table() -> None:
+    """The slides' remarks with the two figures, and what the systems' sources say."""
+    rows = pd.DataFrame(remark_rows(shipped_network_views()))
+    if rows.empty:
+        return
+    table(
+        rows.drop(columns=SOURCE),
+        "network-remarks",
+        "The slides' remarks on the network, and the two figures",
+    )
+    with st.expander("What the systems' sources say", icon=":material/menu_book:"):
+        said = ["system", "the slides say", "the remark is", SOURCE]
+        table(rows[said], "network-sources", "The slides' remarks beside what the systems' sources say")
+        st.caption("Recollected: from memory of the paper.")
+
+
+SCHEDULERS_KEY = "paper-schedulers"
+# Those that are drawn until others are chosen: all in one chart would hide each other.
+DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "opportunistic", "spark-fair")
+
+
+def paper_section(state: AppState) -> None:
+    """The shipped results: findings, ratio against background with the edges, growth in overload, tables."""
+    data = shipped_paper()
+    st.markdown(f"**{plain(paper_title(data))}.** {plain(OURS)}")
+    drawn = _drawn(state, data)
+    for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
+        with column:
+            _ratios(name, report, drawn)
+    finding = growth_title(data)
+    st.markdown(f"**{plain(finding)}**")
+    picture(
+        growth_figure(data),
+        key="paper-growth",
+        alt=f"Mean JCT over that of nona against the length of runs in overload. {finding}",
+    )
+    with st.expander("What was found", icon=":material/lightbulb:"):
+        for line in paper_findings(data):
+            st.markdown(f"- {plain(line)}")
+    table(pd.DataFrame(paper_summary_rows(data)), "paper", "Every scheduler's edges and its ratios to nona")
+    with st.expander("All points with their intervals", icon=":material/table:"):
+        table(pd.DataFrame(paper_point_rows(data)), "paper-points", "Every simulated point of the study")
+        table(pd.DataFrame(growth_rows(data)), "paper-overload", "Every run in overload")
+    st.caption(plain(paper_provenance(data)))
+
+
+def _drawn(state: AppState, data: PaperStudy) -> tuple[str, ...]:
+    """The schedulers of the two charts, which the reader chooses."""
+    known = next(iter(data.sweeps.values())).schedulers
+    hint = "Of the two charts below; the findings and the tables have all of them."
+    return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, known, hint)
+
+
+def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
+    finding = ratio_title(name, report)
+    st.markdown(f"**{plain(finding)}**")
+    curves = {n: curve for n, curve in report.schedulers.items() if n in drawn}
+    if not curves:
+        st.caption("No scheduler is chosen.")
+        return
+    picture(
+        sweep_figure(report.model_copy(update={"schedulers": curves}), f"Ratio to {report.reference}"),
+        key=f"paper-{name}",
+        alt=f"Mean JCT over that of nona against background {name}; crosses: edges of stability. {finding}",
+    )
+
+
+def elastic_section() -> None:
+    """Mean JCT over load and interference, the authors' figures, the replays."""
+    data = shipped_elastic()
+    st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")
+    finding = study_title(data)
+    st.markdown(f"**{plain(finding)}.** {plain(avoidance_text(data))}")
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Mean JCT over relative load**")
+        alt = f"Mean JCT of each policy over relative load, with the authors' means. {finding}"
+        picture(load_figure(data), key="elastic-load", alt=alt)
+    with right:
+        st.markdown("**Mean JCT at load 1 over interference**")
+        alt = f"Mean JCT of each policy over interference, with the authors' means. {avoidance_text(data)}"
+        picture(interference_figure(data), key="elastic-interference", alt=alt)
+    for line in replay_lines(data.points, data.workloads):
+        st.markdown(f"- {plain(line)}")
+    with st.expander("All points of the study of elastic jobs", icon=":material/table:"):
+        table(pd.DataFrame(load_rows(data)), "elastic-load-points", "Mean JCT over relative load")
+        table(
+            pd.DataFrame(interference_rows(data)),
+            "elastic-interference-points",
+            "Mean JCT at load 1 over interference",
+        )
+    st.caption(plain(f"{study_notes(data)} {study_text_provenance(data)}"))
+    _link()
+
+
+def _link() -> None:
+    """What not seeing the link costs."""
+    data = shipped_elastic_link()
+    finding = link_title(data)
+    st.markdown("**Mean JCT on a link that others use too**")
+    st.markdown(f"{plain(finding)}.")
+    alt = f"Mean JCT of each policy without a link and on two links, with intervals over workloads. {finding}"
+    picture(link_figure(data), key="elastic-link", alt=alt)
+    with st.expander("All points of elastic jobs on a link", icon=":material/table:"):
+        table(pd.DataFrame(link_rows(data)), "elastic-link-points", "Mean JCT of each policy on each link")
+        alt = "JCT against that with the link in sight, and what the link costs"
+        table(pd.DataFrame(cost_rows(data)), "elastic-link-costs", alt)
+    st.caption(plain(f"{link_notes(data)} {link_provenance(data)}"))
+
+
+def training_section() -> None:
+    """The shipped results: what the paper states and what was found, JCT over load, makespan, estimator."""
+    data = shipped_training()
+    st.markdown(f"**{plain(text_title(data))}.** {plain(STUDY_OURS)}")
+    table(pd.DataFrame(claim_rows(data)), "training-claims", "What the paper states, and what was found")
+    st.caption(plain(f"{RULES} {WHY}"))
+    modes = modes_of(data)
+    for mode, column in zip(modes, st.columns(len(modes)), strict=True):
+        with column:
+            st.markdown(f"**Mean JCT over load, {mode} jobs**")
+            alt = (
+                f"Mean JCT of each policy over the jobs that arrive per hour, {mode} jobs. {text_title(data)}"
+            )
+            picture(study_load_figure(data, mode), key=f"training-load-{mode}", alt=alt)
+    with st.expander("All points with their intervals", icon=":material/table:"):
+        _points(data, modes)
+    st.caption(plain(study_provenance(data)))
+    elastic_section()
+    _estimator()
+
+
+def _points(data: TrainingStudy, modes: list[str]) -> None:
+    for mode in modes:
+        st.markdown(f"**{mode} jobs**")
+        table(
+            pd.DataFrame(study_load_rows(data, mode)),
+            f"training-jct-{mode}",
+            f"Mean JCT over load, {mode} jobs",
+        )
+        table(
+            pd.DataFrame(makespan_rows(data, mode)),
+            f"training-makespan-{mode}",
+            f"All jobs at once, {mode}: makespan of each policy",
+        )
+
+
+def _estimator() -> None:
+    data = shipped_estimator()
+    st.subheader("Rates estimated from a few profiles")
+    st.markdown(
+        "A job's rate beside another job on one GPU is estimated from the pairs that were profiled: the row "
+        "is completed, and the most similar known model's row is used."
+    )
+    finding = estimator_title(data)
+    st.markdown(f"**{plain(finding)}**")
+    alt = f"Mean error of each way of estimating over the share of pairs profiled, for a new model. {finding}"
+    picture(estimator_figure(data), key="estimator", alt=alt)
+    for line in estimator_findings(data):
+        st.markdown(f"- {plain(line)}")
+    with st.expander("All points of the estimator", icon=":material/table:"):
+        table(pd.DataFrame(estimator_rows(data)), "estimator-points", "Error of each way of estimating")

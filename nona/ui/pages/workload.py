@@ -1,0 +1,422 @@
+"""The Workload page: load of the mix, a card for each row, arrival traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.workloads import Offered, arrival_sample, coverage_text, jobs_for_all, slo_text
+from nona.results.placement import SolvedPlacement
+from nona.simulation.arrivals import effective_rate
+from nona.simulation.traces import read_trace, recorded_s
+from nona.system import Arrivals
+from nona.ui.models.loading import model_names
+from nona.ui.pages.models_times import ENDING
+from nona.ui.pages.scenario_edits import remove_entry
+from nona.ui.pages.workload_facts import (
+    DRAWN,
+    REPLAYED,
+    arrivals_of,
+    arrivals_picture,
+    columns_of,
+    fastest,
+    gauge,
+    rate_of,
+    rates_of,
+    sample_of,
+    shares_picture,
+    trace_of,
+)
+from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.state import AppState
+from nona.ui.widgets.components import draw, el
+from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
+from nona.units import format_time, quantity_text
+
+WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
+
+
+def own_rate(state: AppState, index: int) -> float:
+    """Arrivals per second of the part of a trace that a row replays, as recorded; raises NonaError."""
+    return effective_rate(replace(arrivals_of(state, index), scale_to_rate=False), 0.0)
+
+
+def take_trace(state: AppState, index: int, name: str) -> None:
+    """Let a row replay a trace at the trace's own rate."""
+    row = dict(state.value(("workload", index)))
+    row["arrivals"] = {**row["arrivals"], "process": "trace", "trace": name, "scale_to_rate": False}
+    try:
+        times = trace_of(state, name)
+        rate = len(times) / recorded_s(times)
+        row["rate"] = quantity_text(float(f"{rate:.4g}"), "rate")
+    except (NonaError, ZeroDivisionError):
+        pass  # the row says what is wrong with its trace
+    state.edit(("workload", index), row)
+    state.revision += 1
+
+
+def trace_fields(state: AppState, index: int) -> None:
+    """The fields, and what a run replays of the trace."""
+    spec, path = state.scenario.workload[index].arrivals, ("workload", index, "arrivals")
+    name = spec.trace or ""
+    try:
+        recorded, rate = recorded_s(trace_of(state, name)), own_rate(state, index)
+        columns = columns_of(state, name)
+    except NonaError:
+        return  # said below the fields of the row
+    with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
+        speeds = {f"its own, {rate:.4g}/s": False, "stretched to the rate": True}
+        hint = "Its own: the rate of the trace applies, not the row's."
+        choice(state, "Speed of the trace", (*path, "scale_to_rate"), speeds, hint)
+        quantity(
+            state, "Start in the trace", (*path, "start"), f"From its first row; it covers {recorded:,.4g} s."
+        )
+        hint = "Length of the window that is replayed again and again; empty: to the trace's end."
+        quantity(state, "Length", (*path, "length"), hint, optional=True, empty="to its end")
+        _part(state, index, columns)
+    _share(state, index, path, columns)
+    _coverage(state, index)
+
+
+def _part(state: AppState, index: int, columns: dict[str, tuple[str, ...]]) -> None:
+    spec = state.scenario.workload[index].arrivals
+    options = [WHOLE, SHARE, *([COLUMN] if columns or spec.column else [])]
+    shown = COLUMN if spec.column else SHARE if spec.share else WHOLE
+    key = f"trace-part-{state.revision}-{index}"
+
+    def choose() -> None:
+        _take_part(state, index, st.session_state[key], columns)
+
+    st.selectbox(
+        "This row takes",
+        options,
+        options.index(shown),
+        key=key,
+        on_change=choose,
+        help="Several rows can divide one trace: by shares, or by the values of a column.",
+    )
+
+
+def _take_part(state: AppState, index: int, part: str, columns: dict[str, tuple[str, ...]]) -> None:
+    path: Path = ("workload", index, "arrivals")
+    spec: dict[str, Any] = {**state.value(path), "share": None, "column": None, "value": None}
+    rows = state.scenario.workload
+    if part == SHARE:
+        others = (r.arrivals for i, r in enumerate(rows) if i != index)
+        left = 1.0 - sum(a.share or 0.0 for a in others if a.trace == spec["trace"])
+        spec["share"] = round(left if 0 < left < 1 else 0.5, 4)
+    if part == COLUMN and columns:
+        column, values = next(iter(columns.items()))
+        spec |= {"column": column, "value": rows[index].label if rows[index].label in values else values[0]}
+    state.edit(path, spec)
+    state.revision += 1
+
+
+def _share(state: AppState, index: int, path: Path, columns: dict[str, tuple[str, ...]]) -> None:
+    spec = state.scenario.workload[index].arrivals
+    with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
+        if not spec.scale_to_rate:
+            hint = "2: twice as many arrivals a second. Rows of one trace stay in step at equal speeds."
+            number(state, "Times as fast", (*path, "speed"), 0.001, 1e6, 0.1, hint, "%.3g")
+        if spec.share:
+            hint = "Of the trace's arrivals, at random; rows with shares of one trace take none twice."
+            number(state, "Share", (*path, "share"), 0.001, 1.0, 0.1, hint, "%.3f")
+        if spec.column:
+            names = tuple(dict.fromkeys([*columns, spec.column]))
+            choice(state, "Column", (*path, "column"), names, "The column that divides the trace.")
+            hint = "The row replays the arrivals that have it there."
+            label = state.scenario.labels[index]
+            values = {f"{label}, the row's name": None, **{v: v for v in columns.get(spec.column, ())}}
+            choice(state, "Value", (*path, "value"), values, hint)
+
+
+def _coverage(state: AppState, index: int) -> None:
+    arrivals, rates = arrivals_of(state, index), rates_of(state)
+    if not rates or len(arrivals.times_s) < 2:
+        return
+    period, total, jobs = len(arrivals.times_s) / rates[index], sum(rates), state.scenario.simulation.jobs
+    needed = jobs_for_all(total, period)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        runs = state.scenario.simulation.replications
+        more = " Each further run starts at a drawn place." if runs > 1 else ""
+        st.caption(plain(coverage_text(jobs, total, period) + more))
+        if needed > jobs:
+            st.button(
+                f"Replay all: {needed:,} jobs",
+                icon=":material/all_inclusive:",
+                key=f"replay-{state.revision}-{index}",
+                help="Sets the jobs of a run, on the Simulation page, so that it replays this part once.",
+                on_click=_set_jobs,
+                args=(state, needed),
+            )
+
+
+def _set_jobs(state: AppState, jobs: int) -> None:
+    state.edit(("simulation", "jobs"), jobs)
+    state.revision += 1
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNote:
+    """What came of the last upload."""
+
+    taken: bool
+    text: str
+
+
+def traces(state: AppState) -> tuple[str, ...]:
+    """Names of the uploaded CSV files that are no tables of measured times."""
+    names = (n for n in state.uploads.names() if n.lower().endswith(".csv"))
+    return tuple(n for n in names if not n.endswith(ENDING) and n != state.scenario.cost.measured)
+
+
+def trace_upload(state: AppState) -> None:
+    """The upload of a trace; it then appears among the arrivals of every row."""
+    st.caption(
+        "Time stamps (a column of instants, or the Azure LLM inference format), or counts per minute (the "
+        "Azure Functions format). It stays in this session; the bundle of the scenario contains it."
+    )
+    st.file_uploader(
+        "Trace file",
+        key="trace-file",
+        on_change=_take,
+        args=(state,),
+        max_upload_size=64,
+        help="Once read, it is among the arrivals of every row.",
+    )
+    if note := state.choices.find(TraceNote):
+        (st.success if note.taken else st.error)(plain(note.text))
+    for name in traces(state):
+        _preview(state, name)
+
+
+def _preview(state: AppState, name: str) -> None:
+    """What one trace holds, with a picture of it."""
+    try:
+        times = trace_of(state, name)
+        st.markdown(f"**{plain(name)}** · {plain(trace_text(times.tolist()))}")
+        if times[-1] > times[0]:
+            recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
+            sample = arrival_sample(recorded, 0.0, state.scenario.seed, name)
+            draw(f"trace-{name}", arrivals_picture(sample, 4, ""))
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+
+
+def trace_text(times: Sequence[float]) -> str:
+    """Arrivals, span and mean rate of a trace.
+
+    >>> trace_text([0.0, 1.0, 4.0])
+    '3 arrivals over 4 s, 0.5/s on average, longest gap 3 s'
+    """
+    span = times[-1] - times[0]
+    rate = f", {(len(times) - 1) / span:.4g}/s on average" if span > 0 else ""
+    longest = max((b - a for a, b in pairwise(times)), default=0.0)
+    gap = f", longest gap {format_time(longest)}" if len(times) > 1 else ""
+    return f"{len(times):,} arrivals over {format_time(span)}{rate}{gap}"
+
+
+def _take(state: AppState) -> None:
+    upload = st.session_state["trace-file"]
+    if upload is None:
+        return
+    try:
+        data = upload.getvalue()
+        times = read_trace(data, upload.name)
+        name = upload.name if upload.name.lower().endswith(".csv") else f"{upload.name}.csv"
+        kept = state.uploads.add(name, data)
+        state.choices.keep(TraceNote(True, f"{kept}: {len(times):,} arrivals over {times[-1]:.4g} s."))
+        state.tell(f"{kept} can be chosen as the arrivals of a row of", "workload", "the mix")
+    except NonaError as error:
+        state.choices.keep(TraceNote(False, str(error)))
+
+
+PROCESSES = {
+    "Poisson": "poisson",
+    "Gamma (bursty or regular)": "gamma",
+    "Deterministic": "deterministic",
+    "Markov-modulated (bursts)": "mmpp",
+}
+OF_A_TRACE = ("trace", "scale_to_rate", "speed", "start", "length", "share", "column", "value")
+_SHOW = {"never": st.error, "split": st.warning}
+_ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
+
+
+def load_gauges(state: AppState, load: Offered | None) -> None:
+    """How full executors and link are, and what would fill them."""
+    background = state.scenario.background
+    placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
+    busy = None if placed is None else placed.nona.predicted.network_utilization
+    own = None if busy is None else max(0.0, busy - background.network.utilization)
+    wait = "How much the queries send depends on the placement; solve it on the Placement page to see."
+    bad = "A model or the cluster is not valid yet; see below."
+    draw(
+        "load",
+        el(
+            "div",
+            "gauges",
+            gauge(
+                "Executors", "executors", background.compute.utilization, load.queries if load else None, bad
+            ),
+            gauge("Link", "link", background.network.utilization, own, wait),
+        ),
+    )
+    if load is not None and load.total >= 1:
+        st.error(
+            "No placement and no scheduler can keep up: queues grow without bound. Add servers on the "
+            "Cluster page, or lower the rates.",
+            icon=":material/error:",
+        )
+
+
+def row_editor(state: AppState, index: int, load: Offered | None, share: float) -> None:
+    """A card for one row of the workload, which has that share of all queries."""
+    place = ("workload", index)
+    with st.container(border=True, key=f"row-{index}"):
+        with st.container(key=f"only-in-demo-row-{index}"):
+            st.markdown(f"**{plain(_row_line(state, index))}**")
+        with st.grid(5, min_column_width=125, vertical_alignment="bottom") as grid:
+            choice(state, "Model", (*place, "model"), model_names(state), "What these queries run.")
+            _rate(state, index)
+            quantity(
+                state,
+                "SLO",
+                (*place, "slo"),
+                "Longest completion time allowed, e.g. 40 ms; empty: none. SLO hits count jobs within it.",
+                optional=True,
+            )
+            _process(state, index)
+            with grid.cell():
+                st.button(
+                    "Remove",
+                    icon=":material/delete:",
+                    key=f"remove-row-{state.revision}-{index}",
+                    help="Removes this row from the mix; the last one cannot be removed.",
+                    disabled=len(state.scenario.workload) == 1,
+                    on_click=remove_entry,
+                    args=(state, ("workload",), index),
+                )
+        if state.scenario.workload[index].arrivals.trace:
+            trace_fields(state, index)
+        _pictures(state, index, load, share)
+        with st.expander(f"More on {plain(state.scenario.labels[index])}"):
+            _details(state, index, state.scenario.workload[index].arrivals.process)
+
+
+def _row_line(state: AppState, index: int) -> str:
+    """The row in a line, for the demo, which hides the fields."""
+    row = state.scenario.workload[index]
+    slo = f", SLO {format_time(row.slo)}" if row.slo is not None else ""
+    try:
+        rate = f", {rate_of(state, index):.4g}/s"
+    except NonaError:
+        rate = ""
+    return f"{state.scenario.labels[index]}{rate}{slo}"
+
+
+def _pictures(state: AppState, index: int, load: Offered | None, queries: float) -> None:
+    row = state.scenario.workload[index]
+    try:
+        cost, sample = fastest(state, index), sample_of(state, index)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    share = load.shares[index] if load else None
+    draw(
+        f"row-picture-{index}",
+        shares_picture(queries, share, index),
+        arrivals_picture(sample, index, REPLAYED if row.arrivals.trace else DRAWN),
+    )
+    kind, text = slo_text(row.slo, cost.total_s, cost.critical_s, row.service_scv > 0)
+    if kind in _SHOW:
+        _SHOW[kind](plain(text), icon=_ICONS[kind])
+    else:
+        st.caption(plain(text))
+
+
+def _rate(state: AppState, index: int) -> None:
+    arrivals, place = state.scenario.workload[index].arrivals, ("workload", index, "rate")
+    if arrivals.trace and not arrivals.scale_to_rate:
+        try:
+            shown = f"{rate_of(state, index):.4g}/s"
+        except NonaError:
+            shown = "unknown"
+        hint = "The trace's own. To set another one, let the trace be stretched to the rate."
+        st.text_input("Rate", shown, key=f"own-rate-{index}-{shown}", disabled=True, help=hint)
+        return
+    quantity(state, "Rate", place, "Mean queries per second, e.g. 300/s; more load, longer waits.")
+
+
+def _process(state: AppState, index: int) -> None:
+    arrivals = state.scenario.workload[index].arrivals
+    options: dict[str, str] = {**PROCESSES, **{f"Trace {name}": name for name in traces(state)}}
+    shown = arrivals.trace or arrivals.process
+    if shown not in options.values():
+        options[f"Trace {shown}"] = shown
+    key = f"process-{state.revision}-{index}-{len(options)}"
+
+    def choose() -> None:
+        value = options[st.session_state[key]]
+        if value not in PROCESSES.values():
+            take_trace(state, index, value)
+            return
+        spec = {k: v for k, v in state.value(("workload", index, "arrivals")).items() if k not in OF_A_TRACE}
+        state.edit(("workload", index, "arrivals"), {**spec, "process": value})
+
+    with st.container():
+        st.selectbox(
+            "Arrivals",
+            list(options),
+            list(options.values()).index(shown),
+            key=key,
+            on_change=choose,
+            help="How queries arrive: at random, in bursts, evenly, or as in a trace.",
+        )
+        draft = state.drafts.get(("workload", index, "arrivals"))
+        if draft:
+            st.error(plain(draft.error), icon=":material/error:")
+
+
+def _details(state: AppState, index: int, process: str) -> None:
+    place = ("workload", index)
+    with st.grid(3, min_column_width=130):
+        number(
+            state,
+            "SCV of service times",
+            (*place, "service_scv"),
+            0.0,
+            1000.0,
+            0.1,
+            "0: every task takes its modelled time; 1: exponential; else gamma. Higher means longer waits.",
+        )
+        count(state, "Batch", (*place, "batch"), 1, 4096, "Queries computed together as one.")
+        if process == "gamma":
+            number(
+                state,
+                "CV of the gaps",
+                (*place, "arrivals", "cv"),
+                0.05,
+                100.0,
+                0.5,
+                "1: Poisson; above 1: bursts.",
+            )
+        elif process == "mmpp":
+            arrivals = (*place, "arrivals")
+            number(
+                state,
+                "Burst factor",
+                (*arrivals, "burst_factor"),
+                1.1,
+                1000.0,
+                0.5,
+                "Rate during a burst over the mean rate.",
+            )
+            percent(
+                state, "Share of time in bursts", (*arrivals, "burst_fraction"), "The rest has a lower rate."
+            )
+            quantity(state, "Mean length of a burst", (*arrivals, "burst_mean"), "For example 10 s.")

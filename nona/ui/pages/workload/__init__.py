@@ -1,1 +1,0 @@
-"""The Workload page: the mix, its load, arrivals and traces."""

@@ -1,0 +1,304 @@
+"""What a row of the workload costs, offers and looks like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from nona.cost.costing import cost_graph
+from nona.cost.measured import MeasuredTable
+from nona.cost.options import CostOptions, resident_bytes
+from nona.cost.stated import with_given
+from nona.errors import NonaError
+from nona.graph.model import ModelGraph
+from nona.hardware.cluster import Cluster
+from nona.hardware.device import user_devices
+from nona.hardware.executor import executor_class
+from nona.report.models import provenance_shares
+from nona.report.times import given_times
+from nona.report.workloads import (
+    BINS,
+    GAP_BINS,
+    LARGEST_GAP,
+    ArrivalSample,
+    Offered,
+    arrival_sample,
+    load_text,
+    offered_load,
+    regularity,
+)
+from nona.results.document import GivenTimes
+from nona.scenario.schema import GivenSpec, Scenario
+from nona.simulation.arrivals import effective_rate
+from nona.simulation.traces import ReadTrace, Where, read_trace, row_arrivals, trace_columns
+from nona.sources.lookup import Sources
+from nona.system import Arrivals
+from nona.ui.models.loading import load_graph, load_measured
+from nona.ui.session.state import AppState
+from nona.ui.widgets.components import Node, colour, el
+from nona.units import format_time
+
+
+@dataclass(frozen=True)
+class RowCost:
+    """One query on one kind of executor.
+
+    ``total_s``: all its operators one after the other; ``critical_s``: the longest chain, which no
+    placement goes below; ``weight_bytes``: its weights, once; ``provenance``: share of the time by
+    where it comes from; ``given``: the hardware for which its file states times.
+    """
+
+    total_s: float
+    critical_s: float
+    weight_bytes: float
+    provenance: Mapping[str, float]
+    given: GivenTimes
+
+    @cached_property
+    def parallelism(self) -> float:
+        """Total over critical path; 1 for a model that takes no time."""
+        return self.total_s / self.critical_s if self.critical_s > 0 else 1.0
+
+
+def row_cost(state: AppState, index: int, executor: str) -> RowCost:
+    """Row ``index`` of the workload on the executor class called ``executor``.
+
+    Raises
+    ------
+    NonaError
+        When the model, the device or the measured times cannot be had.
+    """
+    row, cost = state.scenario.workload[index], state.scenario.cost
+    graph, spec = load_graph(state, row.model, row.symbols), cost.given.get(row.model, GivenSpec())
+    options = CostOptions(cost.stack, cost.precision, row.batch)
+    own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
+    digest, measured = load_measured(state) or ("", None)
+    told = spec.model_dump_json()
+    return _cost(id(graph), executor, own, options, digest, told, graph, measured)[0]
+
+
+@st.cache_resource(max_entries=256, show_spinner="Costing the models")
+def _cost(
+    key: int,
+    executor: str,
+    own: str,
+    options: CostOptions,
+    digest: str,
+    told: str,
+    _graph: ModelGraph,
+    _measured: MeasuredTable | None,
+) -> tuple[RowCost, ModelGraph]:
+    """The cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
+    devices = user_devices(json.loads(own))
+    spec = GivenSpec.model_validate_json(told)
+    graph = with_given(_graph, spec.device, spec.factors)
+    costed = cost_graph(graph, executor_class(executor, devices), options, _measured, devices)
+    weights, shares = resident_bytes(_graph, options), provenance_shares(costed)
+    spans = costed.total_compute_s, costed.critical_path_s
+    return RowCost(*spans, weights, shares, given_times(costed)), _graph
+
+
+def fastest(state: AppState, index: int) -> RowCost:
+    """Row ``index`` on the kind of executor that runs it fastest; raises :class:`NonaError`."""
+    classes = Cluster.from_spec(state.scenario.cluster).classes
+    return min((row_cost(state, index, name) for name in classes), key=lambda c: (c.total_s, c.critical_s))
+
+
+def arrivals_of(state: AppState, index: int) -> Arrivals:
+    """The arrivals of row ``index`` with its trace read; raises :class:`NonaError` if that cannot be."""
+    return _arrivals(_key(state, index), index, state.scenario, _reader(state))
+
+
+def rate_of(state: AppState, index: int) -> float:
+    """Mean queries per second of row ``index``: its own, or those of the trace that it replays."""
+    return effective_rate(arrivals_of(state, index), state.scenario.workload[index].rate)
+
+
+def rates_of(state: AppState) -> list[float] | None:
+    """:func:`rate_of` every row; ``None`` while one of them cannot be read."""
+    try:
+        return [rate_of(state, i) for i in range(len(state.scenario.workload))]
+    except NonaError:
+        return None  # its row says what is wrong with it
+
+
+def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
+    """All instants of an uploaded trace; raises :class:`NonaError` for one that cannot be read."""
+    return _reader(state)(name, None)
+
+
+def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
+    """Columns by which an uploaded trace can be divided, with their values."""
+    return _columns(_mark(state, name), name, state.uploads.sources)
+
+
+def _reader(state: AppState) -> ReadTrace:
+    def read(name: str, where: Where | None) -> NDArray[np.float64]:
+        return _trace(_mark(state, name), name, where, state.uploads.sources)
+
+    return read
+
+
+def _mark(state: AppState, name: str) -> str:
+    """What distinguishes an upload from all others, without reading it: a large one is drawn from often."""
+    if name not in state.uploads.names():
+        state.uploads.sources.read(name)  # says that it is missing
+    about = (state.uploads.folder / name).stat()
+    return f"{state.uploads.folder} {about.st_mtime_ns} {about.st_size}"
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the trace")
+def _trace(mark: str, name: str, where: Where | None, _sources: Sources) -> NDArray[np.float64]:
+    return read_trace(_sources.read(name), PurePath(name).name, where)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _columns(mark: str, name: str, _sources: Sources) -> dict[str, tuple[str, ...]]:
+    return trace_columns(_sources.read(name), PurePath(name).name)
+
+
+def _key(state: AppState, index: int) -> str:
+    """All that the arrivals of a row depend on."""
+    rows = state.scenario.workload
+    name = rows[index].arrivals.trace
+    content = _mark(state, name) if name else ""
+    shares = [row for row in rows if row.arrivals.trace == name] if name else [rows[index]]
+    return json.dumps([content, [r.arrivals.model_dump(mode="json") for r in shares], rows[index].label])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _arrivals(key: str, index: int, _scenario: Scenario, _read: ReadTrace) -> Arrivals:
+    return row_arrivals(_scenario, index, _read)
+
+
+def sample_of(state: AppState, index: int) -> ArrivalSample:
+    """The arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
+    row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
+    key = f"{index} {_key(state, index)}"
+    return _sample(key, row.rate, state.scenario.seed, state.scenario.labels[index], arrivals)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _sample(key: str, rate: float, seed: int, name: str, _arrivals: Arrivals) -> ArrivalSample:
+    return arrival_sample(_arrivals, rate, seed, name)
+
+
+def offered(state: AppState) -> Offered | None:
+    """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
+    scenario, rates = state.scenario, rates_of(state)
+    if rates is None:
+        return None
+    try:
+        cluster = Cluster.from_spec(scenario.cluster)
+        indices = range(len(scenario.workload))
+        seconds = {name: [row_cost(state, i, name).total_s for i in indices] for name in cluster.classes}
+    except NonaError:
+        return None  # each row says what is wrong with it
+    return offered_load(rates, seconds, len(cluster.executors), scenario.background.compute.utilization)
+
+
+WIDTH, HEIGHT = 240, 54
+DRAWN = "From the scenario's seed, as the first run simulates them."
+REPLAYED = "From the trace, as the first run replays it."
+
+
+def shares_picture(rate_share: float, load_share: float | None, number: int) -> Node:
+    """Two bars: share of the queries, and share of the compute that they ask for."""
+    bars = [_share("of the queries", rate_share, number)]
+    if load_share is not None:
+        bars.append(_share("of the compute they ask for", load_share, number))
+    return el("div", "shares", *bars)
+
+
+def _share(what: str, share: float, number: int) -> Node:
+    return el(
+        "div",
+        "sharebar",
+        el("div", "meter", el("i", ""), __w=f"{100 * share:.2f}%", __mc=colour(number)),
+        el("span", "", el("b", "", f"{100 * share:.3g} %"), f" {what}"),
+        role="img",
+        aria_label=f"{100 * share:.3g} % {what}",
+    )
+
+
+def arrivals_picture(sample: ArrivalSample, number: int, origin: str = DRAWN) -> Node:
+    """Counts over the first seconds, and the distribution of gaps beside that of a Poisson process.
+
+    ``origin`` is a sentence on where the arrivals are from.
+    """
+    about = f"CV of the gaps in this sample {sample.cv:.2f}: {regularity(sample.cv)}."
+    return el(
+        "div",
+        "arrivals",
+        _figure(_counts(sample), f"arrivals in the first {format_time(sample.window_s)}", number),
+        _figure(_gaps(sample), "gaps between them, 0 to 4 mean gaps; line: Poisson", number),
+        el("p", "note", f"{about} {origin}".rstrip()),
+    )
+
+
+def _figure(shapes: list[Node], caption: str, number: int) -> Node:
+    picture = el(
+        "svg", "", *shapes, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none", role="img",
+        aria_label=caption,
+    )  # fmt: skip
+    return el("div", "spark", picture, el("span", "note", caption), __c=colour(number))
+
+
+def _bars(heights: list[float]) -> str:
+    """Bars from the ground up as one path; heights within 0 … 1."""
+    step = WIDTH / len(heights)
+    return "".join(
+        f"M{i * step + 0.4:.2f},{HEIGHT}v{-h * (HEIGHT - 4):.2f}h{step - 0.8:.2f}V{HEIGHT}Z"
+        for i, h in enumerate(heights)
+        if h > 0
+    )
+
+
+def _counts(sample: ArrivalSample) -> list[Node]:
+    most = max(int(sample.counts.max()), 1)
+    return [el("path", "bars", d=_bars([c / most for c in sample.counts.tolist()] or [0.0] * BINS))]
+
+
+def _gaps(sample: ArrivalSample) -> list[Node]:
+    width = LARGEST_GAP / GAP_BINS
+    poisson = [2.718281828459045 ** (-(i + 0.5) * width) for i in range(GAP_BINS)]
+    most = max(float(sample.density.max()), 1.0)
+    line = " ".join(
+        f"{(i + 0.5) * WIDTH / GAP_BINS:.1f},{HEIGHT - p / most * (HEIGHT - 4):.1f}"
+        for i, p in enumerate(poisson)
+    )
+    return [
+        el("path", "bars", d=_bars([d / most for d in sample.density.tolist()])),
+        el("polyline", "line", points=line),
+    ]
+
+
+def gauge(name: str, what: str, background: float, queries: float | None, otherwise: str = "") -> Node:
+    """A bar with background and queries, the point of overload marked; ``otherwise`` where it is unknown."""
+    own = queries or 0.0
+    scale = max(1.25, (background + own) * 1.05)
+    text = otherwise if queries is None else load_text(what, background, own)
+    over = " over" if background + own >= 1 else ""
+    return el(
+        "div",
+        f"gauge{over}",
+        el("b", "", name),
+        el(
+            "div",
+            "track",
+            el("i", "bg", __w=f"{100 * background / scale:.2f}%"),
+            el("i", "own", __w=f"{100 * own / scale:.2f}%", __x=f"{100 * background / scale:.2f}%"),
+            el("i", "full", __x=f"{100 / scale:.2f}%"),
+            *([] if over else [el("span", "limit", "100 %", __x=f"{100 / scale:.2f}%")]),
+            role="img",
+            aria_label=f"{name}: {text}",
+        ),
+        el("p", "", text),
+    )

@@ -1,0 +1,418 @@
+"""Workspaces saved: a look every second, what has changed, written whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nona.foreign.files import write_whole
+from nona.results.document import Document
+from nona.scenario.file import scenario_to_mapping
+from nona.scenario.schema import Scenario
+from nona.ui.session.editing import Moment
+from nona.ui.session.state import AppState, Kept, Result
+from nona.ui.session.workspace_files import (
+    FILE,
+    MOST_WORKSPACE_BYTES,
+    RESULTS,
+    UPLOADS,
+    VERSION,
+    SavedDraft,
+    SavedMoment,
+    SavedResult,
+    SavedRun,
+    read_workspace,
+    remove_others,
+    sweep,
+)
+
+STEPS = 20  # to undo, and as many to redo
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a workspace holds; its parts are immutable or copies, so that pages go on meanwhile.
+
+    ``uploads`` has name, size in bytes and time of change in nanoseconds of every file; ``None`` when one
+    that was kept is gone.
+    """
+
+    now: Moment
+    past: tuple[tuple[str, Moment], ...]
+    future: tuple[tuple[str, Moment], ...]
+    symbols: Mapping[str, Mapping[str, int]]
+    kept: Mapping[str, Any]
+    results: Mapping[str, Result]
+    runs: tuple[Kept, ...]
+    pinned: int | None
+    made: int
+    started_with: str
+    uploads: tuple[tuple[str, int, int], ...] | None
+
+    @classmethod
+    def of(cls, state: AppState) -> Snapshot:
+        """Of a state that its pages may be changing."""
+        past, future = state.history.steps(STEPS)
+        return cls(
+            Moment(state.scenario, dict(state.drafts), state.model),
+            past,
+            future,
+            {name: dict(held) for name, held in list(state.symbols.items())},
+            dict(state.kept),
+            dict(state.results),
+            tuple(state.runs.kept),
+            state.runs.pinned,
+            state.runs.made,
+            state.started_with,
+            _files(state),
+        )
+
+    def same(self, other: Snapshot | None) -> bool:
+        """Whether nothing has changed since ``other``; scenarios and results are compared by identity."""
+        return other is not None and self._mark() == other._mark()
+
+    def _mark(self) -> tuple[object, ...]:
+        steps = [(place, *_mark(moment)) for place, moment in (*self.past, ("", self.now), *self.future)]
+        results = {kind: (id(r.data), r.fingerprint) for kind, r in self.results.items()}
+        runs = [(run.number, run.job_id, id(run.data)) for run in self.runs]
+        rest = (self.symbols, self.kept, self.pinned, self.made, self.started_with, self.uploads)
+        return steps, results, runs, rest
+
+
+def _mark(moment: Moment) -> tuple[object, ...]:
+    return id(moment.scenario), dict(moment.drafts), moment.model
+
+
+def _files(state: AppState) -> tuple[tuple[str, int, int], ...] | None:
+    try:
+        found = [(name, (state.uploads.folder / name).stat()) for name in state.uploads.names()]
+    except OSError:
+        return None
+    if state.uploads.lost():  # a cleaner of temporary folders was here: what was saved stays
+        return None
+    return tuple(sorted((name, s.st_size, s.st_mtime_ns) for name, s in found))
+
+
+MOST_HISTORY_BYTES = 4 * 2**20
+
+
+@dataclass
+class Texts:
+    """The scenarios of one file as JSON, each made once; later files of the workspace reuse them."""
+
+    _scenarios: dict[int, tuple[Scenario, str, int]] = field(default_factory=dict)
+    _models: dict[int, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
+
+    def number(self, scenario: Scenario) -> int:
+        """The scenario's number in the file; it is added when it is not there yet."""
+        key = id(scenario)
+        if key not in self._scenarios:
+            data = scenario_to_mapping(scenario)
+            models = scenario.models
+            if id(models) not in self._models:
+                self._models[id(models)] = (models, _json(data.get("models", {})))
+            data.pop("models", None)
+            self._scenarios[key] = (scenario, _json(data), id(models))
+        return list(self._scenarios).index(key)
+
+    def keep(self, scenarios: list[Scenario]) -> None:
+        """Forget all but these."""
+        held = {id(s) for s in scenarios}
+        self._scenarios = {k: v for k, v in self._scenarios.items() if k in held}
+        used = {models for _, _, models in self._scenarios.values()}
+        self._models = {k: v for k, v in self._models.items() if k in used}
+
+    def size(self, scenario: Scenario) -> int:
+        """Bytes that a scenario takes in the file, without its models."""
+        self.number(scenario)
+        return len(self._scenarios[id(scenario)][1])
+
+    def parts(self) -> dict[str, str]:
+        """The two lists of the file, as JSON."""
+        order = list(self._models)
+        scenarios = [
+            f'{{"text": {text}, "models": {order.index(m)}}}' for _, text, m in self._scenarios.values()
+        ]
+        return {
+            "models": f"[{','.join(text for _, text in self._models.values())}]",
+            "scenarios": f"[{','.join(scenarios)}]",
+        }
+
+
+def write_workspace(
+    folder: Path, uploads: Path, shot: Snapshot, texts: Texts, most_bytes: int = MOST_WORKSPACE_BYTES
+) -> None:
+    """Save ``shot`` in ``folder``; ``uploads`` is where its files lie now. Raises ``OSError``.
+
+    What goes beyond ``most_bytes`` is left out: of the results the oldest first, then uploads.
+    """
+    left_out: list[str] = []
+    room = most_bytes - _copy_uploads(folder / UPLOADS, uploads, shot, most_bytes, left_out)
+    results, runs = _write_results(folder / RESULTS, shot, room, left_out)
+    body = _body(shot, texts, results, runs, left_out)
+    write_whole(folder / FILE, body.encode("ascii"), sync=True)
+    remove_others(folder / RESULTS, {saved.file for saved in (*results, *runs)})
+    if shot.uploads is not None:
+        remove_others(folder / UPLOADS, {name for name, _, _ in shot.uploads})
+
+
+def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_out: list[str]) -> int:
+    """Copy the files that are new or changed; returns the bytes that all take."""
+    taken = 0
+    for name, size, changed in shot.uploads or ():
+        if taken + size > most:
+            left_out.append(f"the file {name}")
+            continue
+        taken += size
+        copy = target / name
+        if not copy.is_file() or copy.stat().st_size != size or copy.stat().st_mtime_ns < changed:
+            try:
+                write_whole(copy, (source / name).read_bytes())
+            except FileNotFoundError:  # removed meanwhile: the next look sees it
+                continue
+    return taken
+
+
+def _write_results(
+    folder: Path, shot: Snapshot, room: int, left_out: list[str]
+) -> tuple[list[SavedResult], list[SavedRun]]:
+    results: list[SavedResult] = []
+    runs: list[SavedRun] = []
+    for run in reversed(shot.runs):
+        file, room = _write_result(folder, run.job_id, run.data, room)
+        if file:
+            saved = {"kind": "simulate", "fingerprint": run.fingerprint, "job_id": run.job_id, "file": file}
+            runs.append(SavedRun(number=run.number, name=run.name, **saved))
+        else:
+            left_out.append(f"run {run.number}")
+    for kind, held in shot.results.items():
+        file, room = _write_result(folder, held.job_id, held.data, room)
+        if file:
+            results.append(
+                SavedResult(kind=kind, fingerprint=held.fingerprint, job_id=held.job_id, file=file)
+            )
+        elif isinstance(held.data, Document):
+            left_out.append(f"the result of {kind}")
+    return results, runs[::-1]
+
+
+def _write_result(folder: Path, job_id: str, data: object, room: int) -> tuple[str, int]:
+    """Write a result unless it is there; its file (empty if it does not fit) and the room that is left."""
+    if not isinstance(data, Document):
+        return "", room
+    name = hashlib.sha256(job_id.encode()).hexdigest()[:32] + ".json"
+    path = folder / name
+    if path.is_file():
+        return name, room - path.stat().st_size
+    text = data.model_dump_json(by_alias=True).encode()
+    if len(text) > room:
+        return "", room
+    write_whole(path, text)
+    return name, room - len(text)
+
+
+def _body(
+    shot: Snapshot,
+    texts: Texts,
+    results: list[SavedResult],
+    runs: list[SavedRun],
+    left_out: list[str],
+) -> str:
+    past, future = _within(shot.past, texts), _within(shot.future, texts)
+    texts.keep([m.scenario for _, m in (*past, *future)] + [shot.now.scenario])
+    parts = {
+        "version": _json(VERSION),
+        "now": _json(_moment("", shot.now, texts).to_json()),
+        "past": _json([_moment(p, m, texts).to_json() for p, m in past]),
+        "future": _json([_moment(p, m, texts).to_json() for p, m in future]),
+        "symbols": _json(shot.symbols),
+        "kept": _json({k: v for k, v in shot.kept.items() if _is_json(v)}),
+        "results": _json([r.to_json() for r in results]),
+        "runs": _json([r.to_json() for r in runs]),
+        "pinned": _json(shot.pinned),
+        "made": _json(shot.made),
+        "started_with": _json(shot.started_with),
+        "left_out": _json(left_out),
+    }
+    parts |= texts.parts()
+    return "{" + ",\n".join(f'"{key}": {value}' for key, value in parts.items()) + "}\n"
+
+
+def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[str, Moment]]:
+    """The latest steps, as many as may stand in the file."""
+    kept: list[tuple[str, Moment]] = []
+    room = MOST_HISTORY_BYTES
+    for place, moment in reversed(steps):
+        room -= texts.size(moment.scenario)
+        if room < 0:
+            break
+        kept.append((place, moment))
+    return kept[::-1]
+
+
+def _moment(place: str, moment: Moment, texts: Texts) -> SavedMoment:
+    drafts = [
+        SavedDraft(path=tuple(path), value=d.value, error=d.error)
+        for path, d in moment.drafts.items()
+        if _is_json(d.value)
+    ]
+    return SavedMoment(
+        scenario=texts.number(moment.scenario), drafts=tuple(drafts), model=moment.model, place=place
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value)
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+BEAT_S = 1.0
+LONGEST_S = 4.0  # between a change and its being saved
+IDLE_SHARE = 20  # a workspace that takes long to write waits that many times as long
+
+
+@dataclass
+class _Watched:
+    """A workspace in use: its state, what was saved last, when the next look is."""
+
+    state: AppState
+    saved: Snapshot | None = None
+    texts: Texts = field(default_factory=Texts)
+    next_look: float = 0.0
+    leaving: bool = False
+
+
+class Store:
+    """Workspaces below a folder, each under the hash of its token: who lists the folder learns no token.
+
+    Parameters
+    ----------
+    folder
+        Where workspaces are kept; made when the first is saved.
+    beat_s
+        Seconds between two looks.
+    """
+
+    def __init__(self, folder: Path, beat_s: float = BEAT_S) -> None:
+        self.folder, self.problem = folder, ""
+        self._beat_s = beat_s
+        self._watched: dict[str, _Watched] = {}
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        sweep(folder)
+
+    def start(self) -> None:
+        """Save from now on, in a thread of its own."""
+        threading.Thread(target=self._run, daemon=True, name="workspaces").start()
+
+    def place(self, token: str) -> Path:
+        """The folder of a workspace."""
+        return self.folder / hashlib.sha256(token.encode()).hexdigest()[:32]
+
+    def watch(self, token: str, state: AppState) -> None:
+        """Save the workspace whenever it changes."""
+        with self._lock:
+            held = self._watched.get(token)
+            if held is None or held.state is not state:
+                self._watched[token] = _Watched(state)
+            else:
+                held.leaving = False
+
+    def retire(self, token: str) -> None:
+        """Save it once more, then watch it no longer."""
+        with self._lock:
+            held = self._watched.get(token)
+            if held is not None:
+                held.leaving, held.next_look = True, 0.0
+
+    def load(self, token: str) -> AppState | None:
+        """The workspace of that token, if one is kept."""
+        with self._lock:
+            held = self._watched.get(token)
+        if held is not None:
+            return held.state
+        try:
+            state = read_workspace(self.place(token))
+        except OSError as error:
+            self.problem = _problem(self.folder, error)
+            return None
+        if state is not None:
+            now = time.time()
+            _touch(self.place(token), now)
+        return state
+
+    def flush(self) -> None:
+        """Save all that has changed, now."""
+        with self._lock:
+            all_ = list(self._watched.items())
+        for token, held in all_:
+            self._look(token, held)
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(self._beat_s)
+            now = time.monotonic()
+            with self._lock:
+                due = [(t, h) for t, h in self._watched.items() if h.next_look <= now]
+            for token, held in due:
+                self._look(token, held)
+
+    def _look(self, token: str, held: _Watched) -> None:
+        with self._writing:
+            begun = time.monotonic()
+            try:
+                self._save(token, held)
+                self.problem = ""
+            except OSError as error:
+                if not self.problem:
+                    self.problem = _problem(self.folder, error)
+                    print(self.problem, file=sys.stderr)
+            except Exception as error:  # a workspace that cannot be written must not stop the others
+                self.problem = f"Workspace: it is not saved ({type(error).__name__}); download its bundle."
+                print(self.problem, file=sys.stderr)
+            took = time.monotonic() - begun
+            held.next_look = time.monotonic() + min(took * IDLE_SHARE, LONGEST_S - BEAT_S)
+        if held.leaving and not self.problem:
+            with self._lock:
+                if held.leaving and self._watched.get(token) is held:
+                    del self._watched[token]
+
+    def _save(self, token: str, held: _Watched) -> None:
+        place = self.place(token)
+        held.state.uploads.bring_back(place / UPLOADS)
+        shot = Snapshot.of(held.state)
+        if shot.same(held.saved) or (held.state.untouched and not place.exists()):
+            return
+        write_workspace(place, held.state.uploads.folder, shot, held.texts)
+        held.saved = shot
+
+
+def _problem(folder: Path, error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return (
+        f"Folder {folder}: workspaces are not saved ({reason}); free space there, or name another folder "
+        "in NONA_DATA_DIR."
+    )
+
+
+def _touch(folder: Path, now: float) -> None:
+    """Note the use: the age of a workspace counts from it."""
+    for path in folder.glob("*.json"):
+        try:
+            os.utime(path, (now, now))
+        except OSError:
+            return

@@ -1,0 +1,81 @@
+"""What a page says when the scenario has nothing for it: demo cards, no queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from nona.sources.samples import scenario_names
+from nona.ui.session.kept import choose
+from nona.ui.session.opening import open_shipped_scenario as open_scenario
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page.
+
+    ``takes``: about how long its run takes on one idle core, where that is known.
+    """
+
+    name: str
+    title: str
+    about: str
+    icon: str
+    choices: tuple[tuple[str, str], ...] = ()
+    takes: str = ""
+
+
+def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
+    """A card for each demo that is shipped; ``page`` begins the keys of its button."""
+    for demo in demos:
+        if demo.name in scenario_names():
+            _card(state, page, demo)
+
+
+def demo_error(state: AppState) -> None:
+    """Why the last demo could not be opened."""
+    if state.choices.complaints.get("demo-error"):
+        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+
+
+def _card(state: AppState, page: str, demo: Demo) -> None:
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{demo.title}**")
+        st.caption(f"{demo.about} Run: {demo.takes}." if demo.takes else demo.about)
+        st.button(
+            "Open this demo",
+            icon=demo.icon,
+            key=f"open-{page}-{demo.name}",
+            width="stretch",
+            on_click=_open,
+            args=(state, demo),
+            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
+        )
+
+
+def _open(state: AppState, demo: Demo) -> None:
+    """Open a demo and the tab that answers its question."""
+    if open_scenario(state, demo.name):
+        for key, value in demo.choices:
+            choose(state, key, value)
+
+
+def no_queries(state: AppState, needed_for: str) -> bool:
+    """Whether the workload is empty; then one line says what to do, with links to where it is done."""
+    if state.scenario.workload:
+        return False
+    if state.scenario.training is not None:
+        text = f"This scenario has training jobs only. {needed_for} needs a row in the workload."
+    else:
+        text = f"The workload is empty. {needed_for} needs a row in it."
+    with st.container(border=True, key="no-queries"):
+        st.markdown(text)
+        with st.container(horizontal=True):
+            st.page_link("pages/5_workload.py", label="Add a row", icon=":material/add:")
+            if state.scenario.training is not None:
+                st.page_link("pages/10_training.py", label="Open Training", icon=":material/model_training:")
+    return True

@@ -1,0 +1,272 @@
+"""Around every page: the page list, the side bar, the strip under the title, the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.plan import money
+from nona.report.saved import cluster_text, workload_text
+from nona.report.serverless.findings import keeps_most
+from nona.report.simulations.findings import shortest
+from nona.report.simulations.report import SimulatedRun
+from nona.report.text import percent_text
+from nona.report.training.elastic import by_mean
+from nona.report.training.findings import by_mean_jct, hours_text
+from nona.results.elastic import ElasticHistory
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.training import TrainingOutcome
+from nona.scenario.schema import Scenario
+from nona.study.planning.question import cluster_price
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.models.loading import tidying
+from nona.ui.session.kept import remember, restore
+from nona.ui.session.page_list import PAGES, icon_path, page_file
+from nona.ui.session.state import AppState
+from nona.ui.session.uploads import received
+from nona.ui.session.workspace import session_state
+from nona.ui.shell.job_panel import collect, current_job, progress_text
+from nona.ui.shell.notices import kept_notice, missing_notice, problem_notice
+from nona.ui.shell.scenario_bar import link_notice, scenario_bar, take_link
+from nona.ui.widgets.components import COMPONENTS, declare
+from nona.ui.widgets.fields import plain
+
+PRODUCT = "Nona Planner"
+TRAINING = "pages/10_training.py"
+STRIP_KEY = "strip"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact of the strip: its text, the page that it leads to, and what it says in full."""
+
+    text: str
+    page: str
+    about: str
+
+
+def strip(state: AppState) -> None:
+    """One line of links; it wraps where the window is narrow."""
+    with st.container(horizontal=True, gap=None, key=STRIP_KEY):
+        for fact in facts(state):
+            st.page_link(fact.page, label=plain(fact.text), icon="", help=plain(fact.about))
+
+
+def facts(state: AppState) -> tuple[Fact, ...]:
+    """Product, scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
+    s = state.scenario
+    known = [
+        Fact(PRODUCT, "pages/1_overview.py", "To the Overview."),
+        Fact(s.name, "pages/1_overview.py", f"The scenario “{s.name}”: its steps are on the Overview."),
+        Fact(cluster_text(s), "pages/4_cluster.py", "The cluster: servers and what is in each."),
+        _workload(s),
+        _deciders(s),
+    ]
+    if s.training is not None and not s.workload:
+        hits = _mean_jct(state)
+    else:
+        hits = _hits(state) if s.serverless is None else _kept(state)
+    return tuple(fact for fact in (*known, hits, _cost(s)) if fact)
+
+
+def _cost(scenario: Scenario) -> Fact | None:
+    """What the cluster costs as it stands, where the scenario's plan gives prices."""
+    try:
+        price = cluster_price(scenario)
+    except NonaError:  # page Plan says what is wrong
+        return None
+    if scenario.plan is None or price is None:
+        return None
+    text = f"as it is: {money(price, scenario.plan.prices.currency)} per hour"
+    return Fact(text, "pages/8_plan.py", "Price of the cluster's servers, by the prices on page Plan.")
+
+
+def _workload(scenario: Scenario) -> Fact:
+    if scenario.training is not None and not scenario.workload:
+        return Fact(workload_text(scenario), TRAINING, "The training jobs of the scenario.")
+    about = "The workload: models, and all their queries together."
+    return Fact(workload_text(scenario), "pages/5_workload.py", about)
+
+
+def _deciders(scenario: Scenario) -> Fact:
+    """The first scheduler, or policy of a serverless scenario, and how many are compared with it."""
+    part, training = scenario.serverless, scenario.training
+    if training is not None and not scenario.workload:
+        deciding = training.decided_by
+        return Fact(_first(deciding), TRAINING, f"Training policies: {', '.join(deciding)}.")
+    names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
+    text = _first(names)
+    if part is None:
+        return Fact(text, "pages/7_simulation.py", f"Schedulers: {', '.join(names)}.")
+    return Fact(text, "pages/9_serverless.py", f"Serverless policies: {', '.join(names)}.")
+
+
+def _first(names: Sequence[str]) -> str:
+    return f"{names[0]} + {len(names) - 1}" if len(names) > 1 else names[0]
+
+
+def _mean_jct(state: AppState) -> Fact | None:
+    """The shortest mean JCT of the last run of a training cluster."""
+    spec = state.scenario.training
+    if spec is not None and spec.elastic is not None:
+        kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
+        found = {} if history is None else by_mean(history.report.policies)
+    else:
+        kind, run = "training", state.held("training", TrainingOutcome)
+        found = {} if run is None else by_mean_jct(run.report.policies)
+    best = next(iter(found), None)
+    if best is None:
+        return None
+    stale = state.is_stale(kind)
+    text = f"{best}: mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
+    of = "the scenario as it was before the last changes" if stale else "this scenario"
+    return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
+
+
+def _hits(state: AppState) -> Fact | None:
+    """SLO hits of the scheduler with the lowest mean JCT in the last run of this scenario as it is or was."""
+    run = state.held("simulate", SimulatedRun)
+    if run is not None and run.about.name != state.scenario.name:
+        return None
+    best = shortest(run.report.schedulers) if run is not None else None
+    if run is None or best is None:
+        return None
+    rate = run.report.schedulers[best].slo_hit_rate.mean
+    return _share(state, "simulate", "pages/7_simulation.py", best, rate)
+
+
+def _kept(state: AppState) -> Fact | None:
+    """SLO hits of the policy that the last serverless run's headline names."""
+    run = state.held("serverless", ServerlessOutcome)
+    best = None if run is None else keeps_most(run.report.policies)
+    if run is None or best is None:
+        return None
+    rate = run.report.policies[best].slo_hit_rate.mean
+    return _share(state, "serverless", "pages/9_serverless.py", best, rate)
+
+
+def _share(state: AppState, kind: str, page: str, best: str, rate: float | None) -> Fact | None:
+    if rate is None:
+        return None
+    stale = state.is_stale(kind)
+    text = f"{best}: {percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
+    of = "the scenario as it was before the last changes" if stale else "this scenario"
+    return Fact(text, page, f"SLO hits of {best} in the last run, which is of {of}.")
+
+
+KEY = "surround"
+FILES = {name: page_file(name) for name, *_ in PAGES}
+_component = declare(KEY)
+
+
+def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
+    """Watch links and focus; in a demo ``press`` gets a key with the step it was pressed on: ``next 2.1``.
+
+    ``demo`` is the step that is shown, empty outside a demo.
+    """
+
+    def open_link() -> None:
+        state.go_to = page_address(str(_told("open"))) or state.go_to
+
+    def pressed() -> None:
+        press(str(_told("key")))
+
+    with st.container(key="surround-box"):
+        _component(
+            key=KEY,
+            data={"pages": list(FILES), "demo": demo},
+            on_open_change=open_link,
+            on_key_change=pressed,
+        )
+
+
+def _told(name: str) -> object:
+    return (st.session_state.get(KEY) or {}).get(name) or ""
+
+
+def page_address(link: str) -> str:
+    """A link's page as a file with its query; empty for one that is no page of the app.
+
+    >>> page_address("guide?term=JCT"), page_address("elsewhere")
+    ('pages/13_guide.py?term=JCT', '')
+    """
+    name, _, query = link.partition("?")
+    file = FILES.get(name, "")
+    return f"{file}?{query}" if file and query else file
+
+
+STYLE = COMPONENTS / "shell" / "shell.css"
+
+
+def open_session() -> AppState:
+    """The session's state, with a link and the results of finished jobs taken in."""
+    tidying().seen()
+    received()
+    state = session_state()
+    remember(state)
+    restore(state)
+    take_link(state)
+    collect(state)
+    return state
+
+
+def follow(state: AppState, page: str) -> None:
+    """Go to the page that a button's callback chose, e.g. ``pages/13_guide.py?term=JCT``.
+
+    A callback itself cannot. ``page`` is the file of the page that runs. The wish is kept until its page
+    runs: what the browser sends meanwhile, from the page before, would lead back to that one.
+    """
+    wanted, _, query = state.go_to.partition("?")
+    if not wanted or (state.on_way and page == wanted):
+        state.go_to, state.on_way = "", False
+        return
+    state.on_way = True
+    st.switch_page(wanted, query_params=dict(parse_qsl(query)))
+
+
+def page_head(state: AppState, title: str) -> None:
+    """The page's title, that of the browser's tab, and the strip."""
+    st.set_page_config(page_title=f"{title} · {PRODUCT}", page_icon=icon_path())
+    st.title(title)
+    strip(state)
+
+
+def side_bar(state: AppState) -> None:
+    """The scenario with its file and its link, and what is running; above the page what there is to say."""
+    st.html(STYLE)
+    st.logo(icon_path(), size="large")
+    with st.sidebar:
+        running = [kind for kind in KINDS if _unfinished(state, kind)]
+        st.fragment(_jobs, run_every=1.0 if running else None)(state, running)  # seen without scrolling
+        scenario_bar(state)
+    link_notice(state)
+    kept_notice(state)
+    problem_notice(state)
+    missing_notice(state)
+    if state.toast:
+        st.toast(f"{plain(state.toast)} {state.toast_link}".strip(), icon=":material/check:", duration="long")
+        state.toast, state.toast_link = "", ""
+
+
+def _unfinished(state: AppState, kind: str) -> bool:
+    job = current_job(state, kind)
+    return job is not None and job.unfinished
+
+
+def _jobs(state: AppState, before: list[str]) -> None:
+    """What waits or runs, each with its end: a job continues while another page is open."""
+    for kind, task in KINDS.items():
+        job = current_job(state, kind)
+        if job is None or not job.unfinished:
+            continue
+        job.touch()
+        with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
+            st.progress(job.fraction, text=f"{task.noun.capitalize()} {job.status}")
+            st.caption(plain(progress_text(job) if job.waiting else job.text))
+            st.button(f"Cancel the {task.noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
+    if before and not any(_unfinished(state, kind) for kind in before):
+        st.rerun()  # its result is taken in, and the polling ends

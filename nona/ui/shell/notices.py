@@ -1,0 +1,183 @@
+"""Above a page: what is wrong with a scenario, and a workspace that came back from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.scenario.gate import one_line
+from nona.sources.lookup import named_files
+from nona.sources.opening import is_bundle
+from nona.ui.session.opening import Problems, open_file
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import saving_problem
+from nona.ui.session.workspace_files import Restored
+from nona.ui.widgets.fields import plain
+
+KINDS = {
+    "model": "model",
+    "trace": "trace",
+    "measured": "measured times",
+    "times": "times of a function",
+    "throughputs": "throughputs",
+    "profile": "traffic by hour",
+    "elastic": "elastic jobs and their profiles",
+}
+_ADDED = "missing-files"
+
+
+def problem_notice(state: AppState) -> None:
+    """The problems of the scenario that could not be opened, one in a line, until they are dismissed."""
+    found = state.choices.of(Problems)
+    if not found.lines:
+        return
+    count = "" if len(found.lines) == 1 else f", for {len(found.lines)} reasons"
+    title = f"**{plain(found.what)} was not opened{count}.** Your scenario stays as it was."
+    with st.container(key="problems", gap="xsmall"):
+        st.error("\n".join([title, "", *map(_item, found.lines)]), icon=":material/error:")
+        if found.text:
+            st.download_button(
+                "Download its text",
+                found.text.encode("utf-8", "replace"),
+                "link.txt",
+                "text/plain",
+                icon=":material/download:",
+                on_click="ignore",
+                key="broken-text",
+            )
+        st.button(
+            "Dismiss", icon=":material/close:", on_click=state.choices.keep, args=(Problems(),), key="dismiss"
+        )
+
+
+@contextmanager
+def shown_errors() -> Iterator[None]:
+    """An error of the input that a page meets is shown on it; the side bar with *Undo* stays usable."""
+    try:
+        yield
+    except NonaError as error:
+        st.error(
+            f"**This page cannot show the scenario.** {plain(one_line(str(error)))} "
+            "Change it, or use *Undo* in the side bar.",
+            icon=":material/error:",
+        )
+
+
+def _item(line: str) -> str:
+    """A problem as an entry of a list, the place in bold.
+
+    >>> _item("seed: is missing; add it.")
+    '- **seed**\\\\: is missing; add it.'
+    """
+    place, colon, rest = line.partition(": ")
+    return f"- **{plain(place)}**{plain(colon + rest)}" if colon and " " not in place else f"- {plain(line)}"
+
+
+def missing(state: AppState) -> dict[str, str]:
+    """The files that the session does not have, each with what it is.
+
+    Either the scenario names them, or they were uploaded and somebody has removed them since.
+    """
+    held = set(state.uploads.names())
+    named = {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in held}
+    return dict.fromkeys(state.uploads.lost(), "upload") | named
+
+
+def missing_notice(state: AppState) -> None:
+    """Files that are not here, why that is, and an upload for them."""
+    names = missing(state)
+    if not names:
+        return
+    listed = ", ".join(f"**{plain(name)}** ({kind})" for name, kind in names.items())
+    with st.container(border=True, key="missing", gap="small"):
+        if lost := state.uploads.lost():
+            st.markdown(
+                f":material/folder_off: Files were removed from the server's temporary folder: {listed}. Add "
+                "them again below."
+            )
+            st.button(
+                "Go on without them",
+                icon=":material/close:",
+                on_click=state.uploads.forget,
+                args=(lost,),
+                key="forget-lost",
+            )
+        else:
+            st.markdown(
+                f":material/find_in_page: This scenario names files that are not here: {listed}. Add them "
+                "below, or ask whoever made the scenario for its bundle, which contains them all (*Download "
+                "bundle* in the side bar)."
+            )
+        key = f"{_ADDED}-{state.revision}-{len(names)}"
+        st.file_uploader(
+            "Missing files, or the scenario's bundle",
+            accept_multiple_files=True,
+            key=key,
+            on_change=_add,
+            args=(state, key),
+            max_upload_size=128,
+            help="Files are found by their names; a single one is taken for the one that is missing.",
+        )
+        if told := state.choices.complaints.get(_ADDED):
+            st.error(plain(told), icon=":material/error:")
+
+
+def _add(state: AppState, key: str) -> None:
+    given, names = st.session_state[key] or [], list(missing(state))
+    state.choices.complaints.pop(_ADDED, None)
+    for file in given:
+        data = file.getvalue()
+        name = names[0] if len(given) == len(names) == 1 else file.name
+        try:
+            if is_bundle(data):
+                open_file(state, file.name, data)
+            elif name in names:
+                state.uploads.add(name, data)
+            else:
+                state.choices.complaints[_ADDED] = f"{file.name} is none of {', '.join(names)}; rename it."
+        except NonaError as error:
+            state.choices.complaints[_ADDED] = str(error)
+
+
+def kept_notice(state: AppState) -> None:
+    """What could not be restored, with the file for download; or why nothing is saved."""
+    if problem := saving_problem():
+        st.warning(plain(problem), icon=":material/save:")
+    found = state.choices.of(Restored)
+    if not found.lines and found.broken is None:
+        return
+    broken = found.broken
+    with st.container(key="restored", gap="xsmall"):
+        title = "**Your saved work could not be opened, so this workspace is empty.** Download its text."
+        lines = [] if broken is None else [title]
+        st.warning("\n\n".join([*lines, *map(plain, found.lines)]), icon=":material/restore_page:")
+        with st.container(horizontal=True):
+            if broken is not None:
+                st.download_button(
+                    "Download the text",
+                    data=broken.read_bytes,
+                    file_name="nona_workspace.json",
+                    mime="application/json",
+                    icon=":material/download:",
+                    help="The whole saved workspace; the scenario stands under its key `scenarios`.",
+                    on_click="ignore",
+                    key="download-broken",
+                )
+            st.button(
+                "Dismiss",
+                icon=":material/close:",
+                help="Removes this notice, and the file that could not be opened.",
+                on_click=_dismiss,
+                args=(state,),
+                key="dismiss-restored",
+            )
+
+
+def _dismiss(state: AppState) -> None:
+    broken = state.choices.of(Restored).broken
+    if broken is not None:
+        broken.unlink(missing_ok=True)
+    state.choices.keep(Restored())

@@ -1,0 +1,152 @@
+"""Self-checks, theory against simulation, the count of a model's configurations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nona import __version__
+from nona.cost.measured import read_measured
+from nona.cost.options import CostOptions
+from nona.errors import JobError
+from nona.hardware.device import user_devices
+from nona.hardware.executor import executor_class
+from nona.placement.enumeration import configurations_considered
+from nona.report.studies.validation import comparison_rows
+from nona.results.models import ConfigurationCounts
+from nona.results.program import (
+    ComparedRow,
+    SelfCheck,
+    SelfCheckProgress,
+    SelfCheckResult,
+    TheoryProgress,
+    TheoryResult,
+)
+from nona.simulation.agreement import EFFORTS, Effort, KnownSystem, compare
+from nona.simulation.known_systems import known_systems
+from nona.simulation.run import AUTO, engine_named
+from nona.study.preparation import PreparedModel, given_graph, prepare_model
+from nona.study.self_checks import SELF_CHECKS, self_checks
+from nona.ui.tasks.desk import Desk, scenario_of, sources_of
+
+
+def check_self(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Run every self-check; finished rows are reported with the progress."""
+    begin = time.monotonic()
+    rows: list[SelfCheck] = []
+    desk.emit({"fraction": 0.0, "text": "Simulating a small scenario with every scheduler"})
+    for check in self_checks():
+        desk.check()
+        rows.append(check)
+        share = min(1.0, len(rows) / SELF_CHECKS)
+        live = SelfCheckProgress(rows=tuple(rows)).to_json()
+        desk.emit({"fraction": share, "text": check.name, "live": live})
+    seconds = time.monotonic() - begin
+    return SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__).to_json()
+
+
+REPORT_EVERY_S = 0.4
+
+
+def simulate_known(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Simulate every known system with the effort that ``spec["effort"]`` names.
+
+    Rows that are done come along with the progress, so that the page can tell while it runs.
+
+    Raises
+    ------
+    JobError
+        For an effort of another name.
+    """
+    name = str(spec.get("effort"))
+    if name not in EFFORTS:
+        known = ", ".join(EFFORTS)
+        raise JobError(f"Validation: effort={name!r} must be one of {known}; choose one of these.")
+    effort = replace(EFFORTS[name], engine=engine_named(AUTO))
+    begin = time.monotonic()
+    rows: list[ComparedRow] = []
+    teller = _Teller(list(known_systems()), effort, desk, rows)
+    for system in teller.systems:
+        rows += comparison_rows(compare(system, effort, teller.report))
+        teller.next_system()
+    return TheoryResult(
+        rows=tuple(rows),
+        effort=name,
+        engine=effort.engine,
+        level=effort.level,
+        replications=effort.replications,
+        seconds=time.monotonic() - begin,
+    ).to_json()
+
+
+class _Teller:
+    """Reports now and then the progress of all systems together, by their jobs."""
+
+    def __init__(
+        self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[ComparedRow]
+    ) -> None:
+        self.systems, self._desk, self._rows = systems, desk, rows
+        self._weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
+        self._place, self._told = 0, 0.0
+
+    def next_system(self) -> None:
+        self._place += 1
+
+    def report(self, share: float) -> None:
+        """The system at hand is done to ``share``; raises ``Cancelled`` when no session waits any more."""
+        self._desk.check()
+        if time.monotonic() - self._told < REPORT_EVERY_S:
+            return
+        self._told = time.monotonic()
+        system, weights = self.systems[self._place], self._weights
+        done = sum(weights[: self._place]) + share * weights[self._place]
+        self._desk.emit(
+            {
+                "fraction": done / sum(weights),
+                "text": f"{system.name} at a load of {system.load:.0%}",
+                "live": TheoryProgress(rows=tuple(self._rows)).to_json(),
+            }
+        )
+
+
+QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
+
+
+def is_quick(model: PreparedModel) -> bool:
+    """Whether the configurations are counted in a moment; the work grows with the interior squared."""
+    return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
+
+
+def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Read, cost, contract and count ``spec["model"]`` with its ``symbols`` on ``spec["device"]``.
+
+    Raises
+    ------
+    NonaError
+        When the model, the device or the measured times cannot be had.
+    """
+    desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
+    scenario = scenario_of(spec)
+    sources = sources_of(spec)
+    cost = scenario.cost
+    graph = given_graph(sources.model(spec["model"], spec["symbols"], scenario.models), spec["model"], cost)
+    own = user_devices(scenario.cluster.devices)
+    made = executor_class(spec["device"], own)
+    measured = read_measured(sources.read(cost.measured)) if cost.measured else None
+    options = CostOptions(cost.stack, cost.precision)
+    model = prepare_model(graph, (made,), options, scenario.contraction, measured, own)
+    subgraphs = model.decomposition.subgraphs
+    work = [1 + len(s.interior) ** 2 for s in subgraphs]
+    counts, done = [], 0
+    for number, subgraph in enumerate(subgraphs):
+        desk.emit(
+            {
+                "fraction": done / sum(work),
+                "text": f"{graph.name}: sub-graph {number + 1} of {len(subgraphs)}",
+            }
+        )
+        counts.append(configurations_considered(model.tasks, subgraph))
+        done += work[number]
+    return ConfigurationCounts(configurations=tuple(counts)).to_json()

@@ -1,0 +1,118 @@
+"""What a task is given: its desk, its scenario and files; how it tells of a placement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nona import study
+from nona.experiments.workers import cores
+from nona.report.text import counted
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.study.cache import StudyCache
+from nona.study.placing import PlacingProgress, PlacingStage
+from nona.study.preparation import Study
+from nona.units import format_time
+
+MOST_PROCESSES = 4
+
+
+def processes(work: int, few: int) -> int:
+    """Processes for so much work: one, this one, up to ``few``, where others would only cost their start.
+
+    >>> processes(10, 100)
+    1
+    """
+    return 1 if work <= few else min(MOST_PROCESSES, cores())
+
+
+def _go_on() -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Desk:
+    """``emit`` sends a line to the waiting session; ``check`` raises ``Cancelled`` when none waits."""
+
+    emit: Callable[[dict[str, Any]], None]
+    check: Callable[[], None] = _go_on
+    cache: StudyCache = field(default_factory=StudyCache)
+
+
+def scenario_of(spec: Mapping[str, Any]) -> Scenario:
+    """The job's scenario."""
+    return scenario_from_mapping(spec["scenario"])
+
+
+def sources_of(spec: Mapping[str, Any]) -> Sources:
+    """Where the job finds files: among the session's uploads, and nowhere else."""
+    return Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+
+
+def study_of(spec: Mapping[str, Any], desk: Desk) -> Study:
+    """The job's scenario with its models read and contracted."""
+    desk.emit({"fraction": 0.0, "text": "Reading and contracting the models"})
+    return study.prepare(scenario_of(spec), sources_of(spec), desk.cache)
+
+
+EVERY_S = 0.3
+LEAST_S = 1.0  # of a stage, before a time is estimated
+TEXTS: Mapping[PlacingStage, tuple[str, str]] = {
+    "formula": ("Solving the formula", ""),
+    "search": ("Searching by sampled jobs", "placement"),
+    "simulation": ("Comparing the nearest by simulation", "run"),
+}
+
+
+class PlacingWatch:
+    """Takes in the progress of a placement, and reports it now and then.
+
+    The placement fills the job's bar from ``first`` to ``last``; ``before`` begins every text.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        first: float = 0.0,
+        last: float = 1.0,
+        before: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._desk, self._first, self._last, self._before = desk, first, last, before
+        self._clock, self._told = clock, float("-inf")
+        self._stage: PlacingStage | None = None
+        self._began = 0.0
+
+    def take(self, progress: PlacingProgress) -> None:
+        """Take in a report; the first of a stage is always passed on."""
+        now = self._clock()
+        if progress.stage != self._stage:
+            self._stage, self._began = progress.stage, now
+        elif now - self._told < EVERY_S:
+            return
+        self._told = now
+        what, of = TEXTS[progress.stage]
+        parts = [f"{self._before}{what}"]
+        if progress.done:
+            parts.append(f"{counted(progress.done, of)} done")
+        left_s = left_at_most_s(now - self._began, progress.share)
+        if left_s is not None:
+            parts.append(f"at most about {format_time(float(f'{left_s:.2g}'))} more")
+        fraction = self._first + (self._last - self._first) * progress.whole
+        self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True})
+
+
+def left_at_most_s(elapsed_s: float, share: float) -> float | None:
+    """Seconds until a stage of which ``share`` is spent reaches its limit; ``None`` while it is too early.
+
+    >>> left_at_most_s(4.0, 0.25), left_at_most_s(0.2, 0.25), left_at_most_s(4.0, 0.0)
+    (12.0, None, None)
+    """
+    if elapsed_s < LEAST_S or not 0.0 < share <= 1.0:
+        return None
+    return elapsed_s * (1.0 - share) / share

@@ -1,0 +1,169 @@
+"""Placements, the curve of congestion, the fewest servers, what to buy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nona import study
+from nona.placement.result import Placement
+from nona.report.capacity import capacity_report
+from nona.report.placements.working import working
+from nona.results.placement import SearchProgress, SolvedPlacement
+from nona.results.planning import CapacityReport, DeviceCapacity, PlanReport
+from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
+from nona.study.link_load import congestion_curve
+from nona.study.outcome import placement_outcome, plan_outcome
+from nona.study.placing import SearchSteps
+from nona.study.planning.plan import PlanProgress, plan
+from nona.study.preparation import Study
+from nona.study.shipped import now_text
+from nona.study.simulation import Comparison, compare, is_solved
+from nona.ui.tasks.desk import Desk, PlacingWatch, processes, sources_of, study_of
+
+READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
+
+
+class _Search:
+    """Reports every better placement during the search.
+
+    The job's ``live`` is a :class:`~nona.results.placement.SearchProgress`, its ``best`` everything
+    that the page shows of the best so far: what is left when the job is cancelled.
+    """
+
+    def __init__(self, prepared: Study, desk: Desk) -> None:
+        self._prepared, self._desk = prepared, desk
+        self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
+        self.found = SearchSteps(prepared.system)
+
+    def better(self, placement: Placement) -> None:
+        """Take in a placement that is the best so far."""
+        if not self.found.take(placement) or self.found.best is None:
+            return
+        self._desk.emit({"live": SearchProgress(steps=self.found.steps).to_json()})
+        self._desk.emit({"best": self.outcome(self.found.best).to_json()})
+
+    def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
+        """Everything that is shown of a placement; local and spread are the same beside every step."""
+        system, names = self._prepared.system, self._prepared.scenario.labels
+        others = self._others
+        beside = compare(self._prepared, placement) if others is None else Comparison(placement, None, None)
+        found = placement_outcome(self._prepared, placement, now_text(), beside)
+        if others is not None:
+            found = found.model_copy(update={"local": others.local, "spread": others.spread})
+        solved = SolvedPlacement.of(found, working(system, placement, names), self.found.steps, known)
+        self._others = others or solved
+        return solved
+
+
+def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
+    prepared = study_of(spec, desk)
+    search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
+    known = is_solved(prepared, solver, desk.cache)
+    watch = PlacingWatch(desk, READ, COMPARE)
+    placement = study.place(prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take)
+    desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
+    if search.found.steps:
+        search.found.finish(placement)
+    return search.outcome(placement, known).to_json()
+
+
+def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """By formula: its optimum, local and spread over the link's background load."""
+
+    def tell(share: float) -> None:
+        desk.check()
+        desk.emit({"fraction": share, "text": "Solving the formula at every load"})
+
+    return congestion_curve(study_of(spec, desk).system, progress=tell).to_json()
+
+
+def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """The fewest servers of ``spec["group"]`` that keep ``spec["hit"]`` of the SLOs.
+
+    One answer for each of ``spec["schedulers"]``. What is known so far, also of searches that have not ended,
+    is the job's ``live`` and ``best``. With ``spec["simulated"]`` a predicted count and one fewer are
+    simulated as well.
+    """
+    scenario, sources = study_of(spec, desk).scenario, sources_of(spec)
+    names = list(spec["schedulers"])
+    hit, group = float(spec["hit"]), int(spec["group"])
+    gpu = scenario.cluster.servers[group].gpu
+    found: list[DeviceCapacity] = []
+
+    def show(known: Sequence[DeviceCapacity]) -> None:
+        rest = [unfinished(gpu, name) for name in names[len(known) :]]
+        so_far = _report([*known, *rest], hit, group).to_json()
+        desk.emit({"live": so_far, "best": so_far})
+
+    for name in names:
+        found.append(
+            fewest_servers(
+                scenario,
+                sources,
+                1 - hit,
+                group=group,
+                scheduler=name,
+                simulated=bool(spec.get("simulated")),
+                cache=desk.cache,
+                check=desk.check,
+                tell=_Teller(desk, len(found), len(names)).tell,
+                seen=lambda now: show([*found, now]),
+            )
+        )
+        if len(found) < len(names):
+            desk.emit({"fraction": len(found) / len(names), "text": f"{name} done"})
+            show(found)
+    return _report(found, hit, group).to_json()
+
+
+def _report(found: Sequence[DeviceCapacity], hit: float, group: int) -> CapacityReport:
+    return capacity_report(found, cheapest(found), hit, group, MOST)
+
+
+class _Teller:
+    """Progress of one scheduler's search: nobody knows how many counts it will try."""
+
+    def __init__(self, desk: Desk, done: int, total: int) -> None:
+        self._desk, self._done, self._total, self._tried = desk, done, total, 0
+
+    def tell(self, text: str) -> None:
+        self._tried += 1
+        fraction = (self._done + 1 - 0.9**self._tried) / self._total
+        self._desk.emit({"fraction": fraction, "text": text, "open": True})
+
+
+REPORT_EVERY_S = 0.5
+
+
+def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
+    prepared, made = study_of(spec, desk), now_text()
+    heard = _Heard(desk, lambda report: plan_outcome(prepared, report, made).to_json())
+    found = plan(
+        prepared.scenario,
+        sources_of(spec),
+        workers=processes(1, 0),
+        check=desk.check,
+        on_table=heard.take,
+    )
+    return heard.written(found)
+
+
+class _Heard:
+    """Sends what is known to the page, not more often than a page can draw it."""
+
+    def __init__(self, desk: Desk, written: Callable[[PlanReport], dict[str, Any]]) -> None:
+        self._desk, self.written = desk, written
+        self._sent_s = float("-inf")
+
+    def take(self, report: PlanReport, progress: PlanProgress) -> None:
+        message: dict[str, Any] = {"fraction": progress.whole, "text": progress.text, "open": True}
+        now_s = time.monotonic()
+        if now_s - self._sent_s >= REPORT_EVERY_S:
+            self._sent_s = now_s
+            known = self.written(report)
+            message |= {"live": known, "best": known}
+        self._desk.emit(message)

@@ -1,1 +1,0 @@
-"""What a worker does to size a cluster."""

@@ -1,0 +1,81 @@
+"""What a worker does with a line: run the task, say how it ended, keep the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from nona.errors import NonaError
+from nona.report.text import plain
+from nona.simulation.compiled.preparation import warm
+from nona.simulation.run import AUTO, Cancelled, engine_named
+from nona.study.cache import StudyCache
+from nona.ui.jobs.kinds import KINDS, TaskKind
+from nona.ui.tasks.desk import Desk
+
+Run = Callable[[Mapping[str, Any], Desk], Mapping[str, Any]]
+
+
+def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``.
+
+    Raises
+    ------
+    NonaError
+        For a bad scenario, an infeasible placement, an unknown kind.
+    """
+    result: dict[str, Any] = plain(function_of(KINDS.find(str(spec.get("kind"))))(spec, desk))
+    return result
+
+
+def function_of(kind: TaskKind) -> Run:
+    """The function that does a kind of job; its module is imported now."""
+    module, _, name = kind.run.partition(":")
+    run: Run = getattr(import_module(module), name)
+    return run
+
+
+class Server:
+    """Runs jobs one after the other; holds nothing from one to the next but caches keyed by content."""
+
+    def __init__(self, stopped: set[str], write: Callable[[dict[str, Any]], None]) -> None:
+        self.loaded = False
+        self._stopped, self._write = stopped, write
+        self._cache = StudyCache()
+        for kind in KINDS.values():  # with the imports done, a job starts at once
+            function_of(kind)
+
+    def load(self) -> None:
+        """Load the compiled engine if its machine code is there; have a process compile it if not."""
+        if not self.loaded and engine_named(AUTO) == "compiled":
+            warm()
+            self.loaded = True
+
+    def serve(self, spec: Mapping[str, Any], used_bytes: Callable[[], int]) -> bool:
+        """Run one job to its last line; returns whether the process is fit for another."""
+        job = str(spec.get("id", ""))
+        fit = True
+        try:
+            last: dict[str, Any] = {"result": run_task(spec, self._desk(job))}
+        except Cancelled:
+            last = {"stopped": True}
+        except NonaError as error:
+            last = {"error": str(error)}
+        except MemoryError:
+            last = {"error": "Job: it needs more memory than this machine has; make it smaller."}
+            fit = False
+        self._stopped.clear()  # only this job can have been meant
+        self._write({"id": job, "bytes": used_bytes(), **last})
+        return fit
+
+    def _desk(self, job: str) -> Desk:
+        def check() -> None:
+            if job in self._stopped:
+                raise Cancelled
+
+        def emit(message: dict[str, Any]) -> None:
+            check()
+            self._write({"id": job, **message})
+
+        return Desk(emit, check, self._cache)

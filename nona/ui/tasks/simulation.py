@@ -1,0 +1,130 @@
+"""A simulation with its files, and quick answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nona import study
+from nona.report.simulations.live import LiveSeries
+from nona.report.simulations.report import simulation_report
+from nona.results.simulation import QuickAnswer
+from nona.results.simulation_charts import LiveRun
+from nona.simulation.run import AUTO, engine_named
+from nona.simulation.steady_state import PILOT_FIRST, run_name
+from nona.study.exports import write_simulation
+from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
+from nona.study.preparation import Study
+from nona.study.shipped import now_text
+from nona.ui.tasks.desk import Desk, PlacingWatch, processes, study_of
+
+REPORT_EVERY_S = 0.12
+# Below so many jobs in all, a process of its own takes longer to start than it saves.
+FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
+
+
+class _Watch:
+    """Takes in progress, and reports it now and then.
+
+    The job's ``live`` is that of a :class:`~nona.results.simulation_charts.LiveRun`.
+    """
+
+    def __init__(self, prepared: Study, desk: Desk) -> None:
+        scenario, self._desk, self._last = prepared.scenario, desk, 0.0
+        spec = scenario.simulation
+        names = [s.name for s in scenario.schedulers]
+        pairs = zip(scenario.labels, prepared.system.queries, strict=True)
+        self._start = LiveRun(
+            slo=tuple((label, q.slo_s) for label, q in pairs if q.slo_s is not None),
+            schedulers=tuple(names),
+            of=spec.jobs * spec.replications * len(names) if spec.precision is None else None,
+        )
+        self._links = prepared.system.link_names
+        self._series = LiveSeries([q.slo_s for q in prepared.system.queries])
+
+    def take(self, progress: study.SimulationProgress) -> None:
+        """Take in the report of one run."""
+        self._desk.check()
+        if progress.replication < PILOT_FIRST:
+            self._series.add(progress.scheduler, progress.replication, progress.run)
+        if time.monotonic() - self._last >= REPORT_EVERY_S:
+            self._last = time.monotonic()
+            text = f"{progress.scheduler}, {run_name(progress.replication)}"
+            self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text).to_json()})
+
+    def told(self, now: str) -> LiveRun:
+        """All that is known so far."""
+        loads = self._series.loads(self._links)
+        news = {"series": self._series.snapshot(), "jobs": self._series.jobs, "now": now, "loads": loads}
+        return self._start.model_copy(update=news)
+
+
+def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Solve the placement if a scheduler needs one, run all of them, leave its files.
+
+    The result is that of a :class:`~nona.report.simulations.report.SimulatedRun`.
+    """
+    prepared = study_of(spec, desk)
+    watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
+    if study.needs_placement(prepared):
+        step = PlacingWatch(desk, before="Step 1 of 2, the placement: ")
+        placement = study.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
+        desk.emit({"step": True, "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
+    result = study.simulate(
+        prepared,
+        engine=engine,
+        workers=_processes(prepared, engine),
+        timeline_jobs=TIMELINE_JOBS,
+        placement=placement,
+        on_progress=watch.take,
+    )
+    live = watch.told("")
+    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live.to_json()})
+    outcome = simulation_outcome(prepared, result, now_text())
+    folder = Path(spec["folder"])
+    folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
+    write_simulation(folder, prepared, result, outcome)
+    return simulated_run(prepared, result, outcome, live).to_json()
+
+
+def _processes(prepared: Study, engine: str) -> int:
+    """Processes for a simulation: one, this one, where others would only cost their start."""
+    spec = prepared.scenario.simulation
+    jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
+    return processes(jobs, FEW_JOBS.get(engine, 0))
+
+
+JOBS = {"compiled": 3000}
+SLOW_JOBS = 400  # of an engine that answers while the compiled one is being prepared
+REPLICATIONS = 8
+
+
+def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Report all schedulers' figures after every replication; the last ones are the result.
+
+    The job's ``live``, as its result, is that of a :class:`~nona.results.simulation.QuickAnswer`.
+    """
+    prepared, engine = study_of(spec, desk), engine_named(AUTO)
+    simulation = prepared.scenario.simulation
+    jobs = min(simulation.jobs, JOBS.get(engine, SLOW_JOBS))
+    count = max(simulation.replications, REPLICATIONS)
+    told: dict[str, Any] = {}
+    predicted: Mapping[str, float | None] | None = None
+    for found in study.answers(
+        prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
+    ):
+        if predicted is None:
+            predicted = predicted_means(prepared, found.placement)
+        told = QuickAnswer(
+            predicted=predicted,
+            report=simulation_report(found.summaries, found.seconds),
+            replications=found.replications,
+            jobs=jobs,
+            engine=engine,
+            failed=found.failed,
+        ).to_json()
+        text = f"{found.replications} of {count} replications"
+        desk.emit({"fraction": found.replications / count, "text": text, "live": told})
+    return told

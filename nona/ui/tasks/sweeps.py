@@ -1,0 +1,173 @@
+"""Sweeps, and the network story: point after point, reported as computed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypedDict, TypeVar
+
+from nona import study
+from nona.errors import JobError
+from nona.report.simulations.series import story_load
+from nona.report.sweep_grids import GridCurves, grid_report
+from nona.report.sweeps import Curves, sweep_report
+from nona.results.document import Document
+from nona.results.simulation_charts import Story
+from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.simulation.run import AUTO, engine_named
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
+from nona.study.cache import StudyCache
+from nona.study.link_load import network_story, paying_limit
+from nona.study.sweep_bench import GridSettings, SweepSettings
+from nona.study.sweep_numbers import number_named
+from nona.study.sweeps import curves, grid
+from nona.ui.tasks.desk import Desk, sources_of, study_of
+
+Told = TypeVar("Told", Curves, GridCurves)
+TELL_EVERY_S = 0.8
+TEXTS = {
+    "coarse": "A first look at every value",
+    "replications": "More runs for the intervals",
+    "edges": "Looking for the edges of stability",
+    "bends": "More values where curves bend",
+    "servers": "How many servers more load needs",
+    "done": "Done",
+}
+
+
+def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Sweep as ``spec["sweep"]`` says; ``live`` and the result are a :class:`SweepOutcome`.
+
+    Raises
+    ------
+    NonaError
+        For values that the scenario does not allow.
+    """
+    request = SweepRequest.from_json(spec["sweep"])
+
+    def steps(scenario: Scenario, how: How) -> Iterator[Curves]:
+        return curves(scenario, settings_from(scenario, request), **how)
+
+    return _swept(spec, desk, steps, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
+
+
+def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Sweep two numbers as ``spec["grid"]`` says; ``live`` and the result are a :class:`GridOutcome`.
+
+    Raises
+    ------
+    NonaError
+        For values that the scenario does not allow.
+    """
+    request = GridRequest.from_json(spec["grid"])
+
+    def steps(scenario: Scenario, how: How) -> Iterator[GridCurves]:
+        return grid(scenario, grid_settings_from(scenario, request), **how)
+
+    return _swept(spec, desk, steps, lambda told: told.stage, lambda told: _grid_outcome(told, request))
+
+
+class How(TypedDict):
+    """What both sweeps take beside their settings."""
+
+    sources: Sources
+    engine: str
+    cache: StudyCache
+    check: Callable[[], None]
+
+
+def _swept(
+    spec: Mapping[str, Any],
+    desk: Desk,
+    sweep: Callable[[Scenario, How], Iterator[Told]],
+    text: Callable[[Told], str],
+    outcome: Callable[[Told], Document],
+) -> dict[str, Any]:
+    """The last outcome; those before are reported now and then."""
+    scenario = study_of(spec, desk).scenario
+    steps = sweep(
+        scenario,
+        How(sources=sources_of(spec), engine=engine_named(AUTO), cache=desk.cache, check=desk.check),
+    )
+    last, told = 0.0, None
+    for told in steps:
+        if time.monotonic() - last >= TELL_EVERY_S:
+            last = time.monotonic()
+            desk.emit({"fraction": told.fraction, "text": text(told), "live": outcome(told).to_json()})
+    if told is None:
+        raise JobError("Sweep: nothing was swept; choose at least one value.")
+    return outcome(told).to_json()
+
+
+def _grid_outcome(told: GridCurves, request: GridRequest) -> GridOutcome:
+    return GridOutcome(**dict(grid_report(told)), settings=request)
+
+
+def _outcome(told: Curves, request: SweepRequest) -> SweepOutcome:
+    return SweepOutcome(**dict(sweep_report(told)), settings=request)
+
+
+def request_of(settings: SweepSettings) -> SweepRequest:
+    """The settings as a job takes them."""
+    return SweepRequest(
+        number=settings.number.key,
+        values=settings.values,
+        schedulers=settings.schedulers,
+        jobs=settings.jobs,
+        replications=settings.replications,
+        edges=settings.edges,
+        target=settings.target,
+    )
+
+
+def settings_from(scenario: Scenario, request: SweepRequest) -> SweepSettings:
+    """What :func:`request_of` wrote; raises when the scenario has no such number."""
+    return SweepSettings(
+        number_named(scenario, request.number),
+        request.values,
+        request.schedulers,
+        request.jobs,
+        request.replications,
+        request.edges,
+        request.target,
+    )
+
+
+def grid_request_of(settings: GridSettings) -> GridRequest:
+    """The settings of two numbers as a job takes them."""
+    return GridRequest(sweep=request_of(settings.sweep), second=settings.second.key, values=settings.values)
+
+
+def grid_settings_from(scenario: Scenario, request: GridRequest) -> GridSettings:
+    """What :func:`grid_request_of` wrote; raises when the scenario has no such number."""
+    sweep = settings_from(scenario, request.sweep)
+    return GridSettings(sweep, number_named(scenario, request.second), request.values)
+
+
+SCENARIO = "slides_example"
+LOADS = tuple(round(0.05 * i, 2) for i in range(20))
+# One query a second, still one at a time: rarer ones only give others more messages to send in between.
+RATE, JOBS, REPLICATIONS = "1/s", 100, 4
+
+
+def tell_story(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Run the slides' example at every load; ``live`` and result are that of a ``Story``."""
+    scenario = load_scenario(scenario_path(SCENARIO))
+    changes: dict[str, float | str] = {
+        "workload[0].rate": RATE,
+        "simulation.jobs": JOBS,
+        "simulation.replications": REPLICATIONS,
+    }
+    for path, value in changes.items():
+        scenario = study.with_value(scenario, path, value)
+    story = Story(points=(), limit=paying_limit(scenario), jobs=JOBS * REPLICATIONS)
+    for point in network_story(scenario, LOADS, engine=engine_named(AUTO), check=desk.check):
+        row = story_load(point.load, point.runs, point.system)
+        story = story.model_copy(update={"points": (*story.points, row)})
+        share = len(story.points) / len(LOADS)
+        text = f"Link load {100 * point.load:.0f} %"
+        desk.emit({"fraction": share, "text": text, "live": story.to_json()})
+    return story.to_json()

@@ -1,0 +1,133 @@
+"""Components of our own: declared by their folder; drawings, and a list to pick from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from nona.results.document import Document
+
+COMPONENTS = Path(__file__).parent.parent / "components"
+_SHARED, _STYLE = (COMPONENTS / f"elements.{kind}" for kind in ("js", "css"))
+
+
+def declare(name: str, *scripts: str, tag: str = "div") -> Any:
+    """The component of the folder ``name``: ``name.css``, and the scripts, which know each other by name.
+
+    They follow ``elements.js`` and ``elements.css``, in the order given, and make one module; by default
+    there is one, ``name.js``. The component's root is an element of class ``name``.
+    """
+    folder = COMPONENTS / name
+    files = [_SHARED, *(folder / f"{script}.js" for script in scripts or (name,))]
+    return st.components.v2.component(
+        f"nona_{name}",
+        html=f'<{tag} class="{name}" data-testid="{name}"></{tag}>',
+        css="\n".join(f.read_text(encoding="utf-8") for f in (_STYLE, folder / f"{name}.css")),
+        js="\n".join(file.read_text(encoding="utf-8") for file in files),
+    )
+
+
+Node = str | list[Any]
+_drawing_component = declare("drawing")
+COLOURS = 10  # chart colours of the theme, --c0 … --c9
+SHADES = 10  # steps of the theme's sequential scale, --s0 … --s9
+
+
+def el(tag: str, kind: str = "", *children: Node | None, **attributes: object) -> Node:
+    """An element: its tag, its class, what is in it; ``None`` among the children is left out.
+
+    Underscores in names of attributes stand for dashes; two in front make a CSS variable.
+
+    >>> el("div", "bar", "half", role="img", aria_label="half full", __w="50%")
+    ['div', {'class': 'bar', 'role': 'img', 'aria-label': 'half full', '--w': '50%'}, ['half']]
+    """
+    named = {k.replace("_", "-"): str(v) for k, v in attributes.items() if v is not None}
+    return [tag, {**({"class": kind} if kind else {}), **named}, [c for c in children if c is not None]]
+
+
+def tree_data(nodes: Sequence[Node]) -> dict[str, Any]:
+    """What is sent to the browser; ``sig`` changes when, and only when, the picture does."""
+    tree = list(nodes)
+    return {"tree": tree, "sig": hashlib.sha256(json.dumps(tree).encode()).hexdigest()[:16]}
+
+
+def draw(key: str, *nodes: Node) -> None:
+    """Draw the elements; no event comes back."""
+    _drawing_component(key=key, data=tree_data(nodes))
+
+
+def colour(number: int) -> str:
+    """The theme's chart colour of that number, as a value for CSS.
+
+    >>> colour(11)
+    'var(--c1)'
+    """
+    return f"var(--c{number % COLOURS})"
+
+
+def shade(share: float) -> str:
+    """The step of the theme's sequential scale for a share in 0…1, as a value for CSS.
+
+    >>> shade(0.0), shade(0.55), shade(1.0)
+    ('var(--s0)', 'var(--s5)', 'var(--s9)')
+    """
+    return f"var(--s{min(SHADES - 1, max(0, int(SHADES * share)))})"
+
+
+def texts(node: Node | Sequence[Any]) -> list[str]:
+    """All text of an element, in order.
+
+    >>> texts(el("p", "", "a ", el("b", "", "b")))
+    ['a ', 'b']
+    """
+    return [node] if isinstance(node, str) else [t for child in node[2] for t in texts(child)]
+
+
+_component = declare("picklist")
+
+
+class Entry(Document):
+    """An entry: its name, the family it belongs to, its figures, and a line about it."""
+
+    name: str
+    family: str
+    figures: str
+    about: str
+
+
+class PickList(Document):
+    """What is sent to the browser; ``label`` names the search, ``chosen`` the entry in use."""
+
+    label: str
+    entries: tuple[Entry, ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What was picked, and a number that is new each time."""
+
+    name: str
+    when: int
+
+
+def pick_list(key: str, label: str, entries: Sequence[Entry], chosen: str) -> None:
+    """Draw the list with its search; what is picked in it, the next run finds by :func:`picked`."""
+    data = PickList(label=label, entries=tuple(entries), chosen=chosen)
+    _component(key=key, data=data.to_json(), on_picked_change=lambda: None)
+
+
+def picked(key: str) -> Picked | None:
+    """The last entry that was picked in the list ``key``."""
+    held = st.session_state.get(key)
+    found = held.get("picked") if held is not None else None
+    if not found or len(found) != 2:
+        return None
+    name, when = found
+    return Picked(str(name), int(when))

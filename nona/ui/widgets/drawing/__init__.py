@@ -1,1 +1,0 @@
-"""Pictures and small lists drawn from plain data, in the colours of the theme."""

@@ -1,1 +1,0 @@
-"""The MIG layout editor: one board with its instances, edited by mouse or keyboard."""

@@ -1,0 +1,231 @@
+"""Schedulers to choose, as chips and by family, and the options of chosen policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import streamlit as st
+
+from nona.options import Option, Options
+from nona.results.document import Document
+from nona.schedulers.base import FAMILY_TITLES
+from nona.schedulers.network_remarks import VIEW_MEANINGS
+from nona.schedulers.registry import SCHEDULERS
+from nona.ui.session.editing import PlacePath
+from nona.ui.session.kept import choose
+from nona.ui.session.state import AppState
+from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
+
+_component = declare("schedulerpicker")
+Choose = Callable[[tuple[str, ...]], None]
+
+
+class PickerEntry(Document):
+    """A scheduler: its family's title, its network view (``N0`` … ``N4``) with the meaning, its texts."""
+
+    name: str
+    family: str
+    view: str
+    meaning: str
+    summary: str
+    source: str
+    adaptation: str
+
+
+class SchedulerPicker(Document):
+    """What is sent to the browser; ``heard``: the number of its last message that was taken in."""
+
+    label: str
+    hint: str
+    entries: tuple[PickerEntry, ...]
+    chosen: tuple[str, ...]
+    heard: int
+
+
+def picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
+    """Every registered scheduler, family by family; then ``others`` that are not registered.
+
+    >>> [e.family for e in picker_entries(["gone"])][-1]
+    'Not registered'
+    """
+    entries = [
+        PickerEntry(
+            name=s.name,
+            family=title,
+            view=s.network_view.name,
+            meaning=VIEW_MEANINGS[s.network_view],
+            summary=s.summary,
+            source=s.source,
+            adaptation=s.adaptation,
+        )
+        for family, title in FAMILY_TITLES.items()
+        for s in SCHEDULERS.values()
+        if s.family == family
+    ]
+    return (*entries, *(_unknown(name) for name in others if name not in SCHEDULERS))
+
+
+def _unknown(name: str) -> PickerEntry:
+    return PickerEntry(
+        name=name, family="Not registered", view="", meaning="", summary="", source="", adaptation=""
+    )
+
+
+def scheduler_picker(key: str, label: str, chosen: Sequence[str], hint: str, on_choose: Choose) -> None:
+    """Draw the choice; ``on_choose`` gets the new names, in the order in which they were chosen."""
+
+    def changed() -> None:
+        found = _message(key)
+        if found is not None:
+            on_choose(found[0])
+
+    message = _message(key)
+    data = SchedulerPicker(
+        label=label,
+        hint=hint,
+        entries=picker_entries(chosen),
+        chosen=tuple(dict.fromkeys(chosen)),
+        heard=0 if message is None else message[1],
+    )
+    _component(key=key, data=data.to_json(), on_chosen_change=changed)
+
+
+def _message(key: str) -> tuple[tuple[str, ...], int] | None:
+    """The names that the browser sent last, and the message's number; ``None`` if it sent none."""
+    held = st.session_state.get(key)
+    found = held.get("chosen") if held is not None else None
+    if not isinstance(found, list) or len(found) != 2 or not isinstance(found[0], list):
+        return None
+    names, number = found
+    return tuple(dict.fromkeys(str(n) for n in names)), int(number)
+
+
+def kept_schedulers(
+    state: AppState, key: str, label: str, first: Sequence[str], known: Container[str], hint: str
+) -> tuple[str, ...]:
+    """Draw the choice that is kept under ``key``, and return it; ``first`` until others are chosen.
+
+    What is not among those ``known`` is left out.
+    """
+    kept = st.session_state.get(key)
+    chosen = tuple(n for n in (first if kept is None else kept) if n in known)
+
+    def take(names: tuple[str, ...]) -> None:
+        choose(state, key, list(names))
+
+    scheduler_picker(f"{key}-picker", label, chosen, hint, take)
+    return chosen
+
+
+class Entry(Protocol):
+    """A policy as the scenario has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+
+class Declared(Protocol):
+    """What a policy says of its options."""
+
+    @property
+    def defaults(self) -> Options: ...
+
+    @property
+    def option_help(self) -> Mapping[str, str]: ...
+
+
+def option_popover(
+    state: AppState,
+    key: str,
+    path: PlacePath,
+    entries: Sequence[Entry],
+    find: Callable[[str], Declared | None],
+) -> None:
+    """A popover with the options of every chosen policy that has some; ``entries`` stand at ``path``."""
+    popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key=key)
+    if not popover.open:
+        return
+    with popover:
+        for place, entry in enumerate(entries):
+            declared = find(entry.name)
+            if declared is None or not declared.defaults:
+                continue
+            st.markdown(f"**{plain(entry.name)}**")
+            with st.grid(2, min_column_width=180):
+                for name in declared.defaults:
+                    _field(state, path, entries, place, name, declared)
+
+
+def _field(
+    state: AppState, path: PlacePath, entries: Sequence[Entry], place: int, name: str, declared: Declared
+) -> None:
+    default = declared.defaults[name]
+    about = declared.option_help.get(name, "")
+    hint = f"{plain(about)} Default: {plain(_text(default))}."
+    key = f"option:{state.revision}:{place}:{name}"
+    value = entries[place].options.get(name, default)
+
+    def commit() -> None:
+        state.edit(path, changed(entries, place, name, st.session_state[key], default))
+
+    told: Mapping[str, Any] = {"key": key, "help": hint, "on_change": commit}
+    with st.container():
+        if isinstance(default, bool):
+            st.toggle(_label(name), bool(value), **told)
+        elif isinstance(default, int) and isinstance(value, int):
+            st.number_input(_label(name), 0, 2**31, value, 1, **told)
+        elif isinstance(default, int | float) and isinstance(value, int | float):
+            st.number_input(_label(name), value=float(value), format="%g", **told)
+        else:
+            st.text_input(_label(name), _text(value), **told)
+
+
+def _label(name: str) -> str:
+    """The option's name for people.
+
+    >>> _label("group_size"), _label("cutoff_s")
+    ('Group size', 'Cutoff, s')
+    """
+    unit = ", s" if name.endswith("_s") else ""
+    return name.removesuffix("_s").replace("_", " ").capitalize() + unit
+
+
+def _text(value: Option) -> str:
+    return "none" if value is None else str(value)
+
+
+def changed(
+    entries: Sequence[Entry], place: int, name: str, value: Option, default: Option
+) -> list[dict[str, str | Options]]:
+    """The scenario's policies with one option set; one at its default is left out."""
+    own = {**entries[place].options, name: _parsed(value, default)}
+    if own[name] == default:
+        del own[name]
+    return [
+        {"name": e.name, "options": own if i == place else dict(e.options)} for i, e in enumerate(entries)
+    ]
+
+
+def _parsed(value: Option, default: Option) -> Option:
+    """Typed text for an option whose default is no number: a number if it is one, ``None`` if it is empty.
+
+    >>> _parsed("4", None), _parsed("none", 3), _parsed("warm", "cold"), _parsed(2, 1)
+    (4, None, 'warm', 2)
+    """
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() in ("", "none"):
+        return None
+    if isinstance(default, str):
+        return value.strip()
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value.strip()

@@ -1,0 +1,117 @@
+"""How a result is shown: one large number, tiles, a chart with its finding, a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from nona.report.figures import finished
+from nona.report.files import csv_bytes, parquet_bytes
+from nona.ui.widgets.fields import plain
+
+
+@contextmanager
+def hero(key: str, label: str, value: str, hint: str = "") -> Iterator[None]:
+    """Show ``value`` under ``label``; what is drawn inside stands beside it. Without a value: that alone."""
+    style = (
+        f".st-key-{key} {{ row-gap: .25rem !important }}"  # beside each other they stand apart, below not
+        f".st-key-{key} [data-testid=stMetricValue] {{ font-size: 2.5rem; line-height: 1.1 }}"
+    )
+    if value:
+        st.html(f"<style>{style}</style>")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=key):
+        if value:
+            st.metric(label, value, width="content", help=hint or None)
+        with st.container(gap="xxsmall", width=WIDTH if value else "stretch"):
+            yield
+
+
+WIDTH = 640  # pixels of what stands beside the number: it moves below where the window has less room
+
+NARROWEST = 128  # pixels; two of them with their gap fit on a screen of 400
+
+
+def tiles(figures: Sequence[tuple[str, str, str]]) -> None:
+    """Show (label, value, help) triples as metrics."""
+    with st.grid(len(figures), min_column_width=NARROWEST, gap="small"):
+        for label, value, hint in figures:
+            st.metric(label, value, help=hint or None)
+
+
+CONFIG: Mapping[str, Any] = MappingProxyType(
+    {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+)
+
+
+def picture(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
+    """Show ``figure`` alone; ``alt`` says in words what is drawn.
+
+    ``options`` go to :func:`streamlit.plotly_chart`, whose answer is returned: what was clicked, where
+    ``on_select`` asks for it.
+    """
+    return st.plotly_chart(finished(figure), key=key, alt=alt, config=dict(CONFIG), **options)
+
+
+def chart(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> Any:
+    """Show ``figure`` under ``title``, the finding; ``alt`` and ``options`` as for :func:`picture`."""
+    with st.container(border=True, key=f"chart-{key}"):
+        st.markdown(f"**{plain(title)}**")
+        return picture(figure, key, f"{title}. {alt}", **options)
+
+
+PARQUET = "application/vnd.apache.parquet"
+
+
+def table(
+    frame: pd.DataFrame, key: str, alt: str, name: str = "", deciding: Sequence[str] = (), **options: Any
+) -> Any:
+    """Show ``frame`` with downloads as CSV and Parquet, which have all of its columns.
+
+    ``alt`` says in words what the table holds; the files are called ``name``, by default ``key``; of a wide
+    table only the ``deciding`` columns are shown until the others are asked for; ``options`` go to
+    :func:`streamlit.dataframe`, whose answer is returned: what was selected, where ``on_select`` asks for it.
+    Files are made when they are asked for.
+    """
+    place = st.container()
+    with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
+        every = not deciding or _every_column(key, [c for c in frame.columns if c not in deciding])
+        with place:
+            shown = frame if every else frame[list(deciding)]
+            answer = st.dataframe(shown, hide_index=True, key=key, alt=alt, **options)
+        if frame.empty:
+            return answer
+        for kind, make, mime in (("CSV", csv_bytes, "text/csv"), ("Parquet", parquet_bytes, PARQUET)):
+            st.download_button(
+                kind,
+                data=_maker(make, frame),
+                file_name=f"{name or key}.{kind.lower()}",
+                mime=mime,
+                icon=":material/download:",
+                type="tertiary",
+                help=f"This table as {kind}, all rows.",
+                on_click="ignore",
+                key=f"{kind.lower()}-{key}",
+            )
+    return answer
+
+
+def _every_column(key: str, others: Sequence[str]) -> bool:
+    """Whether the columns that do not decide are shown too."""
+    return bool(
+        st.toggle(
+            "All columns",
+            key=f"all-columns-{key}",
+            persist_state="session",
+            help=f"Also: {', '.join(map(str, others))}.",
+        )
+    )
+
+
+def _maker(make: Any, frame: pd.DataFrame) -> Any:
+    return lambda: make(frame)

@@ -1,1 +1,0 @@
-"""The worker process: it runs the tasks of one session after another."""
