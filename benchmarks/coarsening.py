@@ -22,8 +22,8 @@ from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
 from nona.placement.spans import spans
 from nona.sources.samples import load_sample, sample_names
+from nona.study.models import prepare_model
 from nona.study.networks import encoder_decoder, u_net
-from nona.study.preparation import prepare_model
 
 LINKS = {gbit: Link(gbit * 1e9 / 8, 20e-6) for gbit in (25, 200)}
 SHARES = (0.0, 0.05)

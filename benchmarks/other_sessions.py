@@ -29,7 +29,7 @@ from benchmarks.page_latency import DRAWN, PREPARE, WAIT
 from benchmarks.visitor import Visitor
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
-from nona.study.preparation import prepare_model
+from nona.study.models import prepare_model
 from nona.ui.models.loading import TURN_S, Tidying
 
 OPERATORS, AT_REST, REPEATS, TARGET_S = 20_000, 12, 5, 0.3

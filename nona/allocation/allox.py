@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
 from nona.errors import SimulationError
@@ -52,7 +52,7 @@ def matched(durations: Floats, free: Ints) -> Matching:
     costs: Floats = durations[:, kinds] * places
     copies = free[kinds]
     columns = np.repeat(np.arange(len(kinds)), copies)
-    _, taken = linear_sum_assignment(costs[:, columns])
+    _, taken = scipy.optimize.linear_sum_assignment(costs[:, columns])
     slots = columns[taken]
     cost = float(costs[np.arange(jobs), slots].sum())
     return Matching(kinds[slots], places[slots], cost, _bound(costs, copies, slots))

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, hstack, vstack
 
 from nona.allocation.centre import solve
 from nona.allocation.equal_shares import proportional_shares
@@ -85,7 +84,7 @@ def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) 
     able = np.zeros(space.jobs, np.bool_)
     scale = np.where(space.able, np.maximum(levels, levels[space.able].mean()), 0.0) * units
     some = scale > 0
-    matrix = csr_array(space.throughput_matrix()[some] * (1.0 / scale[some])[:, None])
+    matrix = scipy.sparse.csr_array(space.throughput_matrix()[some] * (1.0 / scale[some])[:, None])
     while True:
         asked = np.flatnonzero((open_ & ~able)[some])
         if not asked.size:
@@ -96,20 +95,24 @@ def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) 
         able[np.flatnonzero(some)[asked[risen]]] = True
 
 
-def _rises(space: Polytope, matrix: csr_array, floors: Floats, asked: NDArray[np.int64]) -> Flags:
+def _rises(
+    space: Polytope, matrix: scipy.sparse.csr_array, floors: Floats, asked: NDArray[np.int64]
+) -> Flags:
     """Which of the ``asked`` rows rise by at least δ/2 in the best allocation.
 
     δ/2 is SATURATED, or more where the solver's tolerance (1e-7) in all rows together comes to as much.
     """
     least = SATURATED * max(1.0, len(floors) / 250)
     count, n = len(asked), space.variables
-    extra = csr_array((np.ones(count), (asked, np.arange(count))), shape=(len(floors), count))
+    extra = scipy.sparse.csr_array((np.ones(count), (asked, np.arange(count))), shape=(len(floors), count))
     limits = space.limit_matrix()
-    empty = csr_array((limits.shape[0], count))
+    empty = scipy.sparse.csr_array((limits.shape[0], count))
     for method in ("highs", "highs-ipm"):  # where the simplex method gives up on rates far apart
-        done = linprog(
+        done = scipy.optimize.linprog(
             np.concatenate([np.zeros(n), -np.ones(count)]),
-            A_ub=vstack([hstack([-matrix, extra]), hstack([limits, empty])], format="csr"),
+            A_ub=scipy.sparse.vstack(
+                [scipy.sparse.hstack([-matrix, extra]), scipy.sparse.hstack([limits, empty])], format="csr"
+            ),
             b_ub=np.concatenate([-KEPT * floors, space.limits]),
             bounds=[(0.0, None)] * n + [(0.0, 2 * least)] * count,
             method=method,

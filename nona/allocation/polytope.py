@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,17 +65,17 @@ class Polytope:
         found[self.first] = True
         return found
 
-    def throughput_matrix(self) -> csr_array:
+    def throughput_matrix(self) -> scipy.sparse.csr_array:
         """(m, n) whose product with x is thr_i = Σ T·x over the rows with job i, in steps/s."""
         return self._per_job(self.rate, self.partner_rate)
 
-    def limit_matrix(self) -> csr_array:
+    def limit_matrix(self) -> scipy.sparse.csr_array:
         """(J + m, n) whose product with x is at most :attr:`limits`: GPUs by type, then time by job."""
         ones = np.ones(self.variables)
         n, kinds = self.variables, len(self.gpus)
-        gpus = csr_array((self.workers, (self.column, np.arange(n))), shape=(kinds, n))
+        gpus = scipy.sparse.csr_array((self.workers, (self.column, np.arange(n))), shape=(kinds, n))
         time = self._per_job(ones, ones)
-        return csr_array(vstack([gpus, time], format="csr"))
+        return scipy.sparse.csr_array(scipy.sparse.vstack([gpus, time], format="csr"))
 
     @property
     def limits(self) -> Floats:
@@ -96,12 +96,12 @@ class Polytope:
             total += np.bincount(self.second[two], (self.partner_rate * x)[two], self.jobs)
         return total
 
-    def _per_job(self, own: Floats, other: Floats) -> csr_array:
+    def _per_job(self, own: Floats, other: Floats) -> scipy.sparse.csr_array:
         two = np.flatnonzero(self.second >= 0)
         rows = np.concatenate([self.first, self.second[two]])
         columns = np.concatenate([np.arange(self.variables), two])
         values = np.concatenate([own, other[two]])
-        return csr_array((values, (rows, columns)), shape=(self.jobs, self.variables))
+        return scipy.sparse.csr_array((values, (rows, columns)), shape=(self.jobs, self.variables))
 
 
 def polytope(

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, hstack, vstack
+import scipy
 
 from nona.allocation.polytope import Floats, Ints, Polytope
 from nona.errors import SimulationError
@@ -133,8 +132,8 @@ def solve_highs(program: Program) -> Optimum:
     space = program.space
     on = np.flatnonzero((program.steps > 0) | (program.floors > 0))
     scale = _row_scale(program, on)
-    need = csr_array(space.throughput_matrix()[on] * (-1.0 / scale)[:, None])
-    matrix = vstack([need, space.limit_matrix()], format="csr")
+    need = scipy.sparse.csr_array(space.throughput_matrix()[on] * (-1.0 / scale)[:, None])
+    matrix = scipy.sparse.vstack([need, space.limit_matrix()], format="csr")
     limits = np.concatenate([-program.floors[on] / scale, space.limits])
     cost, unit = -program.gains, 1.0
     free = 0
@@ -142,14 +141,16 @@ def solve_highs(program: Program) -> Optimum:
         steps = program.steps[on] / scale
         unit = float(steps.max())
         column = np.concatenate([steps / unit, np.zeros(len(space.limits))])
-        matrix = hstack([matrix, csr_array(column[:, None])], format="csr")
+        matrix = scipy.sparse.hstack([matrix, scipy.sparse.csr_array(column[:, None])], format="csr")
         cost = np.append(cost * unit, -1.0)
         free = 1
     bounds = [(0.0, None)] * space.variables + [(None, None)] * free
     large = space.variables > LARGE
-    done = linprog(cost, matrix, limits, bounds=bounds, method="highs-ipm" if large else "highs-ds")
+    done = scipy.optimize.linprog(
+        cost, matrix, limits, bounds=bounds, method="highs-ipm" if large else "highs-ds"
+    )
     if large and done.status not in (SOLVED, INFEASIBLE):
-        done = linprog(cost, matrix, limits, bounds=bounds, method="highs-ds")
+        done = scipy.optimize.linprog(cost, matrix, limits, bounds=bounds, method="highs-ds")
     if done.status == INFEASIBLE:
         raise InfeasibleError(
             "Allocation: no shares of time give every job the throughput it needs; need less."

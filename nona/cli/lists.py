@@ -6,19 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nona.allocation.registry import POLICIES
 from nona.cli.options import ListOptions
 from nona.errors import NonaError
-from nona.hardware.device import devices as device_catalogue
-from nona.report.clusters import device_row
 from nona.report.text import table
 from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
-from nona.schedulers.registry import SCHEDULERS
 
 
 def training_policy_entries() -> list[SchedulerEntry]:
     """The policies as listed by ``nona schedulers``; none of them sees the network."""
+    from nona.allocation.registry import POLICIES
+
     return [
         SchedulerEntry(
             name=p.name,
@@ -41,6 +39,9 @@ def refuse_training_policy(name: str) -> None:
     NonaError
         When the name is that of a policy of training clusters only.
     """
+    from nona.allocation.registry import POLICIES
+    from nona.schedulers.registry import SCHEDULERS
+
     if name in POLICIES and name not in SCHEDULERS:
         raise NonaError(
             f"--scheduler {name!r} is a policy for training clusters; run it with "
@@ -74,6 +75,9 @@ def schedulers(arguments: ListOptions) -> None:
 
 def devices(arguments: ListOptions) -> None:
     """List the devices of the catalogue."""
+    from nona.hardware.device import devices as device_catalogue
+    from nona.report.clusters import device_row
+
     rows = [device_row(d) for d in device_catalogue().values()]
     _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
 

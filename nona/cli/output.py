@@ -6,25 +6,30 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nona.cli.options import ListOptions
-from nona.report.times import hardware_warnings
-from nona.results.document import Document
-from nona.study.outcome import cautions_of, model_facts
-from nona.study.preparation import Study
 
-D = TypeVar("D", bound=Document)
+if TYPE_CHECKING:
+    from nona.results.document import Document
+    from nona.study.preparation import Study
+
+D = TypeVar("D", bound="Document")
 
 
 def warn_of_hardware(prepared: Study) -> None:
     """Name on standard error the models whose stated times are the same on all hardware."""
+    from nona.report.times import hardware_warnings
+    from nona.study.outcome import model_facts
+
     for warning in hardware_warnings({n: m.given for n, m in model_facts(prepared).items()}):
         print(f"warning: {warning}", file=sys.stderr)
 
 
 def warn_of_schedulers(prepared: Study) -> None:
     """What to read beside the results of the scenario's schedulers, on standard error."""
+    from nona.study.outcome import cautions_of
+
     for caution in cautions_of(prepared):
         print(f"warning: {caution}", file=sys.stderr)
 

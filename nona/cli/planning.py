@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pandas as pd
 from click.exceptions import Exit
 
 from nona.cli.options import CapacityOptions, PlanOptions
@@ -37,6 +36,7 @@ from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
 from nona.study.preparation import Study, prepare
 from nona.study.shipped import now_text
+from nona.study.sweep_numbers import with_value
 
 
 def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -> None:
@@ -44,6 +44,8 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
 
     Whoever interrupts gets what is known so far.
     """
+    if arguments.objective:
+        scenario = with_value(scenario, "objective", arguments.objective)
     if not 0 <= arguments.group < len(scenario.cluster.servers):
         raise NonaError(
             f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
@@ -158,6 +160,8 @@ def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared:
     made = now_text()
     emit(arguments, report, lambda found: plan_text(found, day_of(made)))
     if arguments.csv or arguments.parquet:
+        import pandas as pd
+
         frame = pd.DataFrame(option_rows(report))
         if arguments.csv:
             write_bytes(arguments.csv, csv_bytes(frame))

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from nona.cli.options import ListOptions, ServerlessOptions, SweepOptions
 from nona.cli.output import ProgressLine, emit
 from nona.errors import NonaError
@@ -138,6 +136,8 @@ def run_over(arguments: ListOptions, asked: Asked, scenario: Scenario, sources: 
     line.end()
     emit(arguments, report, over_text)
     if asked.csv:
+        import pandas as pd
+
         write_bytes(asked.csv, csv_bytes(pd.DataFrame(over_numbers(report))))
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import pandas as pd
-
 from nona.cli.options import (
     DecisionOptions,
     ElasticLinkOptions,
@@ -98,6 +96,8 @@ def tell(fraction: float, text: str) -> None:
 def _write_rows(path: Path | None, rows: Sequence[Mapping[str, object]]) -> None:
     """Write a study's rows as CSV, if a file was asked for."""
     if path is not None:
+        import pandas as pd
+
         write_text(path, csv_bytes(pd.DataFrame(rows)).decode())
 
 

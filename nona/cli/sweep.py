@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-import pandas as pd
-
 from nona.cli.options import SweepOptions
 from nona.cli.output import emit
 from nona.cli.serverless import refuse_policies, sweep_serverless
@@ -94,4 +92,6 @@ def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepS
 
 def _points(arguments: SweepOptions, rows: Sequence[Mapping[str, float | str | None]]) -> None:
     if arguments.csv:
+        import pandas as pd
+
         write_bytes(arguments.csv, csv_bytes(pd.DataFrame(rows)))

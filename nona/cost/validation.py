@@ -9,7 +9,7 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Literal, cast
 
-from scipy.stats import spearmanr
+import scipy
 
 from nona.cost.costed import SIGMA
 from nona.cost.costing import cost_graph
@@ -115,7 +115,9 @@ def summarise(group: str, rows: Sequence[ValidationRow]) -> ValidationSummary:
     logs = [math.log(1 / r.ratio) for r in rows]
     rank = math.nan
     if len(rows) > 2:
-        rank = float(spearmanr([r.measured_s for r in rows], [r.predicted_s for r in rows]).statistic)
+        rank = float(
+            scipy.stats.spearmanr([r.measured_s for r in rows], [r.predicted_s for r in rows]).statistic
+        )
     return ValidationSummary(
         group=group,
         rows=len(rows),

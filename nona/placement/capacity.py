@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from nona.errors import PlacementError
 from nona.system import System
@@ -80,7 +80,9 @@ class Loads:
         below[:, n:] = -1.0
         price = np.concatenate([cost[rows, columns], np.ones(free)])
         room = np.full(classes, (peak or 0.0) - self.background)
-        result = linprog(price, A_ub=below, b_ub=room, A_eq=once, b_eq=np.ones(queries), bounds=(0, None))
+        result = scipy.optimize.linprog(
+            price, A_ub=below, b_ub=room, A_eq=once, b_eq=np.ones(queries), bounds=(0, None)
+        )
         if result.x is None:
             return None
         shares = np.zeros(self.allowed.shape)

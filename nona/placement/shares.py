@@ -23,8 +23,8 @@ from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint, minimize
 
 from nona.errors import PlacementError
 from nona.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
@@ -164,7 +164,7 @@ def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> t
             return 1e6, np.zeros(len(z))
         return found / value, slope[rows, columns] / value
 
-    result = minimize(
+    result = scipy.optimize.minimize(
         scaled,
         start[rows, columns],
         jac=True,
@@ -185,7 +185,9 @@ def _sparse(objective: SharesObjective, shares: Floats, allowed: NDArray[np.bool
     return least if there <= here * (1 + 1e-6) else shares
 
 
-def _constraints(loads: Loads, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> list[LinearConstraint]:
+def _constraints(
+    loads: Loads, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> list[scipy.optimize.LinearConstraint]:
     """Shares of a query class add up to 1; every executor class stays below the guard."""
     once = np.zeros((loads.allowed.shape[0], len(rows)))
     once[rows, np.arange(len(rows))] = 1.0
@@ -194,8 +196,8 @@ def _constraints(loads: Loads, rows: NDArray[np.int64], columns: NDArray[np.int6
     guard = 1.0 - _GUARD * (1.0 - loads.least_peak()[0])
     kept = busy.any(axis=1)
     return [
-        LinearConstraint(once, 1.0, 1.0),
-        LinearConstraint(busy[kept], -np.inf, guard - loads.background),
+        scipy.optimize.LinearConstraint(once, 1.0, 1.0),
+        scipy.optimize.LinearConstraint(busy[kept], -np.inf, guard - loads.background),
     ]
 
 

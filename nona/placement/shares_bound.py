@@ -39,8 +39,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from nona.decomposition import VIRTUAL
 from nona.placement.capacity import Loads
@@ -307,7 +307,7 @@ class Program:
         spare = 2.0 * (1.0 - self.loads.background) - self.base / high
         limits, room = self._fixed
         bounds = [(0.0, None)] * (3 * n) + [(None, None)] * queries
-        result = linprog(
+        result = scipy.optimize.linprog(
             cost, np.vstack([limits, cell]), np.concatenate([room, spare]), once, np.ones(queries), bounds
         )
         if result.x is None:

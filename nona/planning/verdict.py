@@ -37,8 +37,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
 
 from nona.errors import SimulationError
 from nona.planning.least import driven
@@ -130,14 +130,14 @@ def limits(counts: Counts, alpha: float) -> Limits:
     n = sum(1 for jobs in counts.arrived if jobs)
     if n < 2:
         return Limits(0.0, 1.0)
-    shrink = (float(ndtri(1 - alpha)) / float(stdtrit(n - 1, 1 - alpha))) ** 2
+    shrink = (float(scipy.special.ndtri(1 - alpha)) / float(scipy.special.stdtrit(n - 1, 1 - alpha))) ** 2
     return _beta_limits(counts.share, sum(counts.arrived) / counts.design_effect * shrink, alpha)
 
 
 def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
     hits = share * jobs
-    lower = float(betaincinv(hits, jobs - hits + 1, alpha)) if hits > 0 else 0.0
-    upper = float(betaincinv(hits + 1, jobs - hits, 1 - alpha)) if hits < jobs else 1.0
+    lower = float(scipy.special.betaincinv(hits, jobs - hits + 1, alpha)) if hits > 0 else 0.0
+    upper = float(scipy.special.betaincinv(hits + 1, jobs - hits, 1 - alpha)) if hits < jobs else 1.0
     return Limits(lower, upper)
 
 
@@ -206,7 +206,9 @@ def _would_stand(counts: Sequence[Counts], shares: Sequence[float], error: float
     for seen, share in zip(counts, shares, strict=True):
         jobs = sum(seen.arrived) * times / seen.design_effect
         for each, missing in ((error, False), (error / len(shares), True)):
-            shrink = (float(ndtri(1 - each)) / float(stdtrit(n * times - 1, 1 - each))) ** 2
+            shrink = (
+                float(scipy.special.ndtri(1 - each)) / float(scipy.special.stdtrit(n * times - 1, 1 - each))
+            ) ** 2
             found = _beta_limits(seen.share, jobs * shrink, each)
             if missing and found.upper < share:
                 return True

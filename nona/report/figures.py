@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -404,3 +404,20 @@ def interval_line(
         marker={"color": look.colour, "symbol": look.symbol, "size": 9},
         hovertemplate=f"{text(name)}, {hover}<extra></extra>",
     )
+
+
+def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure:
+    """Seconds per kind of operator, the largest first; the rest together."""
+    ordered = sorted(kinds.items(), key=lambda k: (-k[1], k[0]))
+    rest = sum(v for _, v in ordered[most:])
+    shown = ordered[:most] + ([("all others", rest)] if rest > 0 else [])
+    made = figure(max(180, 28 * len(shown) + 60), legend=False)
+    made.add_bar(
+        y=[text(k) for k, _ in shown][::-1],
+        x=[v * 1e3 for _, v in shown][::-1],
+        orientation="h",
+        marker_color=PALETTE[0],
+        hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
+    )
+    made.update_xaxes(title="ms")
+    return made

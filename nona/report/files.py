@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 # A spreadsheet takes a cell that begins with one of these for a formula (CWE-1236).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -23,6 +26,7 @@ def safe_cell(value: object) -> object:
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """The table as CSV in UTF-8, without its index.
 
+    >>> import pandas as pd
     >>> csv_bytes(pd.DataFrame({"task": ["@a"], "ms": [1.5]})).decode().split()
     ['task,ms', "'@a,1.5"]
     """
@@ -33,10 +37,13 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
     """The table as Parquet; columns of mixed types are written as text, columns without a value as numbers.
 
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"ms": [1.5]})
     >>> pd.read_parquet(io.BytesIO(parquet_bytes(frame))).equals(frame)
     True
     """
+    import pandas as pd
+
     typed = frame.rename(columns=str)
     for column in typed.columns:
         kind = pd.api.types.infer_dtype(typed[column], skipna=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
 from nona.contraction.contracted import ContractedGraph, summarize_contraction
 from nona.cost.costed import CostedGraph, total_interval
 from nona.decomposition import VIRTUAL, Decomposition
 from nona.placement.coarsening import CONDITION, NAME, with_glue
 from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
-from nona.report.figures import PALETTE, figure, text
 from nona.report.times import given_times, hardware_warnings
 from nona.results.models import (
     CoarseningReport,
@@ -242,23 +239,6 @@ def _subgraphs(g: Glued) -> tuple[GluedSubgraph, ...]:
         for s, c, local in zip(g.decomposition.subgraphs, g.coarsenings, g.local_s, strict=True)
         for nodes in [(s.root, *s.interior, s.sink)]
     )
-
-
-def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure:
-    """Seconds per kind of operator, the largest first; the rest together."""
-    ordered = sorted(kinds.items(), key=lambda k: (-k[1], k[0]))
-    rest = sum(v for _, v in ordered[most:])
-    shown = ordered[:most] + ([("all others", rest)] if rest > 0 else [])
-    made = figure(max(180, 28 * len(shown) + 60), legend=False)
-    made.add_bar(
-        y=[text(k) for k, _ in shown][::-1],
-        x=[v * 1e3 for _, v in shown][::-1],
-        orientation="h",
-        marker_color=PALETTE[0],
-        hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
-    )
-    made.update_xaxes(title="ms")
-    return made
 
 
 def provenance_text(shares: Mapping[str, float]) -> str:

@@ -19,8 +19,8 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import least_squares, minimize
 
 from nona.errors import CostError
 from nona.hardware.table_file import shipped_table
@@ -178,7 +178,7 @@ def _squares(points: Points, start: Parameters) -> Parameters:
         return np.log(_seconds(p, points.batch, log_vgpus)) - log_s
 
     bounds = ([*(start[:3] - 12), 0.0], [*(start[:3] + 12), 2.0])
-    found: Parameters = least_squares(residuals, start, bounds=bounds).x
+    found: Parameters = scipy.optimize.least_squares(residuals, start, bounds=bounds).x
     return found
 
 
@@ -192,7 +192,9 @@ def _polished(points: Points, start: Parameters) -> Parameters:
 
     best, least = start, error(start)
     for _ in range(_MOST_ROUNDS):
-        found = minimize(error, best, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10})
+        found = scipy.optimize.minimize(
+            error, best, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10}
+        )
         gained, (best, least) = least - found.fun, (found.x, float(found.fun))
         if gained < _GAIN:
             break

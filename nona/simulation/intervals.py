@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from nona.errors import SimulationError
 
@@ -98,7 +98,7 @@ def student(degrees: float, level: float) -> float:
     """
     if not 0 < level < 1:
         raise SimulationError(f"Interval: level={level} must be between 0 and 1; use 0.95.")
-    return float(stdtrit(degrees, (1 + level) / 2))
+    return float(scipy.special.stdtrit(degrees, (1 + level) / 2))
 
 
 def values_needed(width: float, n: int, most: int = 1000) -> int | None:
@@ -117,7 +117,7 @@ def values_needed(width: float, n: int, most: int = 1000) -> int | None:
     (13, 4, None)
     """
     counts = np.arange(n + 1, most + 1)
-    halves = stdtrit(counts - 1, 0.975) / np.sqrt(counts)  # in standard deviations
+    halves = scipy.special.stdtrit(counts - 1, 0.975) / np.sqrt(counts)  # in standard deviations
     enough = counts[halves <= student(n - 1, 0.95) / math.sqrt(n) / width]
     return int(enough[0]) if len(enough) else None
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nona.errors import GraphError, ScenarioError
 from nona.foreign.files import read_file
@@ -20,11 +20,13 @@ from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
 from nona.graph.readers import read_model
 from nona.graph.text import MAX_BYTES
-from nona.scenario.schema import Scenario
-from nona.scenario.serverless import ServerlessSpec
-from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec
 from nona.sources.samples import load_sample, sample_names
 from nona.training.throughput_table import MODELLED, TABLES, batch_of, with_batch
+
+if TYPE_CHECKING:
+    from nona.scenario.schema import Scenario
+    from nona.scenario.serverless import ServerlessSpec
+    from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec
 
 LONGEST = 60  # characters
 _UNSAFE = re.compile(r"[^\w.+ -]+")

@@ -17,7 +17,6 @@ from nona import app_root
 from nona.errors import GraphError, ScenarioError
 from nona.graph.model import ModelGraph
 from nona.graph.readers import read_model
-from nona.scenario.file import load_scenario
 
 _MANIFEST = "MANIFEST.json"
 
@@ -108,6 +107,8 @@ def query_scenario_names() -> tuple[str, ...]:
     >>> "slides_example" in query_scenario_names(), "who_gets_the_v100" in query_scenario_names()
     (True, False)
     """
+    from nona.scenario.file import load_scenario
+
     return tuple(name for name in scenario_names() if load_scenario(scenario_path(name)).workload)
 
 
@@ -140,4 +141,7 @@ def scenario_description(name: str) -> str:
     ScenarioError
         When there is no such scenario.
     """
-    return load_scenario(scenario_path(name)).description
+    from nona.scenario.gate import load_yaml
+
+    document = load_yaml(scenario_path(name).read_text(encoding="utf-8"))
+    return str(document.get("description", "")) if isinstance(document, dict) else ""

@@ -1,66 +1,44 @@
 """The study: the one place that composes the layers; app and command line call it.
 
-:func:`prepare` turns a scenario into a :class:`~nona.system.System`, :func:`place` solves its
-placement, :func:`simulate` runs its schedulers.
-
-* ``preparation``, ``cache``, ``network``, ``coarsening``: from a scenario to a system.
-* ``placing/``: the placement, judged by sampled jobs and short simulations. ``response``: its distribution.
-* ``simulating/``: all schedulers, replicated. ``outcome``, ``exports``: results as data and as files.
-* ``sweeps/``, ``capacity``, ``congestion``: one number varied; fewest servers; link load by formula.
-* ``paper/``, ``decisions/``, ``prediction_map/``, ``serverless/``: studies whose results ship; ``networks/``:
-  networks made by rule for them. ``network_story``, ``self_checks``: the Overview's example; quick checks.
+:func:`prepare` turns a scenario into a :class:`~nona.system.System`, :func:`place` solves its placement,
+:func:`simulate` runs its schedulers. The names below are the public ones; each is imported when it is first
+used, so that a command or a worker loads only the parts that it needs.
 """
 
-from nona.study.cache import StudyCache
-from nona.study.preparation import (
-    PreparedModel,
-    Study,
-    configuration_counts,
-    given_graph,
-    glued_model,
-    prepare,
-    prepare_model,
-)
-from nona.study.simulation import (
-    Answer,
-    Comparison,
-    SimulationProgress,
-    SimulationResult,
-    answers,
-    chosen_schedulers,
-    compare,
-    needs_placement,
-    place,
-    predictions,
-    simulate,
-)
-from nona.study.sweep_numbers import Number, number_named, numbers_of, with_value
-from nona.study.sweeps import SweptPoint, sweep
+from __future__ import annotations
 
-__all__ = [
-    "Answer",
-    "Comparison",
-    "Number",
-    "PreparedModel",
-    "SimulationProgress",
-    "SimulationResult",
-    "Study",
-    "StudyCache",
-    "SweptPoint",
-    "answers",
-    "chosen_schedulers",
-    "compare",
-    "configuration_counts",
-    "given_graph",
-    "glued_model",
-    "needs_placement",
-    "number_named",
-    "numbers_of",
-    "place",
-    "predictions",
-    "prepare",
-    "prepare_model",
-    "simulate",
-    "sweep",
-    "with_value",
-]
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "cache": ("StudyCache",),
+    "models": ("PreparedModel", "configuration_counts", "given_graph", "glued_model", "prepare_model"),
+    "preparation": ("Study", "prepare"),
+    "simulation": (
+        "Answer",
+        "Comparison",
+        "SimulationProgress",
+        "SimulationResult",
+        "answers",
+        "chosen_schedulers",
+        "compare",
+        "needs_placement",
+        "place",
+        "predictions",
+        "simulate",
+    ),
+    "sweep_numbers": ("Number", "number_named", "numbers_of", "with_value"),
+    "sweeps": ("SweptPoint", "sweep"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+__all__ = tuple(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)

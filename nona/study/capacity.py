@@ -41,7 +41,8 @@ from nona.simulation.intervals import Interval
 from nona.simulation.records import Records
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
-from nona.study.preparation import PreparedModel, Study, prepare
+from nona.study.models import PreparedModel
+from nona.study.preparation import Study, prepare
 from nona.study.simulation import Answer, answers, place
 from nona.study.sweep_numbers import with_value
 from nona.system import System

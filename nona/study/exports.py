@@ -10,8 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from nona.errors import ReportError
 from nona.report.files import safe_cell
@@ -23,6 +22,9 @@ from nona.simulation.records import Records
 from nona.study.preparation import Study
 from nona.study.serverless.run import ServerlessResult
 from nona.study.simulation import SimulationResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PARQUET = (".parquet", ".pq")
 CALLS_CSV, CALLS_PARQUET = "calls.csv", "calls.parquet"

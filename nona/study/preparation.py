@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.contraction.contracted import ContractedGraph
-from nona.contraction.rules import DEFAULT_RULE, contract
-from nona.contraction.task_graph import TaskGraph
-from nona.cost.costed import CostedGraph
-from nona.cost.costing import cost_graph
 from nona.cost.measured import MeasuredTable, read_measured
-from nona.cost.options import CostOptions, resident_bytes, scaled_edges
-from nona.cost.stated import with_given
-from nona.decomposition import Decomposition, decompose
+from nona.cost.options import CostOptions
 from nona.errors import ScenarioError
-from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster
-from nona.hardware.device import Device
-from nona.hardware.executor import ExecutorClass
-from nona.placement.coarsening import base_rule, coarsen_tasks
-from nona.placement.enumeration import configurations_considered
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
-from nona.report.models import Glued, glued
-from nona.scenario.schema import BackgroundNetwork, CostSpec, Scenario, WorkloadRow
+from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
 from nona.serverless.system import SharedNetwork
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, once_per_model, study_key
+from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.system import Arrivals, QueryClass, Stream, System
 from nona.topology import Topology, make_topology
 
@@ -93,22 +81,6 @@ def placement_link(cluster: Cluster) -> Link:
 
 
 _NO_SOURCES = Sources()
-_AS_IN_FILE = CostOptions()
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedModel:
-    """One model on its way through the layers; ``costed`` has one entry per executor class.
-
-    ``weight_bytes`` is what an executor holds to run any of its tasks, at the precision costed.
-    """
-
-    graph: ModelGraph
-    costed: tuple[CostedGraph, ...]
-    contracted: ContractedGraph
-    decomposition: Decomposition
-    tasks: TaskGraph
-    weight_bytes: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,29 +95,6 @@ class Study:
     models: tuple[PreparedModel, ...]
     system: System
     key: str = ""
-
-
-def prepare_model(
-    graph: ModelGraph,
-    classes: Sequence[ExecutorClass],
-    options: CostOptions = _AS_IN_FILE,
-    rule: str = DEFAULT_RULE,
-    measured: MeasuredTable | None = None,
-    own: Mapping[str, Device] | None = None,
-) -> PreparedModel:
-    """Cost, contract and decompose one model for the given executor classes.
-
-    ``rule`` is one of the contraction rules, or ``cost-aware``: the default rule, whose tasks the
-    coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same. ``own``
-    are the user's devices, for which a file may give times.
-    """
-    costed = tuple(cost_graph(graph, c, options, measured, own) for c in classes)
-    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
-    tasks = TaskGraph.from_contracted(
-        contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
-    )
-    weights = resident_bytes(graph, options)
-    return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks, weights)
 
 
 def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCache | None = None) -> Study:
@@ -194,11 +143,6 @@ def check_has_queries(scenario: Scenario) -> None:
         )
 
 
-def configuration_counts(model: PreparedModel) -> list[int]:
-    """How many configurations the placement considers for each sub-graph of a model."""
-    return [configurations_considered(model.tasks, s) for s in model.decomposition.subgraphs]
-
-
 def _prepare_row(
     row: WorkloadRow,
     scenario: Scenario,
@@ -210,12 +154,6 @@ def _prepare_row(
     options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
     classes = tuple(cluster.classes.values())
     return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices)
-
-
-def given_graph(graph: ModelGraph, name: str, cost: CostSpec) -> ModelGraph:
-    """The model called ``name`` in a scenario, its stated times on the devices that ``cost`` says."""
-    spec = cost.given.get(name)
-    return graph if spec is None else with_given(graph, spec.device, spec.factors)
 
 
 def _system(
@@ -265,13 +203,3 @@ def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
         return read_trace(sources.read(name), PurePath(name).name, where)
 
     return row_arrivals(scenario, index, read)
-
-
-def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executor_class: int = 0) -> Glued:
-    """Which tasks of ``model`` stay together on its executor class number ``executor_class``."""
-    weights = np.zeros(len(model.tasks.compute_s))
-    weights[executor_class] = 1.0
-    found = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
-    compute_s = model.tasks.compute_s[executor_class].tolist()
-    device = model.costed[executor_class].device
-    return glued(model.contracted, model.decomposition, found, compute_s, link, share, device)

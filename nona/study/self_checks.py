@@ -20,7 +20,8 @@ from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapp
 from nona.schedulers.registry import scheduler_names
 from nona.simulation.compiled.build import is_ready
 from nona.sources.samples import load_sample
-from nona.study.preparation import Study, prepare, prepare_model
+from nona.study.models import prepare_model
+from nona.study.preparation import Study, prepare
 from nona.study.simulation import SimulationResult, place, simulate
 
 SOURCE = "source"

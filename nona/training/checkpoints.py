@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import lambertw
+import scipy
 
 from nona.allocation.problem import Floats
 from nona.errors import SimulationError
@@ -89,7 +89,7 @@ def exact_s(checkpoint_s: float, mtbf_s: float) -> float:
     966.95
     """
     check_failures(checkpoint_s, mtbf_s)
-    return float(mtbf_s * (1 + lambertw(-math.exp(-1 - checkpoint_s / mtbf_s)).real))
+    return float(mtbf_s * (1 + scipy.special.lambertw(-math.exp(-1 - checkpoint_s / mtbf_s)).real))
 
 
 FACTORS = np.geomspace(0.2, 5.0, 41)

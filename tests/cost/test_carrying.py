@@ -14,7 +14,8 @@ from nona.hardware.executor import executor_class, make_executor_class
 from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.sources.samples import load_sample
-from nona.study.preparation import given_graph, prepare
+from nona.study.models import given_graph
+from nona.study.preparation import prepare
 
 # Peaks and bandwidths as in the catalogue: A100 19.5 TFLOP/s fp32, 312 fp16, 1555 GB/s; T4 8.1, 65, 320.
 COMPUTE, COMPUTE_FP16, MEMORY = 19.5 / 8.1, 312 / 65, 1555 / 320

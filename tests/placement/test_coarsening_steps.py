@@ -13,7 +13,8 @@ from nona.placement.messages import Candidates, Link
 from nona.placement.spans import spans
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import load_sample, sample_names, scenario_path
-from nona.study.preparation import PreparedModel, Study, glued_model, prepare, prepare_model
+from nona.study.models import PreparedModel, glued_model, prepare_model
+from nona.study.preparation import Study, prepare
 from nona.study.simulation import place
 
 SLOW, FAST = Link(25e9 / 8, 20e-6), Link(200e9 / 8, 20e-6)

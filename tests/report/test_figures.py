@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from placement_sample import RESPONSE, outcome
 from simulation_rows import model, parts, scheduler
 
-from nona.report.figures import text
-from nona.report.models import time_by_kind_figure
+from nona.report.figures import text, time_by_kind_figure
 from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
 from nona.report.placements.text import PARTS, TimeParts, parts_of
 from nona.report.simulations.figures import (

@@ -23,7 +23,7 @@ from nona.scenario.file import load_scenario
 from nona.simulation.agreement import Effort, compare
 from nona.simulation.known_systems import KNOWN
 from nona.sources.samples import load_sample, scenario_path
-from nona.study.preparation import configuration_counts, prepare_model
+from nona.study.models import configuration_counts, prepare_model
 from nona.study.sweep_bench import SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves

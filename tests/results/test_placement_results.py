@@ -16,9 +16,10 @@ from nona.results.placement import CongestionCurve, FullPlacementReport, Placeme
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.link_load import congestion_curve
+from nona.study.models import glued_model
 from nona.study.outcome import placement_outcome
 from nona.study.placing import SearchSteps
-from nona.study.preparation import glued_model, prepare
+from nona.study.preparation import prepare
 from nona.study.simulation import place
 
 KEYS = ("about", "nona", "local", "spread", "models", "if_times_off")

@@ -10,7 +10,7 @@ from app_driver import Open, finish, upload_model
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
 from nona.sources.samples import load_sample
-from nona.study.preparation import configuration_counts, prepare_model
+from nona.study.models import configuration_counts, prepare_model
 from nona.ui.tasks.checks import QUICK, is_quick
 
 WIDE = 500

@@ -16,7 +16,7 @@ from nona.placement.enumeration import idle_spans
 from nona.placement.messages import Link
 from nona.report.models import glue_headline
 from nona.sources.samples import load_sample, sample_names
-from nona.study.preparation import PreparedModel, glued_model, prepare_model
+from nona.study.models import PreparedModel, glued_model, prepare_model
 from nona.units import format_time
 
 DIAMOND = {

@@ -11,7 +11,8 @@ from nona.cost.measured import read_measured
 from nona.hardware.executor import executor_class
 from nona.scenario.file import parse_scenario
 from nona.sources.samples import load_sample
-from nona.study.preparation import prepare, prepare_model
+from nona.study.models import prepare_model
+from nona.study.preparation import prepare
 
 WHOLE = b"model,operator,device,ms\nresnet18,*,a100-40gb,7.5\n"
 PAGE = "2_models"

@@ -33,7 +33,8 @@ from nona.results.placement import PlacedConfiguration, PlacedSubgraph, SearchPr
 from nona.results.planning import CapacityReport
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.study.preparation import glued_model, prepare
+from nona.study.models import glued_model
+from nona.study.preparation import prepare
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
 from nona.ui.pages.placement import TABS, solved_text, value_text

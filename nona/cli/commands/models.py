@@ -46,9 +46,9 @@ def _link_latency() -> float:
 @takes(ModelOptions)
 def inspect(options: ModelOptions) -> None:
     """Figures of one model on one device."""
-    from nona.cli import basic
+    from nona.cli import models as work
 
-    basic.inspect(options)
+    work.inspect(options)
 
 
 @command("contract", "contract a model into tasks and cut it into sub-graphs")
@@ -90,9 +90,9 @@ def inspect(options: ModelOptions) -> None:
 @takes(ContractOptions)
 def contract(options: ContractOptions) -> None:
     """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
-    from nona.cli import basic
+    from nona.cli import models as work
 
-    basic.contract(options)
+    work.contract(options)
 
 
 @command("measure", "time a model's operators on this machine (needs nona-planner[measure])")
@@ -116,9 +116,9 @@ def contract(options: ContractOptions) -> None:
 @takes(MeasureOptions)
 def measure(options: MeasureOptions) -> None:
     """Time a model's operators."""
-    from nona.cli import basic
+    from nona.cli import models as work
 
-    basic.measure(options)
+    work.measure(options)
 
 
 COMPLETE = "_NONA_COMPLETE"  # the variable by which a shell's script asks for completions

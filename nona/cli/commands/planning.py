@@ -65,9 +65,10 @@ def _most_servers() -> int:
 @takes(SweepOptions)
 def sweep(options: SweepOptions) -> None:
     """Sweep one number of a scenario."""
-    from nona.cli import basic
+    from nona.cli import sweep as work
+    from nona.cli.opened import opened
 
-    basic.sweep(options)
+    work.sweep(options, *opened(options.scenario))
 
 
 @command("capacity", "find the fewest or cheapest servers that keep the SLOs")
@@ -113,9 +114,10 @@ def sweep(options: SweepOptions) -> None:
 @takes(CapacityOptions)
 def capacity(options: CapacityOptions) -> None:
     """The fewest servers that keep the SLOs."""
-    from nona.cli import basic
+    from nona.cli import planning as work
+    from nona.cli.opened import opened
 
-    basic.capacity(options)
+    work.capacity(options, *opened(options.scenario))
 
 
 @command("plan", "find what to buy: the cheapest servers and scheduler that keep all targets")
@@ -164,6 +166,7 @@ def capacity(options: CapacityOptions) -> None:
 @takes(PlanOptions)
 def plan(options: PlanOptions) -> None:
     """What to buy so that all targets are kept."""
-    from nona.cli import basic
+    from nona.cli import planning as work
+    from nona.cli.opened import opened
 
-    basic.plan(options)
+    work.plan(options, *opened(options.scenario))

@@ -82,9 +82,9 @@ def app(options: AppOptions) -> None:
 @takes(BundleOptions)
 def bundle(options: BundleOptions) -> None:
     """Write a scenario with all its files as one."""
-    from nona.cli import basic
+    from nona.cli import scenarios as work
 
-    basic.bundle(options)
+    work.bundle(options)
 
 
 @command("place", "solve the placement of a scenario")
@@ -101,9 +101,9 @@ def bundle(options: BundleOptions) -> None:
 @takes(PlaceOptions)
 def place(options: PlaceOptions) -> None:
     """Solve the placement of a scenario."""
-    from nona.cli import basic
+    from nona.cli import scenarios as work
 
-    basic.place(options)
+    work.place(options)
 
 
 @command("simulate", "simulate a scenario under one or several schedulers")
@@ -147,9 +147,9 @@ def place(options: PlaceOptions) -> None:
 @takes(SimulateOptions)
 def simulate(options: SimulateOptions) -> None:
     """Simulate a scenario."""
-    from nona.cli import basic
+    from nona.cli import scenarios as work
 
-    basic.simulate(options)
+    work.simulate(options)
 
 
 @command("serverless", "simulate serverless workflows under configuration policies: SLOs and costs")
@@ -227,6 +227,7 @@ def simulate(options: SimulateOptions) -> None:
 @takes(ServerlessOptions)
 def serverless(options: ServerlessOptions) -> None:
     """Simulate a serverless scenario."""
-    from nona.cli import basic
+    from nona.cli import serverless as work
+    from nona.cli.opened import opened
 
-    basic.serverless(options)
+    work.serverless(options, *opened(options.scenario))

@@ -21,9 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from nona.placement.configurations import Shape
 from nona.placement.interiors.column_generation import levels_of
@@ -227,11 +226,11 @@ def _cut(shape: Shape, group: Sequence[int], weight: Floats, *, into: bool) -> f
     arcs = dict(zip(zip(rows, columns, strict=True), values, strict=True))
     size = nodes + 2 * (int(shape.tensor.max()) + 1)
     at = np.array(list(arcs), dtype=np.int32).reshape(-1, 2)
-    graph = csr_array(
+    graph = scipy.sparse.csr_array(
         (np.array(list(arcs.values()), dtype=np.int32), (at[:, 0], at[:, 1])), shape=(size, size)
     )
     first, last = (0, int(group[0])) if into else (int(group[0]), nodes - 1)
-    return float(maximum_flow(graph, first, last).flow_value) * highest / _SCALE
+    return float(scipy.sparse.csgraph.maximum_flow(graph, first, last).flow_value) * highest / _SCALE
 
 
 _CELLS = 48

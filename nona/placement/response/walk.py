@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
 
 from nona.placement.messages import Candidates
 from nona.placement.response.resources import Network, Tracks
@@ -239,7 +239,7 @@ def _quantiles(scv: float) -> Floats:
     """Gamma of mean 1 and squared coefficient of variation ``scv`` at the middle of ``_SLICES`` slices."""
     shape = 1.0 / scv
     level = (np.arange(_SLICES) + 0.5) / _SLICES
-    drawn = np.asarray(gammaincinv(shape, level), dtype=np.float64) / shape
+    drawn = np.asarray(scipy.special.gammaincinv(shape, level), dtype=np.float64) / shape
     found: Floats = drawn / drawn.mean()
     return found
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint, minimize, minimize_scalar
 
 from nona.errors import PlacementError
 from nona.placement.model import Model, gradient, objective_s, value_at
@@ -65,14 +65,14 @@ class _Reduced:
                 x[g.query][k][kept] = z[at]
         return x
 
-    def constraints(self) -> list[LinearConstraint]:
+    def constraints(self) -> list[scipy.optimize.LinearConstraint]:
         """Probabilities add up to 1 in every group; the link's load stays below the guard."""
         sums = np.zeros((len(self.groups), len(self.columns)))
         sums[self.group, np.arange(len(self.columns))] = 1.0
-        limits = [LinearConstraint(sums, 1.0, 1.0)]
+        limits = [scipy.optimize.LinearConstraint(sums, 1.0, 1.0)]
         a1 = self.problem.a1[self.columns]
         if a1.any():
-            limits.append(LinearConstraint(a1[None, :] / self.problem.b1, -np.inf, _GUARD))
+            limits.append(scipy.optimize.LinearConstraint(a1[None, :] / self.problem.b1, -np.inf, _GUARD))
         return limits
 
 
@@ -117,7 +117,7 @@ def _descend(reduced: _Reduced, start: Floats) -> Floats:
             return 1e6, np.zeros(len(z))
         return value / scale, slope / scale
 
-    result = minimize(
+    result = scipy.optimize.minimize(
         scaled,
         start,
         jac=True,
@@ -247,7 +247,7 @@ def _best_mixture(
     values = [_value(model, mixed(s)) for s in shares]
     at = int(np.argmin(values))
     low, high = shares[max(at - 1, 0)], shares[min(at + 1, grid - 1)]
-    refined = minimize_scalar(
+    refined = scipy.optimize.minimize_scalar(
         lambda s: _value(model, mixed(s)), bounds=(low, high), method="bounded", options={"xatol": 1e-7}
     )
     if refined.fun < values[at]:

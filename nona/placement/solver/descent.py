@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from nona.placement.model import Model, gradient, link_price, objective_s, value_at
 from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
@@ -218,7 +218,9 @@ def _part_of_the_way(
         found = objective_s(model, value_at(model, at(t)))
         return found if math.isfinite(found) else 2.0 * limit
 
-    t = float(minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x)
+    t = float(
+        scipy.optimize.minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x
+    )
     return at(t) if value(t) < limit else None
 
 

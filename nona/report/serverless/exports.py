@@ -9,15 +9,18 @@ from the batch of a stage to those of the next stages of the same call.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from nona import __version__
 from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.serverless.metrics import call_cost, hits
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import ServerlessSystem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Runs = Mapping[str, Sequence[ServerlessRecords]]
 
@@ -28,11 +31,15 @@ def call_table(runs: Runs, system: ServerlessSystem) -> pd.DataFrame:
     ``completion_s`` and ``latency_s`` are empty for a call that was dropped, or not complete when the run
     ended; ``dropped_s`` is when it was dropped.
     """
+    import pandas as pd
+
     frames = [_frame(name, r, system) for name, records in runs.items() for r in records]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def _frame(policy: str, records: ServerlessRecords, system: ServerlessSystem) -> pd.DataFrame:
+    import pandas as pd
+
     calls = records.calls
     measured = np.flatnonzero(calls.measured)
     application = calls.application[measured]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from nona.report.means import bounds, rate_of
 from nona.results.document import Figure, OffRange
@@ -30,6 +29,9 @@ from nona.simulation.collected import PARTS
 from nona.simulation.records import Records
 from nona.simulation.steady_state import Warmup
 from nona.simulation.summary import JctSummary, ModelSummary, Precision, SchedulerSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_LINKS = 8
 
@@ -86,6 +88,8 @@ def python_decisions(report: SimulationReport) -> list[str]:
 
 def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
     """One row per recorded job: scheduler, replication, model, arrival, completion, JCT (seconds)."""
+    import pandas as pd
+
     frames = [
         pd.DataFrame(
             {

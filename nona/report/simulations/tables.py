@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, Literal, TypeVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from nona.report.means import Show, mean_text
 from nona.report.simulations.report import python_decisions
@@ -31,6 +29,9 @@ from nona.results.simulation import (
     WarmupReport,
 )
 from nona.units import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALL = "all"
 NOT_MEASURED = Resources(compute=None, network=None)  # loads of one model alone
@@ -233,6 +234,8 @@ def number_table(rows: Sequence[ResultRow], chosen: Sequence[Column]) -> pd.Data
 
     A column of means gives three: the mean, and the bounds ``…_low`` and ``…_high`` of its interval.
     """
+    import pandas as pd
+
     cells = [{k: v for c in chosen for k, v in _numbers(c, row).items()} for row in rows]
     names = [k for c in chosen for k in _names(c)]
     numbers = {k: "float64" for c in chosen if c.unit != "text" for k in _names(c)}

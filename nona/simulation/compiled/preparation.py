@@ -8,18 +8,16 @@ import subprocess
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nona import import_root
 from nona.code_cache.folders import tell_not_kept
-from nona.contraction.task_graph import TaskGraph
-from nona.decomposition import decompose
-from nona.placement.fixed import local_placement
-from nona.placement.solve import compile_searches
-from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
-from nona.system import QueryClass, Stream, System
+
+if TYPE_CHECKING:
+    from nona.system import System
 
 _CLAIM = "preparing"
 _STALE_S = 3600.0  # whoever claimed the work so long ago has died; a busy machine may take half an hour
@@ -37,6 +35,10 @@ def warm() -> None:
 
 def compile_all() -> None:
     """Compile the core, the policies of all registered schedulers, and the placement's searches, on disk."""
+    from nona.placement.fixed import local_placement
+    from nona.placement.solve import compile_searches
+    from nona.schedulers.registry import get_scheduler, scheduler_names
+    from nona.simulation.compiled.core import load_core
     from nona.simulation.compiled.engine import is_compiled
 
     system = _smallest_system()
@@ -44,8 +46,6 @@ def compile_all() -> None:
         scheduler = get_scheduler(name)
         placement = local_placement(system) if scheduler.needs_placement else None
         is_compiled(scheduler, scheduler.prepare(system, placement, {}))
-    from nona.simulation.compiled.core import load_core
-
     load_core()
     compile_searches()
     mark_ready()
@@ -105,6 +105,10 @@ def _is_gone(pid: str) -> bool:
 
 def _smallest_system() -> System:
     """Two tasks on two servers: enough to see what tables a scheduler makes."""
+    from nona.contraction.task_graph import TaskGraph
+    from nona.decomposition import decompose
+    from nona.system import QueryClass, Stream, System
+
     graph = TaskGraph.from_edges("two tasks", [1e-3, 1e-3], [(0, 1, 1e3)])
     query = QueryClass("two tasks", graph, decompose(graph.dag), rate=1.0)
     pair = np.arange(2, dtype=np.int64)

@@ -18,7 +18,8 @@ from nona.serverless.functions import ConfigurationSpace, Function, grid
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem
 from nona.sources.lookup import Sources
 from nona.study.cache import once_per_model
-from nona.study.preparation import arrivals_of, check_has_queries, given_graph, shared_network
+from nona.study.models import given_graph
+from nona.study.preparation import arrivals_of, check_has_queries, shared_network
 from nona.study.serverless.functions import (
     PARTS_WITHOUT_MIG,
     FunctionBook,

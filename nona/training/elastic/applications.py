@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import LinearNDInterpolator
-from scipy.spatial import QhullError
+import scipy
 
 from nona.allocation.problem import Floats, Ints
 from nona.errors import SimulationError
@@ -149,7 +148,7 @@ class Times:
             point = [[min(len(counts), MOST_NODES), sum(counts), local]]
             try:
                 step, sync = (float(value) for value in self._between(point)[0])
-            except QhullError:  # all measurements lie on a plane, e.g. on one node
+            except scipy.spatial.QhullError:  # all measurements lie on a plane, e.g. on one node
                 step = sync = np.nan
             inside = not (np.isnan(step) or np.isnan(sync))
         if not inside:
@@ -171,14 +170,14 @@ class Times:
         )
 
     @cached_property
-    def _between(self) -> LinearNDInterpolator:
+    def _between(self) -> scipy.interpolate.LinearNDInterpolator:
         sums: dict[tuple[int, int, int], list[Floats]] = {}
         for counts, measured in self.placements.items():
             for local, times in zip(measured.local, measured.times_s, strict=True):
                 sums.setdefault((len(counts), sum(counts), int(local)), []).append(times)
         own = [(*key, *np.mean(sums[key], axis=0)) for key in sorted(sums)]
         points = np.vstack([np.array(own, float).reshape(-1, 5), self.scalability])
-        return LinearNDInterpolator(points[:, :3], points[:, 3:])
+        return scipy.interpolate.LinearNDInterpolator(points[:, :3], points[:, 3:])
 
 
 class Noise(NamedTuple):

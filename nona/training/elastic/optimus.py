@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from nona.allocation.problem import Floats
 from nona.errors import SimulationError
@@ -65,7 +65,7 @@ def fit_curve(errors: Sequence[float]) -> Curve | None:
     rows = np.column_stack([np.arange(1.0, len(values) + 1), np.ones(len(values))])
     found, least = None, math.inf
     for floor in FLOORS * values.min():
-        beta0, beta1 = nnls(rows, 1.0 / (values - floor))[0]
+        beta0, beta1 = scipy.optimize.nnls(rows, 1.0 / (values - floor))[0]
         if beta0 > 0:
             squares = float(((1.0 / (rows @ (beta0, beta1)) + floor - values) ** 2).sum())
             if squares < least:
@@ -133,7 +133,7 @@ def fit_step(batch: int, measured_s: Mapping[Shape, float]) -> Floats:
     rows = np.array([_row(batch, at) for at in measured_s])
     seconds = np.array(list(measured_s.values()))
     # Relative errors count, so that long steps of few GPUs do not decide alone.
-    found: Floats = nnls(rows / seconds[:, None], np.ones(len(seconds)))[0]
+    found: Floats = scipy.optimize.nnls(rows / seconds[:, None], np.ones(len(seconds)))[0]
     return found
 
 

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+import scipy
 
 from nona.allocation.problem import Floats, Ints
 from nona.compiled import compiled
@@ -130,7 +130,9 @@ def fit(seen: Observations) -> Floats:
         found = loss(params, *seen)
         return float(found[0]), found[1:]
 
-    found: Floats = minimize(value, start, jac=True, bounds=Bounds(low, high), method="L-BFGS-B").x
+    found: Floats = scipy.optimize.minimize(
+        value, start, jac=True, bounds=scipy.optimize.Bounds(low, high), method="L-BFGS-B"
+    ).x
     if not (seen.nodes > 1).any():
         found[ALPHA_N] = max(found[ALPHA_N], SPREAD * found[ALPHA_R])
         found[BETA_N] = max(found[BETA_N], SPREAD * found[BETA_R])

@@ -49,7 +49,7 @@ from nona.hardware.executor import executor_class
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources, file_names
 from nona.sources.samples import sample_names
-from nona.study.preparation import PreparedModel, configuration_counts, given_graph, prepare_model
+from nona.study.models import PreparedModel, configuration_counts, given_graph, prepare_model
 from nona.ui.jobs.line import Line
 from nona.ui.models.dagview import Layout, lay_out_both
 from nona.ui.session.state import AppState

@@ -15,7 +15,8 @@ from nona.placement.coarsening import CONDITION, NAME, base_rule
 from nona.placement.enumeration import IdleSpan, idle_spans
 from nona.report.models import Glued, glue_headline
 from nona.results.models import ConfigurationCounts
-from nona.study.preparation import glued_model, placement_link
+from nona.study.models import glued_model
+from nona.study.preparation import placement_link
 from nona.ui.models.loading import Loaded, fetch
 from nona.ui.pages.models import contraction_headline, subgraph_table
 from nona.ui.session.state import AppState

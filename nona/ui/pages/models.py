@@ -23,7 +23,7 @@ from nona.report.models import inspection, provenance_text
 from nona.report.times import given_text, origin_text
 from nona.sources.lookup import safe_name
 from nona.sources.samples import description, load_sample, manifest, sample_names, workflows
-from nona.study.preparation import prepare_model
+from nona.study.models import prepare_model
 from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, shelf
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Entry, Node, Picked, colour, draw, el, pick_list, picked

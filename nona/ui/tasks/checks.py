@@ -27,7 +27,7 @@ from nona.results.program import (
 from nona.simulation.agreement import EFFORTS, Effort, KnownSystem, compare
 from nona.simulation.known_systems import known_systems
 from nona.simulation.run import AUTO, engine_named
-from nona.study.preparation import PreparedModel, given_graph, prepare_model
+from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.study.self_checks import SELF_CHECKS, self_checks
 from nona.ui.tasks.desk import Desk, scenario_of, sources_of
 

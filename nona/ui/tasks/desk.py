@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nona import study
 from nona.experiments.workers import cores
 from nona.report.text import counted
 from nona.scenario.file import scenario_from_mapping
@@ -16,7 +15,7 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.placing import PlacingProgress, PlacingStage
-from nona.study.preparation import Study
+from nona.study.preparation import Study, prepare
 from nona.units import format_time
 
 MOST_PROCESSES = 4
@@ -57,7 +56,7 @@ def sources_of(spec: Mapping[str, Any]) -> Sources:
 def study_of(spec: Mapping[str, Any], desk: Desk) -> Study:
     """The job's scenario with its models read and contracted."""
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the models"})
-    return study.prepare(scenario_of(spec), sources_of(spec), desk.cache)
+    return prepare(scenario_of(spec), sources_of(spec), desk.cache)
 
 
 EVERY_S = 0.3

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nona import study
 from nona.placement.result import Placement
 from nona.report.capacity import capacity_report
 from nona.report.placements.working import working
 from nona.results.placement import SearchProgress, SolvedPlacement
 from nona.results.planning import CapacityReport, DeviceCapacity, PlanReport
+from nona.study import simulation
 from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
 from nona.study.outcome import placement_outcome, plan_outcome
@@ -63,7 +63,9 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
     known = is_solved(prepared, solver, desk.cache)
     watch = PlacingWatch(desk, READ, COMPARE)
-    placement = study.place(prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take)
+    placement = simulation.place(
+        prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take
+    )
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     if search.found.steps:
         search.found.finish(placement)

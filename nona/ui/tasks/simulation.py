@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nona import study
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import simulation_report
 from nona.results.simulation import QuickAnswer
 from nona.results.simulation_charts import LiveRun
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, run_name
+from nona.study import simulation
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
 from nona.study.preparation import Study
@@ -44,7 +44,7 @@ class _Watch:
         self._links = prepared.system.link_names
         self._series = LiveSeries([q.slo_s for q in prepared.system.queries])
 
-    def take(self, progress: study.SimulationProgress) -> None:
+    def take(self, progress: simulation.SimulationProgress) -> None:
         """Take in the report of one run."""
         self._desk.check()
         if progress.replication < PILOT_FIRST:
@@ -68,11 +68,11 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """
     prepared = study_of(spec, desk)
     watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
-    if study.needs_placement(prepared):
+    if simulation.needs_placement(prepared):
         step = PlacingWatch(desk, before="Step 1 of 2, the placement: ")
-        placement = study.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
+        placement = simulation.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
         desk.emit({"step": True, "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
-    result = study.simulate(
+    result = simulation.simulate(
         prepared,
         engine=engine,
         workers=_processes(prepared, engine),
@@ -107,12 +107,12 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     The job's ``live``, as its result, is that of a :class:`~nona.results.simulation.QuickAnswer`.
     """
     prepared, engine = study_of(spec, desk), engine_named(AUTO)
-    simulation = prepared.scenario.simulation
-    jobs = min(simulation.jobs, JOBS.get(engine, SLOW_JOBS))
-    count = max(simulation.replications, REPLICATIONS)
+    settings = prepared.scenario.simulation
+    jobs = min(settings.jobs, JOBS.get(engine, SLOW_JOBS))
+    count = max(settings.replications, REPLICATIONS)
     told: dict[str, Any] = {}
     predicted: Mapping[str, float | None] | None = None
-    for found in study.answers(
+    for found in simulation.answers(
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if predicted is None:

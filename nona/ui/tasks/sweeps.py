@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypedDict, TypeVar
 
-from nona import study
 from nona.errors import JobError
 from nona.report.simulations.series import story_load
 from nona.report.sweep_grids import GridCurves, grid_report
@@ -22,7 +21,7 @@ from nona.sources.samples import scenario_path
 from nona.study.cache import StudyCache
 from nona.study.link_load import network_story, paying_limit
 from nona.study.sweep_bench import GridSettings, SweepSettings
-from nona.study.sweep_numbers import number_named
+from nona.study.sweep_numbers import number_named, with_value
 from nona.study.sweeps import curves, grid
 from nona.ui.tasks.desk import Desk, sources_of, study_of
 
@@ -162,7 +161,7 @@ def tell_story(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         "simulation.replications": REPLICATIONS,
     }
     for path, value in changes.items():
-        scenario = study.with_value(scenario, path, value)
+        scenario = with_value(scenario, path, value)
     story = Story(points=(), limit=paying_limit(scenario), jobs=JOBS * REPLICATIONS)
     for point in network_story(scenario, LOADS, engine=engine_named(AUTO), check=desk.check):
         row = story_load(point.load, point.runs, point.system)

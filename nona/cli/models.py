@@ -1,0 +1,71 @@
+"""What the commands on one model do: inspect, contract, measure."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from nona.cli.options import ContractOptions, MeasureOptions, ModelOptions
+from nona.cli.output import emit
+from nona.contraction.rules import DEFAULT_RULE
+from nona.cost.options import CostOptions
+from nona.errors import NonaError
+from nona.hardware.cluster import Network
+from nona.hardware.executor import executor_class
+from nona.placement.messages import Link
+from nona.report.models import coarsening_report, contraction, inspection
+from nona.report.text import contraction_text, inspection_text
+from nona.results.models import FullContraction
+from nona.sources import samples
+from nona.sources.lookup import Sources
+from nona.study.models import PreparedModel, configuration_counts, glued_model, prepare_model
+
+
+def inspect(arguments: ModelOptions) -> None:
+    """Figures of one model on one device."""
+    prepared = _prepare_model(arguments)
+    report = inspection(prepared.costed[0])
+    emit(arguments, report, inspection_text)
+
+
+def contract(arguments: ContractOptions) -> None:
+    """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
+    prepared = _prepare_model(arguments, arguments.rule)
+    emit(arguments, _contraction(arguments, prepared), contraction_text)
+
+
+def _contraction(arguments: ContractOptions, model: PreparedModel) -> FullContraction:
+    """Contract a model, and glue its tasks."""
+    network = Network(arguments.capacity, arguments.latency)
+    glued = glued_model(model, Link(network.capacity, network.latency_s), share=arguments.share)
+    counts = configuration_counts(model)
+    found = contraction(model.contracted, model.costed[0], model.decomposition, counts)
+    return FullContraction(**{**dict(found), "rule": arguments.rule, "coarsening": coarsening_report(glued)})
+
+
+def measure(arguments: MeasureOptions) -> None:
+    """Time a model's operators on this machine."""
+    from nona.cost.measuring import measure_batches, measure_model  # needs the extra `measure`
+    from nona.study.exports import check_places, write_text
+
+    check_places(arguments.output, arguments.export_profile)
+    if bool(arguments.batches) != (arguments.export_profile is not None):
+        raise NonaError("--batches and --export-profile belong together; give both, or --output alone.")
+    path = samples.sample_path(arguments.model) or Path(arguments.model)
+    threads, symbols = arguments.threads, dict(arguments.symbol)
+    if arguments.output is not None:
+        result = measure_model(path, threads=threads, symbols=symbols)
+        print(result, file=sys.stderr)  # before the file
+        write_text(arguments.output, result.text)
+    if arguments.export_profile is not None:
+        text = measure_batches(path, arguments.batches, threads=threads, symbols=symbols)
+        print(text, file=sys.stderr, end="")
+        write_text(arguments.export_profile, text)
+    elif arguments.output is None:
+        raise NonaError("nona measure writes a file; give --output, or --batches with --export-profile.")
+
+
+def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> PreparedModel:
+    graph = Sources(Path()).model(arguments.model, dict(arguments.symbol))
+    options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
+    return prepare_model(graph, (executor_class(arguments.device),), options, rule)

@@ -1,0 +1,90 @@
+"""One model on its way through the layers: costed, contracted, decomposed, its tasks kept together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nona.contraction.contracted import ContractedGraph
+from nona.contraction.rules import DEFAULT_RULE, contract
+from nona.contraction.task_graph import TaskGraph
+from nona.cost.costed import CostedGraph
+from nona.cost.costing import cost_graph
+from nona.cost.measured import MeasuredTable
+from nona.cost.options import CostOptions, resident_bytes, scaled_edges
+from nona.cost.stated import with_given
+from nona.decomposition import Decomposition, decompose
+from nona.graph.model import ModelGraph
+from nona.hardware.device import Device
+from nona.hardware.executor import ExecutorClass
+from nona.placement.coarsening import base_rule, coarsen_tasks
+from nona.placement.enumeration import configurations_considered
+from nona.placement.messages import Link
+from nona.report.models import Glued, glued
+
+if TYPE_CHECKING:
+    from nona.scenario.schema import CostSpec
+
+_AS_IN_FILE = CostOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """One model on its way through the layers; ``costed`` has one entry per executor class.
+
+    ``weight_bytes`` is what an executor holds to run any of its tasks, at the precision costed.
+    """
+
+    graph: ModelGraph
+    costed: tuple[CostedGraph, ...]
+    contracted: ContractedGraph
+    decomposition: Decomposition
+    tasks: TaskGraph
+    weight_bytes: float = 0.0
+
+
+def prepare_model(
+    graph: ModelGraph,
+    classes: Sequence[ExecutorClass],
+    options: CostOptions = _AS_IN_FILE,
+    rule: str = DEFAULT_RULE,
+    measured: MeasuredTable | None = None,
+    own: Mapping[str, Device] | None = None,
+) -> PreparedModel:
+    """Cost, contract and decompose one model for the given executor classes.
+
+    ``rule`` is one of the contraction rules, or ``cost-aware``: the default rule, whose tasks the
+    coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same. ``own``
+    are the user's devices, for which a file may give times.
+    """
+    costed = tuple(cost_graph(graph, c, options, measured, own) for c in classes)
+    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
+    tasks = TaskGraph.from_contracted(
+        contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
+    )
+    weights = resident_bytes(graph, options)
+    return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks, weights)
+
+
+def configuration_counts(model: PreparedModel) -> list[int]:
+    """How many configurations the placement considers for each sub-graph of a model."""
+    return [configurations_considered(model.tasks, s) for s in model.decomposition.subgraphs]
+
+
+def given_graph(graph: ModelGraph, name: str, cost: CostSpec) -> ModelGraph:
+    """The model called ``name`` in a scenario, its stated times on the devices that ``cost`` says."""
+    spec = cost.given.get(name)
+    return graph if spec is None else with_given(graph, spec.device, spec.factors)
+
+
+def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executor_class: int = 0) -> Glued:
+    """Which tasks of ``model`` stay together on its executor class number ``executor_class``."""
+    weights = np.zeros(len(model.tasks.compute_s))
+    weights[executor_class] = 1.0
+    found = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
+    compute_s = model.tasks.compute_s[executor_class].tolist()
+    device = model.costed[executor_class].device
+    return glued(model.contracted, model.decomposition, found, compute_s, link, share, device)
