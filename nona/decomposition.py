@@ -85,7 +85,7 @@ class DominatorTree:
         return a
 
 
-def dominator_tree(dag: Dag, order: Sequence[int]) -> DominatorTree:
+def _dominator_tree(dag: Dag, order: Sequence[int]) -> DominatorTree:
     """The dominator tree of ``dag``, whose topological order is ``order``. O((n + m) log n)."""
     tree = DominatorTree(len(dag))
     for v in order:
@@ -109,7 +109,7 @@ def immediate_dominators(dag: Dag) -> tuple[int, ...]:
     >>> immediate_dominators(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)]))
     (-1, 0, 0, 0)
     """
-    tree = dominator_tree(dag, dag.topological_order())
+    tree = _dominator_tree(dag, dag.topological_order())
     return tuple(tree.parent(v) for v in range(len(dag)))
 
 
@@ -139,7 +139,7 @@ def decompose(dag: Dag) -> Decomposition:
     if not len(dag):
         return Decomposition((), ())
     order = dag.topological_order()
-    tree = dominator_tree(dag, order)
+    tree = _dominator_tree(dag, order)
     sources = [v for v in order if not dag.predecessors[v]]
     sinks = [v for v in order if not dag.successors[v]]
     cuts = [VIRTUAL] if len(sinks) > 1 else []

@@ -26,7 +26,7 @@ class Matching:
     bound: float
 
 
-def matched(durations: Floats, free: Ints) -> Matching:
+def _matched(durations: Floats, free: Ints) -> Matching:
     """Each job in one place of a queue; a job p-th from the end delays p jobs, itself included.
 
     min Σ_i p_i · d_i,type(i), where each of the ``free`` GPUs of a type has one place for each p. Of a type
@@ -41,7 +41,7 @@ def matched(durations: Floats, free: Ints) -> Matching:
 
     Examples
     --------
-    >>> found = matched(np.array([[3.0], [1.0]]), np.array([1]))
+    >>> found = _matched(np.array([[3.0], [1.0]]), np.array([1]))
     >>> found.places.tolist(), found.cost, found.bound
     ([1, 2], 5.0, 5.0)
     """
@@ -82,7 +82,7 @@ SLOWEST = 1e-10  # steps/s of a job on a type that cannot run it
 HELD = 1 - 1e-6  # a share from which on a job holds its GPU
 
 
-def held_types(problem: Problem) -> dict[int, int]:
+def _held_types(problem: Problem) -> dict[int, int]:
     """Job → type of those that had a GPU all the time in the previous answer; they keep it."""
     if problem.carried is None:
         return {}
@@ -96,7 +96,7 @@ def held_types(problem: Problem) -> dict[int, int]:
     return found
 
 
-def durations_s(problem: Problem) -> Floats:
+def _durations_s(problem: Problem) -> Floats:
     """(m, J) rem_i / T_ij; a type that cannot run the job counts as 1e-10 steps/s."""
     rates = np.where(problem.rates > 0, problem.rates, SLOWEST)
     found: Floats = problem.remaining[:, None] / rates
@@ -127,7 +127,7 @@ def _allocate(problem: Problem) -> Allocation:
             f"Policy 'allox': job {name!r} takes more than one GPU, and AlloX places jobs with one; "
             "choose another policy."
         )
-    held = held_types(problem)
+    held = _held_types(problem)
     free = problem.gpus.astype(np.int64)
     for kind in held.values():
         free[kind] -= 1
@@ -138,8 +138,8 @@ def _allocate(problem: Problem) -> Allocation:
     rows = tuple((i,) for i in range(problem.jobs))
     if not waiting.size or not free.sum():
         return Allocation(rows, shares)
-    durations = durations_s(problem)[waiting]
-    found = matched(durations, free)
+    durations = _durations_s(problem)[waiting]
+    found = _matched(durations, free)
     for job, kind in _first_jobs(found, durations):
         if problem.rates[waiting[job], kind] > 0:
             shares[waiting[job], kind] = 1.0

@@ -141,7 +141,7 @@ class Form:
         return Prices(throughput, gpus * self.unit, times)
 
 
-def form_of(program: Program) -> Form:
+def _form_of(program: Program) -> Form:
     """The scaled tables of a program whose rows are all single jobs, of which one at least can run."""
     space = program.space
     shape = (space.jobs, len(space.gpus))
@@ -193,7 +193,7 @@ def centre(program: Program, last_mu: float = LAST_MU) -> Optimum:
 
     Where floors cannot be kept, or only just, the point is bad, and its bound says so (or is NaN).
     """
-    form = form_of(program)
+    form = _form_of(program)
     with np.errstate(all="ignore"):  # where there is no centre, numbers overflow before the last step
         point = _last(form, last_mu)
     space = program.space
@@ -323,13 +323,13 @@ def solve(program: Program, last_mu: float = LAST_MU) -> Optimum:
     if not program.space.paired:
         found = centre(program, last_mu)
         off = found.bound - found.objective
-        if off <= max(GOOD, ROUGH * last_mu) * max(1e-12, abs(found.bound)) and keeps_floors(
+        if off <= max(GOOD, ROUGH * last_mu) * max(1e-12, abs(found.bound)) and _keeps_floors(
             program, found.x
         ):
             return found
     return solve_highs(program)
 
 
-def keeps_floors(program: Program, x: Floats) -> bool:
+def _keeps_floors(program: Program, x: Floats) -> bool:
     """Whether every job has the least throughput that it needs, to ``GOOD``."""
     return bool((program.space.throughputs(x) >= program.floors * (1 - GOOD)).all())

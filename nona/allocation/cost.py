@@ -14,7 +14,7 @@ from nona.registry import Look
 COST_NAME = "cost"
 
 
-def steps_per_price(problem: Problem, space: Polytope) -> Floats:
+def _steps_per_price(problem: Problem, space: Polytope) -> Floats:
     """(n,) T / cost_j of each variable, both jobs of a pair together."""
     return (space.rate + space.partner_rate) / problem.prices[space.column]
 
@@ -24,7 +24,7 @@ def _ask_cost(problem: Problem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)
-    found = solve(linear(space, steps_per_price(problem, space)))
+    found = solve(linear(space, _steps_per_price(problem, space)))
     return told(problem, space, found.x, found.objective, found.bound)
 
 
@@ -55,7 +55,7 @@ def needed(problem: Problem) -> Floats:
     return np.where(np.isnan(left), 0.0, rate)
 
 
-def kept_deadlines(space: Polytope, floors: Floats, tightness: Floats) -> Ints:
+def _kept_deadlines(space: Polytope, floors: Floats, tightness: Floats) -> Ints:
     """Numbers of the jobs whose deadlines are kept: all, without the fewest of the tightest ones.
 
     Without more deadlines less is asked, so the fewest to drop are found by bisection.
@@ -86,7 +86,7 @@ def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
     floors = needed(problem)
     best = problem.rates.max(axis=1)
     tightness = np.divide(floors, best, out=np.where(floors > 0, np.inf, 0.0), where=best > 0)
-    kept = kept_deadlines(space, floors, tightness)
+    kept = _kept_deadlines(space, floors, tightness)
     least = np.zeros(problem.jobs)
     least[kept] = floors[kept] * (1 - ROOM)
     dropped = np.setdiff1d(np.flatnonzero(floors > 0), kept)
@@ -95,7 +95,7 @@ def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
         f"it was dropped, as the tightest of those left."
         for i in dropped[np.argsort(-tightness[dropped], kind="stable")]
     )
-    found = solve(linear(space, steps_per_price(problem, space), least))
+    found = solve(linear(space, _steps_per_price(problem, space), least))
     return told(problem, space, found.x, found.objective, found.bound, warnings)
 
 

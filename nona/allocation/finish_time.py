@@ -55,7 +55,7 @@ class Finish(NamedTuple):
         return rho
 
 
-def fairest_finish(problem: Problem, space: Polytope, isolated_rates: Floats) -> Allocation:
+def _fairest_finish(problem: Problem, space: Polytope, isolated_rates: Floats) -> Allocation:
     """min over F of max_i ρ_i, ρ_i = (t_i + rem_i/thr_i) / (C_i + rem_i/iso_i); weights are not used.
 
     At the largest ρ proved impossible so far, max λ with thr_i ≥ λ·needed_i(ρ) gives an allocation (an
@@ -95,7 +95,7 @@ FINISH_TIME_NAME = "finish-time-fairness"
 
 def _ask(problem: Problem, pack: bool) -> Allocation:
     isolated = (problem.rates * isolated_shares(problem)).sum(axis=1)
-    return fairest_finish(problem, space_of(problem, pack), isolated)
+    return _fairest_finish(problem, space_of(problem, pack), isolated)
 
 
 FINISH_TIME = Policy(
@@ -123,7 +123,7 @@ def allocate(problem: Problem) -> Allocation:
     mean = (problem.rates @ problem.gpus) / np.maximum(runs @ problem.gpus, 1e-300)
     rates = np.where(runs, mean[:, None], 0.0)
     isolated = (rates * isolated_shares(problem)).sum(axis=1)
-    return fairest_finish(problem, space_of(problem, rates=rates), isolated)
+    return _fairest_finish(problem, space_of(problem, rates=rates), isolated)
 
 
 def _prepare(options: Options) -> Allocator:

@@ -154,7 +154,7 @@ class Teams:
         return found
 
 
-def teams_of(problem: Problem) -> Teams:
+def _teams_of(problem: Problem) -> Teams:
     """The problem's teams, with one more for the jobs without a team."""
     entity = problem.entity if problem.entity.size else np.full(problem.jobs, -1, np.int64)
     alone = EntityShare("")
@@ -177,7 +177,7 @@ def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
     units = (proportional_shares(problem) * rates).sum(axis=1)
     if not space.able.any():
         return Allocation(space.rows, space.shares(np.zeros(space.variables)), 0.0, 0.0)
-    found = fill(space, units, problem.workers, teams_of(problem).weigh)
+    found = fill(space, units, problem.workers, _teams_of(problem).weigh)
     shares = solve(max_min(space, found.levels * units)).x
     return Allocation(
         space.rows,

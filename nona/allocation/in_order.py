@@ -52,7 +52,7 @@ class Placed:
         return Allocation((*singles, *((a, b) for a, b, _ in joined)), shares)
 
 
-def place_in_order(problem: Problem, order: Iterable[int], choose: Choose, *, pack: bool) -> Allocation:
+def _place_in_order(problem: Problem, order: Iterable[int], choose: Choose, *, pack: bool) -> Allocation:
     """Place jobs in ``order``: each takes the type that ``choose`` names.
 
     A job that no type with enough free GPUs can run is left out. The first job that fits nowhere ends the
@@ -81,7 +81,7 @@ def fastest(problem: Problem) -> Choose:
     return choose
 
 
-def most_free(problem: Problem) -> Choose:
+def _most_free(problem: Problem) -> Choose:
     """The type with most free GPUs of those that can run the job, without a look at its rates."""
 
     def choose(job: int, free: Floats) -> int:
@@ -124,7 +124,7 @@ def _prepare(options: Options) -> Allocator:
     pack = switch("Policy 'fifo'", {**_DEFAULTS, **options}, "space_sharing", _DEFAULTS)
 
     def allocate(problem: Problem) -> Allocation:
-        return place_in_order(problem, range(problem.jobs), fastest(problem), pack=pack)
+        return _place_in_order(problem, range(problem.jobs), fastest(problem), pack=pack)
 
     return allocate
 
@@ -146,7 +146,7 @@ FIFO = Policy(
 
 
 def _allocate(problem: Problem) -> Allocation:
-    return place_in_order(problem, range(problem.jobs), most_free(problem), pack=False)
+    return _place_in_order(problem, range(problem.jobs), _most_free(problem), pack=False)
 
 
 def _fifo_agnostic_prepare(options: Options) -> Allocator:
@@ -181,7 +181,7 @@ def _sjf_prepare(options: Options) -> Allocator:
     pack = switch("Policy 'sjf'", {**_DEFAULTS, **options}, "space_sharing", _DEFAULTS)
 
     def allocate(problem: Problem) -> Allocation:
-        return place_in_order(problem, shortest_first(problem).tolist(), fastest(problem), pack=pack)
+        return _place_in_order(problem, shortest_first(problem).tolist(), fastest(problem), pack=pack)
 
     return allocate
 

@@ -35,7 +35,7 @@ def space_of(problem: Problem, space_sharing: bool = False, rates: Floats | None
     return polytope(problem.gpus, problem.workers, problem.rates, pairs, both)
 
 
-def proportional_rates(problem: Problem, rates: Floats) -> Floats:
+def _proportional_rates(problem: Problem, rates: Floats) -> Floats:
     """(m,) prop_i = Σ_j T_ij N_j / N: throughputs where each job has N_j / N of each type."""
     found: Floats = rates @ (problem.gpus / problem.gpus.sum())
     return found
@@ -76,17 +76,17 @@ def sharing_policy(name: str, ask: Callable[[Problem, bool], Allocation]) -> Cal
 MAX_MIN_NAME = "max-min-fairness"
 
 
-def fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
+def _fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
     """max over F of min_i sf_i thr_i(x) / (w_i prop_i), both by ``rates``."""
     if not space.able.any():
         return nothing(problem, space)
-    steps = problem.weights * proportional_rates(problem, rates) / problem.workers
+    steps = problem.weights * _proportional_rates(problem, rates) / problem.workers
     found = solve(max_min(space, steps))
     return told(problem, space, found.x, found.objective, found.bound)
 
 
 def _ask_max_min(problem: Problem, pack: bool) -> Allocation:
-    return fairest(problem, space_of(problem, pack), problem.rates)
+    return _fairest(problem, space_of(problem, pack), problem.rates)
 
 
 MAX_MIN = Policy(
@@ -110,7 +110,7 @@ MAX_MIN_AGNOSTIC_NAME = "max-min-fairness-agnostic"
 def allocate(problem: Problem) -> Allocation:
     """Max-min fairness with rate 1 on every type on which the job can run."""
     rates = np.where(problem.rates > 0, 1.0, 0.0)
-    return fairest(problem, space_of(problem, rates=rates), rates)
+    return _fairest(problem, space_of(problem, rates=rates), rates)
 
 
 def _prepare(options: Options) -> Allocator:

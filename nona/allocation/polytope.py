@@ -142,10 +142,10 @@ def polytope(
 PARTNERS = 8
 
 
-def combined_rates(rates: Floats, pairs: Ints, pair_rates: Floats) -> Floats:
+def _combined_rates(rates: Floats, pairs: Ints, pair_rates: Floats) -> Floats:
     """(p, J) Σ over the two jobs of rate beside the other / rate alone; 0 where one cannot run.
 
-    >>> combined_rates(np.array([[2.0], [4.0]]), np.array([[0, 1]]), np.array([[[1.5, 2.0]]]))
+    >>> _combined_rates(np.array([[2.0], [4.0]]), np.array([[0, 1]]), np.array([[[1.5, 2.0]]]))
     array([[1.25]])
     """
     alone = np.moveaxis(rates[pairs], 1, 2)
@@ -168,7 +168,7 @@ def worthwhile_pairs(
     >>> worthwhile_pairs(rates, np.ones(3), two, np.array([[[1.5, 2.0]], [[2.0, 2.0]]]))[0]
     array([[0, 1]])
     """
-    gain = combined_rates(rates, pairs, pair_rates)
+    gain = _combined_rates(rates, pairs, pair_rates)
     best = gain.max(axis=1, initial=0.0)
     useful = (best > 1) & (workers[pairs[:, 0]] == workers[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])
     pairs, pair_rates, gain, best = pairs[useful], pair_rates[useful], gain[useful], best[useful]

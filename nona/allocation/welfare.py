@@ -87,7 +87,7 @@ def solve(values: Values, counts: Floats, start: Point | None = None, tolerance:
     return _follow(values, counts, start or _inside(values, counts), tolerance, 0.0)[1]
 
 
-def with_and_without(values: Values, counts: Floats, tolerance: float = 1e-8) -> tuple[Solved, Solved]:
+def _with_and_without(values: Values, counts: Floats, tolerance: float = 1e-8) -> tuple[Solved, Solved]:
     """The optimum with all jobs, and one for each class with one of its jobs left out (c problems).
 
     What leaves frees capacity, so the problems without one job start on the way to the full optimum.
@@ -249,7 +249,7 @@ def partial_allocation(bids: Bids) -> Partial:
     found, number, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     number = number.reshape(-1)
     values = Values(found[:, :kinds], found[:, kinds], found[:, kinds + 1], found[:, kinds + 2], bids.gpus)
-    full, without = with_and_without(values, counts.astype(float))
+    full, without = _with_and_without(values, counts.astype(float))
     others = full.value[0] - values.value(full.shares[0])
     kept = np.exp(np.minimum(0.0, others - without.value))
     jobs = len(number)

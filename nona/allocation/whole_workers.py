@@ -12,7 +12,7 @@ from nona.allocation.problem import Floats, Ints
 Gains = Callable[[Floats, Floats], Floats]
 
 
-def hand_out(rates: Floats, workers: Ints, gains: Gains, start: Ints | None = None) -> Ints:
+def _hand_out(rates: Floats, workers: Ints, gains: Gains, start: Ints | None = None) -> Ints:
     """(m, J) Workers of each job: the next one goes to the largest gain above 0, of equals to the first.
 
     Where the gains are decreasing and there is one type, no other way has a larger sum of gains.
@@ -62,7 +62,7 @@ def marginal_gains(remaining: Floats, rates: Floats, workers: Ints) -> Ints:
     remaining
         (m,) steps left.
     rates, workers
-        As of :func:`~nona.allocation.whole_workers.hand_out`.
+        As of :func:`~nona.allocation.whole_workers._hand_out`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def marginal_gains(remaining: Floats, rates: Floats, workers: Ints) -> Ints:
             found: Floats = np.where(has > 0, left / has - left / after, 0.0)
         return found
 
-    return hand_out(rates, workers, gains, one_each(rates, workers))
+    return _hand_out(rates, workers, gains, one_each(rates, workers))
 
 
 LEAST = 1e-3  # added to a speed-up, as in the public code, so that one of 0 has a value
@@ -97,7 +97,7 @@ def fairest_goodputs(most: Floats, rates: Floats, workers: Ints) -> Ints:
     most
         (m,) steps/s that a job can use; ∞: any.
     rates, workers
-        As of :func:`~nona.allocation.whole_workers.hand_out`.
+        As of :func:`~nona.allocation.whole_workers._hand_out`.
 
     Examples
     --------
@@ -113,4 +113,4 @@ def fairest_goodputs(most: Floats, rates: Floats, workers: Ints) -> Ints:
         found: Floats = 1.0 / (np.minimum(throughputs, most[:, None]) / unit + LEAST)
         return found
 
-    return hand_out(rates, workers, lambda has, after: unfairness(has) - unfairness(after))
+    return _hand_out(rates, workers, lambda has, after: unfairness(has) - unfairness(after))

@@ -38,7 +38,7 @@ class ServingError(NonaError):
     """Options of ``nona app`` that would open the server to people who are not meant."""
 
 
-def serving_of(arguments: AppOptions) -> Serving:
+def _serving_of(arguments: AppOptions) -> Serving:
     """The settings of the server.
 
     Raises
@@ -91,7 +91,7 @@ def _check(arguments: AppOptions) -> None:
         )
 
 
-def server_flags(arguments: AppOptions, serving: Serving) -> list[str]:
+def _server_flags(arguments: AppOptions, serving: Serving) -> list[str]:
     """The server's own options: where it listens, and smaller uploads where others may send them."""
     flags = ["--server.address", arguments.host]
     shown = next((n for n in arguments.allow_name if not n.startswith("*.")), None)
@@ -101,7 +101,7 @@ def server_flags(arguments: AppOptions, serving: Serving) -> list[str]:
     return [*flags, "--server.maxUploadSize", str(UPLOAD_MB)] if serving.guarded else flags
 
 
-def exposed(arguments: AppOptions, serving: Serving) -> list[str]:
+def _exposed(arguments: AppOptions, serving: Serving) -> list[str]:
     """What a visitor can do, in lines to print; none where only this machine reaches the server."""
     if not serving.guarded:
         return []
@@ -128,7 +128,7 @@ def exposed(arguments: AppOptions, serving: Serving) -> list[str]:
     ]
 
 
-def set_password(arguments: AppOptions) -> str:
+def _set_password(arguments: AppOptions) -> str:
     """Ask for a password twice, or read a line from a pipe; keep its hash, and say where."""
     path = arguments.password_file or data_folder() / FILE
     if sys.stdin.isatty():
@@ -159,27 +159,27 @@ def app(arguments: AppOptions) -> None:
         listen on the port.
     """
     if arguments.set_password:
-        print(set_password(arguments))
+        print(_set_password(arguments))
         return
-    serving = serving_of(arguments)
+    serving = _serving_of(arguments)
     environment = {**os.environ, **serving.environment()}
     if arguments.scenario:
         from nona.cli.opened import opened, scenario_path
 
         opened(arguments.scenario)  # refused here, not in the browser
         environment[START_WITH] = str(scenario_path(arguments.scenario).resolve())
-    check_port(arguments.host, arguments.port)
-    for line in exposed(arguments, serving):
+    _check_port(arguments.host, arguments.port)
+    for line in _exposed(arguments, serving):
         print(line, file=sys.stderr)
     command = [sys.executable, "-m", "nona.ui.server.process", str(app_root() / "app.py")]
     command += ["--server.port", str(arguments.port)]
     command += ["--server.headless", "true" if arguments.no_browser else "false"]
     command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer
-    command += server_flags(arguments, serving)
-    become(command, environment)
+    command += _server_flags(arguments, serving)
+    _become(command, environment)
 
 
-def check_port(host: str, port: int) -> None:
+def _check_port(host: str, port: int) -> None:
     """Refuse a port on which nothing can listen; raises :class:`ServingError`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -195,7 +195,7 @@ def check_port(host: str, port: int) -> None:
         ) from error
 
 
-def become(command: Sequence[str], environment: Mapping[str, str]) -> None:
+def _become(command: Sequence[str], environment: Mapping[str, str]) -> None:
     """Go on as another program, so that signals reach it and its exit status is this one's.
 
     Raises

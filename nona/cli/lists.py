@@ -13,7 +13,7 @@ from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
 
 
-def training_policy_entries() -> list[SchedulerEntry]:
+def _training_policy_entries() -> list[SchedulerEntry]:
     """The policies as listed by ``nona schedulers``; none of them sees the network."""
     from nona.allocation.registry import POLICIES
 
@@ -69,7 +69,7 @@ def schedulers(arguments: ListOptions) -> None:
         for s in [get_scheduler(name)]
     ]
     rows += [SchedulerEntry.from_json(row) for row in policy_rows()]
-    rows += training_policy_entries()
+    rows += _training_policy_entries()
     _list(arguments, "schedulers", rows, ("name", "family", "kind", "network_view", "summary"))
 
 

@@ -21,8 +21,6 @@ from click.shell_completion import shell_complete
 
 from nona import __version__
 from nona.cli.commands import models, planning, saved, scenarios, studies, training
-from nona.cli.commands import models as learning
-from nona.cli.commands import models as lists
 from nona.cli.commands.group import SETTINGS, Commands
 from nona.errors import NonaError, ScenarioError
 from nona.serving.ending import INTERRUPTED
@@ -38,23 +36,23 @@ _NAME = "nona-plain"
 GONE = 141  # the exit status of a program that SIGPIPE ends: 128 + 13
 
 
-def show_any_text() -> None:
+def _show_any_text() -> None:
     """From now on, letters that standard output and error cannot show are written in plain ones, or as ``?``.
 
     UTF-8 shows all but halves of surrogate pairs, which names of files may hold.
     """
-    codecs.register_error(_NAME, in_plain_letters)
+    codecs.register_error(_NAME, _in_plain_letters)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_NAME)
 
 
-def in_plain_letters(error: UnicodeError) -> tuple[str, int]:
+def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
     """What stands for the letters that cannot be encoded, and where the rest begins.
 
-    >>> in_plain_letters(UnicodeEncodeError("ascii", "a → ü", 2, 3, "not ASCII"))
+    >>> _in_plain_letters(UnicodeEncodeError("ascii", "a → ü", 2, 3, "not ASCII"))
     ('->', 3)
-    >>> in_plain_letters(UnicodeEncodeError("ascii", "a → ü", 4, 5, "not ASCII"))
+    >>> _in_plain_letters(UnicodeEncodeError("ascii", "a → ü", 4, 5, "not ASCII"))
     ('?', 5)
     """
     if not isinstance(error, UnicodeEncodeError):
@@ -63,17 +61,17 @@ def in_plain_letters(error: UnicodeError) -> tuple[str, int]:
     return "".join(letter if letter.isascii() else "?" for letter in found), error.end
 
 
-def is_output_error(error: OSError) -> bool:
+def _is_output_error(error: OSError) -> bool:
     """Whether a stream could not be written: full, or its reader has gone. An error of a file names the file.
 
-    >>> is_output_error(OSError(28, "No space left on device")), is_output_error(OSError(28, "", "a.csv"))
+    >>> _is_output_error(OSError(28, "No space left on device")), _is_output_error(OSError(28, "", "a.csv"))
     (True, False)
     """
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
     return error.filename is None and (full or isinstance(error, BrokenPipeError))
 
 
-def leave_output() -> None:
+def _leave_output() -> None:
     """Write nothing more to standard output: the interpreter would try again at its end, and report that."""
     with contextlib.suppress(OSError):  # a stream that has no file
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -94,13 +92,13 @@ COMMANDS = (
     scenarios.serverless,
     training.training,
     saved.saved,
-    learning.train_decima,
+    models.train_decima,
     studies.study,
-    lists.schedulers,
-    lists.devices,
-    lists.models,
+    models.schedulers,
+    models.devices,
+    models.models,
     models.measure,
-    lists.completion,
+    models.completion,
 )
 
 
@@ -122,16 +120,16 @@ for _command in COMMANDS:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    show_any_text()
+    _show_any_text()
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
         if sys.stdout is not None:
             sys.stdout.flush()  # what cannot be written is found here, not when the interpreter ends
         return status
     except OSError as error:
-        if not is_output_error(error):
+        if not _is_output_error(error):
             raise
-        leave_output()
+        _leave_output()
         if isinstance(error, BrokenPipeError):
             return GONE
         print(f"nona: output cannot be written: {error.strerror}; choose another place", file=sys.stderr)
@@ -139,9 +137,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    asked = os.environ.get(lists.COMPLETE)
+    asked = os.environ.get(models.COMPLETE)
     if asked:
-        return shell_complete(nona, {}, "nona", lists.COMPLETE, asked)
+        return shell_complete(nona, {}, "nona", models.COMPLETE, asked)
     try:
         with nona.make_context("nona", argv) as context:
             nona.invoke(context)

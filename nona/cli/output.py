@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nona.results.document import Document
     from nona.study.preparation import Study
 
+
 D = TypeVar("D", bound="Document")
 
 

@@ -29,48 +29,48 @@ from nona.store.store import compare as compared
 from nona.study.exports import check_places, write_bytes
 
 
-def store_at(folder: Path | None) -> Store:
+def _store_at(folder: Path | None) -> Store:
     """All items below a folder, as who has the file sees them; what is added belongs to the command line."""
     return Store(Database(folder or store_folder()), COMMAND_LINE, everyone=True, master=True)
 
 
 def save_item(folder: Path | None, new: NewItem) -> None:
     """Save a result; where is said on standard error."""
-    (item,) = store_at(folder).save(new)
+    (item,) = _store_at(folder).save(new)
     print(f"saved as {item.id[:8]}, {item.name!r}; see: nona saved show {item.id[:8]}", file=sys.stderr)
 
 
 def items(options: SavedListOptions) -> None:
     """The items in which all words of the search are."""
-    emit(options, store_at(options.store).listing(options.search), list_text)
+    emit(options, _store_at(options.store).listing(options.search), list_text)
 
 
 def show(options: SavedItemOptions) -> None:
     """All that is said of an item."""
-    emit(options, store_at(options.store).named(options.item), item_text)
+    emit(options, _store_at(options.store).named(options.item), item_text)
 
 
 def rename(options: SavedNameOptions) -> None:
     """Give an item another name."""
-    store = store_at(options.store)
+    store = _store_at(options.store)
     emit(options, store.rename(store.named(options.item).id, options.name), item_text)
 
 
 def note(options: SavedNoteOptions) -> None:
     """Give an item another note."""
-    store = store_at(options.store)
+    store = _store_at(options.store)
     emit(options, store.annotate(store.named(options.item).id, options.note), item_text)
 
 
 def duplicate(options: SavedCopyOptions) -> None:
     """Copy an item."""
-    store = store_at(options.store)
+    store = _store_at(options.store)
     emit(options, store.duplicate(store.named(options.item).id, options.name), item_text)
 
 
 def delete(options: SavedItemsOptions) -> None:
     """Delete items; all of the names are looked up before the first goes."""
-    store = store_at(options.store)
+    store = _store_at(options.store)
     chosen = [store.named(text) for text in options.items]
     gone = [store.delete(item.id) for item in chosen]
     emit(options, SavedList(items=tuple(gone)), list_text)
@@ -80,19 +80,19 @@ def delete(options: SavedItemsOptions) -> None:
 
 def restore(options: SavedItemOptions) -> None:
     """Bring a deleted item back."""
-    emit(options, store_at(options.store).restore(options.item), item_text)
+    emit(options, _store_at(options.store).restore(options.item), item_text)
 
 
 def compare(options: SavedItemsOptions) -> None:
     """Two to four items side by side."""
-    store = store_at(options.store)
+    store = _store_at(options.store)
     emit(options, compared(store, [store.named(text).id for text in options.items]), comparison_text)
 
 
 def export(options: SavedExportOptions) -> None:
     """Write items, or all, as one file."""
     check_places(options.output)
-    store = store_at(options.store)
+    store = _store_at(options.store)
     chosen = [store.named(text) for text in options.items] or list(store.listing().items)
     data = export_items(store, [item.id for item in chosen])
     write_bytes(options.output, data)
@@ -103,7 +103,7 @@ def export(options: SavedExportOptions) -> None:
 def bundle(options: SavedBundleOptions) -> None:
     """Write the scenario of an item, with its files, as one bundle."""
     check_places(options.output)
-    store = store_at(options.store)
+    store = _store_at(options.store)
     item = store.named(options.item)
     write_bytes(options.output, store.contents(item.id).bundle)
     emit(options, item, item_text)
@@ -116,4 +116,4 @@ def take(options: SavedImportOptions) -> None:
         data = read_file(path, f"File {str(path)!r}", MOST_BUNDLE_BYTES, StoreError)
     except FileNotFoundError:
         raise StoreError(f"File {str(path)!r}: it is not here; check the path.") from None
-    emit(options, SavedList(items=import_items(store_at(options.store), data)), list_text)
+    emit(options, SavedList(items=import_items(_store_at(options.store), data)), list_text)

@@ -5,11 +5,7 @@ from __future__ import annotations
 import sys
 
 from nona.cli.opened import opened
-from nona.cli.options import (
-    BundleOptions,
-    PlaceOptions,
-    SimulateOptions,
-)
+from nona.cli.options import BundleOptions, PlaceOptions, SimulateOptions
 from nona.cli.output import ProgressLine, emit, warn_of_hardware, warn_of_schedulers
 from nona.cli.saved import save_item
 from nona.placement.result import Placement

@@ -60,7 +60,7 @@ class Asked:
     csv: Path | None
 
 
-def serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:
+def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:
     """``nona serverless SCENARIO --over KEY``.
 
     Raises
@@ -175,7 +175,7 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
     _check(arguments, modes)
     if arguments.over is not None:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
-        serverless_over(arguments, chosen, sources, arguments.over)
+        _serverless_over(arguments, chosen, sources, arguments.over)
     elif arguments.nodes_for is not None:
         if len(modes) > 1:
             raise NonaError("--nodes-for supports one way of sharing; give --sharing once.")

@@ -77,7 +77,7 @@ Options = TypeVar(
 )
 
 
-def data_of(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
+def _data_of(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
     """The shipped results of a study, or those of a run now."""
     if arguments.shipped:
         return read()
@@ -104,7 +104,7 @@ def _write_rows(path: Path | None, rows: Sequence[Mapping[str, object]]) -> None
 def paper(arguments: PaperOptions) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
-    data = data_of(arguments, shipped_paper, _run_paper)
+    data = _data_of(arguments, shipped_paper, _run_paper)
     emit(arguments, data, paper_text)  # before the files: whatever happens to them, it is there
     _write_rows(arguments.csv, point_rows(data))
     if arguments.html:
@@ -124,7 +124,7 @@ def _run_paper(arguments: PaperOptions) -> PaperStudy:
 
 def prediction(arguments: MapOptions) -> None:
     """Compare the prediction with the simulation, or show the shipped map."""
-    data = data_of(arguments, shipped_map, _run_map)
+    data = _data_of(arguments, shipped_map, _run_map)
     emit(arguments, data, map_text)
 
 
@@ -136,7 +136,7 @@ def _run_map(arguments: MapOptions) -> PredictionMap:
 
 def serverless(arguments: ServerlessStudyOptions) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
-    data = data_of(arguments, shipped_serverless, _run_serverless)
+    data = _data_of(arguments, shipped_serverless, _run_serverless)
     emit(arguments, data, study_text)
 
 
@@ -156,7 +156,7 @@ def _run_serverless(arguments: ServerlessStudyOptions) -> ServerlessStudy:
 
 def estimator(arguments: EstimatorOptions) -> None:
     """Measure the throughput estimator's error on the shipped table, or show the shipped results."""
-    emit(arguments, data_of(arguments, shipped_estimator, _run_estimator), estimator_text)
+    emit(arguments, _data_of(arguments, shipped_estimator, _run_estimator), estimator_text)
 
 
 def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
@@ -166,7 +166,7 @@ def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
 
 def training(arguments: TrainingStudyOptions) -> None:
     """Compare training policies with each other and with the paper, or show the shipped results."""
-    emit(arguments, data_of(arguments, shipped_training, _run_training), training_text)
+    emit(arguments, _data_of(arguments, shipped_training, _run_training), training_text)
 
 
 def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:
@@ -185,7 +185,7 @@ def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:
 def network_views(arguments: NetworkViewOptions) -> None:
     """Run every scheduler on an idle and on a loaded link, or show the shipped results."""
     check_places(arguments.csv)
-    data = data_of(arguments, shipped_network_views, _run_network_views)
+    data = _data_of(arguments, shipped_network_views, _run_network_views)
     emit(arguments, data, network_views_text)
     _write_rows(arguments.csv, network_view_rows(data))
 
@@ -203,7 +203,7 @@ def _run_network_views(arguments: NetworkViewOptions) -> NetworkViewsStudy:
 def decisions(arguments: DecisionOptions) -> None:
     """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
-    data = data_of(arguments, shipped_decisions, _run_decisions)
+    data = _data_of(arguments, shipped_decisions, _run_decisions)
     emit(arguments, data, decisions_text)
     _write_rows(arguments.csv, file_rows(data))
 
@@ -227,7 +227,7 @@ def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:
 
 def elastic(arguments: ElasticStudyOptions) -> None:
     """Compare policies for elastic jobs with each other and with the authors' figures."""
-    emit(arguments, data_of(arguments, shipped_elastic, _run_elastic), elastic_study_text)
+    emit(arguments, _data_of(arguments, shipped_elastic, _run_elastic), elastic_study_text)
 
 
 def _run_elastic(arguments: ElasticStudyOptions) -> ElasticStudy:
@@ -246,7 +246,7 @@ def _run_elastic(arguments: ElasticStudyOptions) -> ElasticStudy:
 
 def elastic_link(arguments: ElasticLinkOptions) -> None:
     """Compare policies for elastic jobs without a link and on links that others use too."""
-    emit(arguments, data_of(arguments, shipped_elastic_link, _run), link_study_text)
+    emit(arguments, _data_of(arguments, shipped_elastic_link, _run), link_study_text)
 
 
 def _run(arguments: ElasticLinkOptions) -> ElasticLinkStudy:

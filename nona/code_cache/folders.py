@@ -69,7 +69,7 @@ def _user_cache() -> Path:
     return Path(given) if given else Path.home() / ".cache"
 
 
-def is_ours(found: os.stat_result) -> bool:
+def _is_ours(found: os.stat_result) -> bool:
     """Whether nobody but this user and root could have written a file or in a folder.
 
     Windows keeps no such owner and mode; there the folder of the user's profile is trusted.
@@ -88,7 +88,7 @@ def make_own(folder: Path) -> None:
         When it cannot be made, or others can write in it.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not is_ours(folder.stat()):
+    if not _is_ours(folder.stat()):
         raise PermissionError(f"other users can write in {str(folder)!r}")
 
 
@@ -153,7 +153,7 @@ def read_sealed(path: Path, expected: str | None = None) -> bytes | None:
         raise
     with os.fdopen(file, "rb") as opened:
         found = os.fstat(opened.fileno())
-        if not (stat.S_ISREG(found.st_mode) and is_ours(found)):
+        if not (stat.S_ISREG(found.st_mode) and _is_ours(found)):
             return None
         text = opened.read()
     head, data = text[:_HEAD], text[_HEAD:]

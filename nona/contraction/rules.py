@@ -44,7 +44,7 @@ class Rule:
 DIRECT_NAME = "direct"
 
 
-def apply_direct(merging: Merging) -> None:
+def _apply_direct(merging: Merging) -> None:
     """Contract a → b iff Pred(b)∖{a} ⊆ Pred(a) and Succ(a)∖{b} ⊆ Succ(b), as long as there is one.
 
     Nothing is lost: every path that ends in a extends through b, and every path that starts in b
@@ -53,10 +53,10 @@ def apply_direct(merging: Merging) -> None:
 
     O(n log n + m).
     """
-    DirectWorklist(merging, DIRECT_NAME, lambda u, v: direct_reason(merging, u, v)).run()
+    DirectWorklist(merging, DIRECT_NAME, lambda u, v: _direct_reason(merging, u, v)).run()
 
 
-def direct_reason(merging: Merging, u: int, v: int) -> str:
+def _direct_reason(merging: Merging, u: int, v: int) -> str:
     """The condition with the neighbours that it was checked on."""
     a, b = merging.ends(u, v)
     inputs, consumers = merging.other_inputs(u, v), merging.other_consumers(u, v)
@@ -72,13 +72,13 @@ DIRECT = Rule(
         "is a consumer of b."
     ),
     source="Nona, slides on graph contraction (Pit-Claudel et al., IEEE CloudNet 2024)",
-    apply=apply_direct,
+    apply=_apply_direct,
 )
 
 POSET_NAME = "poset"
 
 
-def apply_poset(merging: Merging) -> None:
+def _apply_poset(merging: Merging) -> None:
     """Contract a → b iff Anc(b)∖{a} ⊆ Anc(a) and Desc(a)∖{b} ⊆ Desc(b), as long as there is one.
 
     Equivalent: in the transitive reduction a has one successor, b, and b one predecessor, a; so
@@ -88,7 +88,7 @@ def apply_poset(merging: Merging) -> None:
 
     The direct rule implies this one, so it goes first: it is linear, and what it leaves is small.
     """
-    apply_direct(merging)
+    _apply_direct(merging)
     quotient = merging.quotient
     heads, dag = quotient.dag()
     tails = [quotient.tail[h] for h in heads]
@@ -129,13 +129,13 @@ POSET = Rule(
         "that depends on a comes after b."
     ),
     source="Own extension of the direct rule: path compression of the transitive reduction",
-    apply=apply_poset,
+    apply=_apply_poset,
 )
 
 SIZE_AWARE_NAME = "size-aware"
 
 
-def apply_size_aware(merging: Merging) -> None:
+def _apply_size_aware(merging: Merging) -> None:
     """Contract by the direct rule, only if size(a → b) ≥ bytes into a or ≥ bytes out of b.
 
     Then a placement that parts a from b can move one of them to the other without sending more
@@ -156,7 +156,7 @@ def apply_size_aware(merging: Merging) -> None:
         bound = f"the {format_size(into)} into {first}"
         if between < into:
             bound = f"the {format_size(out)} out of {second}"
-        text = direct_reason(merging, u, v).removesuffix(".")
+        text = _direct_reason(merging, u, v).removesuffix(".")
         return f"{text}; the {format_size(between)} between them are no less than {bound}."
 
     DirectWorklist(merging, SIZE_AWARE_NAME, reason, lambda u, v: traffic.merge(head[u], v)).run()
@@ -169,7 +169,7 @@ SIZE_AWARE = Rule(
         "bytes into a or at least the bytes out of b."
     ),
     source="Own restriction of the direct rule, which keeps the cheapest cuts",
-    apply=apply_size_aware,
+    apply=_apply_size_aware,
     confluent=False,
 )
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.measured import MeasuredTable
 from nona.cost.operators import OperatorWork, operator_work
-from nona.cost.options import DEFAULT_OPTIONS, CostOptions, CostPrecision, scaled_edges, stacks, tensor_scale
+from nona.cost.options import DEFAULT_OPTIONS, CostOptions, stacks, tensor_scale
 from nona.cost.roofline import Roofline
 from nona.cost.stated import Stated, bound_of, carried, measured_warnings, stated_times, whole_model_s
 from nona.graph.model import ModelGraph
@@ -130,9 +130,6 @@ def _aliases(graph: ModelGraph, works: Sequence[OperatorWork]) -> dict[str, str]
             source = operator.inputs[0]
             alias[operator.outputs[0]] = alias.get(source, source)
     return alias
-
-
-__all__ = ["CostOptions", "CostPrecision", "cost_graph", "scaled_edges", "tensor_scale"]
 
 
 def cost_graph(

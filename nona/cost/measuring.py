@@ -142,7 +142,7 @@ def _random(
 _SUFFIX = "_kernel_time"
 
 
-def onnx_runtime() -> Any:
+def _onnx_runtime() -> Any:
     """The module; a clear error where it is not installed."""
     try:
         import onnxruntime
@@ -160,7 +160,7 @@ def profile(
 
     Without optimisation every node runs by itself and keeps its name.
     """
-    ort = onnx_runtime()
+    ort = _onnx_runtime()
     options = _options(ort, threads)
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.enable_profiling = True
@@ -172,16 +172,16 @@ def profile(
     return node_times(events)
 
 
-def wall_s(path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int) -> float:
+def _wall_s(path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int) -> float:
     """Median seconds of a whole run with all graph optimisations."""
-    return median(walls_s(path, inputs, threads, warmup, runs))
+    return median(_walls_s(path, inputs, threads, warmup, runs))
 
 
-def walls_s(
+def _walls_s(
     path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int
 ) -> list[float]:
     """Seconds of each whole run after the warm-up, with all graph optimisations."""
-    ort = onnx_runtime()
+    ort = _onnx_runtime()
     session = ort.InferenceSession(str(path), _options(ort, threads), providers=["CPUExecutionProvider"])
     seconds = []
     for _ in range(warmup + runs):
@@ -219,11 +219,11 @@ _SIDE = 1024
 
 def device_name(threads: int) -> str:
     """A name for this machine's CPU with so many threads, such as ``cpu-amd-epyc-1t``."""
-    slug = re.sub(r"[^a-z0-9]+", "-", processor().lower()).strip("-")[:40]
+    slug = re.sub(r"[^a-z0-9]+", "-", _processor().lower()).strip("-")[:40]
     return f"cpu-{slug}-{threads}t"
 
 
-def gauge(folder: Path, threads: int) -> tuple[float, float]:
+def _gauge(folder: Path, threads: int) -> tuple[float, float]:
     """FLOP/s of a large product and bytes/s of a large sum: the machine's peaks as seen from here."""
     from onnx import TensorProto, helper
 
@@ -253,7 +253,7 @@ def device_definition(peak: float, bandwidth: float) -> dict[str, object]:
     }
 
 
-def processor() -> str:
+def _processor() -> str:
     """The processor's name."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
@@ -320,8 +320,8 @@ def measure_model(
 
     if threads < 1 or warmup < 0 or runs < 2:
         raise CostError(f"Measuring: threads={threads} and runs={runs} must be at least 1 and 2; give more.")
-    version = onnx_runtime().__version__
-    graph = read_model(model_bytes(path), path.name, symbols=symbols)
+    version = _onnx_runtime().__version__
+    graph = read_model(_model_bytes(path), path.name, symbols=symbols)
     if graph.source_format != "onnx":
         raise CostError(f"File {path.name!r}: only ONNX models can be measured; give an .onnx file.")
     model = onnx.load_model(path, load_external_data=False)
@@ -332,7 +332,7 @@ def measure_model(
     name = device or device_name(threads)
     found = {o.id: times[o.id][-runs:] for o in graph.operators if o.id in times}
     notes = [
-        f"Measured by nona measure on {datetime.date.today().isoformat()}, {processor()}, "
+        f"Measured by nona measure on {datetime.date.today().isoformat()}, {_processor()}, "
         f"{threads} thread(s), onnxruntime {version}.",
         f"Median of {runs} runs after {warmup}; graph optimisation off; {filled} weights random "
         f"(seed {seed}).",
@@ -355,8 +355,8 @@ def _run(
         runnable = folder / "model.onnx"
         save_model(model, runnable)
         times = profile(runnable, inputs, folder, threads, warmup + runs)
-        whole = wall_s(runnable, inputs, threads, warmup, runs)
-        definition = device_definition(*gauge(folder, threads))
+        whole = _wall_s(runnable, inputs, threads, warmup, runs)
+        definition = device_definition(*_gauge(folder, threads))
     return times, whole, definition
 
 
@@ -394,7 +394,7 @@ def table_text(
     return out.getvalue()
 
 
-def model_bytes(path: Path) -> bytes:
+def _model_bytes(path: Path) -> bytes:
     """The file's bytes, within the limit of models."""
     try:
         return read_file(path, f"File {str(path)!r}", MAX_BYTES, CostError)
@@ -444,9 +444,9 @@ def measure_batches(
             f"Measuring batches {', '.join(map(str, sizes)) or 'none'}: give sizes from 1 to {MOST_BATCH}, "
             "at least one thread and two runs."
         )
-    version = onnx_runtime().__version__
+    version = _onnx_runtime().__version__
     known = dict(symbols or {})
-    graph = read_model(model_bytes(path), path.name, symbols={**known, **_batch(path, sizes[0])})
+    graph = read_model(_model_bytes(path), path.name, symbols={**known, **_batch(path, sizes[0])})
     model = onnx.load_model(path, load_external_data=False)
     filled = fill_weights(model, seed)
     name_nodes(model, graph)
@@ -454,13 +454,13 @@ def measure_batches(
         runnable = Path(scratch) / "model.onnx"
         save_model(model, runnable)
         seconds = {
-            size: walls_s(
+            size: _walls_s(
                 runnable, random_inputs(model, {**known, **_batch(path, size)}, seed), threads, warmup, runs
             )
             for size in sizes
         }
     notes = [
-        f"Measured by nona measure on {datetime.date.today().isoformat()}, {processor()}, "
+        f"Measured by nona measure on {datetime.date.today().isoformat()}, {_processor()}, "
         f"{threads} thread(s), onnxruntime {version}; on the CPU, no GPU.",
         f"Whole model with all graph optimisations; {runs} runs after {warmup}; {filled} weights random.",
     ]

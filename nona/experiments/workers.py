@@ -133,7 +133,7 @@ class _Worker:
     def __init__(self) -> None:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()  # so that the pipe ends when the worker does
         self.key: Key = (-1, -1)
@@ -174,7 +174,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def serve(connection: Connection) -> None:
+def _serve(connection: Connection) -> None:
     """The worker: run what comes through the pipe until it ends."""
     threading.Thread(target=_end_with_parent, daemon=True, name="orphans").start()
     work: Work[Any, Any] | None = None

@@ -43,7 +43,7 @@ class CounterPool(Ledger):
     def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
         """The lowest free slots."""
         vgpus = configuration.vgpus
-        slots = lowest_bits(self._slots[gpu], vgpus)
+        slots = _lowest_bits(self._slots[gpu], vgpus)
         self._slots[gpu] ^= slots
         self._free[gpu] -= vgpus
         self._most = max(self._free)
@@ -75,10 +75,10 @@ def _few(most: int, vgpus: int) -> str:
     return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
 
 
-def lowest_bits(mask: int, count: int) -> int:
+def _lowest_bits(mask: int, count: int) -> int:
     """The ``count`` lowest bits that are set in ``mask``.
 
-    >>> bin(lowest_bits(0b1101100, 3))
+    >>> bin(_lowest_bits(0b1101100, 3))
     '0b101100'
     """
     bits = 0

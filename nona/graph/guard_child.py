@@ -37,7 +37,7 @@ def limit(limits: Mapping[str, float]) -> None:
         _lower(kind, value)
 
 
-def limit_files_and_time(cpu_s: int) -> None:
+def _limit_files_and_time(cpu_s: int) -> None:
     """No large files, few open ones, and at most ``cpu_s`` more seconds of processor time."""
     try:
         import resource
@@ -94,7 +94,7 @@ def main() -> int:
         reader = READERS[question["reader"]]
         with suppress(ImportError):  # reading reports it
             import_module(reader.module)
-        limit_files_and_time(int(limits["cpu_s"]))
+        _limit_files_and_time(int(limits["cpu_s"]))
         data = source.read(question["bytes"])
         with paused_collector():
             reply = answer(question, data)

@@ -68,7 +68,7 @@ def read_node(node: object, place: int, ignored: dict[str, int], device: str | N
     """
     if not isinstance(node, (dict, Mapping)) or "id" not in node:
         raise GraphError(f"Node number {place}: {quote(node)} has no 'id'; give an object with an id.")
-    name = node_id(node["id"], f"Node number {place}")
+    name = _node_id(node["id"], f"Node number {place}")
     if not node.keys() <= _KNOWN:
         for key in node.keys() - _KNOWN:
             count_ignored(key, ignored)
@@ -111,7 +111,7 @@ def _bound(value: object, node: str) -> Bound:
     )
 
 
-def node_id(value: object, what: str) -> str:
+def _node_id(value: object, what: str) -> str:
     """An id as text: text itself, or a whole number as NetworkX writes it."""
     if type(value) is int:
         return str(value) if abs(value) < 10**30 else check_name(quote(value), what)
@@ -271,8 +271,8 @@ def _ends(
         )
     source, target = link["source"], link["target"]
     if type(source) is not str or type(target) is not str:
-        source = node_id(source, f"Source of edge number {place}")
-        target = node_id(target, f"Target of edge number {place}")
+        source = _node_id(source, f"Source of edge number {place}")
+        target = _node_id(target, f"Target of edge number {place}")
     if source not in ids or target not in ids:
         end = target if source in ids else source
         raise GraphError(

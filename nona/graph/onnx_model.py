@@ -96,7 +96,7 @@ MAX_DEPTH = 200
 Key = tuple[str, str, str]
 
 
-def inline_functions(model: Any, filename: str) -> Any:
+def _inline_functions(model: Any, filename: str) -> Any:
     """``model`` with every call of a local function replaced by the function's nodes.
 
     Raises
@@ -179,7 +179,7 @@ def parse_model(data: bytes, filename: str) -> Any:
         raise GraphError(f"{where}: its graph is empty; give a model with at least one operator.")
     if not model.opset_import:
         raise GraphError(f"{where}: it names no operator set, so it is not complete; export it again.")
-    model = inline_functions(model, filename)
+    model = _inline_functions(model, filename)
     check_count(len(model.graph.node), MAX_OPERATORS, "operators", filename)
     return model
 

@@ -67,7 +67,7 @@ def _value(node: ast.expr, symbols: Mapping[str, int]) -> int:
     return int(ast.literal_eval(node))
 
 
-def bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple[dict[str, int], list[str]]:
+def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple[dict[str, int], list[str]]:
     """Write numbers into the symbolic dimensions of ``model`` (an ``onnx.ModelProto``), in place.
 
     Only the graph's inputs are asked about: everything else follows from them. An unnamed dimension
@@ -163,7 +163,7 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
     where = f"File {quote(filename)}"
     try:
         model = parse_model(data, filename)
-        bound, notes = bind_dimensions(model, symbols or {}, name)
+        bound, notes = _bind_dimensions(model, symbols or {}, name)
         drop_weights(model.graph)
         constants = {t.name for t in model.graph.initializer}
         constants |= {s.values.name for s in model.graph.sparse_initializer}

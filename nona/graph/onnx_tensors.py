@@ -133,7 +133,7 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
         if types.get(name, (0, None))[1] is None and kind[1] is not None:
             types[name] = kind
     for tensor in model.graph.initializer:
-        types[tensor.name] = constant_type(tensor)
+        types[tensor.name] = _constant_type(tensor)
     for sparse in model.graph.sparse_initializer:
         types[sparse.values.name] = (sparse.values.data_type, tuple(sparse.dims))
     return types, notes
@@ -155,7 +155,7 @@ def _set_aside(graph: Any) -> dict[str, TensorType]:
     return stated
 
 
-def constant_type(tensor: Any) -> TensorType:
+def _constant_type(tensor: Any) -> TensorType:
     """Type and shape of a stored constant (an ``onnx.TensorProto``)."""
     shape = tuple(tensor.dims)
     if len(shape) > MAX_RANK or any(length < 0 for length in shape):
@@ -262,7 +262,7 @@ def weights(
 _GRAPH, _GRAPHS = 5, 10  # AttributeProto.AttributeType
 
 
-def bodies(proto: Any) -> list[Any]:
+def _bodies(proto: Any) -> list[Any]:
     """The graphs among the attributes of a node."""
     found = []
     for attribute in proto.attribute:
@@ -275,7 +275,7 @@ def bodies(proto: Any) -> list[Any]:
 
 def enter_bodies(node: Node) -> None:
     """Note in ``node`` what its bodies read from outside, and own."""
-    graphs = bodies(node.proto)
+    graphs = _bodies(node.proto)
     if graphs:
         captured = dict.fromkeys(name for graph in graphs for name in _free(graph))
         node.needs = [*node.inputs, *(name for name in captured if name not in node.inputs)]
@@ -287,7 +287,7 @@ def _free(graph: Any) -> Iterator[str]:
     made = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     made |= {s.values.name for s in graph.sparse_initializer} | {""}
     for proto in graph.node:
-        inner = [name for body in bodies(proto) for name in _free(body)]
+        inner = [name for body in _bodies(proto) for name in _free(body)]
         yield from (name for name in (*proto.input, *inner) if name not in made)
         made.update(proto.output)
     yield from (v.name for v in graph.output if v.name not in made)
@@ -296,9 +296,9 @@ def _free(graph: Any) -> Iterator[str]:
 def _stored(graph: Any) -> Iterator[tuple[str, TensorType]]:
     for tensor in graph.initializer:
         if tensor.data_type in WEIGHT_TYPES:
-            yield tensor.name, constant_type(tensor)
+            yield tensor.name, _constant_type(tensor)
     for proto in graph.node:
-        for body in bodies(proto):
+        for body in _bodies(proto):
             yield from _stored(body)
 
 

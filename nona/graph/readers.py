@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 from nona.errors import GraphError
 from nona.graph.guard import GuardedWorker, parse_guarded
-from nona.graph.model import MissingDimensions, ModelGraph, check_symbols
+from nona.graph.model import ModelGraph, check_symbols
 from nona.graph.node_link import graph_in, paused_collector
-from nona.graph.registry import READERS, Document, Reader
+from nona.graph.registry import READERS, Reader
 from nona.graph.text import MAX_BYTES, quote
 
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
@@ -27,10 +27,10 @@ _COMMENTS = rb"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 _DOT = re.compile(_COMMENTS + rb"(?:strict\s+)?(?:di)?graph\b[^;={]{0,200}+\{", re.I)
 
 
-def sniff(data: bytes) -> str:
+def _sniff(data: bytes) -> str:
     """The reader whose format ``data`` looks like, a description of a foreign one, or ``""``.
 
-    >>> sniff(b' {"nodes": []}'), sniff(b"digraph { a -> b }"), sniff(b"PK\\x03\\x04...")
+    >>> _sniff(b' {"nodes": []}'), _sniff(b"digraph { a -> b }"), _sniff(b"PK\\x03\\x04...")
     ('json', 'dot', 'a ZIP archive (PyTorch checkpoints are)')
     """
     head = data[:4096].removeprefix(b"\xef\xbb\xbf")
@@ -47,8 +47,6 @@ def sniff(data: bytes) -> str:
         return "a Python pickle (never opened here)"
     return next((what for magic, what in _FOREIGN if head.startswith(magic)), "")
 
-
-__all__ = ["MAX_BYTES", "READERS", "Document", "MissingDimensions", "Reader", "read_model", "reader_for"]
 
 _FOREIGN_SUFFIXES = {
     ".pt": "PyTorch",
@@ -140,7 +138,7 @@ def _check_bytes(data: bytes, filename: str, reader: Reader) -> None:
         )
     if not data.strip():
         raise GraphError(f"File {quote(filename)}: it is empty; give a file that holds a graph.")
-    found = sniff(data)
+    found = _sniff(data)
     if found and found != reader.name:
         other = READERS.get(found)
         what = (

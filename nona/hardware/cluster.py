@@ -110,8 +110,6 @@ def _check_bandwidth(what: str, key: str, value: float) -> None:
         raise HardwareError(f"{what}: {key}={value:g} must be above 0 and finite; give bytes per second.")
 
 
-__all__ = ["Cluster", "Executor", "ExecutorClass", "Network", "Racks", "ServerGroup"]
-
 MOST_EXECUTORS = 1_000_000
 
 

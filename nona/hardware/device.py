@@ -29,7 +29,7 @@ def attribute_schema() -> Mapping[str, Mapping[str, str]]:
     return {row["attribute"]: row for row in shipped_table("nona.hardware", "data/device_attributes.csv")}
 
 
-def parse_attributes(given: Mapping[str, object], device: str, complete: bool = True) -> dict[str, object]:
+def _parse_attributes(given: Mapping[str, object], device: str, complete: bool = True) -> dict[str, object]:
     """``given`` in SI units, every key known and every value of the right kind.
 
     Parameters
@@ -42,7 +42,7 @@ def parse_attributes(given: Mapping[str, object], device: str, complete: bool = 
     HardwareError
         For the first key or value that breaks the schema.
 
-    >>> parse_attributes({"fp32": "19.5 TFLOP/s", "sms": 108}, "a", complete=False)
+    >>> _parse_attributes({"fp32": "19.5 TFLOP/s", "sms": 108}, "a", complete=False)
     {'fp32': 19500000000000.0, 'sms': 108}
     """
     schema = attribute_schema()
@@ -73,17 +73,17 @@ def _value(device: str, key: str, value: object, row: Mapping[str, str]) -> obje
         )
     try:
         if unit.endswith("OP/s"):
-            return parse_rate(value)
+            return _parse_rate(value)
         dimension = {"GB": "size", "GB/s": "bandwidth", "": "fraction"}[unit]
         return parse_quantity(value, dimension)  # type: ignore[arg-type]
     except ValueError as error:
         raise HardwareError(f"Device {device!r}: {key}={error}.") from None
 
 
-def parse_rate(value: object) -> float:
+def _parse_rate(value: object) -> float:
     """Operations per second: a number, or a text such as ``"312 TFLOP/s"`` or ``"624 TOPS"``.
 
-    >>> parse_rate("624 TOPS")
+    >>> _parse_rate("624 TOPS")
     624000000000000.0
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
@@ -234,7 +234,7 @@ class Device:
         own = given.pop("name", name)
         if not isinstance(own, str):
             raise HardwareError(f"Device {own!r}: its name must be a text; give one.")
-        values = parse_attributes(given, own, complete=base is None)
+        values = _parse_attributes(given, own, complete=base is None)
         peaks = {**(base.peaks if base else {}), **{p: values.pop(p) for p in PRECISIONS if p in values}}
         fields: dict[str, object] = {
             k: getattr(base, k)

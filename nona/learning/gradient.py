@@ -31,34 +31,34 @@ def back(layer: Layer, given: Layer, x: Floats, upper: Floats) -> Floats:
     return lower
 
 
-def bent(y: Floats, upper: Floats) -> Floats:
+def _bent(y: Floats, upper: Floats) -> Floats:
     """The gradient before the bend, from the outputs ``y`` after it."""
     return np.where(y > 0, upper, SLOPE * upper)
 
 
-def two_back(network: Network, given: Network, name: str, x: Floats, upper: Floats) -> Floats:
+def _two_back(network: Network, given: Network, name: str, x: Floats, upper: Floats) -> Floats:
     """Back through ``name``1 and ``name``2, each followed by a bend; the pass is made again."""
     one, two = getattr(network, f"{name}1"), getattr(network, f"{name}2")
     hidden = leaky(one(x))
-    upper = back(two, getattr(given, f"{name}2"), hidden, bent(leaky(two(hidden)), upper))
-    return back(one, getattr(given, f"{name}1"), x, bent(hidden, upper))
+    upper = back(two, getattr(given, f"{name}2"), hidden, _bent(leaky(two(hidden)), upper))
+    return back(one, getattr(given, f"{name}1"), x, _bent(hidden, upper))
 
 
-def embed_back(
+def _embed_back(
     network: Network, given: Network, dag: Dag, features: Floats, made: Embedding, upper: Embedding
 ) -> None:
     """Add the gradient of :func:`~nona.schedulers.learned.network.embed` from that of its results."""
     known = np.concatenate([features, made.task], axis=1)
-    task = upper.task + two_back(network, given, "job", known, upper.job)[:, features.shape[1] :]
+    task = upper.task + _two_back(network, given, "job", known, upper.job)[:, features.shape[1] :]
     for v in dag.topological_order():
         below = list(dag.successors[v])
         if below:
-            sums = two_back(network, given, "outer", made.successors[v : v + 1], task[v : v + 1])
-            task[below] += two_back(
+            sums = _two_back(network, given, "outer", made.successors[v : v + 1], task[v : v + 1])
+            task[below] += _two_back(
                 network, given, "inner", made.task[below], np.repeat(sums, len(below), axis=0)
             )
     prepared = leaky(network.prepare(features))
-    back(network.prepare, given.prepare, features, bent(prepared, task))
+    back(network.prepare, given.prepare, features, _bent(prepared, task))
 
 
 def gradient(
@@ -75,14 +75,14 @@ def gradient(
     two = leaky(network.score2(one))
     slope = _slopes(network.score3(two)[:, 0], choices, advantage, entropy)[:, None]
     upper = back(network.score3, given.score3, two, slope)
-    upper = back(network.score2, given.score2, one, bent(two, upper))
-    upper = back(network.score1, given.score1, x, bent(one, upper))
+    upper = back(network.score2, given.score2, one, _bent(two, upper))
+    upper = back(network.score1, given.score1, x, _bent(one, upper))
     by_task = _sums(choices.task, upper[:, :WIDTH], len(task))
     by_job = members.T @ _sums(of, upper[:, WIDTH : 2 * WIDTH], len(members))
     at = 0
     for dag, features, m in zip(graphs.dags, graphs.features, made, strict=True):
         part = slice(at, at + len(dag))
-        embed_back(network, given, dag, features, m, Embedding(by_task[part], by_job[part], m.successors))
+        _embed_back(network, given, dag, features, m, Embedding(by_task[part], by_job[part], m.successors))
         at += len(dag)
     return found
 

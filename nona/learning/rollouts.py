@@ -46,7 +46,7 @@ class Recording(NamedTuple):
     features: Floats
 
 
-def recording(policy: Learned, salt: int, keep: float, choices: int, candidates_each: int = 24) -> Recording:
+def _recording(policy: Learned, salt: int, keep: float, choices: int, candidates_each: int = 24) -> Recording:
     """Room for so many choices; ``salt`` makes other draws of the same simulation.
 
     Raises
@@ -145,7 +145,7 @@ def write(
 
 @dataclass(frozen=True, slots=True)
 class NewRecording:
-    """Prepares a run of ``policy`` with a recording of its own; see :func:`recording`."""
+    """Prepares a run of ``policy`` with a recording of its own; see :func:`_recording`."""
 
     policy: Learned
     salt: int
@@ -153,10 +153,10 @@ class NewRecording:
     choices: int
 
     def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        return Prepared(recording(self.policy, self.salt, self.keep, self.choices), 1)
+        return Prepared(_recording(self.policy, self.salt, self.keep, self.choices), 1)
 
 
-def recorder(view: NetworkView, prepare: NewRecording) -> Scheduler:
+def _recorder(view: NetworkView, prepare: NewRecording) -> Scheduler:
     """The declaration under which a policy runs while it is trained."""
     return Scheduler(
         name="policy in training",
@@ -206,7 +206,7 @@ class Rollout:
 def rolled_out(system: System, policy: Learned, view: NetworkView, jobs: int, salt: int) -> Rollout:
     """``jobs`` jobs from an empty system; runs with other ``salt`` have the same arrivals and services."""
     keep = min(1.0, KEPT / (jobs * CHOICES_PER_JOB))
-    scheduler = recorder(view, NewRecording(policy, salt, keep, 2 * KEPT))
+    scheduler = _recorder(view, NewRecording(policy, salt, keep, 2 * KEPT))
     size = RunSize(
         first=0,
         jobs=jobs,

@@ -172,7 +172,7 @@ def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) ->
             system = drawn_system(settings.ranges, draws)
             runs = rollouts_of(system, weights, settings)
             entropy = _between(settings.entropy, settings.last_entropy, done)
-            found = direction(system, weights, settings, runs, entropy)
+            found = _direction(system, weights, settings, runs, entropy)
             adam.step(weights, found, _between(settings.rate, settings.last_rate, done))
             curve[number] = np.mean([r.mean_jct_s for r in runs]) / mean_work_s(system)
             if on_iteration:
@@ -204,7 +204,7 @@ def rollouts_of(system: System, weights: Floats, settings: TrainSettings) -> lis
     return [rolled_out(system, policy, settings.view, jobs, salt) for salt in salts]
 
 
-def direction(
+def _direction(
     system: System, weights: Floats, settings: TrainSettings, runs: Sequence[Rollout], entropy: float
 ) -> Floats:
     """The gradient of one iteration, per choice, of length at most 1."""

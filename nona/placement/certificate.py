@@ -118,7 +118,7 @@ class Task:
         return bound_between(columns, low, high, known, gap=_GAP, max_cells=_CELLS)
 
 
-def linearised_bound_s(model: Model, solution: Solution, budget: Budget) -> float:
+def _linearised_bound_s(model: Model, solution: Solution, budget: Budget) -> float:
     """A bound at the placement's own server wait, linearised there."""
     priced = solution.priced
     at = shadow(priced.problem(model), solution.certified.x, model.system.discipline)
@@ -128,7 +128,7 @@ def linearised_bound_s(model: Model, solution: Solution, budget: Budget) -> floa
     return task.bound(solution.certified.value_s, at.wait, budget, _HALVINGS)
 
 
-def unconditional_bound_s(model: Model, solution: Solution, budget: Budget) -> float:
+def _unconditional_bound_s(model: Model, solution: Solution, budget: Budget) -> float:
     """A bound for every server wait that a placement may bring about."""
     groups = groups_of(model)
     waits = np.broadcast_to(np.asarray(model.least_server_wait_s, dtype=float), (len(model.candidates),))
@@ -158,9 +158,9 @@ def bounds_s(model: Model, solution: Solution, budget: Budget) -> tuple[float, f
         relaxed = solution.priced.problem(model, relaxed=True)
         listed, bound = bound, min(bound, solve_parametric(relaxed, gap=1e-4).lower_bound_s)
         if bound < value * (1.0 - CLOSED):
-            bound = max(bound, min(listed, linearised_bound_s(model, solution, budget)))
+            bound = max(bound, min(listed, _linearised_bound_s(model, solution, budget)))
         if bound < value * (1.0 - CLOSED):
-            everywhere = max(everywhere, unconditional_bound_s(model, solution, budget))
+            everywhere = max(everywhere, _unconditional_bound_s(model, solution, budget))
     everywhere = min(everywhere, value)
     return max(bound, everywhere), everywhere
 

@@ -125,7 +125,7 @@ def _contents(counts: Content) -> Iterator[Content]:
             yield (first, *rest)
 
 
-def class_labels(
+def _class_labels(
     shape: Shape, parts: Sequence[Sequence[int]], classes: Sequence[int], slots: int
 ) -> Iterator[list[int]]:
     """Rows of labels: every placement of whole components, one for each symmetry class.
@@ -186,7 +186,7 @@ def _row(
 _WORK = 4_000_000  # task evaluations of one search, and of one of its rounds, which bounds its time
 
 
-def list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> tuple[int, ...]:
+def _list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> tuple[int, ...]:
     """Labels of a greedy schedule: each task, in order, where it ends first.
 
     A message takes ``message_s`` plus its own transfer; ties go to the server with the lowest
@@ -210,7 +210,7 @@ def list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> t
     return canonical(place[1:] if shape.has_sink else [*place[1:-1], 0])
 
 
-def improve(candidates: Candidates, slots: int) -> Labels:
+def _improve(candidates: Candidates, slots: int) -> Labels:
     """Add to the candidates what moving single tasks makes of the best of them.
 
     For several waits of the link and prices of its load, the best candidate is taken and the best
@@ -264,7 +264,7 @@ _CELLS = 2_000_000  # entries of the table of configurations, which bounds its t
 Rows = list[tuple[int, ...]]
 
 
-def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
+def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     """Candidates for an interior too large for plain enumeration; see the module's head."""
     parts = components(shape)
     classes = component_classes(shape, parts)
@@ -272,7 +272,7 @@ def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     rows: Rows = [(0,) * (shape.m + 1)]
     complete = False
     if math.prod(c + 1 for c in counts) <= CLASSES:
-        listed = [tuple(r) for r in islice(class_labels(shape, parts, classes, slots), CLASSES + 1)]
+        listed = [tuple(r) for r in islice(_class_labels(shape, parts, classes, slots), CLASSES + 1)]
         complete = len(listed) <= CLASSES
         rows += listed[:CLASSES] if complete else []
     if complete and len(parts) == shape.m:
@@ -282,10 +282,10 @@ def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
         rows += list_schedules(shape, link, slots)
         if not complete:
             most = max(8, _CELLS // (shape.m + 1))
-            rows += balanced(shape, parts, slots, most // 2) + singled_out(shape, parts, most // 2)
+            rows += _balanced(shape, parts, slots, most // 2) + _singled_out(shape, parts, most // 2)
     found = Candidates(shape, _unique(rows), link, exhaustive=False)
     if slots > 1:
-        found = Candidates(shape, improve(found, slots), link, exhaustive=False)
+        found = Candidates(shape, _improve(found, slots), link, exhaustive=False)
     what = "whole components and" if complete else "groups of components,"
     return Candidates(
         shape,
@@ -297,7 +297,7 @@ def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     )
 
 
-def balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int, most: int) -> Rows:
+def _balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int, most: int) -> Rows:
     """Components in 2, 3, … groups of nearly equal work (longest first to the lightest group).
 
     At most ``most`` rows, small numbers of groups first.
@@ -324,7 +324,7 @@ def balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int, most: int
     return rows
 
 
-def singled_out(shape: Shape, parts: Sequence[Sequence[int]], most: int) -> Rows:
+def _singled_out(shape: Shape, parts: Sequence[Sequence[int]], most: int) -> Rows:
     """Each component alone on another server, the rest with the root; and the other way round.
 
     Of many components the ones with most work, so that there are at most ``most`` rows.
@@ -343,7 +343,7 @@ def list_schedules(shape: Shape, link: Link, slots: int) -> Rows:
     """List schedules on 2, 3, … servers with the link's wait at several fractions of the local span."""
     rows: Rows = []
     for k in range(2, min(slots, shape.m, _MOST_SERVERS) + 1):
-        rows.extend(list_schedule(shape, link, k, f * shape.local_s) for f in (0.0, 0.05, 0.2))
+        rows.extend(_list_schedule(shape, link, k, f * shape.local_s) for f in (0.0, 0.05, 0.2))
     return rows
 
 
@@ -363,7 +363,7 @@ def candidates(shape: Shape, link: Link, slots: int, enumerated: int = ENUMERATE
     left out.
     """
     if shape.m > enumerated:
-        return large_candidates(shape, link, slots)
+        return _large_candidates(shape, link, slots)
     labels = configuration_labels(
         shape.m,
         servers=slots if slots < shape.m else None,

@@ -125,14 +125,14 @@ def spread(traffic: Traffic, interior: Sequence[int]) -> Labels:
     return list(range(1, len(interior) + 1))
 
 
-def keep_heaviest(traffic: Traffic, interior: Sequence[int]) -> Labels:
+def _keep_heaviest(traffic: Traffic, interior: Sequence[int]) -> Labels:
     """As spread, but the task that would move the most bytes stays on the root's server."""
     home = max(interior, key=lambda t: traffic.moved_bytes({t}), default=-1)
     others = count(1)
     return [0 if t == home else next(others) for t in interior]
 
 
-def half(traffic: Traffic, interior: Sequence[int]) -> Labels:
+def _half(traffic: Traffic, interior: Sequence[int]) -> Labels:
     """Two halves of nearly equal compute time; the one that would move more bytes stays.
 
     Independent branches (connected components of the interior) are kept whole and dealt out,
@@ -173,8 +173,8 @@ def branches_of(traffic: Traffic, interior: Sequence[int]) -> list[tuple[int, ..
 PRESETS: Mapping[str, Callable[[Traffic, Sequence[int]], Labels]] = {
     "local": local,
     "spread": spread,
-    "keep-heaviest": keep_heaviest,
-    "half": half,
+    "keep-heaviest": _keep_heaviest,
+    "half": _half,
 }
 
 

@@ -362,12 +362,12 @@ def glue_blocks(shape: Shape, link: Link, groups: Groups, budget_s: float) -> tu
         total += loss
         for v, source in block.source.items():
             groups.join(anchor, v)
-            own, cheapest = float(shape.mean_s[v - 1]), cheapest_s(shape, link, v)
+            own, cheapest = float(shape.mean_s[v - 1]), _cheapest_s(shape, link, v)
             steps.append(Glue(source, v, BLOCK, own, cheapest, loss.span_s + loss.load_s))
     return steps, total
 
 
-def cheapest_s(shape: Shape, link: Link, v: int) -> float:
+def _cheapest_s(shape: Shape, link: Link, v: int) -> float:
     """Seconds that moving the cheapest tensor into or out of task v takes on an idle link."""
     if not link.crosses:
         return 0.0
@@ -405,7 +405,7 @@ def _grow(shape: Shape, link: Link, groups: Groups, anchor: int, banned: set[int
         if not inputs or not all(u in block.source or groups.together(u, anchor) for u in sources):
             break
         behind = [e for e, u in zip(inputs, sources, strict=True) if u == anchor or u in block.source]
-        if behind and v not in banned and groups.single(v) and own <= cheapest_s(shape, link, v):
+        if behind and v not in banned and groups.single(v) and own <= _cheapest_s(shape, link, v):
             e = max(behind, key=lambda e: _reached(shape, link, block, e))
             u = int(shape.source[e])
             block.source[v], block.before_s[v] = u, done_s
@@ -476,7 +476,7 @@ def glue_sources(shape: Shape, link: Link, groups: Groups, budget_s: float) -> t
         return steps, total
     sources = [v for v in range(1, shape.m + 1) if not shape.edges_into[v] and shape.edges_of[v]]
     for v in sorted(sources, key=lambda v: (float(shape.mean_s[v - 1]), v)):
-        own, cheapest = float(shape.mean_s[v - 1]), cheapest_s(shape, link, v)
+        own, cheapest = float(shape.mean_s[v - 1]), _cheapest_s(shape, link, v)
         readers = shape.target[list(shape.edges_of[v])].tolist()
         if total.span_s + own > budget_s:
             break

@@ -227,10 +227,10 @@ def link_waits(model: Model, x: Probabilities) -> tuple[LinkWait, ...]:
     come, first served.
     """
     roles = roles_of(model.system, model.class_shares)
-    return waits_of(roles, traffic_of(model, x), _cubes(model, x)) if roles else ()
+    return _waits_of(roles, traffic_of(model, x), _cubes(model, x)) if roles else ()
 
 
-def waits_of(roles: Sequence[Role], traffic: Traffic, cube: tuple[float, float]) -> tuple[LinkWait, ...]:
+def _waits_of(roles: Sequence[Role], traffic: Traffic, cube: tuple[float, float]) -> tuple[LinkWait, ...]:
     """The waits under ``traffic``; ``cube`` is Σ λ(·)³ of its bundles and its batches."""
     found = []
     for r in roles:

@@ -8,7 +8,7 @@ nothing had been sent away.
 A job's visit to an executor is a run of tasks without queueing in between. A sub-graph that is
 all local extends the run of its root to its sink, and so does one whose root's part ends after all
 else has arrived: run lengths follow by backward recursion. With x_k,c the probabilities of the
-configurations, r_k,c that of the sink running on (:func:`nona.placement.queueing.runs_on`), p_k the
+configurations, r_k,c that of the sink running on (:func:`nona.placement.queueing._runs_on`), p_k the
 root of sub-graph k, and b_k,c = p_k + (first block of the root's part)::
 
     L_K = p_K,   E L_k  = Σ_c x·(b + r·E L_{k+1})
@@ -101,7 +101,7 @@ def sharing_stretch(utilization: float) -> float:
 Floats = NDArray[np.float64]
 
 
-def runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> Floats:
+def _runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> Floats:
     """(n,) Probability r that the sink runs on after the work on the root's server.
 
     Formula: 1 where all is local; (1 − ρ)^k where the sink is on the root's server, the root's part is
@@ -129,7 +129,7 @@ def runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> Fl
     >>> tasks = TaskGraph.from_edges("fork", [0.001, 0.002, 0.010, 0.001], arcs)
     >>> shape = shape_of(tasks, SubGraph(0, 3, (1, 2)), np.ones(1))
     >>> both = Candidates(shape, np.array([[1, 0, 0], [0, 1, 0]]), Link(1e9, 0.0))
-    >>> runs_on(both, 0.25, np.ones(2, dtype=bool)).tolist()
+    >>> _runs_on(both, 0.25, np.ones(2, dtype=bool)).tolist()
     [0.75, 0.0]
     """
     shape, stays = candidates.shape, candidates.local.astype(float)
@@ -202,7 +202,7 @@ def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
     whole = on_root[0].copy()
     for server in range(servers):
         close(np.full(n, server), np.ones(n, dtype=bool))
-    stays = runs_on(candidates, busy, whole)
+    stays = _runs_on(candidates, busy, whole)
     return Blocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], stays)
 
 

@@ -192,10 +192,10 @@ class Certificate:
     @property
     def gap(self) -> float:
         """(objective − lower bound) / objective; ``nan`` without a bound."""
-        return relative_gap(self.objective_s, self.lower_bound_s)
+        return _relative_gap(self.objective_s, self.lower_bound_s)
 
 
-def relative_gap(objective_s: float, bound_s: float) -> float:
+def _relative_gap(objective_s: float, bound_s: float) -> float:
     """(objective − bound) / objective; 0 for an objective of 0, ``nan`` without a bound."""
     return (objective_s - bound_s) / objective_s if objective_s > 0 else 0.0
 
@@ -234,9 +234,9 @@ class Placement:
     @cached_property
     def gap(self) -> float:
         """(objective − lower bound) / objective; ``nan`` without a bound."""
-        return relative_gap(self.objective_s, self.lower_bound_s)
+        return _relative_gap(self.objective_s, self.lower_bound_s)
 
     @property
     def global_gap(self) -> float:
         """(objective − global bound) / objective, over all server waits; ``nan`` without a bound."""
-        return relative_gap(self.objective_s, self.global_bound_s)
+        return _relative_gap(self.objective_s, self.global_bound_s)

@@ -71,7 +71,7 @@ def least_times(compute_s: Floats, allowed: NDArray[np.bool_], speeds: Floats) -
     return result
 
 
-def hulls_of(
+def _hulls_of(
     system: System, loads: Loads, candidates_of: CandidatesOf, speeds: Floats
 ) -> list[list[tuple[float, float]]]:
     """For each query class lines (constant, slope in y) below h_j, W₀ already taken off."""
@@ -132,13 +132,13 @@ def _hull(y: list[float], h: list[float]) -> list[tuple[float, float]]:
     for low, high, value in zip(y[:-1], y[1:], h[1:], strict=True):
         for at, bound in ((high, value), (low, value * low / high)):
             points[at] = min(points.get(at, math.inf), bound)
-    return lower_hull(points)
+    return _lower_hull(points)
 
 
-def lower_hull(points: Mapping[float, float]) -> list[tuple[float, float]]:
+def _lower_hull(points: Mapping[float, float]) -> list[tuple[float, float]]:
     """Lines (constant, slope) whose maximum is the largest convex function below the points.
 
-    >>> lower_hull({0.0: 4.0, 1.0: 3.0, 2.0: 0.0})
+    >>> _lower_hull({0.0: 4.0, 1.0: 3.0, 2.0: 0.0})
     [(4.0, -2.0)]
     """
     corners: list[tuple[float, float]] = []
@@ -194,7 +194,7 @@ def _runs(query: QueryClass, times: Floats) -> Runs:
     drawn = query.service_scv * float((times**2).sum())
     taken = np.cumsum([0.0, *interiors])
     squares = [((max(whole - free - t, 0.0)) ** 2 / (z + 1) + drawn) / whole**2 for z, t in enumerate(taken)]
-    return Runs(whole, len(interiors), tuple(lower_hull({float(z): g for z, g in enumerate(squares)})))
+    return Runs(whole, len(interiors), tuple(_lower_hull({float(z): g for z, g in enumerate(squares)})))
 
 
 Lines = list[list[tuple[float, float]]]
@@ -333,11 +333,11 @@ def shares_bound_s(system: System, loads: Loads, candidates_of: CandidatesOf, va
     ``value_s`` is that of a known placement: the bound is not refined beyond it.
     """
     speeds = speeds_of(system, loads)
-    hulls = hulls_of(system, loads, candidates_of, speeds)
-    return least_of(Program(system, loads, speeds, hulls, runs_of(system, loads, speeds), value_s), value_s)
+    hulls = _hulls_of(system, loads, candidates_of, speeds)
+    return _least_of(Program(system, loads, speeds, hulls, runs_of(system, loads, speeds), value_s), value_s)
 
 
-def least_of(program: Program, value_s: float) -> float:
+def _least_of(program: Program, value_s: float) -> float:
     """The least bound of all cells after ``_CELLS`` splits at most, or when it is near enough."""
     classes = len(program.system.class_names)
     heap: list[_Entry] = []

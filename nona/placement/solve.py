@@ -32,7 +32,7 @@ from nona.system import System
 from nona.units import format_time
 
 
-def bound_notes(
+def _bound_notes(
     solution: Solution, wait_s: float, bound: float, everywhere: float, free: bool
 ) -> tuple[str, ...]:
     """What the bounds hold for; ``free``: the shares of the executor classes could be chosen."""
@@ -60,7 +60,7 @@ def bound_notes(
     return tuple(notes)
 
 
-def assumptions(system: System) -> tuple[str, ...]:
+def _assumptions(system: System) -> tuple[str, ...]:
     """The prediction's assumptions that this system violates, a sentence each."""
     notes = []
     bursty = [q.name for q in system.queries if q.arrivals.process != "poisson"]
@@ -178,7 +178,7 @@ def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
 def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, seconds: float) -> Placement:
     """The result: configurations, prediction, bounds, and what to know about them."""
     prediction, here = prediction_of(model, value_at(model, solution.x)), bounds.here_s
-    notes = bound_notes(solution, prediction.server_wait_s, here, bounds.everywhere_s, bounds.all_shares)
+    notes = _bound_notes(solution, prediction.server_wait_s, here, bounds.everywhere_s, bounds.all_shares)
     return Placement(
         queries=placements(model, solution.x),
         prediction=prediction,
@@ -186,7 +186,7 @@ def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, s
         lower_bound_s=here if math.isnan(here) else min(here, solution.value_s),
         solver=task.solver.name,
         seconds=seconds,
-        notes=(*notes, *share_notes(model, solution.x), *assumptions(task.system)),
+        notes=(*notes, *share_notes(model, solution.x), *_assumptions(task.system)),
         global_bound_s=bounds.everywhere_s,
         class_shares=model.class_shares,
     )

@@ -161,7 +161,7 @@ class GroupPicture:
     slices: tuple[tuple[str, float, int], ...]
 
 
-def group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
+def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
     """The label of the group in a picture."""
     device = find_device(group.gpu, cluster.devices)
     classes = group.classes(device)
@@ -359,7 +359,7 @@ def cluster_map(cluster: Cluster, load: ResourceLoad) -> ClusterMap:
 def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -> Iterator[Server]:
     number = begin = 0
     for group in cluster.groups:
-        picture = group_picture(cluster, group)
+        picture = _group_picture(cluster, group)
         for _ in range(group.count):
             gpus = []
             for _ in range(group.gpus):
@@ -382,7 +382,7 @@ def _card(
 def _groups(cluster: Cluster, servers: Sequence[Server]) -> Iterator[Unit]:
     begin = 0
     for group in cluster.groups:
-        picture = group_picture(cluster, group)
+        picture = _group_picture(cluster, group)
         nic = cluster.network.nic
         card = "" if nic is None else f" · card {format_bandwidth(nic)} each way"
         about = f"{_device(picture)} · {picture.sharing} · {picture.vcpus} vCPUs each{card}"
@@ -396,7 +396,7 @@ def _racks(
     racks = cluster.network.racks
     if racks is None:
         return
-    kinds = [_device(group_picture(cluster, g)) for g in cluster.groups for _ in range(g.count)]
+    kinds = [_device(_group_picture(cluster, g)) for g in cluster.groups for _ in range(g.count)]
     for rack, inside in groupby(servers, lambda s: s.number // racks.size):
         held = tuple(inside)
         counts = Counter(kinds[s.number] for s in held)

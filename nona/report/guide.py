@@ -62,10 +62,10 @@ TERMS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def glossary_text() -> str:
+def _glossary_text() -> str:
     """The whole glossary as a Markdown list.
 
-    >>> glossary_text().splitlines()[1]
+    >>> _glossary_text().splitlines()[1]
     '* **baseline**: the pinned run that later runs are compared with'
     """
     names = sorted(TERMS, key=str.casefold)
@@ -166,7 +166,7 @@ def _citation() -> str:
 _COMPUTED: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "schedulers": _schedulers,
-        "glossary": glossary_text,
+        "glossary": _glossary_text,
         "validation": _validation,
         "citation": _citation,
     }

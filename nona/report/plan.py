@@ -40,10 +40,10 @@ def money(amount: float | None, currency: str) -> str:
     >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
     ('14.2 USD', '–', '222,222 USD')
     """
-    return or_dash(amount, lambda value: f"{amount_text(value)} {currency}")
+    return or_dash(amount, lambda value: f"{_amount_text(value)} {currency}")
 
 
-def amount_text(amount: float) -> str:
+def _amount_text(amount: float) -> str:
     """An amount to four digits, or to whole ones where it is large."""
     return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.4g}"
 
@@ -289,7 +289,7 @@ def plan_rows(report: PlanReport) -> list[dict[str, str]]:
             "servers": servers_text(o.servers),
             "scheduler": o.scheduler,
             **({"link": format_bandwidth(o.link)} if several else {}),
-            "cost per hour": amount_text(o.cost_per_hour),
+            "cost per hour": _amount_text(o.cost_per_hour),
             "verdict": o.verdict,
             "by": o.by,
             "in time, tightest target": _in_time(report, o),

@@ -40,7 +40,7 @@ def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
     keeping = [i for i, o in enumerate(report.options) if o.verdict == "keeps"]
     chosen = sorted({*keeping[: OTHERS + 1], *pinned})
     several = len({o.link for o in report.options}) > 1
-    return [Bill(_name(o, several), parts_of(report, o)) for o in (report.options[i] for i in chosen)]
+    return [Bill(_name(o, several), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
 
 
 def _name(option: PlanOption, links: bool) -> str:
@@ -49,7 +49,7 @@ def _name(option: PlanOption, links: bool) -> str:
     return f"{servers_text(option.servers)}, {option.scheduler}{link}"
 
 
-def parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
+def _parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
     """The cost of an option per hour: servers of each kind, the link, and data moved where that is known.
 
     The price of data is what the cost of a million queries holds beyond that of servers and link.

@@ -42,7 +42,7 @@ SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open":
 COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}
 
 
-def marker(verdict: Verdict, colour: str) -> go.scatter.Marker:
+def _marker(verdict: Verdict, colour: str) -> go.scatter.Marker:
     """The marker of a verdict."""
     return go.scatter.Marker(
         color=colour, symbol=SYMBOLS[verdict], size=11, line={"width": 2, "color": colour}
@@ -105,7 +105,7 @@ def _options(
         mode="markers",
         name=text(f"{option.scheduler}, {option.verdict}"),
         cliponaxis=False,
-        marker=marker(option.verdict, look.colour),
+        marker=_marker(option.verdict, look.colour),
         customdata=[[i, _hover(report, o)] for i, o in shown],
         hovertemplate="%{customdata[1]}<extra></extra>",
     )
@@ -264,7 +264,7 @@ def _dots(made: go.Figure, dots: Sequence[Dot]) -> None:
         y=[d.value for d in dots],
         mode="markers",
         name=verdict,
-        marker=marker(verdict, COLOURS[verdict]),
+        marker=_marker(verdict, COLOURS[verdict]),
         error_y={
             "type": "data",
             "symmetric": False,
@@ -302,7 +302,7 @@ def week_figure(week: PlanWeek) -> go.Figure:
         fill="tozeroy",
         name="traffic",
         hovertemplate="%{customdata}: %{y:.3g} × the traffic<extra></extra>",
-        customdata=[hour_text(h) for h in hours],
+        customdata=[_hour_text(h) for h in hours],
     )
     most = max(week.servers)
     for name, counts, dash in (
@@ -316,13 +316,15 @@ def week_figure(week: PlanWeek) -> go.Figure:
             line={"shape": "hv", "color": QUIET if dash == "dash" else GOOD, "width": 2, "dash": dash},
             name=text(f"servers of {week.gpu}, {name}"),
             yaxis="y2",
-            customdata=[hour_text(h) for h in hours],
+            customdata=[_hour_text(h) for h in hours],
             hovertemplate=f"%{{customdata}}: %{{y}} servers, {name}<extra></extra>",
         )
     ticks = list(range(0, len(hours), HOURS if len(hours) > HOURS else 6))
     made.update_xaxes(
         tickvals=ticks,
-        ticktext=[hour_text(h).split()[0] if len(hours) > HOURS else hour_text(h).split()[-1] for h in ticks],
+        ticktext=[
+            _hour_text(h).split()[0] if len(hours) > HOURS else _hour_text(h).split()[-1] for h in ticks
+        ],
         anchor="y2",
     )
     made.update_yaxes(title="traffic", domain=[0.56, 1], rangemode="tozero")
@@ -331,10 +333,10 @@ def week_figure(week: PlanWeek) -> go.Figure:
     return made
 
 
-def hour_text(hour: int) -> str:
+def _hour_text(hour: int) -> str:
     """An hour of the week; hour 0 is Monday 0:00.
 
-    >>> hour_text(0), hour_text(34)
+    >>> _hour_text(0), _hour_text(34)
     ('Mon 0:00', 'Tue 10:00')
     """
     return f"{('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun')[hour // HOURS % 7]} {hour % HOURS}:00"
@@ -411,7 +413,7 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
         mode="lines+markers",
         line={"color": colour, "width": 2, "dash": look.dash},
         marker={
-            "symbol": [look.symbol if t.miss else hollow(look.symbol) for t in known],
+            "symbol": [look.symbol if t.miss else _hollow(look.symbol) for t in known],
             "size": [14 if t.servers == device.servers else 8 for t in known],
             "line": {"width": [2 if t.servers == device.servers else 1 for t in known], "color": GOOD},
         },
@@ -420,10 +422,10 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
     )
 
 
-def hollow(symbol: str) -> str:
+def _hollow(symbol: str) -> str:
     """The open form of a marker; some schedulers' markers are open already.
 
-    >>> hollow("circle"), hollow("x-thin-open")
+    >>> _hollow("circle"), _hollow("x-thin-open")
     ('circle-open', 'x-thin-open')
     """
     return symbol if symbol.endswith("-open") else f"{symbol.removesuffix('-dot')}-open"

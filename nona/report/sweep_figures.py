@@ -47,7 +47,7 @@ def curve_ends(
     found = []
     for name, curve in report.schedulers.items():
         for low, high in merged_spans(curve):
-            label = edge_label(low, high, report.unit)
+            label = _edge_label(low, high, report.unit)
             for beyond, rightwards in ((low, True), (high, False)):
                 last = None if beyond is None else _nearest(curve, beyond, rightwards)
                 if beyond is None or last is None or abs(beyond - last.value) > close:
@@ -78,10 +78,10 @@ def _drawn(
     return min(heights)[1] if heights else None
 
 
-def edge_label(low: float | None, high: float | None, unit: str) -> str:
+def _edge_label(low: float | None, high: float | None, unit: str) -> str:
     """The labels at the ends of a range without a steady state; ``None``: it has no end there.
 
-    >>> edge_label(0.6, None, "fraction"), edge_label(None, 12.0, "count")
+    >>> _edge_label(0.6, None, "fraction"), _edge_label(None, 12.0, "count")
     ('unstable ≥ 60 %', 'unstable ≤ 12')
     """
     if low is None or high is None:
@@ -169,7 +169,7 @@ WIDTH_PX, LETTER_PX = 700.0, 6.0  # of the chart and of a letter, about: what a 
 LABEL_ROOM = 0.72  # of the width: a label that begins beyond it has no room on its right
 
 
-def add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
+def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
     """A cross where each curve ends."""
     for end in ends:
         style = scheduler_style(end.name)
@@ -185,7 +185,7 @@ def add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
         )
 
 
-def set_log_range(made: go.Figure) -> None:
+def _set_log_range(made: go.Figure) -> None:
     """The simulated curves set the range of a logarithmic axis; the formula may leave it near its pole."""
     drawn = [v for t in made.data if t.mode != "lines" for v in t.y if v is not None]
     if drawn:
@@ -198,7 +198,7 @@ def set_log_range(made: go.Figure) -> None:
         )
 
 
-def add_labels(
+def _add_labels(
     made: go.Figure, ends: Sequence[CurveEnd], report: SweepReport, log: bool, height_px: float
 ) -> None:
     """Label each cross on the side where its curve does not continue; if that is full, above the curve."""
@@ -288,11 +288,11 @@ def nines(share: float) -> float:
     return -math.log10(max(1 - share, 1e-4))
 
 
-def add_target(made: go.Figure, report: SweepReport) -> None:
+def _add_target(made: go.Figure, report: SweepReport) -> None:
     """The target as a line, a hollow marker where a curve crosses it, and the axis in per cent."""
     drawn = [v for t in made.data for v in t.y if v is not None]
     goal = nines(report.target)
-    set_hits_axis(made, [*drawn, goal])
+    _set_hits_axis(made, [*drawn, goal])
     if not drawn:
         return
     rule(made, goal, f"target {target_text(report.target)}")
@@ -319,7 +319,7 @@ def add_target(made: go.Figure, report: SweepReport) -> None:
         )
 
 
-def set_hits_axis(made: go.Figure, drawn: Sequence[float]) -> None:
+def _set_hits_axis(made: go.Figure, drawn: Sequence[float]) -> None:
     """Per cent at the places that :func:`nines` gives, over the range of what is drawn."""
     low, high = min(drawn), max(drawn)
     made.update_yaxes(
@@ -364,14 +364,14 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
     )
     made.update_yaxes(title=drawn.title, type="log" if drawn.log else "linear")
     ends = curve_ends(report, drawn.get, drawn.place)
-    add_crosses(made, ends)
+    _add_crosses(made, ends)
     if drawn.log:
-        set_log_range(made)
+        _set_log_range(made)
     elif view == HITS:
-        add_target(made, report)
+        _add_target(made, report)
     else:
         made.update_yaxes(range=[0, 103])
-    add_labels(made, ends, report, drawn.log, HEIGHT - AROUND)
+    _add_labels(made, ends, report, drawn.log, HEIGHT - AROUND)
     _add_marks(made, report, view)
     if cursor is not None:
         made.add_vline(x=factor * cursor, line={"color": QUIET, "width": 1})

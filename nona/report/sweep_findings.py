@@ -20,7 +20,7 @@ NEAR = 0.03  # of the swept span: what lies closer together counts as one
 
 def unstable_spans(curve: SweptCurve) -> list[Span]:
     """Ranges without a steady state: (first, last) value of each, ``None``: to the end."""
-    return spans_of(_flags(curve))
+    return _spans_of(_flags(curve))
 
 
 def merged_spans(curve: SweptCurve) -> list[Span]:
@@ -30,17 +30,17 @@ def merged_spans(curve: SweptCurve) -> list[Span]:
 
 def stability_text(curve: SweptCurve, unit: str) -> str:
     """The ranges in which a scheduler has no steady state, in words."""
-    return spans_text(merged_spans(curve), unit)
+    return _spans_text(merged_spans(curve), unit)
 
 
 def _flags(curve: SweptCurve) -> list[tuple[float, bool]]:
     return [(p.value, p.steady) for p in curve.points]
 
 
-def spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
+def _spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
     """Ranges without a steady state of (value, whether there is one) by ascending value.
 
-    >>> spans_of([(0.0, True), (1.0, False), (2.0, False)])
+    >>> _spans_of([(0.0, True), (1.0, False), (2.0, False)])
     [(1.0, None)]
     """
     spans: list[Span] = []
@@ -56,13 +56,13 @@ def spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
 
 
 def merged(flags: Sequence[tuple[float, bool]]) -> list[Span]:
-    """:func:`spans_of`, close ones merged.
+    """:func:`_spans_of`, close ones merged.
 
     >>> flags = [(0.0, True), (0.7, False), (0.705, True), (0.71, False), (1.0, False)]
-    >>> spans_of(flags), merged(flags)
+    >>> _spans_of(flags), merged(flags)
     ([(0.7, 0.7), (0.71, None)], [(0.7, None)])
     """
-    spans = spans_of(flags)
+    spans = _spans_of(flags)
     close = NEAR * (flags[-1][0] - flags[0][0]) if flags else 0.0
     found = spans[:1]
     for low, high in spans[1:]:
@@ -74,10 +74,10 @@ def merged(flags: Sequence[tuple[float, bool]]) -> list[Span]:
     return found
 
 
-def spans_text(spans: Sequence[Span], unit: str) -> str:
+def _spans_text(spans: Sequence[Span], unit: str) -> str:
     """Ranges without a steady state in words.
 
-    >>> spans_text([(0.6, None)], "fraction"), spans_text([], "fraction")
+    >>> _spans_text([(0.6, None)], "fraction"), _spans_text([], "fraction")
     ('unstable from 60 %', 'stable throughout')
     """
     if not spans:
@@ -107,9 +107,9 @@ def stability_finding(report: SweepReport) -> str:
     if not by_spans:
         return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
     first, *others = sorted(by_spans, key=lambda spans: spans[0][0] or 0.0)
-    ends = f"{listed(by_spans[first])} {verb(by_spans[first], 'is', 'are')} {spans_text(first, report.unit)}"
+    ends = f"{listed(by_spans[first])} {verb(by_spans[first], 'is', 'are')} {_spans_text(first, report.unit)}"
     for spans in others:
-        ends += f", {listed(by_spans[spans])} {spans_text(spans, report.unit).removeprefix('unstable ')}"
+        ends += f", {listed(by_spans[spans])} {_spans_text(spans, report.unit).removeprefix('unstable ')}"
     few = len(holding) <= len(report.schedulers) / 2
     held = f"{'Only ' if few else ''}{listed(holding)} {verb(holding, 'is', 'are')} stable {span}. "
     held = held[0].upper() + held[1:] if holding else ""
@@ -294,14 +294,14 @@ def _kept(steady: bool, hits: float | None) -> float | None:
     return hits if steady else 0.0
 
 
-def has_target(report: SweepReport) -> bool:
+def _has_target(report: SweepReport) -> bool:
     """Whether any scheduler's SLO hits are known."""
     return any(p.slo_hit_rate.mean is not None for c in report.schedulers.values() for p in c.points)
 
 
 def holds_text(curve: SweptCurve, report: SweepReport) -> str:
     """The range in which a scheduler keeps the target: ``until +18 %``, ``from 7 on``, ``throughout``."""
-    if not has_target(report) or not curve.points:
+    if not _has_target(report) or not curve.points:
         return ""
     found = crossings(curve, report.target)
     if not found:
@@ -354,14 +354,14 @@ def target_finding(report: SweepReport) -> str:
     said = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
     more = sum(len(names) for names in list(by_text.values())[SHOWN:])
     rest = f"; {more} more hold less" if more else ""
-    needs = "".join(f" {needed_text(n)}" for n in report.needed)
+    needs = "".join(f" {_needed_text(n)}" for n in report.needed)
     return f"{target_text(report.target)} of the SLOs hold {', '.join(said)}{rest}.{needs}"
 
 
-def needed_text(need: ServersNeeded) -> str:
+def _needed_text(need: ServersNeeded) -> str:
     """The servers needed at one load, in a sentence.
 
-    >>> needed_text(ServersNeeded(scheduler="nona", value=1.3, now=8, servers=10, most=32))
+    >>> _needed_text(ServersNeeded(scheduler="nona", value=1.3, now=8, servers=10, most=32))
     'At +30 % two more servers are needed (nona, simulated).'
     """
     where = "As the scenario stands" if need.value == 1.0 else f"At {change_text(need.value)}"

@@ -214,7 +214,7 @@ class Curves:
 
 def sweep_report(curves: Curves) -> SweepReport:
     """What ``nona sweep --json`` prints; above a ratio of 1 the reference is faster."""
-    reference = reference_of(list(curves.points))
+    reference = _reference_of(list(curves.points))
     beside = curves.points[reference]
     engines = sorted({p.summary.engine for c in curves.points.values() for p in c.values() if p.summary})
     return SweepReport(
@@ -239,10 +239,10 @@ def sweep_report(curves: Curves) -> SweepReport:
     )
 
 
-def reference_of(schedulers: Sequence[str]) -> str:
+def _reference_of(schedulers: Sequence[str]) -> str:
     """The scheduler that the others are compared with: nona, or else the first.
 
-    >>> reference_of(["local", "nona"]), reference_of(["spread", "local"])
+    >>> _reference_of(["local", "nona"]), _reference_of(["spread", "local"])
     ('nona', 'spread')
     """
     return REFERENCE if REFERENCE in schedulers else schedulers[0]

@@ -52,12 +52,12 @@ OWN_WORDS = frozenset(
 )
 
 
-def nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[str]:
+def _nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[str]:
     """No further problems: the schema alone decides."""
     return ()
 
 
-def parse_scenario(text: str, check: Check = nothing_more) -> Scenario:
+def parse_scenario(text: str, check: Check = _nothing_more) -> Scenario:
     """Read a scenario from YAML or JSON text.
 
     ``check`` gets what the text holds and the problems found so far, and gives further ones.
@@ -77,7 +77,7 @@ def parse_scenario(text: str, check: Check = nothing_more) -> Scenario:
     return scenario_from_mapping(load_yaml(text), check)
 
 
-def scenario_from_mapping(data: object, check: Check = nothing_more) -> Scenario:
+def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenario:
     """Validate a scenario given as plain mappings and lists; ``check`` as for :func:`parse_scenario`."""
     if not isinstance(data, Mapping):
         raise ScenarioError(

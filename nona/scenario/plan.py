@@ -52,12 +52,12 @@ def offer_entry(value: object) -> object:
     return {"gpu": gpu.strip()} | _after(sliced, "mig", mig) | _after(priced, "price", price)
 
 
-def link_entry(value: object) -> object:
+def _link_entry(value: object) -> object:
     """A link as a file may write it: ``CAPACITY[=PRICE]``, or its keys.
 
-    >>> link_entry("100 Gbit/s=400/month")
+    >>> _link_entry("100 Gbit/s=400/month")
     {'capacity': '100 Gbit/s', 'price': '400/month'}
-    >>> link_entry("25 Gbit/s")
+    >>> _link_entry("25 Gbit/s")
     {'capacity': '25 Gbit/s'}
     """
     if not isinstance(value, str):
@@ -155,7 +155,7 @@ class PlanSpec(Part):
         SchedulerSpec(name=name) for name in ("least-loaded", "nona")
     )
     links: Annotated[
-        tuple[Annotated[LinkOfferSpec, BeforeValidator(link_entry)], ...], Field(max_length=10)
+        tuple[Annotated[LinkOfferSpec, BeforeValidator(_link_entry)], ...], Field(max_length=10)
     ] = ()
     prices: PricesSpec = PricesSpec()
     mixed: bool = True

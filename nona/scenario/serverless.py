@@ -67,10 +67,10 @@ LATE: Registry[LateRule] = Registry(
 FORMERLY = {"cheapest": "keep"}
 
 
-def by_present_name(value: object) -> object:
+def _by_present_name(value: object) -> object:
     """A rule's present name for a former one; anything else as it is.
 
-    >>> by_present_name("cheapest"), by_present_name("drop")
+    >>> _by_present_name("cheapest"), _by_present_name("drop")
     ('keep', 'drop')
     """
     return FORMERLY.get(value, value) if isinstance(value, str) else value
@@ -255,7 +255,7 @@ class DispatchSpec(Part):
     blocking: bool = False
     partial: bool = False
     order: Literal["round-robin", "least-slack"] = "round-robin"
-    late: Annotated[str, one_of(lambda: LATE), BeforeValidator(by_present_name)] = "keep"
+    late: Annotated[str, one_of(lambda: LATE), BeforeValidator(_by_present_name)] = "keep"
     ready_first: bool = True
 
 

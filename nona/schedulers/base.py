@@ -287,12 +287,12 @@ def mixed(draw: float, first: int, salt: int) -> int:
     >>> [mixed(0.5, 3, salt) % 10 for salt in range(8)]
     [5, 3, 0, 9, 8, 0, 4, 7]
     """
-    h = folded((1 + int(draw * (PRIME - 2))) * FACTOR + first + 1)
-    h = folded(h * FACTOR + salt)
-    return folded(h * FACTOR + 11)
+    h = _folded((1 + int(draw * (PRIME - 2))) * FACTOR + first + 1)
+    h = _folded(h * FACTOR + salt)
+    return _folded(h * FACTOR + 11)
 
 
-def folded(h: int) -> int:
+def _folded(h: int) -> int:
     """A remainder whose high bits change the low ones, and the other way round by a product."""
     h = h % PRIME
     return (h ^ (h >> 15)) * FACTOR % PRIME

@@ -47,7 +47,7 @@ def part_numbers(
     return number_of
 
 
-def place_by_hand(
+def _place_by_hand(
     system: System, query: QueryClass, parts: Sequence[Sequence[str]]
 ) -> tuple[SubGraphPlacement, ...]:
     """The placement that sends each listed part to a server of its own.
@@ -67,7 +67,7 @@ def _chosen(system: System, query: QueryClass, entry: Any, idle: str) -> tuple[S
     if isinstance(entry, str) and entry in PRESETS:
         return place_fixed(system, query, entry)
     if _is_list(entry) and all(_is_list(part) and all(isinstance(t, str) for t in part) for part in entry):
-        return place_by_hand(system, query, entry)
+        return _place_by_hand(system, query, entry)
     raise SimulationError(
         f"Scheduler 'expert', model {query.name!r}: {entry!r} must be a preset ({', '.join(PRESETS)}) or "
         "a list of parts, each a list of task names."

@@ -65,7 +65,7 @@ def make_walk(t: LiveTables) -> Walk:
     )
 
 
-def begin_walk(w: Walk) -> None:
+def _begin_walk(w: Walk) -> None:
     """Back to where the sub-graph began."""
     for i in range(len(w.free_s)):
         w.free_s[i] = w.kept_s[i]
@@ -117,7 +117,7 @@ def ahead_s(e: int, view: View) -> float:
     return float(view.backlog_s[e] * (1.0 - 0.5 / n)) if n > 0 else 0.0
 
 
-def first_executor(query: int, view: View, t: LiveTables, s: Slots, u: float) -> int:
+def _first_executor(query: int, view: View, t: LiveTables, s: Slots, u: float) -> int:
     """The executor that would be done with the whole query first; of equals that with the shorter queue,
     then the next from where the draw ``u`` points."""
     executors = len(view.executor_server)
@@ -160,7 +160,7 @@ def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> N
 
 def find_slots(query: int, view: View, t: LiveTables, s: Slots, u: float) -> Job:
     """Fill the slots for a job that has just arrived; ``u`` chooses among executors that are equally good."""
-    root = first_executor(query, view, t, s, u)
+    root = _first_executor(query, view, t, s, u)
     put(s, 0, root, 0.0, view)
     far = 1 + fill(1, query, view, t, s, near=False)
     size = far
@@ -189,7 +189,7 @@ def fill(begin: int, query: int, view: View, t: LiveTables, s: Slots, near: bool
             key_s += 0.5 * t.work_s[base + view.executor_class[e]]
         if key_s == math.inf or (n == most and key_s >= s.key_s[begin + n - 1]):
             continue
-        at = begin + n if near else place_of(view.executor_server[e], begin, begin + n, s)
+        at = begin + n if near else _place_of(view.executor_server[e], begin, begin + n, s)
         if at < begin + n:  # its server has a slot
             if key_s < s.key_s[at]:
                 insert(s, begin, at, e, key_s, view)
@@ -202,7 +202,7 @@ def fill(begin: int, query: int, view: View, t: LiveTables, s: Slots, near: bool
     return n
 
 
-def place_of(server: int, begin: int, end: int, s: Slots) -> int:
+def _place_of(server: int, begin: int, end: int, s: Slots) -> int:
     """The slot from ``begin`` on that stands on a server, ``end`` if none does."""
     for i in range(begin, end):
         if s.server[i] == server:
@@ -245,7 +245,7 @@ def start_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected)
     return float(ready_s + max(0.0, came_s - (ready_s - free_s)))
 
 
-def risk_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected) -> float:
+def _risk_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected) -> float:
     """The wait to be expected on top: others may have come to the executor while the job was not there.
 
     Background comes blindly. Queries take the idle executors first: of those that come until
@@ -303,7 +303,7 @@ def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store
     return latest
 
 
-def run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> None:
+def _run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> None:
     """Send a task its inputs and run it in a slot.
 
     What its visit risks is added to the cost of the sub-graph, whatever branch it stands on: waits that
@@ -311,13 +311,13 @@ def run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) -
     """
     n, x = t.tasks[job.query] + task, t.expected
     ready = ready_s(n, slot, job, w, s, t, store=True)
-    w.price_s[1] += risk_s(slot, ready, job, w, s, x)
+    w.price_s[1] += _risk_s(slot, ready, job, w, s, x)
     end = start_s(slot, ready, job, w, s, x) + t.time_s[n * t.classes + s.kind[slot]]
     w.free_s[slot] = w.end_s[task] = end
     w.slot[task] = slot
 
 
-def slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
+def _slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
     """The slot that a label stands for when the root is in slot ``root``.
 
     Others come in order, dealt out in turn; ``near``: first those of the first server.
@@ -338,7 +338,7 @@ def slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
     return at + 1 if at >= root else at
 
 
-def earliest_slot(n: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables, back: bool) -> int:
+def _earliest_slot(n: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables, back: bool) -> int:
     """The slot in which task number ``n`` would end first; ``back``: and have its result back at the root's.
 
     Of the slots that the job does not use yet only the first on another server and the first on the
@@ -352,7 +352,7 @@ def earliest_slot(n: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables,
                 continue
             new_far, new_near = new_far or slot < far, new_near or slot >= far
         ready = ready_s(n, slot, job, w, s, t, store=False)
-        done = start_s(slot, ready, job, w, s, x) + risk_s(slot, ready, job, w, s, x)
+        done = start_s(slot, ready, job, w, s, x) + _risk_s(slot, ready, job, w, s, x)
         done += t.time_s[n * t.classes + s.kind[slot]]
         if back and s.server[slot] != s.server[root]:
             done += t.latency_s + x.link_wait_s + t.back_bytes[n] / t.core_bytes_s
@@ -361,7 +361,7 @@ def earliest_slot(n: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables,
     return best
 
 
-def walk_graph(g: int, way: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
+def _walk_graph(g: int, way: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
     """Place and run the sub-graph ``g``; when its last task ends."""
     base, last = t.tasks[job.query], 0.0
     begin, end = t.order[g], t.order[g + 1]
@@ -369,11 +369,11 @@ def walk_graph(g: int, way: int, root: int, job: Job, w: Walk, s: Slots, t: Live
         task = t.task[i]
         slot = root
         if way <= EARLIEST:
-            slot = earliest_slot(base + task, root, job, w, s, t, back=way == EARLIEST_BACK)
+            slot = _earliest_slot(base + task, root, job, w, s, t, back=way == EARLIEST_BACK)
         elif way != LOCAL:
             label = t.label[t.labels[way // 2] + i - begin]
-            slot = slot_of(label, root, job.far, job.size, near=way % 2 == 1)
-        run_task(task, slot, job, w, s, t)
+            slot = _slot_of(label, root, job.far, job.size, near=way % 2 == 1)
+        _run_task(task, slot, job, w, s, t)
         last = max(last, w.end_s[task])
     return float(last)
 
@@ -403,12 +403,12 @@ def split_cost_s(job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
     w.price_s[0] = max(t.price_s, x.senders * job.queue_s / (1.0 - x.link_load) / t.core_bytes_s)
     root, end_s, paid_s, alone = 0, 0.0, 0.0, True
     if t.first[query] >= 0:
-        run_task(t.first[query], 0, job, w, s, t)
+        _run_task(t.first[query], 0, job, w, s, t)
     for g in range(t.graphs[query], t.graphs[query + 1]):
         for i in range(job.size):
             w.kept_s[i] = w.free_s[i]
         w.sent[4], w.sent[5] = w.sent[0], w.sent[1]
-        way = take_best_way(g, root, job, w, s, t)
+        way = _take_best_way(g, root, job, w, s, t)
         alone = alone and way == LOCAL
         end_s = w.price_s[2]
         paid_s += w.price_s[0] * w.sent[2] + w.price_s[1]
@@ -418,7 +418,7 @@ def split_cost_s(job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
     return math.inf if alone else end_s + paid_s
 
 
-def take_best_way(g: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> int:
+def _take_best_way(g: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> int:
     """Walk a sub-graph the way that costs least; the first of equals, staying together before all."""
     best, least = LOCAL, math.inf
     first, last = 2 * t.configurations[g], 2 * t.configurations[g + 1]
@@ -429,8 +429,8 @@ def take_best_way(g: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables)
             number = best
         elif i >= 3 and number % 2 == 1 and job.size == job.far:  # nothing is near
             continue
-        begin_walk(w)
-        end_s = walk_graph(g, number, root, job, w, s, t)
+        _begin_walk(w)
+        end_s = _walk_graph(g, number, root, job, w, s, t)
         w.price_s[2] = end_s
         cost_s = end_s + w.price_s[0] * w.sent[2] + w.price_s[1]
         if cost_s < least:
@@ -441,14 +441,14 @@ def take_best_way(g: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables)
 MOST_USED = 0.8  # of what the background leaves of the links
 
 
-def with_quota(system: System, t: LiveTables) -> LiveTables:
+def _with_quota(system: System, t: LiveTables) -> LiveTables:
     """The tables with the share of jobs that the links can bear, were all split as on an idle cluster.
 
     Every role of links (cards, uplinks, core) carries at most 0.8 of what background leaves of it; the
     same share holds for all query classes.
     """
-    sent = float(np.array([q.rate for q in system.queries]) @ idle_bytes(system, t))
-    free = MOST_USED * (1 - t.expected.link_load) * carried_bytes_s(system)
+    sent = float(np.array([q.rate for q in system.queries]) @ _idle_bytes(system, t))
+    free = MOST_USED * (1 - t.expected.link_load) * _carried_bytes_s(system)
     share = min(1.0, free / sent) if sent > 0 else 1.0
     return t._replace(quota=np.full(len(system.queries), share))
 
@@ -469,7 +469,7 @@ def idle_view(system: System) -> View:
     )
 
 
-def idle_bytes(system: System, t: LiveTables) -> Floats:
+def _idle_bytes(system: System, t: LiveTables) -> Floats:
     """(Q,) Bytes that a job of each class sends on an idle cluster."""
     view = idle_view(system)
     sent = np.zeros(len(system.queries))
@@ -482,7 +482,7 @@ def idle_bytes(system: System, t: LiveTables) -> Floats:
     return sent
 
 
-def carried_bytes_s(system: System) -> float:
+def _carried_bytes_s(system: System) -> float:
     """Bytes per second between servers drawn evenly that the links of every role can carry."""
     topology = system.topology
     if topology is None:
@@ -512,7 +512,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
     solved = required_placement("nona-live", placement)
     tables = build_live(system, solved, link == "live")
     if not tables.live:
-        tables = with_quota(system, tables)
+        tables = _with_quota(system, tables)
     share = number("Scheduler 'nona-live'", {"split": 1.0, **options}, "split", most=1.0)
     return Prepared(tables._replace(quota=share * tables.quota), 2)
 

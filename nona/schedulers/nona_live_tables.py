@@ -115,9 +115,9 @@ CROWDING, FEW_CROWDING = 1.0, 9.0  # 1 + 9 / executors
 FEW_MARGIN, MOST_MARGIN = 1.6, 0.3  # 1.6 / executors, at most 0.3
 
 
-def expected_of(system: System, others: Sequence[int]) -> Expected:
+def _expected_of(system: System, others: Sequence[int]) -> Expected:
     """Waits behind background, by Pollaczek and Khinchine: ρ·E[S²] / (2·E[S]·(1 − ρ)); the mean rest of a
-    job that a newcomer meets: E[S²] / (2·E[S]); and bursts, see :func:`followers`.
+    job that a newcomer meets: E[S²] / (2·E[S]); and bursts, see :func:`_followers`.
 
     ``others``: how many executors beside the first a query of each class may take.
     """
@@ -128,7 +128,7 @@ def expected_of(system: System, others: Sequence[int]) -> Expected:
     compute, network = system.background_compute, system.background_network
     load = compute.rate * compute.mean
     link_load = network.rate * network.mean / system.capacity
-    follow = np.array([followers(q.arrivals) for q in system.queries])
+    follow = np.array([_followers(q.arrivals) for q in system.queries])
     wide = 1.0 + np.array(others)
     return Expected(
         link_load=link_load,
@@ -147,13 +147,13 @@ def expected_of(system: System, others: Sequence[int]) -> Expected:
     )
 
 
-def followers(arrivals: Arrivals) -> float:
+def _followers(arrivals: Arrivals) -> float:
     """Arrivals soon after one beyond what the rate says: (c² − 1) / 2 for gaps of squared variation c².
 
     That is the constant of the renewal function, m(t) → λt + (c² − 1) / 2 (Cox: Renewal Theory, 1962,
     section 4.2). Other processes than gamma count as if they were Poisson.
 
-    >>> followers(Arrivals("gamma", cv=3.0)), followers(Arrivals())
+    >>> _followers(Arrivals("gamma", cv=3.0)), _followers(Arrivals())
     (4.0, 0.0)
     """
     return max(arrivals.cv**2 - 1, 0.0) / 2 if arrivals.process == "gamma" else 0.0
@@ -201,8 +201,8 @@ class _Flat:
             self.tensor += [tensor for _, tensor in row]
             self.size_bytes += [float(graph.tensor_bytes[tensor]) for _, tensor in row]
             self.inputs.append(len(self.source))
-        self.back_bytes += back_bytes(query)
-        start_s = earliest_s(query)
+        self.back_bytes += _back_bytes(query)
+        start_s = _earliest_s(query)
         self.wide.append(max((self.add_subgraph(query, p, start_s) for p in placed), default=0))
         self.graphs.append(len(self.order) - 1)
 
@@ -213,7 +213,7 @@ class _Flat:
         listed += [graph.sink] if graph.sink != VIRTUAL else []
         self.task += listed
         self.order.append(len(self.task))
-        rows = [] if critical_share(query, graph) > 1 - _SAVES else likely_labels(placed)
+        rows = [] if _critical_share(query, graph) > 1 - _SAVES else _likely_labels(placed)
         for row in rows:
             at = dict(zip((*graph.interior, graph.sink), row, strict=True))
             self.labels.append(len(self.label))
@@ -236,7 +236,7 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
     most_near = int(np.bincount(system.executor_server).max()) - 1
     others = [min(wide, system.servers - 1, MOST_SLOTS) for wide in flat.wide]
     near = [min(wide, most_near, MOST_SLOTS) for wide in flat.wide]
-    rack, rack_s, core_s = paths_of(system)
+    rack, rack_s, core_s = _paths_of(system)
     price_s = placement.prediction.congestion_price_s_per_byte
     return LiveTables(
         tasks=_ints(flat.tasks),
@@ -263,7 +263,7 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
         core_bytes_s=system.capacity,
         price_s=price_s if math.isfinite(price_s) else 0.0,
         live=int(live and system.topology is None),
-        expected=expected_of(system, others),
+        expected=_expected_of(system, others),
         quota=np.ones(len(system.queries)),
         classes=works.classes,
         most_tasks=max(len(q.tasks) for q in system.queries),
@@ -272,7 +272,7 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
     )
 
 
-def likely_labels(placed: SubGraphPlacement) -> list[list[int]]:
+def _likely_labels(placed: SubGraphPlacement) -> list[list[int]]:
     """Labels of interior and sink in the most probable configurations that leave the root's server.
 
     Where there are none, one row of zeros: the sub-graph is still worth a look.
@@ -284,7 +284,7 @@ def likely_labels(placed: SubGraphPlacement) -> list[list[int]]:
     return [[int(v) for v in row] for row in rows] or [[0] * (len(interior) + 1)]
 
 
-def critical_share(query: QueryClass, graph: SubGraph) -> float:
+def _critical_share(query: QueryClass, graph: SubGraph) -> float:
     """The interior's longest chain over its whole work; 1 where nothing can run side by side."""
     time_s = query.tasks.compute_s.mean(axis=0)
     ends: dict[int, float] = {}
@@ -295,7 +295,7 @@ def critical_share(query: QueryClass, graph: SubGraph) -> float:
     return max(ends.values()) / whole_s if whole_s > 0 else 1.0
 
 
-def earliest_s(query: QueryClass) -> list[float]:
+def _earliest_s(query: QueryClass) -> list[float]:
     """When each task could start at the earliest, if messages and waits took no time."""
     time_s, at = query.tasks.compute_s.mean(axis=0), [0.0] * len(query.tasks)
     for i, before in enumerate(query.tasks.dag.predecessors):
@@ -303,7 +303,7 @@ def earliest_s(query: QueryClass) -> list[float]:
     return at
 
 
-def back_bytes(query: QueryClass) -> list[float]:
+def _back_bytes(query: QueryClass) -> list[float]:
     """The least bytes that a task or what follows it in the interior must send back."""
     graph, cuts = query.tasks, set(query.decomposition.cuts)
     own = np.zeros(len(graph))
@@ -317,7 +317,7 @@ def back_bytes(query: QueryClass) -> list[float]:
     return back
 
 
-def paths_of(system: System) -> tuple[Ints, Floats, Floats]:
+def _paths_of(system: System) -> tuple[Ints, Floats, Floats]:
     """By server: its rack, and seconds per byte on its side of a path within the rack and beyond."""
     topology = system.topology
     if topology is None:

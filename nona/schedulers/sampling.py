@@ -31,7 +31,7 @@ class Used(NamedTuple):
     clash: bool
 
 
-def entry_of(value: float, query: int, t: Tables) -> int:
+def _entry_of(value: float, query: int, t: Tables) -> int:
     """The entry in ``t.pool`` that a uniform draw stands for: the class is drawn by its share."""
     entry = t.entries[query]
     last = t.entries[query + 1] - 1
@@ -40,7 +40,7 @@ def entry_of(value: float, query: int, t: Tables) -> int:
     return int(entry)
 
 
-def rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
+def _rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
     """⌊v·left⌋, v being what is left of the draw once the class is drawn: uniform on [0, 1) again."""
     if t.entries[query + 1] - t.entries[query] > 1:
         low = t.pool_share[entry - 1] if entry > t.entries[query] else 0.0
@@ -48,7 +48,7 @@ def rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
     return min(int(value * left), left - 1)
 
 
-def is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> bool:
+def _is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> bool:
     """Whether neither the root nor an earlier part stands on the executor (``whole``: server) of ``part``."""
     root = used.root
     e = out[t.task[t.tasks[part]]]
@@ -62,7 +62,7 @@ def is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool)
     return True
 
 
-def free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
+def _free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
     """How many of the pool's ``size`` executors are unused, or stand on servers that are (``whole``)."""
     root, clash = used.root, used.clash
     left = size
@@ -72,7 +72,7 @@ def free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, 
         left -= 1
     for p in range(used.begin, used.end):
         e = out[t.task[t.tasks[p]]]
-        if e != root and (not clash or is_new(p, view, t, out, used, whole=whole)):
+        if e != root and (not clash or _is_new(p, view, t, out, used, whole=whole)):
             if whole:
                 left -= t.server_size[base + e]
             elif t.place[base + e] >= 0:
@@ -80,7 +80,7 @@ def free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, 
     return int(left)
 
 
-def free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
+def _free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
     """The place in a pool of the ``rank``-th executor that the sub-graph does not use yet.
 
     In use are the executors of ``used``, each with its server's executors of the pool if ``whole``. The
@@ -93,7 +93,7 @@ def free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Use
         y = rank
         for p in range(used.begin, end + 1):
             e = root if p == end else out[t.task[t.tasks[p]]]
-            if p < end and (e == root or (clash and not is_new(p, view, t, out, used, whole=whole))):
+            if p < end and (e == root or (clash and not _is_new(p, view, t, out, used, whole=whole))):
                 continue
             if whole:
                 if t.server_place[base + e] <= x:
@@ -105,15 +105,15 @@ def free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Use
         x = y
 
 
-def executor_at(rank: int, pool: int, level: int, view: View, t: Tables, out: Ints, used: Used) -> int:
+def _executor_at(rank: int, pool: int, level: int, view: View, t: Tables, out: Ints, used: Used) -> int:
     """The ``rank``-th executor of a pool on unused servers (level 2), unused (1), or any (0)."""
     if level > 0:
         base = pool * len(view.executor_server)
-        rank = free_place(rank, base, view, t, out, used, whole=level == 2)
+        rank = _free_place(rank, base, view, t, out, used, whole=level == 2)
     return int(t.executor[t.pool_start[pool] + rank])
 
 
-def remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Ints, used: Used) -> int:
+def _remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Ints, used: Used) -> int:
     """An executor for the next part: on an unused server; else an unused executor; else any.
 
     Its class is drawn by the shares of the query class, and kept; within it the draw is uniform over
@@ -122,15 +122,15 @@ def remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Int
     chosen, first_pool, first_rank = -1, -1, -1
     for choice in range(t.choices):
         value = u[at + choice]
-        entry = entry_of(value, query, t)
+        entry = _entry_of(value, query, t)
         pool = int(t.pool[entry])
         base = pool * len(view.executor_server)
         size = t.pool_start[pool + 1] - t.pool_start[pool]
         level = 2
-        left = free_in(base, size, view, t, out, used, whole=True)
+        left = _free_in(base, size, view, t, out, used, whole=True)
         if left <= 0:
             level = 1
-            left = free_in(base, size, view, t, out, used, whole=False)
+            left = _free_in(base, size, view, t, out, used, whole=False)
         if left <= 0:
             level = 0
             left = size
@@ -138,10 +138,10 @@ def remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Int
             left -= 1
             if left < 1:
                 return chosen
-        rank = rank_of(value, query, entry, left, t)
+        rank = _rank_of(value, query, entry, left, t)
         if pool == first_pool and rank >= first_rank:
             rank += 1
-        e = executor_at(rank, pool, level, view, t, out, used)
+        e = _executor_at(rank, pool, level, view, t, out, used)
         if chosen < 0:
             chosen, first_pool, first_rank = e, pool, rank
         elif view.queue_length[e] < view.queue_length[chosen]:
@@ -149,18 +149,18 @@ def remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Int
     return chosen
 
 
-def first_executor(u: Any, query: int, view: View, t: Tables) -> int:
+def _first_executor(u: Any, query: int, view: View, t: Tables) -> int:
     """The executor of a job's first task: its class by the shares, uniform within; of two, the emptier."""
     chosen, first_pool, first_rank = -1, -1, -1
     for choice in range(t.choices):
-        entry = entry_of(u[choice], query, t)
+        entry = _entry_of(u[choice], query, t)
         pool = int(t.pool[entry])
         left = t.pool_start[pool + 1] - t.pool_start[pool]
         if pool == first_pool:
             left -= 1
             if left < 1:
                 return chosen
-        rank = rank_of(u[choice], query, entry, left, t)
+        rank = _rank_of(u[choice], query, entry, left, t)
         if pool == first_pool and rank >= first_rank:
             rank += 1
         e = int(t.executor[t.pool_start[pool] + rank])
@@ -178,7 +178,7 @@ def place_by_table(now: float, query: int, view: View, t: Tables, u: Any, out: I
     sub-graph the part ``root_part`` stays there, the other parts go to servers of their own, and the
     sink joins the part ``sink_part``: that executor is the root of the next sub-graph.
     """
-    root = first_executor(u, query, view, t)
+    root = _first_executor(u, query, view, t)
     several = t.entries[query + 1] - t.entries[query] > 1
     if t.first[query] >= 0:
         out[t.first[query]] = root
@@ -197,14 +197,14 @@ def place_by_table(now: float, query: int, view: View, t: Tables, u: Any, out: I
             e = root
             used = Used(root, begin, p, clash)
             if p != t.root_part[c]:
-                e = remote_executor(u, at, query, view, t, out, used)
+                e = _remote_executor(u, at, query, view, t, out, used)
                 at += t.choices
             if p == t.sink_part[c]:
                 sink = e
             for i in range(t.tasks[p], t.tasks[p + 1]):
                 out[t.task[i]] = e
             if several and not clash and e != root:
-                clash = not is_new(p, view, t, out, used, whole=True)
+                clash = not _is_new(p, view, t, out, used, whole=True)
         root = sink
         if t.sink[g] >= 0:
             out[t.sink[g]] = root

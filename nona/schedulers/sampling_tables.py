@@ -48,7 +48,7 @@ class Pools(NamedTuple):
     server_size: Ints
 
 
-def make_pools(system: System, shares: Floats | None = None) -> Pools:
+def _make_pools(system: System, shares: Floats | None = None) -> Pools:
     """The pools for ``shares`` (Q, K), by default one of all executors.
 
     Raises
@@ -218,7 +218,7 @@ def build_tables(
             at += (among > 1) + remote * choices
         flat.graphs.append(len(flat.sink))
         most = max(most, at)
-    return Prepared(_tables(flat, system, choices, make_pools(system, shares)), most)
+    return Prepared(_tables(flat, system, choices, _make_pools(system, shares)), most)
 
 
 def _tables(flat: _Flat, system: System, choices: int, pools: Pools) -> Tables:

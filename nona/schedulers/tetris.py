@@ -82,15 +82,15 @@ def best_executors(view: View, ready: Ready, i: int, t: Packing, into: Ints) -> 
             rates = t.rate[k * t.inputs[-1] + first : k * t.inputs[-1] + last]
             start = 1.0 + t.memory[query * t.classes + k]
             a, wanted = sent(here, rates, -1, promised, capacity, start)
-        if is_among(here, there):
+        if _is_among(here, there):
             some, less = sent(here, rates, there, promised, capacity, start)
-            fit = received(promised[there], capacity[there], some, less, t.remote_penalty)
+            fit = _received(promised[there], capacity[there], some, less, t.remote_penalty)
         elif promised[there] > 0:
-            fit = received(promised[there], capacity[there], a, wanted, t.remote_penalty)
+            fit = _received(promised[there], capacity[there], a, wanted, t.remote_penalty)
         else:
             if capacity[there] != like:
                 like = capacity[there]
-                unused = received(0.0, like, a, wanted, t.remote_penalty)
+                unused = _received(0.0, like, a, wanted, t.remote_penalty)
             fit = unused
         if fit > most:
             most, equal = fit, 0
@@ -117,20 +117,20 @@ def sent(
         card = servers + here[r]
         if not has_room(promised[card], together, capacity[card]):
             return -1.0, wanted
-        a += aligned(promised[card], rates[r], capacity[card])
+        a += _aligned(promised[card], rates[r], capacity[card])
     return a, wanted
 
 
-def received(promised: float, capacity: float, a: float, wanted: float, penalty: float) -> float:
+def _received(promised: float, capacity: float, a: float, wanted: float, penalty: float) -> float:
     """The alignment ``a`` with the card that receives, less the penalty for reading over the network."""
     if a < 0 or wanted <= 0:
         return a
     if not has_room(promised, wanted, capacity):
         return -1.0
-    return (a + aligned(promised, wanted, capacity)) * (1.0 - penalty)
+    return (a + _aligned(promised, wanted, capacity)) * (1.0 - penalty)
 
 
-def is_among(servers: Ints, server: int) -> bool:
+def _is_among(servers: Ints, server: int) -> bool:
     """Whether a server is one of a few."""
     found = 0
     for other in servers:
@@ -143,7 +143,7 @@ def has_room(promised: float, more: float, capacity: float) -> bool:
     return promised == 0.0 or promised + more <= capacity
 
 
-def aligned(promised: float, rate: float, capacity: float) -> float:
+def _aligned(promised: float, rate: float, capacity: float) -> float:
     """Demand times what is available, as shares of a card."""
     return min(1.0, rate / capacity) * max(0.0, 1.0 - promised / capacity)
 
@@ -170,7 +170,7 @@ def progress(ready: Ready, i: int, t: Packing) -> float:
     return done / tasks
 
 
-def packing_of(system: System, fairness: float, barrier: float, remote_penalty: float) -> Packing:
+def _packing_of(system: System, fairness: float, barrier: float, remote_penalty: float) -> Packing:
     """Demands of all tasks, and the cards of all servers."""
     reads = reads_of(system)
     time_s = np.concatenate([q.tasks.compute_s for q in system.queries], axis=1)
@@ -232,7 +232,7 @@ def neediest(ready: Ready, fairness: float) -> int:
     return int(keys[at])
 
 
-def best_task(view: View, ready: Ready, t: Packing, into: Ints) -> int:
+def _best_task(view: View, ready: Ready, t: Packing, into: Ints) -> int:
     """The entry of highest a − ε·p among those that may start; −1: there is none.
 
     a: the best alignment of the task with a free executor on which it fits; p: the work left of its job;
@@ -266,11 +266,11 @@ def best_task(view: View, ready: Ready, t: Packing, into: Ints) -> int:
 
 
 def decide(now: float, view: View, ready: Ready, tables: Packing, u: Any, out: NDArray[Any]) -> bool:
-    """The task of :func:`best_task`, on the free executor that it fits best; of equals one is drawn."""
+    """The task of :func:`_best_task`, on the free executor that it fits best; of equals one is drawn."""
     if ready.n == 0:
         return False
     executors = np.empty(len(view.queue_length), np.int64)
-    best = 0 if ready.n == 1 else best_task(view, ready, tables, executors)
+    best = 0 if ready.n == 1 else _best_task(view, ready, tables, executors)
     if best < 0:
         return False
     _, equal = best_executors(view, ready, best, tables, executors)
@@ -287,7 +287,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
     check_options("tetris", options, known=OPTIONS)
     given = {**OPTIONS, **options}
     knobs = [number("Scheduler 'tetris'", given, name, most=1.0) for name in OPTIONS]
-    return Prepared(packing_of(system, *knobs), 1)
+    return Prepared(_packing_of(system, *knobs), 1)
 
 
 SCHEDULER = Scheduler(

@@ -36,7 +36,7 @@ CLOCK_S = 1e-9  # below any modelled time, above rounding at a run's clock times
 
 def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Check, ...]:
     """All checks of one run."""
-    joined_s = stage_joined_s(system, records)
+    joined_s = _stage_joined_s(system, records)
     shared, lives = records.transfers, records.containers
     return (
         _conservation(system, records),
@@ -59,7 +59,7 @@ def ended_s(records: ServerlessRecords) -> Floats:
     return ended_or_stopped(records.batches.ended_s, records.stopped_s)
 
 
-def stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+def _stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     """(n, S) When each call joined the queue of each stage; ``nan`` where it did not.
 
     An entry stage's on arrival, another's when the last of its predecessors' batches ended.

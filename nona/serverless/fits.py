@@ -78,7 +78,7 @@ def shipped_fits() -> tuple[Fit, ...]:
     )
 
 
-def fit_network(name: str) -> Fit:
+def _fit_network(name: str) -> Fit:
     """Fit the law to the network's measurements, and again without each slice and without each batch size."""
     points = measured_points(name)
     law = fit_law(points)
@@ -108,4 +108,4 @@ def fits_text(fits: tuple[Fit, ...]) -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(fits_text(tuple(map(fit_network, measured_names()))), "utf-8")
+    Path(sys.argv[1]).write_text(fits_text(tuple(map(_fit_network, measured_names()))), "utf-8")

@@ -214,7 +214,7 @@ def _mean_and_percentiles(values: Floats) -> tuple[float, ...]:
     return mean, *(percentile(values, percent) for percent in PERCENTILES)
 
 
-def open_calls(records: ServerlessRecords) -> NDArray[np.float64]:
+def _open_calls(records: ServerlessRecords) -> NDArray[np.float64]:
     """(21,) Calls that are open when the measured calls at the marks have just arrived."""
     calls = records.calls
     measured = np.flatnonzero(calls.measured)
@@ -242,7 +242,7 @@ def judge(records: ServerlessRecords) -> tuple[str, str]:
             f"{unfinished} of {count} measured calls were not complete when the run was cut off; add "
             "invokers or lower the rates."
         )
-    open_at = open_calls(records)
+    open_at = _open_calls(records)
     change = np.diff(open_at)
     mean, error = float(change.mean()), float(change.std(ddof=1)) / len(change) ** 0.5
     if mean * len(change) > MATERIAL * count and mean > SIGNIFICANT * error:

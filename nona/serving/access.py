@@ -133,7 +133,7 @@ class Hashed:
     ``salt``, ``digest`` and ``key`` are hexadecimal; ``n``, ``r`` and ``p`` are scrypt's cost, block size
     and parallelism.
 
-    >>> hashed = hash_password("correct horse battery")
+    >>> hashed = _hash_password("correct horse battery")
     >>> hashed.fits("correct horse battery"), hashed.fits("Correct horse battery")
     (True, False)
     >>> hashed.admits(hashed.ticket(now=0.0), now=10.0), hashed.admits(hashed.ticket(now=0.0), now=1e9)
@@ -169,7 +169,7 @@ class Hashed:
         return hmac.new(bytes.fromhex(self.key), text.encode(), hashlib.sha256).hexdigest()
 
 
-def hash_password(password: str) -> Hashed:
+def _hash_password(password: str) -> Hashed:
     """The hash of a password under a fresh salt.
 
     Raises
@@ -188,7 +188,7 @@ def hash_password(password: str) -> Hashed:
 
 def write_password(path: Path, password: str) -> None:
     """Write the hash into a file that its owner alone reads; raises :class:`PasswordError` or ``OSError``."""
-    write_whole(path, json.dumps(asdict(hash_password(password))).encode())
+    write_whole(path, json.dumps(asdict(_hash_password(password))).encode())
 
 
 def read_password(path: Path) -> Hashed:

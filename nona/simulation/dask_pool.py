@@ -55,22 +55,22 @@ tcp://HOST:PORT); start one with `dask scheduler`, and give the address that it 
     """
     found = _ADDRESS.fullmatch(address)
     if found is None or not 0 < int(found["port"]) < 65536:
-        raise unanswered(address, "an address is tcp://HOST:PORT")
+        raise _unanswered(address, "an address is tcp://HOST:PORT")
     tls = found["scheme"] == "tls"
     if tls and not importlib.import_module("dask.config").get("distributed.comm.tls.ca-file", None):
-        raise unanswered(address, "Dask's setting distributed.comm.tls.ca-file names no certificates")
+        raise _unanswered(address, "Dask's setting distributed.comm.tls.ca-file names no certificates")
     try:
         place = (found["six"] or found["host"], int(found["port"]))
         with socket.create_connection(place, timeout=min(timeout_s, ANSWER_S)) as connection:
             if not tls and not connection.recv(1):
-                raise unanswered(address, "the connection was closed")
+                raise _unanswered(address, "the connection was closed")
     except TimeoutError as error:
-        raise unanswered(address, f"silent for {min(timeout_s, ANSWER_S):g} s") from error
+        raise _unanswered(address, f"silent for {min(timeout_s, ANSWER_S):g} s") from error
     except (OSError, UnicodeError) as error:  # the latter from names that no host can have
-        raise unanswered(address, " ".join(str(error).split())) from error
+        raise _unanswered(address, " ".join(str(error).split())) from error
 
 
-def unanswered(address: str, why: str) -> SimulationError:
+def _unanswered(address: str, why: str) -> SimulationError:
     """The error of one line that no scheduler answers at ``address``."""
     return SimulationError(
         f"Dask: no scheduler answers at {address!r} ({why}); start one with `dask scheduler`, and give the "
@@ -122,7 +122,7 @@ class DaskPool(Generic[P, R]):
         try:
             client = self._client()
         except (OSError, ValueError, TypeError) as error:  # a timeout is an OSError
-            raise unanswered(self.address, _line(error)) from error
+            raise _unanswered(self.address, _line(error)) from error
         with _unlogged("distributed.client"), client:
             try:
                 client.wait_for_workers(1, timeout=self.timeout_s)
@@ -172,7 +172,7 @@ class DaskPool(Generic[P, R]):
             with self._scheduler():
                 held = client.scatter(payload, broadcast=True, hash=False)
             for key in keys:
-                futures[key] = client.submit(run_on_worker, held, key, study, pure=False, retries=0)
+                futures[key] = client.submit(_run_on_worker, held, key, study, pure=False, retries=0)
                 futures[key].add_done_callback(lambda future, key=key: events.put((key, future)))
             while futures:
                 key, event = events.get()
@@ -212,7 +212,7 @@ class DaskPool(Generic[P, R]):
         return result
 
 
-def run_on_worker(payload: bytes, key: Key, study: str) -> object:
+def _run_on_worker(payload: bytes, key: Key, study: str) -> object:
     """One run, on a worker: reports to the study, and ends when it has been cancelled."""
     worker = _import().get_worker()
     name = worker.get_current_task()

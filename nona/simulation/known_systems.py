@@ -126,7 +126,7 @@ def single_queue(scv: float) -> Callable[[float], KnownSystem]:
     return build
 
 
-def queue_with_background(load: float) -> KnownSystem:
+def _queue_with_background(load: float) -> KnownSystem:
     """A third of the load is exponential background of the executor, the rest constant queries."""
     background = Stream(load / 3 / 0.02, 0.02, 1.0)
     rate = load * 2 / 3 / MEAN_S
@@ -144,7 +144,7 @@ def queue_with_background(load: float) -> KnownSystem:
     )
 
 
-def several_servers(load: float) -> KnownSystem:
+def _several_servers(load: float) -> KnownSystem:
     """Four executors that take tasks from one queue."""
     rate = 4 * load / MEAN_S
     return KnownSystem(
@@ -191,7 +191,7 @@ def priorities(load: float) -> KnownSystem:
     )
 
 
-def background_first(load: float) -> KnownSystem:
+def _background_first(load: float) -> KnownSystem:
     """Ready tasks wait in one list until the executor is free, so its background has priority."""
     background = Stream(load / 2 / 0.02, 0.02, 1.0)
     own = Stream(load / 2 / MEAN_S, MEAN_S, 0.0)
@@ -215,7 +215,7 @@ _SIZES = {"small": 2e5, "large": 2e6}
 _PAIR = bind_to([0, 1], [0, 1])
 
 
-def fifo_link(load: float) -> KnownSystem:
+def _fifo_link(load: float) -> KnownSystem:
     """Small and large messages of constant size, and exponential background, first come first served."""
     streams = _streams(load, Stream(load / 4 * CAPACITY / 5e5, 5e5, 1.0))
     wait_s = link_wait_s(CAPACITY, streams)
@@ -226,7 +226,7 @@ def fifo_link(load: float) -> KnownSystem:
     return _known("link, first come first served", load, _system(streams), expected)
 
 
-def sharing_link(load: float) -> KnownSystem:
+def _sharing_link(load: float) -> KnownSystem:
     """The same with background of very different sizes, shared equally: only the load matters."""
     streams = _streams(load, Stream(load / 4 * CAPACITY / 5e5, 5e5, 4.0))
     fifo_s = link_wait_s(CAPACITY, streams)
@@ -240,7 +240,7 @@ def sharing_link(load: float) -> KnownSystem:
     return _known("link, processor sharing", load, system, expected, theory="M/G/1-PS is insensitive")
 
 
-def rack_uplink(load: float) -> KnownSystem:
+def _rack_uplink(load: float) -> KnownSystem:
     """Two servers of a rack send to two of another; cards and core are so fast that the uplink decides.
 
     Small messages come from one server, large ones from the other: they meet at the uplink alone.
@@ -299,7 +299,7 @@ def _system(
     return system_of(queries, executors, capacity, seed=6, background_network=background, sharing=sharing)
 
 
-def tandem(load: float) -> KnownSystem:
+def _tandem(load: float) -> KnownSystem:
     """Two exponential queues in series, the second faster; the message between them has no bytes."""
     means_s, rate = (MEAN_S, 0.8 * MEAN_S), load / MEAN_S
     return KnownSystem(
@@ -315,7 +315,7 @@ def tandem(load: float) -> KnownSystem:
     )
 
 
-def random_chain(load: float) -> KnownSystem:
+def _random_chain(load: float) -> KnownSystem:
     """Three exponential tasks, one after the other, each on one of five executors drawn at random."""
     executors, tasks = 5, 3
     rate = load * executors / tasks / MEAN_S
@@ -340,7 +340,7 @@ _STATION_MEANS_S = (0.01, 0.006, 0.004)
 _ROUTES = (((0, 1, 2, 1), 0.5), ((2, 0), 0.3), ((1,), 0.2))  # with the share of the jobs
 
 
-def routed_network(load: float) -> KnownSystem:
+def _routed_network(load: float) -> KnownSystem:
     """Three exponential stations; three classes with routes of their own, one of them with feedback."""
     external, flows = np.zeros(3), np.zeros((3, 3))
     for route, share in _ROUTES:
@@ -370,7 +370,7 @@ def routed_network(load: float) -> KnownSystem:
     )
 
 
-def fork_join(branches: int) -> Callable[[float], KnownSystem]:
+def _fork_join(branches: int) -> Callable[[float], KnownSystem]:
     """A job of parallel exponential tasks, each on a queue of its own."""
 
     def build(load: float) -> KnownSystem:
@@ -450,7 +450,7 @@ class _ByShares:
         return build_tables(system, placed, shares=np.array(self.shares))
 
 
-def two_kinds(load: float) -> KnownSystem:
+def _two_kinds(load: float) -> KnownSystem:
     """Two quick and three slow executors; the busier kind is loaded to ``load``."""
     rates = _RATES * load / _loads(_RATES, _SHARES).max()
     used, times = _loads(rates, _SHARES), _jct_s(rates, _SHARES)
@@ -506,19 +506,19 @@ _BUILDERS: tuple[Build, ...] = (
     single_queue(0.5),
     single_queue(1.0),
     single_queue(2.0),
-    queue_with_background,
-    several_servers,
+    _queue_with_background,
+    _several_servers,
     priorities,
-    background_first,
-    two_kinds,
-    fifo_link,
-    sharing_link,
-    rack_uplink,
-    tandem,
-    random_chain,
-    routed_network,
-    fork_join(2),
-    fork_join(4),
+    _background_first,
+    _two_kinds,
+    _fifo_link,
+    _sharing_link,
+    _rack_uplink,
+    _tandem,
+    _random_chain,
+    _routed_network,
+    _fork_join(2),
+    _fork_join(4),
     choices(2),
     choices(3),
 )

@@ -35,7 +35,7 @@ def no_totals(system: System) -> FlowTotals:
     return FlowTotals(np.zeros(flows, np.int64), np.zeros(both, np.int64), np.zeros(both), np.zeros(flows))
 
 
-def copied(of: FlowTotals) -> FlowTotals:
+def _copied(of: FlowTotals) -> FlowTotals:
     """The same numbers, which do not change any more."""
     return FlowTotals(of.offered.copy(), of.completed.copy(), of.service_s.copy(), of.response_s.copy())
 
@@ -94,7 +94,7 @@ class Rounds:
                 f"Scheduler {self._name!r}: its sets of {sets.dtype} and shape {sets.shape} must be of bool "
                 f"and shape {self._may.shape}, flows by executors; change what allocate returns."
             )
-        self._before = copied(totals)
+        self._before = _copied(totals)
         self._number += 1
         within = sets & self._may
         empty = ~within.any(axis=1)

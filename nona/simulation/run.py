@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.collected import OnProgress, Progress
+from nona.simulation.collected import OnProgress
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.preparation import prepare_in_background
 from nona.simulation.records import RawRun, Records, Timeline, run_checks
@@ -62,9 +62,6 @@ def engine_named(name: str) -> str:
         return "compiled"
     prepare_in_background()
     return "simpy"
-
-
-__all__ = ["ENGINES", "Cancelled", "OnProgress", "Progress", "RunOptions", "simulate_run"]
 
 
 class Cancelled(Exception):  # noqa: N818  (not an error of the input: whoever watches has had enough)

@@ -203,7 +203,7 @@ def growth(raw: RawRun) -> tuple[float, float]:
     return mean * len(change) / raw.collected.jobs, float(score)
 
 
-def backlog(raw: RawRun) -> tuple[float, float]:
+def _backlog(raw: RawRun) -> tuple[float, float]:
     """(jobs in the system at the end of the window, the usual number: the median over the marks).
 
     A window ends in a backlog when the first exceeds the second by more than :data:`BACKLOG` of the
@@ -239,7 +239,7 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
             f"The number of jobs in the system kept growing, by {left_behind:.2g} per arrival; some "
             "resource is overloaded."
         )
-    there, usual = backlog(raw)
+    there, usual = _backlog(raw)
     if there - usual > max(BACKLOG * jobs, UNUSUAL * (1 + usual) ** 0.5):
         return "backlogged", (
             f"{there:.0f} jobs were in the system at the end of the window, usually {usual:.0f}; measure "

@@ -162,16 +162,6 @@ def link_utilizations(records: Sequence[Records]) -> tuple[tuple[str, float], ..
     return tuple((names[k], float(share[k])) for k in order)
 
 
-__all__ = [
-    "Interval",
-    "JctSummary",
-    "ModelSummary",
-    "SchedulerSummary",
-    "hit_rate_difference",
-    "jct_difference",
-    "summarize",
-]
-
 SEVERITY: tuple[State, ...] = ("stable", "backlogged", "overloaded")
 
 
@@ -289,11 +279,11 @@ def summarize(
         checks=_merged_checks(records),
         seconds=sum(r.seconds for r in records),
         offered=(_mean([r.offered[0] for r in records]), _mean([r.offered[1] for r in records])),
-        little_s=little_s(records),
+        little_s=_little_s(records),
     )
 
 
-def little_s(records: Sequence[Records]) -> float:
+def _little_s(records: Sequence[Records]) -> float:
     """Mean JCT by Little's law, W = N̄ / λ, over the runs; ``nan`` where a window has no length.
 
     N̄ is the mean number of jobs in the system over the window, counted without looking at completion

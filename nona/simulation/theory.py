@@ -13,10 +13,10 @@ from nona.placement.queueing import fifo_wait_s, second_moment, sharing_stretch
 from nona.system import Stream
 
 
-def check_positive(**values: float) -> None:
+def _check_positive(**values: float) -> None:
     """Refuse numbers that are not above 0, or not finite.
 
-    >>> check_positive(rate=0.0)
+    >>> _check_positive(rate=0.0)
     Traceback (most recent call last):
     nona.errors.SimulationError: Queueing theory: rate=0.0 must be above 0 and finite; give such a number.
     """
@@ -51,7 +51,7 @@ def mg1_jct_s(rate: float, mean_s: float, scv: float = 1.0) -> float:
 
     Source: Kleinrock, Queueing Systems I, 1975, section 5.6 (Pollaczek–Khinchine).
     """
-    check_positive(rate=rate, mean_s=mean_s)
+    _check_positive(rate=rate, mean_s=mean_s)
     if not scv >= 0:
         raise SimulationError(f"M/G/1: scv={scv} must be at least 0; 0 is a constant service time.")
     return mean_s + fifo_wait_s(rate * mean_s, rate * second_moment(Stream(rate, mean_s, scv)))
@@ -67,7 +67,7 @@ def mm1_jct_s(rate: float, mean_s: float) -> float:
 
     Source: Kleinrock, Queueing Systems I, 1975, section 3.2.
     """
-    check_positive(rate=rate, mean_s=mean_s)
+    _check_positive(rate=rate, mean_s=mean_s)
     utilization = rate * mean_s
     return mean_s / (1 - utilization) if utilization < 1 else math.inf
 
@@ -82,7 +82,7 @@ def md1_jct_s(rate: float, service_s: float) -> float:
 
     Source: Kleinrock, Queueing Systems I, 1975, section 5.6.
     """
-    check_positive(rate=rate, service_s=service_s)
+    _check_positive(rate=rate, service_s=service_s)
     utilization = rate * service_s
     return service_s * (2 - utilization) / (2 * (1 - utilization)) if utilization < 1 else math.inf
 
@@ -135,7 +135,7 @@ def mmc_jct_s(rate: float, mean_s: float, servers: int) -> float:
 
     Source: Kleinrock, Queueing Systems I, 1975, section 3.5.
     """
-    check_positive(rate=rate, mean_s=mean_s)
+    _check_positive(rate=rate, mean_s=mean_s)
     offered = rate * mean_s
     waits = erlang_c(servers, offered)
     return mean_s + waits * mean_s / (servers - offered) if offered < servers else math.inf
@@ -177,7 +177,7 @@ def priority_jct_s(streams: Sequence[Stream]) -> tuple[float, ...]:
     if not streams:
         raise SimulationError("Priorities: streams=[] must hold at least one class; give one.")
     for s in streams:
-        check_positive(rate=s.rate, mean_s=s.mean)
+        _check_positive(rate=s.rate, mean_s=s.mean)
     utilization = [s.rate * s.mean for s in streams]
     stable = _stable_classes(utilization)
     rest_s = sum(s.rate * second_moment(s) / 2 for s in streams[:stable])
@@ -349,7 +349,7 @@ def fork_join_bounds_s(rate: float, mean_s: float, branches: int) -> tuple[float
     Source: Nelson and Tantawi, IEEE Trans. Computers 1988; Baccelli, Makowski and Shwartz, The
     Fork-Join Queue and Related Systems, Advances in Applied Probability 1989.
     """
-    check_positive(rate=rate, mean_s=mean_s)
+    _check_positive(rate=rate, mean_s=mean_s)
     if branches < 1:
         raise SimulationError(f"Fork-join: branches={branches} must be at least 1; give a whole number.")
     single = mm1_jct_s(rate, mean_s)
@@ -403,7 +403,7 @@ def choices_jct_s(rate: float, mean_s: float, choices: int) -> float:
     Source: Vvedenskaya, Dobrushin and Karpelevich, Problems of Information Transmission 1996;
     Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, IEEE TPDS 2001.
     """
-    check_positive(rate=rate, mean_s=mean_s)
+    _check_positive(rate=rate, mean_s=mean_s)
     if choices < 1:
         raise SimulationError(f"Power of choices: choices={choices} must be at least 1; give a whole number.")
     utilization = rate * mean_s
@@ -444,7 +444,7 @@ def link_wait_s(capacity: float, streams: Iterable[Stream]) -> float:
 
     Source: Kleinrock, Queueing Systems I, 1975, section 5.6.
     """
-    check_positive(capacity=capacity)
+    _check_positive(capacity=capacity)
     listed = tuple(streams)
     utilization = sum(s.rate * s.mean for s in listed) / capacity
     return fifo_wait_s(utilization, sum(s.rate * second_moment(s) for s in listed) / capacity**2)
@@ -476,5 +476,5 @@ def sharing_jct_s(service_s: float, utilization: float) -> float:
     Source: Sakata, Noguchi and Oizumi, An Analysis of the M/G/1 Queue under Round-Robin Scheduling,
     Operations Research 1971; Kleinrock, Queueing Systems II, 1976, section 4.4.
     """
-    check_positive(service_s=service_s, utilization=utilization)
+    _check_positive(service_s=service_s, utilization=utilization)
     return service_s * (1 + sharing_stretch(utilization))

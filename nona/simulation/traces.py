@@ -40,12 +40,12 @@ Where = tuple[str, str]
 """A column of the file, and the value that its rows must have."""
 
 
-def numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
+def _numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
     """Numbered rows that are not blank; line numbers as an editor shows them."""
     return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).rows()
 
 
-def column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
+def _column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
     """The place of the column that ``where`` names; −1 without."""
     if where is None:
         return -1
@@ -62,7 +62,7 @@ def fits(row: Sequence[str], column: int, where: Where | None) -> bool:
     return where is None or (column < len(row) and row[column].strip() == where[1])
 
 
-def is_number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     """Whether a cell holds a number."""
     try:
         float(text)
@@ -77,13 +77,13 @@ def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
     >>> trace_columns(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv")
     {'model': ('a', 'b')}
     """
-    rows = numbered_rows(data, filename)
+    rows = _numbered_rows(data, filename)
     names = [name.strip() for name in next(rows, (0, [""]))[1]]
     values: dict[int, set[str]] = {i: set() for i, name in enumerate(names) if name and i}
     for _, row in rows:
         for i in list(values):
             cell = row[i].strip() if i < len(row) else ""
-            if cell and (is_number(cell) or (len(values[i]) >= MOST_VALUES and cell not in values[i])):
+            if cell and (_is_number(cell) or (len(values[i]) >= MOST_VALUES and cell not in values[i])):
                 del values[i]
             elif cell:
                 values[i].add(cell)
@@ -158,21 +158,21 @@ def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDA
     [0.0, 1.5]
     """
 
-    rows = numbered_rows(data, filename)
+    rows = _numbered_rows(data, filename)
     first = next(rows, None)
     header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
-    named = column_of(header, where, filename)
+    named = _column_of(header, where, filename)
     rest = rows if header or first is None else chain([first], rows)
     return _from_stamps(rest, 0, filename, named, where)
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    return any(c.isalpha() for c in _STAMP.sub("", row[0])) and not is_number(row[0])
+    return any(c.isalpha() for c in _STAMP.sub("", row[0])) and not _is_number(row[0])
 
 
 def read_azure_llm(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
     """The Azure LLM inference traces: the column ``TIMESTAMP``, wherever it stands."""
-    rows = numbered_rows(data, filename)
+    rows = _numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
     if "TIMESTAMP" not in names:
@@ -180,7 +180,7 @@ def read_azure_llm(data: bytes, filename: str, *, where: Where | None = None) ->
             f"Trace {filename!r}: its header {','.join(names)[:60]!r} has no TIMESTAMP; "
             "give an Azure LLM inference trace."
         )
-    return _from_stamps(rows, names.index("TIMESTAMP"), filename, column_of(names, where, filename), where)
+    return _from_stamps(rows, names.index("TIMESTAMP"), filename, _column_of(names, where, filename), where)
 
 
 def read_azure_functions(
@@ -200,7 +200,7 @@ def read_azure_functions(
     within
         How the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
     """
-    rows = numbered_rows(data, filename)
+    rows = _numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
     minutes = {i: _minute(n, filename) for i, n in enumerate(names) if n.isascii() and n.isdigit()}
@@ -209,7 +209,7 @@ def read_azure_functions(
             f"Trace {filename!r}: its header has no HashFunction and minutes 1, 2, …; "
             "give an invocations_per_function file."
         )
-    place = column_of(names, where, filename)
+    place = _column_of(names, where, filename)
     counts = np.zeros(max(minutes.values()), dtype=np.int64)
     for line, row in rows:
         if fits(row, place, where):
@@ -312,7 +312,7 @@ def recorded_s(times: Instants) -> float:
     return float(times[-1] + gap)
 
 
-def window_of(spec: ArrivalsSpec, times: Instants) -> Window:
+def _window_of(spec: ArrivalsSpec, times: Instants) -> Window:
     """The part that a row replays of a trace with these instants.
 
     Raises
@@ -343,7 +343,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
     if spec.trace is not None:
         times = read(spec.trace, None)
         if spec.divided:
-            window = window_of(spec, times)
+            window = _window_of(spec, times)
             group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
             times = _inside(_part(scenario, index, read), window, scenario.labels[index], spec)
         times = times / spec.speed if spec.speed != 1.0 else times

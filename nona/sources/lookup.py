@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nona.scenario.serverless import ServerlessSpec
     from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec
 
+
 LONGEST = 60  # characters
 _UNSAFE = re.compile(r"[^\w.+ -]+")
 

@@ -44,14 +44,14 @@ def instead(name: str, known: Iterable[str], most: int = 40) -> str:
 MOST = 10_000
 
 
-def unknown_in_training(
+def _unknown_in_training(
     training: Mapping[str, Any], gpus: Collection[str], models: Mapping[str, Any]
 ) -> Iterator[str]:
     """One line for each policy, GPU, table, team and model that is not known.
 
     ``gpus`` are the catalogue's and the scenario's own; ``models`` those inside the scenario.
 
-    >>> list(unknown_in_training({"throughputs": "gavle"}, (), {}))
+    >>> list(_unknown_in_training({"throughputs": "gavle"}, (), {}))
     ["training.throughputs: 'gavle' is no table and has no file extension; use gavel, or name a CSV file."]
     """
     for i, entry in enumerate(_training_entries(training.get("policies"))):
@@ -72,7 +72,7 @@ def unknown_in_training(
         yield from _job(f"training.jobs[{i}]", _mapping(entry), training, gpus, models)
 
 
-def training_files(training: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _training_files(training: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Place and name of each file that the training part names."""
     if isinstance(trace := training.get("trace"), str):
         yield "training.trace", trace
@@ -140,7 +140,7 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
     "schedulers[1]: Scheduler 'nonna' is not kn"
     """
     known = {*devices(), *map(str, _mapping(_mapping(data.get("cluster")).get("devices")))}
-    training = unknown_in_training(_mapping(data.get("training")), known, _mapping(data.get("models")))
+    training = _unknown_in_training(_mapping(data.get("training")), known, _mapping(data.get("models")))
     cluster = _mapping(data.get("cluster"))
     return [
         *_cluster(cluster),
@@ -266,5 +266,5 @@ def _files(data: Mapping[str, Any]) -> Iterator[_Named]:
     profile = _mapping(data.get("plan")).get("profile")
     if isinstance(profile, str):
         yield _Named("plan.profile", profile)
-    for place, name in training_files(_mapping(data.get("training")), _mapping(data.get("models"))):
+    for place, name in _training_files(_mapping(data.get("training")), _mapping(data.get("models"))):
         yield _Named(place, name)

@@ -131,7 +131,7 @@ class Contents:
         except _DAMAGE as error:
             raise StoreError(
                 f"Result of the {kind.noun}: this version of Nona Planner cannot read it "
-                f"({one_line(error)}); open its scenario and run it again."
+                f"({_one_line(error)}); open its scenario and run it again."
             ) from None
 
     def facts(self) -> SavedFacts:
@@ -141,7 +141,7 @@ class Contents:
             return kind.facts_of(result)
         except _DAMAGE as error:
             raise StoreError(
-                f"Result of the {kind.noun}: it contradicts itself ({one_line(error)}); save another one."
+                f"Result of the {kind.noun}: it contradicts itself ({_one_line(error)}); save another one."
             ) from None
 
     def scenario(self) -> Scenario:
@@ -149,7 +149,7 @@ class Contents:
         return self.opened().scenario
 
 
-def packed(result: bytes) -> bytes:
+def _packed(result: bytes) -> bytes:
     """The result as the data base holds it; :class:`StoreError` where it is too large."""
     if len(result) > MOST_RESULT_BYTES:
         raise StoreError(
@@ -160,12 +160,12 @@ def packed(result: bytes) -> bytes:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The result from what :func:`packed` gave; ``ValueError`` where it is damaged."""
+    """The result from what :func:`_packed` gave; ``ValueError`` where it is damaged."""
     reader = zlib.decompressobj()
     try:
         text = reader.decompress(data, MOST_RESULT_BYTES)
     except (zlib.error, TypeError) as error:
-        raise ValueError(one_line(error)) from None
+        raise ValueError(_one_line(error)) from None
     if not reader.eof:
         raise ValueError("it was cut short")
     return text
@@ -208,7 +208,7 @@ def _object(text: bytes) -> Mapping[str, Any]:
     return found
 
 
-def one_line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     """The first words of an error."""
     text = str(error) if isinstance(error, NonaError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:160].encode("utf-8", "replace").decode()
@@ -231,7 +231,7 @@ class NewItem:
 
 def row_of(item: NewItem, owner: str, time: str) -> dict[str, Any]:
     """The columns of a new row; :class:`~nona.errors.StoreError` where name, note or result break a limit."""
-    result = packed(item.contents.result)
+    result = _packed(item.contents.result)
     return {
         "id": secrets.token_hex(8),
         "owner": owner,

@@ -50,12 +50,12 @@ from nona.system import System
 End = Callable[[tuple[float, float]], float]
 
 
-def can_be_off(study: Study) -> bool:
+def _can_be_off(study: Study) -> bool:
     """Whether any operator's time has an interval: given and measured times are taken at their word."""
     return any(_is_modelled(c) for m in study.models for costed in m.costed for c in costed.costs)
 
 
-def with_times_off(study: Study, end: End, level: float = LEVEL) -> Study:
+def _with_times_off(study: Study, end: End, level: float = LEVEL) -> Study:
     """The study in which every time is one ``end`` (``min`` or ``max``) of its interval.
 
     All errors are taken to have the same sign, as those of one cost model share their cause: that is the
@@ -91,7 +91,7 @@ PREDICTED = ("nona", "local", "spread")
 Check = Callable[[], None]
 
 
-def predicted_count(study: Study, scheduler: str, cache: StudyCache, check: Check) -> ServerCount:
+def _predicted_count(study: Study, scheduler: str, cache: StudyCache, check: Check) -> ServerCount:
     """The share of missed SLOs by prediction, for a scheduler of ``PREDICTED``."""
     servers = study.system.servers
     try:
@@ -120,7 +120,7 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
     is not simulated: it has no steady state.
     """
     servers = study.system.servers
-    if least_utilization(study.system) >= 1:
+    if _least_utilization(study.system) >= 1:
         return ServerCount(servers=servers, miss=None, error=0.0)
     (entry,) = study.scenario.schedulers
     most = max(MOST_REPLICATIONS, study.scenario.simulation.replications)
@@ -136,7 +136,7 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
         if _steady(answer, entry.name) is None:
             return "misses"
         slo_s = [q.slo_s for q in study.system.queries]
-        counts = counted(mix_ratios(answer.records[entry.name], slo_s), target_hit)
+        counts = counted(_mix_ratios(answer.records[entry.name], slo_s), target_hit)
         return verdict([counts], [target_hit], ALPHA, look, looks)
 
     found = settle(more, judge, most)
@@ -149,7 +149,7 @@ def _steady(answer: Answer, scheduler: str) -> Interval | None:
     return None if summary is None or summary.state == "overloaded" else summary.hit_rate
 
 
-def mix_ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[NDArray[np.float64]]:
+def _mix_ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[NDArray[np.float64]]:
     """Of every run, the times of the jobs that have an SLO over it; ``nan`` for unfinished ones."""
     limit = np.array([math.nan if s is None else s * (1 + ROUNDING) for s in slo_s])
     found = []
@@ -166,7 +166,7 @@ def _count(servers: int, hits: Interval | None) -> ServerCount:
     return ServerCount(servers=servers, miss=1 - hits.mean, error=error, simulated_hit_rate=rate_of(hits))
 
 
-def least_utilization(system: System) -> float:
+def _least_utilization(system: System) -> float:
     """The least utilisation of the executors under any scheduler; from 1 on there is no steady state.
 
     Formula: ρ₀ + Σ_j λ_j · Σ_v min over classes of p(v) / E, with ρ₀ the background's, E executors.
@@ -320,7 +320,7 @@ class _Search:
         """Whether more servers could lower the misses: not where little waits, and twice as many did not."""
         fewer = max((n for n in self.tried if 2 * n <= servers), default=0)
         half = self.tried.get(fewer)
-        if half is None or half.miss is None or least_utilization(self.study(servers).system) > IDLE:
+        if half is None or half.miss is None or _least_utilization(self.study(servers).system) > IDLE:
             return True
         return self.miss(servers) < LESS * half.miss
 
@@ -332,7 +332,7 @@ class _Search:
     def study(self, servers: int) -> Study:
         changed = with_value(self.scenario, f"cluster.servers[{self.asked.group}].count", servers)
         study = prepare(changed, self.sources, self.cache)
-        return study if self.end is None else with_times_off(study, self.end)
+        return study if self.end is None else _with_times_off(study, self.end)
 
     def at(self, servers: int) -> ServerCount:
         if servers not in self.tried:
@@ -340,7 +340,7 @@ class _Search:
             self.tell(f"{self.asked.scheduler}, {servers:,} servers{_TIMES[self.end]}")
             study, name = self.study(servers), self.asked.scheduler
             if self.predicts:
-                count = predicted_count(study, name, self.cache, self.check)
+                count = _predicted_count(study, name, self.cache, self.check)
             else:
                 count = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
             self.tried[servers] = count.model_copy(update={"servers": servers})
@@ -364,13 +364,13 @@ class _Search:
     def ranged(self, found: int) -> CountRange | None:
         """The fewest servers with all times at the one and the other end of their intervals."""
         now = self.study(found)
-        if not can_be_off(now):
+        if not _can_be_off(now):
             return None
-        work = least_utilization(now.system)
+        work = _least_utilization(now.system)
         counts = []
         for end in (min, max):
             other = _Search(self.scenario, self.sources, self.asked, self.cache, self.check, self.tell, end)
-            factor = least_utilization(with_times_off(now, end).system) / work if work > 0 else 1.0
+            factor = _least_utilization(_with_times_off(now, end).system) / work if work > 0 else 1.0
             counts.append(other.run(min(math.ceil(found * factor), self.asked.most)))
         return CountRange(low=counts[0], high=counts[1], level=LEVEL)
 

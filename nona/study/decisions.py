@@ -250,7 +250,7 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
             seconds=time.process_time() - begin,
         )
     placed_s = time.process_time() - begin
-    contest = contest_of(study, placement, effort(study, cell, size))
+    contest = _contest_of(study, placement, effort(study, cell, size))
     contest.hold()
     questions = {question.who: contest.answer(question) for question in contest.questions}
     blind = questions[REFERENCE]
@@ -260,7 +260,7 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
         background=cell.background,
         load=cell.load,
         jobs=contest.effort.jobs,
-        placement=placement_figures(placement, placed_s),
+        placement=_placement_figures(placement, placed_s),
         schedulers={name: contest.entrant(name) for name in (*contest.chosen, *_unheld(contest))},
         blind=_answer(blind),
         live=_answer(questions.get(LIVE)),
@@ -269,7 +269,7 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
     )
 
 
-def placement_figures(placement: Placement, seconds: float) -> PlacementFigures:
+def _placement_figures(placement: Placement, seconds: float) -> PlacementFigures:
     """Figures of a placement that took ``seconds`` of CPU time."""
     predicted, formula, sampled = placement.prediction, placement.formula, placement.sampled
     return PlacementFigures(
@@ -309,7 +309,7 @@ def effort(study: Study, cell: Cell, size: Size) -> Effort:
     return Effort(jobs, warmup, tail, size.replications, max(size.most, size.replications), size.engine)
 
 
-def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
+def _contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
     """The comparison of all schedulers of the study that this version includes."""
     known = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
     reasons = {}

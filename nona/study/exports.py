@@ -26,6 +26,7 @@ from nona.study.simulation import SimulationResult
 if TYPE_CHECKING:
     import pandas as pd
 
+
 PARQUET = (".parquet", ".pq")
 CALLS_CSV, CALLS_PARQUET = "calls.csv", "calls.parquet"
 JOBS_CSV, JOBS_PARQUET, REPORT, TRACE = "jobs.csv", "jobs.parquet", "report.json", "trace.json"

@@ -28,6 +28,7 @@ from nona.report.models import Glued, glued
 if TYPE_CHECKING:
     from nona.scenario.schema import CostSpec
 
+
 _AS_IN_FILE = CostOptions()
 
 

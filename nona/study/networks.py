@@ -42,10 +42,10 @@ LEVELS = (320, 640, 1280, 1280)
 TEXT_TOKENS, TEXT_WIDTH, TIME_WIDTH = 77, 768, 1280
 
 
-def stable_diffusion_u_net(side: int = 64) -> NodeLink:
+def _stable_diffusion_u_net(side: int = 64) -> NodeLink:
     """One denoising step on latents of ``side`` × ``side``.
 
-    >>> total_ms = sum(node["compute_ms"] for node in stable_diffusion_u_net()["nodes"])
+    >>> total_ms = sum(node["compute_ms"] for node in _stable_diffusion_u_net()["nodes"])
     >>> 65 < total_ms < 90
     True
     """
@@ -164,12 +164,12 @@ TEXT_FLOP, STEP_FLOP, DECODE_FLOP = 1.3e10, 8e11, 2.5e12  # CLIP's text encoder;
 TEXT_WEIGHTS, STEP_WEIGHTS, DECODE_WEIGHTS = 1.23e8, 8.6e8, 5e7
 
 
-def diffusion_loop(steps: int) -> NodeLink:
+def _diffusion_loop(steps: int) -> NodeLink:
     """``steps`` of denoising, each a conditional and an unconditional pass beside one another.
 
     Every step reads both encoded texts, so that no task but the first separates the graph.
 
-    >>> len(diffusion_loop(4)["nodes"])
+    >>> len(_diffusion_loop(4)["nodes"])
     17
     """
     graph = TaskGraphBuilder()
@@ -242,10 +242,10 @@ def _feed_forward(g: TaskGraphBuilder, name: str, x: str, n: int, d: int, expert
 LAYERS, WIDTH, FRAMES, BANDS, VOCABULARY = 12, 768, 1500, 80, 51_865
 
 
-def whisper_small(tokens: int = 8) -> NodeLink:
+def _whisper_small(tokens: int = 8) -> NodeLink:
     """A pass over 30 s of audio and the first ``tokens`` of the text.
 
-    >>> total_ms = sum(node["compute_ms"] for node in whisper_small()["nodes"])
+    >>> total_ms = sum(node["compute_ms"] for node in _whisper_small()["nodes"])
     >>> 31 < total_ms < 35
     True
     """
@@ -269,10 +269,10 @@ TOWERS = {"vision": (577, 1024, 6), "audio": (750, 768, 6), "text": (256, 768, 4
 FUSED, KEPT, MULTIMODAL_WIDTH = 4, 96, 1024  # layers; tokens that each tower hands over; width
 
 
-def multimodal(batch: int = 4) -> NodeLink:
+def _multimodal(batch: int = 4) -> NodeLink:
     """Three towers side by side for a ``batch`` of clips, each pooled to 96 tokens, and four layers on all.
 
-    >>> {node["id"].rstrip("0123456789.") for node in multimodal()["nodes"]} >= {"clip", "fuse", "answer"}
+    >>> {node["id"].rstrip("0123456789.") for node in _multimodal()["nodes"]} >= {"clip", "fuse", "answer"}
     True
     """
     graph = TaskGraphBuilder()
@@ -331,10 +331,10 @@ EMBEDDER, RERANKER, GENERATOR = 110e6, 110e6, 1.3e9  # parameters; a token takes
 ANSWER = 12  # tokens, each of which reads all weights
 
 
-def retrieval_tree(shards: int) -> NodeLink:
+def _retrieval_tree(shards: int) -> NodeLink:
     """A question, ``shards`` searched, 16 passages of each scored, merged by fours, an answer and a check.
 
-    >>> [len(retrieval_tree(n)["nodes"]) for n in (8, 32)]
+    >>> [len(_retrieval_tree(n)["nodes"]) for n in (8, 32)]
     [34, 114]
     """
     graph = TaskGraphBuilder()
@@ -379,13 +379,13 @@ EFFICIENCY = 0.5  # of the rate of large products: small images fill a GPU badly
 FEATURES, CLASSES = 2048, 1000
 
 
-def wide_ensemble(members: int) -> NodeLink:
+def _wide_ensemble(members: int) -> NodeLink:
     """``members`` classifiers of a batch of 16 images, and a vote.
 
     Members of one image size share its scaling; every second member has two branches, for the image and for
     its edges, that meet in its last layer.
 
-    >>> len(wide_ensemble(8)["nodes"])
+    >>> len(_wide_ensemble(8)["nodes"])
     22
     """
     graph = TaskGraphBuilder()
@@ -467,14 +467,14 @@ def _experts(experts: int, layers: int, interior: int) -> GeneratedNetwork:
 def _ensemble(members: int, interior: int) -> GeneratedNetwork:
     what = f"{members} different classifiers of 16 images in parallel, and a vote"
     return GeneratedNetwork(
-        f"ensemble_{members}", "ensemble", interior, what, partial(wide_ensemble, members)
+        f"ensemble_{members}", "ensemble", interior, what, partial(_wide_ensemble, members)
     )
 
 
 def _retrieval(shards: int, interior: int) -> GeneratedNetwork:
     what = f"{shards} shards searched in parallel, reranked in a tree, then generation"
     return GeneratedNetwork(
-        f"retrieval_{shards}", "retrieval", interior, what, partial(retrieval_tree, shards)
+        f"retrieval_{shards}", "retrieval", interior, what, partial(_retrieval_tree, shards)
     )
 
 
@@ -485,7 +485,7 @@ def _two_tower(tables: int, interior: int) -> GeneratedNetwork:
 
 def _diffusion(steps: int, interior: int) -> GeneratedNetwork:
     what = f"text to image: encoders, {steps} steps of two passes each, decoder"
-    build = partial(diffusion_loop, steps)
+    build = partial(_diffusion_loop, steps)
     return GeneratedNetwork(f"diffusion_{steps}", "diffusion loop", interior, what, build)
 
 
@@ -509,7 +509,7 @@ _ALL = (
         "encoder–decoder",
         169,
         "speech, the layer sizes of Whisper small, 30 s",
-        whisper_small,
+        _whisper_small,
     ),
     GeneratedNetwork(
         "u_net_128", "U-Net", 110, "3 levels of 2 blocks, 128 channels, 64 × 64", partial(u_net, 3, 2)
@@ -519,7 +519,7 @@ _ALL = (
         "U-Net",
         248,
         "the layer sizes of Stable Diffusion 1.5, one denoising step",
-        stable_diffusion_u_net,
+        _stable_diffusion_u_net,
     ),
     _experts(8, 2, 32),
     _experts(16, 2, 64),
@@ -538,7 +538,7 @@ _ALL = (
         "multimodal",
         83,
         "vision, audio and text towers, then a transformer over all",
-        multimodal,
+        _multimodal,
     ),
 )
 

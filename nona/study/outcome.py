@@ -50,7 +50,7 @@ from nona.study.simulation import Comparison, SimulationResult, compare
 from nona.system import System
 
 
-def response_of(study: Study, placement: Placement) -> ResponseReport:
+def _response_of(study: Study, placement: Placement) -> ResponseReport:
     """Mean, percentiles and SLO misses of each model and of the mix; ``warning`` is a line or ``None``."""
     report = response_report(study.system, placement, study.scenario.labels)
     return report.model_copy(update={"warning": warning(study.system, report)})
@@ -90,7 +90,7 @@ MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its f
 
 def about(study: Study, made: str) -> About:
     """The provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
-    return about_scenario(study.scenario, with_models(study), made)
+    return about_scenario(study.scenario, _with_models(study), made)
 
 
 def about_scenario(scenario: Scenario, whole: Scenario, made: str) -> About:
@@ -109,7 +109,7 @@ def about_scenario(scenario: Scenario, whole: Scenario, made: str) -> About:
     )
 
 
-def with_models(study: Study) -> Scenario:
+def _with_models(study: Study) -> Scenario:
     """The study's scenario with its model files embedded, in order, up to a size limit."""
     scenario, room = study.scenario, MOST_MODEL_CHARACTERS
     models = dict(scenario.models)
@@ -209,7 +209,7 @@ def _if_times_off(
 def full_report(study: Study, placement: Placement) -> FullPlacementReport:
     """The report on a placement with the response of its jobs."""
     report = placement_report(study.system, placement, study.scenario.labels)
-    return FullPlacementReport.of(report, response_of(study, placement))
+    return FullPlacementReport.of(report, _response_of(study, placement))
 
 
 def model_facts(study: Study) -> dict[str, ModelFacts]:

@@ -85,7 +85,7 @@ _FIRST = 1_000_000  # number of the first replication: nobody else uses these ra
 _FEWEST = 500  # jobs of a run
 
 
-def short_means_s(
+def _short_means_s(
     system: System,
     scheduler: Scheduler,
     prepared: Prepared,
@@ -97,7 +97,7 @@ def short_means_s(
 
     Infinite where the system was overloaded. Equal rounds have common random numbers.
     """
-    jobs, means = jobs_of(system), []
+    jobs, means = _jobs_of(system), []
     for r in range(runs):
         check()
         options = RunOptions(jobs=jobs, replication=_FIRST + turn * RUNS + r)
@@ -106,7 +106,7 @@ def short_means_s(
     return np.array(means)
 
 
-def jobs_of(system: System) -> int:
+def _jobs_of(system: System) -> int:
     """Jobs of a run of about ``EVENTS`` events: tasks, and background arrivals while a job arrives."""
     rate = system.total_rate
     if rate <= 0:
@@ -140,7 +140,7 @@ def rehearsed(
         decides = get_scheduler(way.decided_by) if way.decided_by else scheduler
         own = way.options if way.decided_by else {**options, **way.options}
         found.append((replace(decides, name=scheduler.name), _prepared(system, decides, placement, own)))
-    means = [float(short_means_s(system, *chosen, check=check, runs=runs).mean()) for chosen in found]
+    means = [float(_short_means_s(system, *chosen, check=check, runs=runs).mean()) for chosen in found]
     return found[means.index(min(means))]
 
 
@@ -178,7 +178,7 @@ def decide(
     runs = _Runs(ROUNDS * len(field) * RUNS, check, on_share)
     for turn in range(ROUNDS):
         means = {
-            n: np.append(m, short_means_s(system, scheduler, tables[n], turn, runs.next))
+            n: np.append(m, _short_means_s(system, scheduler, tables[n], turn, runs.next))
             for n, m in means.items()
         }
         means = _still_open(means)
@@ -315,7 +315,7 @@ class SearchSteps:
             self._become(found)
             return True
         if math.isnan(old.lower_bound_s) and not math.isnan(found.lower_bound_s):
-            self._become(with_bound_of(self.system, old, found))
+            self._become(_with_bound_of(self.system, old, found))
             return True
         return False
 
@@ -341,7 +341,7 @@ class SearchSteps:
         self.steps = (*self.steps, step)
 
 
-def with_bound_of(system: System, placement: Placement, solved: Placement) -> Placement:
+def _with_bound_of(system: System, placement: Placement, solved: Placement) -> Placement:
     """The same with the certificate and the bounds of a placement for which the formula was solved."""
     return bounded(
         system,

@@ -183,13 +183,13 @@ def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
         return system, placed(system, name)
     quiet = replace(system, background_network=replace(system.background_network, rate=0.0))
     busy = scaled(quiet, _factor(quiet, load.servers))
-    half = with_link(busy, system.background_network, 0.5 * load.link)
+    half = _with_link(busy, system.background_network, 0.5 * load.link)
     found = placed(half if name in ("nona", "formula") else busy, name)
     own = predict(busy, found.queries, found.shares).network_utilization
     if own > load.link:
         busy = scaled(busy, load.link / own)
         own = load.link
-    return with_link(busy, system.background_network, load.link - own), found
+    return _with_link(busy, system.background_network, load.link - own), found
 
 
 def scaled(system: System, factor: float) -> System:
@@ -197,7 +197,7 @@ def scaled(system: System, factor: float) -> System:
     return replace(system, queries=tuple(replace(q, rate=factor * q.rate) for q in system.queries))
 
 
-def with_link(system: System, stream: Stream, utilization: float) -> System:
+def _with_link(system: System, stream: Stream, utilization: float) -> System:
     """The link's background at ``utilization``, its messages as in ``stream``."""
     mean = stream.mean if stream.mean > 0 else 1e6
     rate = utilization * system.capacity / mean
@@ -304,7 +304,7 @@ def measure(
     """
     scenario, placement, load = names
     response = predict_response(system, placed.queries, shares=placed.shares)
-    count = runs_of(system, tasks)
+    count = _runs_of(system, tasks)
     runs = simulated(system, placed, count, replications, engine)
     slo_s = [q.slo_s for q in system.queries]
     summary = summarize(runs, slo_s, [q.name for q in system.queries])
@@ -326,7 +326,7 @@ def measure(
     )
 
 
-def runs_of(system: System, tasks: int) -> int:
+def _runs_of(system: System, tasks: int) -> int:
     """Jobs of a run that has about ``tasks`` tasks: the same effort at every point."""
     total = system.total_rate
     each = sum(q.rate * len(q.tasks) for q in system.queries) / total if total > 0 else 1.0

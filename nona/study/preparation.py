@@ -26,7 +26,7 @@ from nona.system import Arrivals, QueryClass, Stream, System
 from nona.topology import Topology, make_topology
 
 
-def topology_of(cluster: Cluster) -> Topology | None:
+def _topology_of(cluster: Cluster) -> Topology | None:
     """The cluster's links, or ``None`` for a single link."""
     network, racks = cluster.network, cluster.network.racks
     if not network.several_links:
@@ -35,7 +35,7 @@ def topology_of(cluster: Cluster) -> Topology | None:
     return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
 
 
-def network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
+def _network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
     """The background of the core, of ``capacity`` bytes/s."""
     return Stream(spec.utilization * capacity / spec.mean_size, spec.mean_size, spec.scv)
 
@@ -63,7 +63,7 @@ def shared_network(scenario: Scenario) -> SharedNetwork | None:
     return SharedNetwork(
         make_topology(servers, of.capacity, of.nic, size, uplink),
         of.latency,
-        network_background(scenario.background.network, of.capacity),
+        _network_background(scenario.background.network, of.capacity),
     )
 
 
@@ -75,7 +75,7 @@ def placement_link(cluster: Cluster) -> Link:
         network.capacity,
         network.latency_s,
         network.discipline,
-        topology_of(cluster),
+        _topology_of(cluster),
         servers / servers.sum(),
     )
 
@@ -173,7 +173,7 @@ def _system(
         background_compute=Stream(
             compute.utilization / compute.mean_service, compute.mean_service, compute.scv
         ),
-        background_network=network_background(network, link.capacity),
+        background_network=_network_background(network, link.capacity),
         queries=tuple(
             QueryClass(
                 name=label,
@@ -191,7 +191,7 @@ def _system(
             )
         ),
         seed=scenario.seed,
-        topology=topology_of(cluster),
+        topology=_topology_of(cluster),
         class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
     )
 

@@ -59,7 +59,7 @@ class Runner:
         return run_replications(self.system, self.chosen, options, count, self.workers, listener, self.pool)
 
 
-def find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
+def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
     """The warm-up of the scenario: a number, the automatic one, or MSER-5 on pilot runs.
 
     The pilot runs measure everything from the first job on, and are as long as a run with the
@@ -70,17 +70,17 @@ def find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Wa
         fixed = isinstance(spec.warmup, int)
         return Warmup("fixed" if fixed else "auto", int(spec.warmup) if fixed else otherwise, {}, ())
     pilot = replace(options, jobs=spec.jobs + otherwise, warmup=0, replication=PILOT_FIRST, timeline_jobs=0)
-    return common_warmup(runner.run(pilot, PILOT_RUNS, end=pilot_share(spec)), otherwise)
+    return common_warmup(runner.run(pilot, PILOT_RUNS, end=_pilot_share(spec)), otherwise)
 
 
-def pilot_share(spec: SimulationSpec) -> float:
+def _pilot_share(spec: SimulationSpec) -> float:
     """The pilot's share of all runs: 0 without one."""
     return PILOT_RUNS / (PILOT_RUNS + spec.replications) if spec.warmup == "mser" else 0.0
 
 
-def replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tuple[Found, Precision | None]:
+def _replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tuple[Found, Precision | None]:
     """The replications: as many as the scenario says, or until its precision is reached."""
-    begin = pilot_share(spec)
+    begin = _pilot_share(spec)
     if spec.precision is None:
         return runner.run(options, spec.replications, begin), None
     most = max(spec.max_replications, spec.replications)
@@ -95,7 +95,7 @@ def replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tupl
 SHORT_JOBS = 4000
 
 
-def certain_overload(
+def _certain_overload(
     system: System, names: Sequence[str], predicted: Mapping[str, float | None]
 ) -> tuple[str, ...]:
     """The schedulers without a steady state: by their prediction, or whatever they do.
@@ -114,7 +114,7 @@ def certain_overload(
     return tuple(n for n in names if n in predicted and not math.isfinite(predicted[n] or math.nan))
 
 
-def short_runs(runner: Runner, names: Sequence[str], options: RunOptions, count: int) -> Found:
+def _short_runs(runner: Runner, names: Sequence[str], options: RunOptions, count: int) -> Found:
     """Short runs of these schedulers, as many as asked for; only those that are overloaded in all of them.
 
     Each says why it was not run longer. Progress is reported as that of no work.
@@ -135,14 +135,14 @@ def short_runs(runner: Runner, names: Sequence[str], options: RunOptions, count:
     }
 
 
-def with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
+def _with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
     """The warm-up that pilot runs of the ``stopped`` schedulers too would have given: they have no cut."""
     if not stopped or warmup.rule != "mser":
         return warmup
     return replace(warmup, jobs=max(warmup.jobs, auto_warmup(jobs)))
 
 
-def with_stopped_precision(precision: Precision | None, stopped: Found) -> Precision | None:
+def _with_stopped_precision(precision: Precision | None, stopped: Found) -> Precision | None:
     """The precision with the ``stopped`` schedulers among the overloaded ones, which have none."""
     if precision is None or not stopped:
         return precision
@@ -305,7 +305,7 @@ def simulate(
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
         runner = Runner(study.system, chosen_schedulers(study, placement), workers, pool, on_progress)
         names = [s.name for s, _ in runner.chosen]
-        stopped = short_runs(runner, _overloaded(study, placement), options, spec.replications)
+        stopped = _short_runs(runner, _overloaded(study, placement), options, spec.replications)
         runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
         warmup, found, precision = _long_runs(runner, spec, options, stopped)
     records = {name: (found | stopped)[name] for name in names}
@@ -320,9 +320,9 @@ def _long_runs(
     """Warm-up, runs and precision of the schedulers that were not stopped."""
     if not runner.chosen:
         return Warmup("auto", auto_warmup(spec.jobs), {}, ()), {}, None
-    warmup = with_stopped_warmup(find_warmup(runner, spec, options), spec.jobs, stopped)
-    found, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
-    return warmup, found, with_stopped_precision(precision, stopped)
+    warmup = _with_stopped_warmup(_find_warmup(runner, spec, options), spec.jobs, stopped)
+    found, precision = _replicate(runner, spec, replace(options, warmup=warmup.jobs))
+    return warmup, found, _with_stopped_precision(precision, stopped)
 
 
 def _overloaded(study: Study, placement: Placement | None) -> tuple[str, ...]:
@@ -330,7 +330,7 @@ def _overloaded(study: Study, placement: Placement | None) -> tuple[str, ...]:
     if study.scenario.simulation.jobs <= SHORT_JOBS:
         return ()
     names = [s.name for s in study.scenario.schedulers]
-    return certain_overload(study.system, names, predictions(study, placement))
+    return _certain_overload(study.system, names, predictions(study, placement))
 
 
 @contextmanager

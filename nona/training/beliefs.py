@@ -57,31 +57,31 @@ ROUNDS = 3
 """After so many measured rounds a wrong claim is flagged."""
 
 
-def corrected_rate(claim: float, bias: float, measured_sum: float, rounds: float, prior: float) -> float:
+def _corrected_rate(claim: float, bias: float, measured_sum: float, rounds: float, prior: float) -> float:
     """T = (n₀ · claim · e^b + Σ measured) / (n₀ + n).
 
     n₀: ``prior``, how many measured rounds a claim counts for; b: the user's bias, as a logarithm.
 
-    >>> corrected_rate(20.0, 0.0, 0.0, 0, 1.0), corrected_rate(20.0, 0.0, 30.0, 3, 1.0)
+    >>> _corrected_rate(20.0, 0.0, 0.0, 0, 1.0), _corrected_rate(20.0, 0.0, 30.0, 3, 1.0)
     (20.0, 12.5)
     """
     return (prior * claim * math.exp(bias) + measured_sum) / (prior + rounds)
 
 
-def user_bias(errors: Iterable[float]) -> float:
+def _user_bias(errors: Iterable[float]) -> float:
     """b: the median of e = ln(measured / claimed) of a user's jobs; 0 without any.
 
-    >>> user_bias([0.1, 0.4, 3.0]), user_bias([])
+    >>> _user_bias([0.1, 0.4, 3.0]), _user_bias([])
     (0.4, 0.0)
     """
     found = list(errors)
     return median(found) if found else 0.0
 
 
-def is_flagged(error: float, rounds: float, factor: float = 1.5) -> bool:
+def _is_flagged(error: float, rounds: float, factor: float = 1.5) -> bool:
     """Whether a claim is so wrong that its user should hear of it: |e| > ln(factor) after 3 rounds.
 
-    >>> is_flagged(0.5, 3), is_flagged(0.5, 2), is_flagged(0.3, 9)
+    >>> _is_flagged(0.5, 3), _is_flagged(0.5, 2), _is_flagged(0.3, 9)
     (True, False, False)
     """
     return rounds >= ROUNDS and abs(error) > math.log(factor)
@@ -142,7 +142,7 @@ class ClaimBook:
 
     def bias(self, user: str) -> float:
         """b of a user, over the jobs of which something was measured."""
-        return user_bias(self.error(job)[0] for job in sorted(self._jobs.get(user, ())))
+        return _user_bias(self.error(job)[0] for job in sorted(self._jobs.get(user, ())))
 
     def rate(self, job: str, gpu: str) -> float:
         """What a policy sees: the claim, or the corrected rate; a claim of 0 stays 0."""
@@ -150,11 +150,11 @@ class ClaimBook:
         if not self.correct or claim <= 0:
             return claim
         seen = self.measured.get((job, gpu), Measured())
-        return corrected_rate(claim, self.bias(self.users[job]), seen.total, seen.rounds, self.prior)
+        return _corrected_rate(claim, self.bias(self.users[job]), seen.total, seen.rounds, self.prior)
 
     def flagged(self) -> tuple[str, ...]:
         """Jobs whose claims are off by more than the factor, by name."""
-        return tuple(job for job in sorted(self._types) if is_flagged(*self.error(job), self.flag))
+        return tuple(job for job in sorted(self._types) if _is_flagged(*self.error(job), self.flag))
 
 
 class ClaimedRates:

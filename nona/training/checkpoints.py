@@ -19,7 +19,7 @@ from nona.random_streams import RandomStreams
 from nona.simulation.intervals import Interval, mean_interval
 
 
-def check_failures(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:
+def _check_failures(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:
     """C and r must be at least 0 and M above 0.
 
     Raises
@@ -42,7 +42,7 @@ def young_s(checkpoint_s: float, mtbf_s: float) -> float:
     >>> young_s(50, 10_000)
     1000.0
     """
-    check_failures(checkpoint_s, mtbf_s)
+    _check_failures(checkpoint_s, mtbf_s)
     return math.sqrt(2 * checkpoint_s * mtbf_s)
 
 
@@ -54,7 +54,7 @@ def daly_s(checkpoint_s: float, mtbf_s: float) -> float:
     >>> round(daly_s(50, 10_000), 3), daly_s(50, 20)
     (966.944, 20)
     """
-    check_failures(checkpoint_s, mtbf_s)
+    _check_failures(checkpoint_s, mtbf_s)
     if checkpoint_s >= 2 * mtbf_s:
         return mtbf_s
     ratio = checkpoint_s / mtbf_s
@@ -71,7 +71,7 @@ def wall_per_work(interval_s: float, checkpoint_s: float, mtbf_s: float, restart
     >>> round(wall_per_work(1000, 50, 10_000, 60), 4), round(wall_per_work(1000, 50, 1e12, 60), 4)
     (1.1138, 1.05)
     """
-    check_failures(checkpoint_s, mtbf_s, restart_s)
+    _check_failures(checkpoint_s, mtbf_s, restart_s)
     if not interval_s > 0:
         raise SimulationError(f"Failures: interval={interval_s!r} s must be above 0; raise it.")
     exponent = (interval_s + checkpoint_s) / mtbf_s
@@ -88,7 +88,7 @@ def exact_s(checkpoint_s: float, mtbf_s: float) -> float:
     >>> round(exact_s(50, 10_000), 2)
     966.95
     """
-    check_failures(checkpoint_s, mtbf_s)
+    _check_failures(checkpoint_s, mtbf_s)
     return float(mtbf_s * (1 + scipy.special.lambertw(-math.exp(-1 - checkpoint_s / mtbf_s)).real))
 
 
@@ -121,7 +121,7 @@ def simulated_wall(
     >>> simulated_wall(100.0, 10.0, 1000.0, 50.0, np.array([[0.5, 0.04, 1.0]])).tolist()
     [1.2833333333333334]
     """
-    check_failures(checkpoint_s, mtbf_s, restart_s)
+    _check_failures(checkpoint_s, mtbf_s, restart_s)
     free = np.maximum(gaps * mtbf_s - restart_s, 0.0)
     saved = interval_s * np.floor(free / (interval_s + checkpoint_s)).sum(axis=1)
     spent = mtbf_s * gaps.sum(axis=1)

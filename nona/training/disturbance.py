@@ -180,10 +180,10 @@ def _saved(state: Progress, used: float) -> Progress:
 _SEARCH = (4_000, 4)  # failures and replications of the search for the best interval
 
 
-def interval_of(spec: FailuresSpec, nodes: int, streams: RandomStreams) -> float:
+def _interval_of(spec: FailuresSpec, nodes: int, streams: RandomStreams) -> float:
     """Seconds of work between checkpoints of a job on some nodes, which fail ``nodes`` times as often.
 
-    >>> round(interval_of(FailuresSpec(mtbf=86400, checkpoint=30, interval="young"), 4, RandomStreams(0)))
+    >>> round(_interval_of(FailuresSpec(mtbf=86400, checkpoint=30, interval="young"), 4, RandomStreams(0)))
     1138
     """
     if not isinstance(spec.interval, str):
@@ -303,7 +303,7 @@ class Disturbance:
             return Saving(inf, 0.0, 0.0)
         nodes = max(1, len(set(stretch.nodes)))
         if nodes not in self._savings:
-            interval = interval_of(self._spec, nodes, self._streams)
+            interval = _interval_of(self._spec, nodes, self._streams)
             self._savings[nodes] = Saving(interval, self._spec.checkpoint, self._spec.restart)
         return self._savings[nodes]
 

@@ -80,7 +80,7 @@ def generate(
             "no jobs can be drawn; choose other GPUs or another table, such as modelled."
         )
     jobs, slos = Random(start + _JOBS), Random(start + _SLOS)
-    arrivals = islice(arrival_times(what.mean_gap_s, start), what.jobs)
+    arrivals = islice(_arrival_times(what.mean_gap_s, start), what.jobs)
     return tuple(_job(what, on, models, jobs, slos, arrival_s) for arrival_s in arrivals)
 
 
@@ -95,7 +95,7 @@ class _Cluster:
         return any(n >= workers and self.table.rate(g, model, workers) > 0 for g, n in self.gpus.items())
 
 
-def arrival_times(mean_gap_s: float, seed: int) -> Iterator[float]:
+def _arrival_times(mean_gap_s: float, seed: int) -> Iterator[float]:
     """0, then gaps −ln(1 − u) · mean; all 0 for a mean of 0."""
     draws, now = Random(seed + _ARRIVALS), 0.0
     while True:

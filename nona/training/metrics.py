@@ -83,7 +83,7 @@ class Measures:
         return {p: percentile(self.jcts_s, p) for p in PERCENTILES}
 
 
-def measured_jobs(system: TrainingSystem) -> Mask:
+def _measured_jobs(system: TrainingSystem) -> Mask:
     """(M,) training jobs within the window."""
     first, last = system.window
     number = np.arange(len(system.jobs))
@@ -94,7 +94,7 @@ def measured_jobs(system: TrainingSystem) -> Mask:
 
 def measure(system: TrainingSystem, records: TrainingRecords) -> Measures:
     """The figures of one run."""
-    measured = measured_jobs(system)
+    measured = _measured_jobs(system)
     jct_s = records.jct_s
     rho = np.divide(jct_s, records.isolated_s, out=np.full(len(jct_s), np.nan), where=records.isolated_s > 0)
     cost = _cost_usd(system, records)
@@ -120,7 +120,7 @@ def measure(system: TrainingSystem, records: TrainingRecords) -> Measures:
         decision_s=_mean(records.decision_s),
         decision_most_s=_most(records.decision_s),
         worst_gap=_most(records.gaps),
-        received_error=_mean(received_errors(records)[own]),
+        received_error=_mean(_received_errors(records)[own]),
         lost_share=float(lost / (done + lost)) if done + lost > 0 else 0.0,
     )
 
@@ -134,7 +134,7 @@ def shares_of_time(records: TrainingRecords) -> tuple[Floats, Floats]:
     return planned, received
 
 
-def received_errors(records: TrainingRecords) -> Floats:
+def _received_errors(records: TrainingRecords) -> Floats:
     """(M,) Σ_j |received − planned| as shares of the time that a job was there."""
     planned, received = shares_of_time(records)
     found: Floats = np.abs(planned - received).sum(axis=1)

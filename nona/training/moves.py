@@ -180,7 +180,7 @@ def worth(
 _SLACK = 1e-6
 
 
-def by_job(problem: Problem, answer: Allocation) -> tuple[Floats, Floats]:
+def _by_job(problem: Problem, answer: Allocation) -> tuple[Floats, Floats]:
     """(m, J) share of time of each job by type, and (m,) its throughput, over single rows and pairs."""
     time, rate = np.zeros_like(problem.rates), np.zeros(problem.jobs)
     number = {(int(a), int(b)): p for p, (a, b) in enumerate(problem.pairs)}
@@ -220,7 +220,7 @@ class Charger:
             return new
         cost_s = np.array([self._move_s(self._numbers[name]) for name in problem.names])
         normal = problem.rates @ problem.gpus / problem.gpus.sum()
-        found = worth(by_job(problem, old), by_job(problem, new), normal, cost_s, self._horizon_s)
+        found = worth(_by_job(problem, old), _by_job(problem, new), normal, cost_s, self._horizon_s)
         if found.take:
             return new
         self.declined += 1

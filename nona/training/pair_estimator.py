@@ -109,10 +109,10 @@ def reference_of(table: Throughputs, types: Sequence[str]) -> Reference:
     return Reference(models, tuple(types), np.clip(kept.reshape(len(models), -1), 0.0, 1.0))
 
 
-def cosine_match(row: Floats, rows: Floats) -> int:
+def _cosine_match(row: Floats, rows: Floats) -> int:
     """The number of the row of largest cosine to ``row``; the first one among equals.
 
-    >>> cosine_match(np.array([2.0, 2.1]), np.array([[1.0, 0.0], [0.4, 0.4]]))
+    >>> _cosine_match(np.array([2.0, 2.1]), np.array([[1.0, 0.0], [0.4, 0.4]]))
     1
     """
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(row)
@@ -136,7 +136,7 @@ def matched(
     values = np.vstack([reference.kept, np.where(known, row, 0.0)])
     mask = np.vstack([np.ones_like(reference.kept, dtype=bool), known])
     full: Floats = completed(values, mask, how, generator)[-1]
-    return cosine_match(full, reference.kept), full
+    return _cosine_match(full, reference.kept), full
 
 
 @dataclass(eq=False, slots=True)

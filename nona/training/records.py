@@ -357,7 +357,7 @@ def _steps(system: TrainingSystem, records: TrainingRecords) -> Check:
     return Check("steps done = steps asked", not len(wrong), told)
 
 
-def most_at_once(place: Ints, start_s: Floats, end_s: Floats, amount: Floats, places: int) -> Floats:
+def _most_at_once(place: Ints, start_s: Floats, end_s: Floats, amount: Floats, places: int) -> Floats:
     """(places,) the most that is held at one time; what ends at an instant is free for what starts then."""
     most = np.zeros(places)
     for p in range(places):
@@ -374,7 +374,7 @@ def _capacity(system: TrainingSystem, spans: Spans) -> Check:
     types = system.cluster.types
     there = np.array([system.cluster.gpus[t] for t in types], float)
     counts = np.diff(spans.at).astype(float)
-    most = most_at_once(spans.kind, spans.start_s, spans.end_s, counts, len(types))
+    most = _most_at_once(spans.kind, spans.start_s, spans.end_s, counts, len(types))
     told = ", ".join(f"{t} {m:.0f} of {n:.0f}" for t, m, n in zip(types, most, there, strict=True))
     return Check("allocation within capacity", bool((most <= there).all()), f"most GPUs at once: {told}")
 

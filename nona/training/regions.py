@@ -21,16 +21,16 @@ from nona.training.system import NodeGroup, Throughputs, TrainingCluster, Traini
 AT = "@"
 
 
-def regional_type(gpu: str, region: str) -> str:
+def _regional_type(gpu: str, region: str) -> str:
     """The name of a type of GPU in a region.
 
-    >>> regional_type("v100", "east")
+    >>> _regional_type("v100", "east")
     'v100@east'
     """
     return f"{gpu}{AT}{region}"
 
 
-def region_of(kind: str) -> str:
+def _region_of(kind: str) -> str:
     """The region of a type: ``region_of("v100@east")`` is ``"east"``; "" without regions."""
     return kind.partition(AT)[2]
 
@@ -62,11 +62,11 @@ def with_regions(system: TrainingSystem) -> TrainingSystem:
             known = ", ".join(map(repr, spec.groups))
             raise SimulationError(f"Job {job.name!r}: region {job.region!r} is not known; use {known}.")
     placed = tuple(
-        NodeGroup(regional_type(g.gpu, region[n]), g.count, g.gpus, region[n]) for n, g in enumerate(groups)
+        NodeGroup(_regional_type(g.gpu, region[n]), g.count, g.gpus, region[n]) for n, g in enumerate(groups)
     )
     kinds = {(g.gpu, region[n]) for n, g in enumerate(groups)}
     prices = {
-        regional_type(gpu, z): system.cluster.prices[gpu]
+        _regional_type(gpu, z): system.cluster.prices[gpu]
         for gpu, z in sorted(kinds)
         if gpu in system.cluster.prices
     }
@@ -78,7 +78,7 @@ def _regional_table(table: Throughputs, kinds: list[tuple[str, str]]) -> Through
     """The rates of each type, once per region that has it."""
     regions: dict[str, list[str]] = {}
     for gpu, z in kinds:
-        regions.setdefault(gpu, []).append(regional_type(gpu, z))
+        regions.setdefault(gpu, []).append(_regional_type(gpu, z))
     return replace(
         table,
         alone={k._replace(gpu=t): v for k, v in table.alone.items() for t in regions.get(k.gpu, ())},
@@ -192,7 +192,7 @@ class Regional:
         self._move_s, self._delay = move_s, delay
         self._network = Network(spec.bandwidth, spec.rtt)
         self._whole: Floats = rates.alone.copy()
-        kinds = [region_of(t) for t in system.cluster.types]
+        kinds = [_region_of(t) for t in system.cluster.types]
         self._gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
         self._mask: dict[str, NDArray[np.bool_]] = {z: np.array([k == z for k in kinds]) for z in spec.groups}
         self._where: dict[int, str] = {}

@@ -64,7 +64,7 @@ from nona.placement.solver.problem import Least, least_column
 Floats = NDArray[np.float64]
 
 
-def cuts_s(f: Flat, start: Floats, delay_s: Floats) -> Floats:
+def _cuts_s(f: Flat, start: Floats, delay_s: Floats) -> Floats:
     """(m+2,) c(v), ``inf`` where nothing enters; ``start`` at crossings of ``delay_s`` (E,)."""
     tail = tails_s(f, delay_s)
     least = np.full(f.m + 2, np.inf)
@@ -274,7 +274,7 @@ def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) ->
     factor = prices.blocks.factor
     if not len(factor):
         return end
-    cut = cuts_s(f, start, delay)[1 : f.m + 1]
+    cut = _cuts_s(f, start, delay)[1 : f.m + 1]
     order = np.argsort(cut, kind="stable")[: int(np.isfinite(cut).sum())]
     fewest = int((cut[order] <= end).sum())
     needed = np.maximum(end, np.concatenate([[0.0], cut[order]]))

@@ -184,7 +184,7 @@ def _reversed(f: Flat) -> _Reversed:
 _HALVINGS = 40
 
 
-def leaving_s(f: Flat, start: Floats, delay_s: Floats) -> float:
+def _leaving_s(f: Flat, start: Floats, delay_s: Floats) -> float:
     """A bound on the span of every configuration that is not local, the sink's visit left out.
 
     ``start`` are earliest starts with crossings of ``delay_s`` (E,). 0 where root or sink is virtual.
@@ -218,7 +218,7 @@ def leaving_s(f: Flat, start: Floats, delay_s: Floats) -> float:
 def earliest_end(f: Flat, start: Floats, delay_s: Floats) -> float:
     """The span that follows from the starts, of configurations that are not local."""
     if f.has_sink:
-        return max(float(start[-1]), leaving_s(f, start, delay_s)) + f.visit_s
+        return max(float(start[-1]), _leaving_s(f, start, delay_s)) + f.visit_s
     return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
 
 

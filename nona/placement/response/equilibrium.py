@@ -59,7 +59,7 @@ class Resource:
     core: bool = False
 
 
-def resources_of(system: System) -> tuple[Resource, ...]:
+def _resources_of(system: System) -> tuple[Resource, ...]:
     """The executor classes, then the roles of links; every link has the same utilisation by background."""
     counts = np.bincount(system.executor_class, minlength=len(system.class_names))
     found = [Resource(int(n), system.background_compute) for n in counts]
@@ -80,7 +80,7 @@ class Loads:
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
         """All resources, in the order of the bank's rows."""
-        return resources_of(self.system)
+        return _resources_of(self.system)
 
     @cached_property
     def core(self) -> int:
@@ -459,6 +459,3 @@ def _routes(model: Model, x: Sequence[Sequence[Floats]]) -> list[Route]:
             Route(j, np.stack(times, axis=1), model.candidates[j], tuple(x[j]), first, q.service_scv)
         )
     return routes
-
-
-__all__ = ["REPLICATES", "SAMPLES", "predict_response"]

@@ -52,7 +52,7 @@ class Errand:
     has_root: bool
 
 
-def blocks_of(errand: Errand) -> tuple[Block, ...]:
+def _blocks_of(errand: Errand) -> tuple[Block, ...]:
     """Rounds: all tasks that have their inputs and are next at their server; then what these send.
 
     Examples
@@ -63,7 +63,7 @@ def blocks_of(errand: Errand) -> tuple[Block, ...]:
     >>> sent = (((0.5, (2,)), (9.0, (1,))), (), (), (), ())
     >>> feeds = ((), (3,), (3,), (4,), ())
     >>> alone = Errand((0, 1, 1, 1, 1), (0.0, 1.0, 1.0, 1.0, 0.0), feeds, sent, 0.0, True)
-    >>> [(b.joins, b.sends) for b in blocks_of(alone)]
+    >>> [(b.joins, b.sends) for b in _blocks_of(alone)]
     [((), (0,)), ((2, 1), (2, 1)), ((3,), (3,))]
     """
     waiting = _Alone(errand).joins()
@@ -174,7 +174,7 @@ class Plan:
     has_sink: bool
 
 
-def make_plan(c: Candidates, row: int) -> Plan:
+def _make_plan(c: Candidates, row: int) -> Plan:
     """The plan of configuration ``row`` of ``c``."""
     shape = c.shape
     label = (0, *c.labels[row].tolist())
@@ -227,7 +227,7 @@ def _blocks(
         for u, place in needed:
             waiting[u][place][1].append(v)
     seconds = (0.0, *shape.mean_s.tolist(), 0.0)
-    return blocks_of(Errand(label, seconds, feeds, waiting, link.latency_s, shape.has_root))
+    return _blocks_of(Errand(label, seconds, feeds, waiting, link.latency_s, shape.has_root))
 
 
 Floats = NDArray[np.float64]
@@ -379,7 +379,7 @@ class Walk:
     def _plan(self, c: Candidates, row: int) -> Plan:
         key = (id(c), row)
         if key not in self.plans:
-            self.plans[key] = make_plan(c, row)
+            self.plans[key] = _make_plan(c, row)
         return self.plans[key]
 
     def _seconds(self, tracks: Tracks, server: int, by_class: Floats) -> Floats:

@@ -34,7 +34,7 @@ Table = list[list[Floats]]
 _TRIED = 12
 
 
-def best_single_move(model: Model, x: Table, limit: float) -> Table | None:
+def _best_single_move(model: Model, x: Table, limit: float) -> Table | None:
     """The best of the most promising moves of one sub-graph; None if no objective is below ``limit``.
 
     Every configuration is scored by the gradient plus ΔA·ΔW_c; the twelve best moves, one for each
@@ -156,14 +156,14 @@ def descend(model: Model, inner: Inner, x: DescentTable, tolerance: float = TOLE
         here = objective_s(model, value)
         priced = price(model, x, value)
         problem = priced.problem(model)
-        solved = inner(problem, columns_of(priced.groups, problem, x))
+        solved = inner(problem, _columns_of(priced.groups, problem, x))
         if rounds == _ROUNDS:
             break
         limit, step = here * (1.0 - 0.1 * tolerance), None
         if solved.value_s < here * (1.0 - tolerance):
             step = _step(model, x, probabilities(model, priced.groups, problem, solved.x), limit)
         if step is None:
-            step = best_single_move(model, x, limit)
+            step = _best_single_move(model, x, limit)
         if step is None:
             break
         x = step
@@ -224,7 +224,7 @@ def _part_of_the_way(
     return at(t) if value(t) < limit else None
 
 
-def columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:
+def _columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:
     """The point of a problem that stands for ``x``; what has no column becomes local."""
     point = np.zeros(len(problem.a0))
     for g, group in enumerate(groups):

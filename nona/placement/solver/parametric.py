@@ -26,8 +26,6 @@ from nona.placement.solver.problem import Problem
 from nona.placement.solver.several_links import solve_network
 from nona.placement.solver.solution import Certified
 
-__all__ = ["Certified", "solve_parametric"]
-
 Floats = NDArray[np.float64]
 
 

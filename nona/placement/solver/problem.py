@@ -41,7 +41,7 @@ class Least:
     square_s2: float
 
 
-def priced(least: Least, price_s: float) -> Least:
+def _priced(least: Least, price_s: float) -> Least:
     """The same with a charge of ``price_s`` besides the span."""
     return replace(least, chain_s=least.chain_s + price_s, message_s=least.message_s + price_s)
 
@@ -269,7 +269,7 @@ def build_problem(
         rate = model.system.queries[g.query].rate * len(g.members)
         bounds: Sequence[Least] = () if least is None else least[i]
         if relaxed and least is None and not c.exhaustive:
-            bounds = (priced(least_column(c, wait), g.least_price_s / weight),)
+            bounds = (_priced(least_column(c, wait), g.least_price_s / weight),)
         columns.append(_columns(g, known[id(c), wait], weight, rate, bounds))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"

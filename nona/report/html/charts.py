@@ -58,7 +58,7 @@ class Scale:
         return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
 
 
-def scale_over(marks: Sequence[float], begin: float, end: float, log: bool = False) -> Scale:
+def _scale_over(marks: Sequence[float], begin: float, end: float, log: bool = False) -> Scale:
     """The scale whose ends are the first and the last mark."""
     return Scale(marks[0], marks[-1], begin, end, log)
 
@@ -105,11 +105,11 @@ def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) ->
     """Horizontal bars from 0, each with its 95 % interval as a whisker."""
     reach = [max(r.value or 0.0, r.interval[1] if r.interval else 0.0) for r in rows]
     marks = ticks(most if most is not None else max(reach, default=0.0))
-    at = scale_over(marks, LEFT, WIDTH - RIGHT)
+    at = _scale_over(marks, LEFT, WIDTH - RIGHT)
     body = []
     for i, row in enumerate(rows):
         y = 8 + i * ROW
-        body.append(text_at(LEFT - 8, y + 17, row.name, "end"))
+        body.append(_text_at(LEFT - 8, y + 17, row.name, "end"))
         end = at(row.value) if row.value is not None else LEFT
         if row.value is not None:
             body.append(_rect(LEFT, y + 4, end - LEFT, ROW - 10, row.colour, f"{row.name}: {row.label}"))
@@ -121,8 +121,8 @@ def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) ->
                 f'<path class="w" fill="none" stroke-width="1.5" d="M{low:.1f} {middle - 5:.1f}v10m0 -5'
                 f'H{high:.1f}m0 -5v10"/>'
             )
-        body.append(text_at(end + 8, y + 17, row.label))
-    return framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
+        body.append(_text_at(end + 8, y + 17, row.label))
+    return _framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
 
 
 def stacked_bars(
@@ -130,19 +130,19 @@ def stacked_bars(
 ) -> str:
     """Horizontal bars of parts, with (name, colour) of each part in the legend; no values: no bar."""
     marks = ticks(max((sum(v) for _, v in rows), default=0.0))
-    at = scale_over(marks, LEFT, WIDTH - RIGHT)
+    at = _scale_over(marks, LEFT, WIDTH - RIGHT)
     body = list(_legend([(n, c, "solid") for n, c in parts]))
     top = 8 + ROW * math.ceil(len(parts) / 4)
     for i, (name, values) in enumerate(rows):
         y, start = top + i * ROW, 0.0
-        body.append(text_at(LEFT - 8, y + 17, name, "end"))
+        body.append(_text_at(LEFT - 8, y + 17, name, "end"))
         for (part, colour), value in zip(parts, values, strict=False):
             told = f"{name}, {part}: {value:.4g} {axis.rpartition(', ')[2]}"
             body.append(_rect(at(start), y + 4, at(start + value) - at(start), ROW - 10, colour, told))
             start += value
         if not values:
-            body.append(text_at(LEFT + 8, y + 17, "overloaded"))
-    return framed(body, marks, at, top + len(rows) * ROW, axis, alt, top)
+            body.append(_text_at(LEFT + 8, y + 17, "overloaded"))
+    return _framed(body, marks, at, top + len(rows) * ROW, axis, alt, top)
 
 
 def lines(
@@ -162,19 +162,19 @@ def lines(
     far = max(places, default=1.0)
     marks = log_ticks(min(places, default=0.1), far) if log else ticks(far, 6)
     levels = ticks(max((y for c in curves for y in c.y), default=1.0))
-    at, up = scale_over(marks, left, WIDTH - 24, log), scale_over(levels, low, top + 6)
+    at, up = _scale_over(marks, left, WIDTH - 24, log), _scale_over(levels, low, top + 6)
     body = list(_legend([(c.name, c.colour, c.dash) for c in curves]))
     for level in levels:
         body.append(f'<path class="g" d="M{left} {up(level):.1f}H{WIDTH - 24}"/>')
-        body.append(text_at(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
-    body.append(text_at(left, top - 2, upright, "start", "q"))
+        body.append(_text_at(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
+    body.append(_text_at(left, top - 2, upright, "start", "q"))
     body += [_curve(curve, at, up, steps) for curve in curves]
     for name, place in limits.items():
         x = at(place)
         body.append(f'<path class="s" stroke-dasharray="6 4" stroke-width="1.5" d="M{x:.1f} {top}V{low}"/>')
         anchor = "end" if x > WIDTH - 140 else "start"
-        body.append(text_at(x + (-5 if anchor == "end" else 5), low - 8, name, anchor, "st"))
-    return framed(body, marks, at, low, axis, alt, top)
+        body.append(_text_at(x + (-5 if anchor == "end" else 5), low - 8, name, anchor, "st"))
+    return _framed(body, marks, at, low, axis, alt, top)
 
 
 def _curve(curve: Line, at: Scale, up: Scale, steps: bool) -> str:
@@ -200,7 +200,7 @@ def _path(curve: Line, at: Scale, up: Scale, steps: bool) -> str:
     return "".join(begin + [f"L{at(x):.1f} {up(y):.1f}" for x, y in points[1:]])
 
 
-def framed(
+def _framed(
     body: Sequence[str],
     marks: Sequence[float],
     at: Scale,
@@ -211,8 +211,8 @@ def framed(
 ) -> str:
     """A chart: grid and axis around its ``body``, which ends at ``bottom``."""
     grid = [f'<path class="g" d="M{at(m):.1f} {top}V{bottom}"/>' for m in marks]
-    labels = [text_at(at(m), bottom + 18, f"{m:.4g}", "middle", "q") for m in marks]
-    title = text_at((at.begin + at.end) / 2, bottom + 38, axis, "middle", "q")
+    labels = [_text_at(at(m), bottom + 18, f"{m:.4g}", "middle", "q") for m in marks]
+    title = _text_at((at.begin + at.end) / 2, bottom + 38, axis, "middle", "q")
     return (
         f'<svg viewBox="0 0 {WIDTH} {bottom + 48:.0f}" role="img" aria-label="{escape(alt)}">\n'
         + "\n".join([*grid, *body, *labels, title])
@@ -226,10 +226,10 @@ def _legend(entries: Sequence[tuple[str, str, str]]) -> Iterator[str]:
         x, y = 10 + (i % 4) * (WIDTH - 20) / 4, 14 + (i // 4) * ROW * 0.75
         stroke = f' stroke-dasharray="{_DASHES[dash]}"' if _DASHES.get(dash) else ""
         yield f'<path stroke="{escape(colour)}" stroke-width="4"{stroke} d="M{x:.1f} {y:.1f}h30"/>'
-        yield text_at(x + 36, y + 4, name, longest=19)
+        yield _text_at(x + 36, y + 4, name, longest=19)
 
 
-def text_at(x: float, y: float, value: str, anchor: str = "start", kind: str = "", longest: int = 24) -> str:
+def _text_at(x: float, y: float, value: str, anchor: str = "start", kind: str = "", longest: int = 24) -> str:
     """Text of a chart, cut where it is too long; ``kind`` is its class."""
     shown = value if len(value) <= longest or kind else value[: longest - 1] + "…"
     attributes = f' text-anchor="{anchor}"' if anchor != "start" else ""
@@ -275,30 +275,30 @@ def points(
     marks = ticks(max((p.x for p in found), default=1.0), 6)
     heights = [p.y for p in found if p.y > 0 and math.isfinite(p.y)] + ([rule[0]] if rule else [])
     levels = log_ticks(min(heights, default=0.1), max(heights, default=1.0))
-    at, up = scale_over(marks, left, WIDTH - 40), scale_over(levels, low, top + 6, log=True)
+    at, up = _scale_over(marks, left, WIDTH - 40), _scale_over(levels, low, top + 6, log=True)
     body = []
     for i, (name, shape) in enumerate(legend):
         begin = float(WIDTH - 110 * (len(legend) - i))
-        body += [_marker(begin, 14, shape, "currentColor", name), text_at(begin + 12, 18, name)]
+        body += [_marker(begin, 14, shape, "currentColor", name), _text_at(begin + 12, 18, name)]
     for level in levels:
         body.append(f'<path class="g" d="M{left} {up(level):.1f}H{WIDTH - 24}"/>')
-        body.append(text_at(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
-    body.append(text_at(left, top - 2, upright, "start", "q"))
+        body.append(_text_at(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
+    body.append(_text_at(left, top - 2, upright, "start", "q"))
     if rule:
         y = up(rule[0])
         body.append(
             f'<path class="s" stroke-dasharray="6 4" stroke-width="1.5" d="M{left} {y:.1f}H{WIDTH - 24}"/>'
         )
-        body.append(text_at(WIDTH - 26, y - 5, rule[1], "end", "st"))
+        body.append(_text_at(WIDTH - 26, y - 5, rule[1], "end", "st"))
     for p in found:
         x, y = at(p.x), up(p.y)
         body.append(_marker(x, y, p.shape, p.colour, p.told))
         if p.label:
             right = x > WIDTH / 2
             body.append(
-                text_at(x + (-10 if right else 10), y + 18, p.label, "end" if right else "start", "st")
+                _text_at(x + (-10 if right else 10), y + 18, p.label, "end" if right else "start", "st")
             )
-    return framed(body, marks, at, low, axis, alt, top)
+    return _framed(body, marks, at, low, axis, alt, top)
 
 
 def _marker(x: float, y: float, shape: Shape, colour: str, told: str) -> str:

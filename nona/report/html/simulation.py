@@ -50,7 +50,7 @@ MOST_CHARTS = 8
 STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), "{:,}".format)
 
 
-def results_section(data: SimulationOutcome) -> Markup:
+def _results_section(data: SimulationOutcome) -> Markup:
     """The table of results, and a bar chart of the mean completion times."""
     found = data.report.schedulers
     rows = text_rows(result_rows(found, data.predicted), RESULTS, STYLE)
@@ -78,7 +78,7 @@ def _means(found: Schedulers) -> list[Bar]:
     return rows
 
 
-def difference_section(data: SimulationOutcome) -> Markup:
+def _difference_section(data: SimulationOutcome) -> Markup:
     """Paired differences from the first scheduler."""
     if len(data.differences) < 2:
         return Markup()
@@ -94,7 +94,7 @@ def difference_section(data: SimulationOutcome) -> Markup:
     )
 
 
-def distribution_section(data: SimulationOutcome) -> Markup:
+def _distribution_section(data: SimulationOutcome) -> Markup:
     """Distribution of the completion times of each model, with its SLO."""
     models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
@@ -136,7 +136,7 @@ def _distribution_title(data: SimulationOutcome, model: str) -> str:
     return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {share} of the jobs"
 
 
-def windows_section(data: SimulationOutcome) -> Markup:
+def _windows_section(data: SimulationOutcome) -> Markup:
     """SLO hits of the jobs that arrived in each window; nothing where no job has an SLO."""
     hits = data.report.slo_over_time
     curves = [
@@ -164,7 +164,7 @@ def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
     return ends, [rate for _, rate in known for _ in range(2)]
 
 
-def warmup_section(data: SimulationOutcome) -> Markup:
+def _warmup_section(data: SimulationOutcome) -> Markup:
     """The length of the warm-up, its rule, and whether the precision was reached."""
     report, series = data.report, data.warmup
     told = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
@@ -184,14 +184,14 @@ def warmup_section(data: SimulationOutcome) -> Markup:
     return section("Warm-up and precision", bullets([(t, "") for t in told]), picture)
 
 
-def checks_section(report: SimulationReport) -> Markup:
+def _checks_section(report: SimulationReport) -> Markup:
     """Self-checks of the runs."""
     rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()]
     failed = [(line, "bad") for line in report.failed_checks]
     return section("Self-checks of the runs", table(rows, "In every run of every scheduler"), bullets(failed))
 
 
-def slo_section(data: SimulationOutcome) -> Markup:
+def _slo_section(data: SimulationOutcome) -> Markup:
     """SLO hit rates over all models and of each model."""
     found = data.report.schedulers
     if all(s.slo_hit_rate.mean is None for s in found.values()):
@@ -221,7 +221,7 @@ def slo_section(data: SimulationOutcome) -> Markup:
     )
 
 
-def parts_section(data: SimulationOutcome) -> Markup:
+def _parts_section(data: SimulationOutcome) -> Markup:
     """Parts of the completion times."""
     found = data.report.schedulers
     values = {n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in found.items()}
@@ -249,7 +249,7 @@ def _parts_title(found: Schedulers) -> str:
     return f"{best}: {share_text(parts[most] / whole)} of the time is {PARTS[most]}"
 
 
-def utilisation_section(data: SimulationOutcome) -> Markup:
+def _utilisation_section(data: SimulationOutcome) -> Markup:
     """Utilisation of executors and links."""
     found = data.report.schedulers
     rows = []
@@ -296,16 +296,16 @@ def simulation_html(data: SimulationOutcome) -> str:
             report_header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
             bullets([*lines, *told_off], "findings"),
             paragraph(" ".join(advice.lines)) if advice else Markup(),
-            results_section(data),
-            difference_section(data),
-            distribution_section(data),
-            slo_section(data),
-            windows_section(data),
-            parts_section(data),
-            utilisation_section(data),
-            warmup_section(data),
-            checks_section(report),
-            provenance_section(data.models),
+            _results_section(data),
+            _difference_section(data),
+            _distribution_section(data),
+            _slo_section(data),
+            _windows_section(data),
+            _parts_section(data),
+            _utilisation_section(data),
+            _warmup_section(data),
+            _checks_section(report),
+            _provenance_section(data.models),
             placement_section(data.placement),
             section("Limits", bullets([(line, "") for line in LIMITS])),
             scenario_section(told, "simulate", "--html", "report.html"),
@@ -321,7 +321,7 @@ def placement_html(data: PlacementOutcome) -> str:
         [
             report_header(told, "Placement", {"Solver": data.nona.solver}),
             placement_section(data.nona, data),
-            provenance_section(data.models),
+            _provenance_section(data.models),
             section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
             scenario_section(told, "place", "--html", "placement.html"),
         ],
@@ -350,7 +350,7 @@ def _size(data: SimulationOutcome) -> str:
     return f"{data.about.jobs:,} jobs per run, {most} replications, {len(found)} schedulers"
 
 
-def provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
+def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     """The origin and the uncertainty of the times."""
     rows = [
         {

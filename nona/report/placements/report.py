@@ -84,7 +84,7 @@ def shares_report(system: System, placement: Placement, names: Sequence[str]) ->
     }
 
 
-def sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
+def _sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
     """The figures of the search; ``None`` where there was none."""
     found = placement.sampled
     if found is None:
@@ -104,10 +104,10 @@ def sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch 
     )
 
 
-def value_text(objective: str, value: float | None) -> str:
+def _value_text(objective: str, value: float | None) -> str:
     """A value of the objective as text.
 
-    >>> value_text("slo", 0.0123), value_text("mean-jct", 0.0123), value_text("slo", None)
+    >>> _value_text("slo", 0.0123), _value_text("mean-jct", 0.0123), _value_text("slo", None)
     ('1.23 %', '12.3 ms', '–')
     """
     if value is None:
@@ -122,7 +122,7 @@ def missed_finding(report: PlacementReport) -> str:
         return ""
 
     def shown(share: float | None) -> str:
-        return value_text("slo", share)
+        return _value_text("slo", share)
 
     text = f"Predicted share of missed SLOs: {shown(found.value)} (standard error {shown(found.error)})"
     return f"{text}. {gain_finding(report)} {slo_bound_words(report)}"
@@ -135,7 +135,7 @@ def gain_finding(report: PlacementReport) -> str:
         return ""
     if not found.gain:
         return "No other candidate misses significantly fewer SLOs than the formula's optimum."
-    fewer, own = f"{100 * found.gain:.2g}", value_text("slo", found.formula_value)
+    fewer, own = f"{100 * found.gain:.2g}", _value_text("slo", found.formula_value)
     return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
 
 
@@ -144,7 +144,7 @@ def slo_bound_words(report: PlacementReport) -> str:
     bound = None if report.sampled is None else report.sampled.bound
     if not bound:
         return "The search gives no proof."
-    return f"The search gives no proof; no placement misses fewer than {value_text('slo', bound)}."
+    return f"The search gives no proof; no placement misses fewer than {_value_text('slo', bound)}."
 
 
 def response_report(system: System, placement: Placement, names: Sequence[str]) -> ResponseReport:
@@ -204,18 +204,18 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         formula=_formula(placement),
         solver=placement.solver,
         seconds=placement.seconds,
-        predicted=prediction_report(placement.prediction),
+        predicted=_prediction_report(placement.prediction),
         models=models,
         class_shares=shares_report(system, placement, names),
         memory=memory_report(system, placement, names),
         notes=placement.notes,
-        objective=objective_of(placement),
+        objective=_objective_of(placement),
         origin=placement.origin if placement.formula is not None else placement.solver,
-        sampled=sampled_report(placement, names),
+        sampled=_sampled_report(placement, names),
     )
 
 
-def objective_of(placement: Placement) -> Objective:
+def _objective_of(placement: Placement) -> Objective:
     """The objective; for a placement that was only evaluated, whether by sampled jobs or by formula."""
     if placement.sampled is not None:
         return placement.sampled.objective
@@ -228,7 +228,7 @@ def _formula(placement: Placement) -> CertifiedOptimum:
     return CertifiedOptimum(objective_s=found.objective_s, lower_bound_s=found.lower_bound_s, gap=found.gap)
 
 
-def prediction_report(prediction: Prediction) -> PredictedMix:
+def _prediction_report(prediction: Prediction) -> PredictedMix:
     """The prediction for the whole mix."""
     return PredictedMix(
         jct_s=prediction.jct_s,

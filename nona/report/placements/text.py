@@ -56,14 +56,14 @@ PARTS: Mapping[str, Callable[[TimeParts], float]] = {
 
 
 def parts_of(models: Mapping[str, PlacedModel], response: ResponseReport | None) -> dict[str, TimeParts]:
-    """Parts of each model's mean JCT: :func:`with_joins` where jobs were sampled, else the formula's."""
-    path = {name: path_parts(m) for name, m in models.items()}
+    """Parts of each model's mean JCT: :func:`_with_joins` where jobs were sampled, else the formula's."""
+    path = {name: _path_parts(m) for name, m in models.items()}
     if response is None:
         return path
-    return {name: with_joins(p, response.models[name].mean_s) for name, p in path.items()}
+    return {name: _with_joins(p, response.models[name].mean_s) for name, p in path.items()}
 
 
-def path_parts(model: PlacedModel) -> TimeParts:
+def _path_parts(model: PlacedModel) -> TimeParts:
     """The formula's parts of the longest path; 0 where there is no steady state."""
     return TimeParts(
         model.jct_s or 0.0,
@@ -74,13 +74,13 @@ def path_parts(model: PlacedModel) -> TimeParts:
     )
 
 
-def with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
+def _with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
     """The formula's parts of the longest path, and what sampled jobs take beyond it.
 
     Where they take less, the formula's waits are too long: these are shortened so that the parts add up.
 
     >>> path = TimeParts(8.0, compute_s=5.0, transfer_s=1.0, network_wait_s=1.5, server_wait_s=0.5)
-    >>> with_joins(path, 10.0).joins_s, with_joins(path, 7.0).network_wait_s
+    >>> _with_joins(path, 10.0).joins_s, _with_joins(path, 7.0).network_wait_s
     (2.0, 0.75)
     """
     waits_s = path.network_wait_s + path.server_wait_s

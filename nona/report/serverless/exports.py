@@ -22,6 +22,7 @@ from nona.serverless.system import ServerlessSystem
 if TYPE_CHECKING:
     import pandas as pd
 
+
 Runs = Mapping[str, Sequence[ServerlessRecords]]
 
 

@@ -15,7 +15,7 @@ from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
 
 
-def idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[LayoutBatch, ...]:
+def _idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[LayoutBatch, ...]:
     """Every stretch in which an instance stood without a batch, as rows of no jobs; not what ended earlier.
 
     Times are in seconds from the start of the measured window; what began before it begins below 0.
@@ -109,7 +109,7 @@ def layout_rows(
                 cold=bool(b.cold[k]),
             )
         )
-    rows += idle_rows(records, system)
+    rows += _idle_rows(records, system)
     return tuple(sorted(rows, key=lambda r: r.from_s)[:most])
 
 

@@ -55,11 +55,11 @@ def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> SearchStep:
         deeper=None if step.deeper is None else _row(step.deeper),
         beside=_row(step.beside),
         bound=PER * step.bound_usd if isfinite(step.bound_usd) else None,
-        lines=tuple(step_lines(step, k, of, space)),
+        lines=tuple(_step_lines(step, k, of, space)),
     )
 
 
-def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:
+def _step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:
     """One step in sentences."""
     path = " → ".join(short(space, n) for n in step.path)
     least = (
@@ -71,19 +71,19 @@ def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[s
     if step.best:
         lines.append(f"It is complete and ranks {step.best} among the best paths.")
     if step.deeper is not None:
-        lines.append("The next function: " + row_text(step.deeper, space))
-    lines.append("The same function, the next more expensive configuration: " + row_text(step.beside, space))
+        lines.append("The next function: " + _row_text(step.deeper, space))
+    lines.append("The same function, the next more expensive configuration: " + _row_text(step.beside, space))
     if isfinite(step.bound_usd):
         moved = "falls to" if step.bound_fell else "stays at"
         lines.append(f"The cost blade {moved} ${PER * step.bound_usd:.4f} per {PER:,} calls.")
     return lines
 
 
-def row_text(row: Row, space: ConfigurationSpace) -> str:
+def _row_text(row: Row, space: ConfigurationSpace) -> str:
     """The outcome of the extensions that were examined.
 
     >>> from nona.serverless.functions import grid
-    >>> row_text(Row(2, 1, 0.5, (0,), 1, 0), grid([1], [1, 2], [1]))
+    >>> _row_text(Row(2, 1, 0.5, (0,), 1, 0), grid([1], [1, 2], [1]))
     'the time blade cuts 1·1·1; 1·2·1 is opened.'
     """
     parts = []

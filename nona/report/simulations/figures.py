@@ -398,7 +398,7 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     has lanes and a time axis of its own, from its start.
     """
     apart = are_rare(rows)
-    shown = (by_own_start(rows) if apart else list(rows))[:MOST_BARS]
+    shown = (_by_own_start(rows) if apart else list(rows))[:MOST_BARS]
     lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
     jobs = list(dict.fromkeys(r.job for r in shown))
     made = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
@@ -482,7 +482,7 @@ def are_rare(rows: Sequence[GanttBar]) -> bool:
     return max(e for _, e in spans) - spans[0][0] > SPARSE * sum(e - s for s, e in spans)
 
 
-def by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
+def _by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
     """The first jobs one below the other, each from time 0, lanes named after the job."""
     spans = list(spans_of(rows).items())[:MOST_JOBS]
     placed: list[GanttBar] = []

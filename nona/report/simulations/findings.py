@@ -231,17 +231,17 @@ def headline(
         best,
         format_time(schedulers[best].jct_s.mean or 0.0),
         lead,
-        sure_text(schedulers[best].jct_s, off.get(best)),
+        _sure_text(schedulers[best].jct_s, off.get(best)),
         _against(best, reference_for(schedulers, best), differences) + _trouble(schedulers, over),
     )
 
 
-def sure_text(value: Estimate, off: OffRange | None) -> str:
+def _sure_text(value: Estimate, off: OffRange | None) -> str:
     """How sure a mean is: the interval of its simulation, and the range if modelled times are off.
 
-    >>> sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
+    >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
     '± 0.2 ms simulated (95 %); 3.4 to 11 ms if times are off as they usually are'
-    >>> sure_text(Estimate(mean=0.006, ci95=None), None)
+    >>> _sure_text(Estimate(mean=0.006, ci95=None), None)
     'simulated, without an interval'
     """
     half, mean = value.half_width, value.mean

@@ -33,6 +33,7 @@ from nona.simulation.summary import JctSummary, ModelSummary, Precision, Schedul
 if TYPE_CHECKING:
     import pandas as pd
 
+
 MOST_LINKS = 8
 
 

@@ -101,7 +101,7 @@ def warmup_series(warmup: Warmup) -> WarmupSeries | None:
 
 
 def _curve(cut: Truncation) -> PilotCurve:
-    smooth = moving_average(cut.means, max(1, len(cut.means) // WINDOWS))
+    smooth = _moving_average(cut.means, max(1, len(cut.means) // WINDOWS))
     least = float(cut.statistic.min()) if len(cut.statistic) else 0.0
     shown, tried = _spread(len(smooth)), _spread(len(cut.statistic))
     return PilotCurve(
@@ -119,10 +119,10 @@ def _spread(length: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, max(length - 1, 0), min(POINTS, length)).round().astype(np.int64))
 
 
-def moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+def _moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
     """Mean of each value with up to ``window`` neighbours on either side, as many on both.
 
-    >>> moving_average(np.array([3.0, 0.0, 3.0, 6.0]), 1).tolist()
+    >>> _moving_average(np.array([3.0, 0.0, 3.0, 6.0]), 1).tolist()
     [3.0, 2.0, 3.0, 6.0]
 
     Source: Welch's procedure, Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.5.1.
@@ -373,7 +373,7 @@ def story_load(load: float, runs: Mapping[str, StoryRun], system: System) -> Sto
 
 
 def _chart(run: StoryRun, system: System) -> StoryChart:
-    letters = server_letters(run.tasks, run.messages, system)
+    letters = _server_letters(run.tasks, run.messages, system)
     return StoryChart(
         predicted_ms=None if run.predicted_s is None else 1e3 * run.predicted_s,
         mean_ms=1e3 * run.mean.mean,
@@ -387,7 +387,7 @@ def _chart(run: StoryRun, system: System) -> StoryChart:
     )
 
 
-def server_letters(
+def _server_letters(
     tasks: Sequence[TaskInterval], messages: Sequence[MessageInterval], system: System
 ) -> dict[int, str]:
     """Server → ``A``, ``B``, … in the order in which the job first uses them."""

@@ -33,6 +33,7 @@ from nona.units import format_time
 if TYPE_CHECKING:
     import pandas as pd
 
+
 ALL = "all"
 NOT_MEASURED = Resources(compute=None, network=None)  # loads of one model alone
 NO_PREDICTIONS: Mapping[str, float | None] = {}
@@ -229,7 +230,7 @@ def text_rows(
     return [{c.heading: style.cell(c.read(row), c.unit) for c in chosen} for row in rows]
 
 
-def number_table(rows: Sequence[ResultRow], chosen: Sequence[Column]) -> pd.DataFrame:
+def _number_table(rows: Sequence[ResultRow], chosen: Sequence[Column]) -> pd.DataFrame:
     """Plain numbers: times in seconds (``…_s``), fractions, counts; what has no value is missing.
 
     A column of means gives three: the mean, and the bounds ``…_low`` and ``…_high`` of its interval.
@@ -282,7 +283,7 @@ def summary_table(report: SimulationReport) -> pd.DataFrame:
     Times in seconds, rates and utilisations as fractions; what has no value is missing. ``*_low`` and
     ``*_high`` bound the 95 % interval.
     """
-    return number_table(result_rows(report.schedulers, models=True), SUMMARY)
+    return _number_table(result_rows(report.schedulers, models=True), SUMMARY)
 
 
 RESULT_COLUMNS = columns(
@@ -328,7 +329,7 @@ def simulation_text(report: SimulationReport) -> str:
     ]
     lines += [f"{n}: {s.state_reason}" for n, s in report.schedulers.items() if s.state_reason]
     lines += withheld_lines(report.schedulers)
-    lines += decision_lines(report)
+    lines += _decision_lines(report)
     lines += ["", parts_text(report.schedulers)]
     lines += [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     return "\n".join(lines)
@@ -364,7 +365,7 @@ def withheld_lines(schedulers: Schedulers) -> list[str]:
     return [f"withheld: {reason}" for reason in reasons]
 
 
-def decision_lines(report: SimulationReport) -> Iterator[str]:
+def _decision_lines(report: SimulationReport) -> Iterator[str]:
     """The schedulers that slow the compiled engine down; nothing if there are none."""
     names = python_decisions(report)
     if names:

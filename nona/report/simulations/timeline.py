@@ -42,7 +42,7 @@ class _Clock:
         return _When(start / 1000, (self.ns(end_s) - start) / 1000)
 
 
-def scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[TraceEvent]:
+def _scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[TraceEvent]:
     """All events of one scheduler; its processes are numbered from ``first_process``: links, then servers."""
     clock = _Clock(min(t.ready_s for t in timeline.tasks))
     servers = sorted({int(system.executor_server[t.executor]) for t in timeline.tasks})
@@ -254,7 +254,7 @@ def _fitting(
 ) -> list[TraceEvent]:
     jobs = sorted({t.job for t in timeline.tasks})
     while True:
-        events = scheduler_events(_only(timeline, set(jobs)), system, name, first_process)
+        events = _scheduler_events(_only(timeline, set(jobs)), system, name, first_process)
         if len(events) <= most or len(jobs) == 1:
             return events
         jobs = jobs[: max(1, min(len(jobs) - 1, len(jobs) * most // len(events)))]

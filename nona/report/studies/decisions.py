@@ -136,10 +136,10 @@ def sides(data: DecisionStudy, key: QuestionKey) -> Sides:
 
 def promising(data: DecisionStudy) -> list[Compared]:
     """Cells in which the bound leaves significantly more than :data:`GAIN` to gain over the best rival."""
-    return [c for c in compared(data, "blind") if surely_left(c.cell) > GAIN]
+    return [c for c in compared(data, "blind") if _surely_left(c.cell) > GAIN]
 
 
-def surely_left(cell: SimulatedCell) -> float:
+def _surely_left(cell: SimulatedCell) -> float:
     """The lower end of the possible gain; 0 where it is not known."""
     left = cell.potential.low if cell.potential is not None else None
     return 0.0 if left is None else left
@@ -253,7 +253,7 @@ def worst_rows(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Ro
 def missed_gains(data: DecisionStudy, most: int = 10) -> list[Row]:
     """The cells in which nona gains little although the bound leaves much, the largest remainder first."""
     cells = [c for c in promising(data) if c.answer.ratio >= FASTER]
-    ordered = sorted(cells, key=lambda c: -surely_left(c.cell))[:most]
+    ordered = sorted(cells, key=lambda c: -_surely_left(c.cell))[:most]
     return [_compared_row(found, QUESTIONS["blind"]) for found in ordered]
 
 

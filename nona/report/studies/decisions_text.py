@@ -214,10 +214,10 @@ def decisions_text(data: DecisionStudy) -> str:
 
 def with_results(page: str, data: DecisionStudy) -> str:
     """``page`` with the text between its two marks replaced by text made from ``data``."""
-    return between_marks(page, results_markdown(data))
+    return between_marks(page, _results_markdown(data))
 
 
-def results_markdown(data: DecisionStudy) -> str:
+def _results_markdown(data: DecisionStudy) -> str:
     """Finding, details, and the tables with the worst cells."""
     parts = [f"**{title(data)}.**", "\n".join(f"* {line}" for line in findings(data))]
     for heading, rows in (

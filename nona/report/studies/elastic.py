@@ -30,7 +30,7 @@ def over_load(study: ElasticStudy) -> list[ElasticPoint]:
     return [p for p in study.points if p.avoid and not p.interference]
 
 
-def over_interference(study: ElasticStudy) -> list[ElasticPoint]:
+def _over_interference(study: ElasticStudy) -> list[ElasticPoint]:
     """The points at load 1 with interference, or without avoiding it; those without either for comparison."""
     return [p for p in study.points if p.load == 1]
 
@@ -42,7 +42,7 @@ def load_rows(study: ElasticStudy) -> list[dict[str, str]]:
 
 def interference_rows(study: ElasticStudy) -> list[dict[str, str]]:
     """A row for each policy and interference at load 1; the authors' means are of the same workloads."""
-    return [_row(p, published_of(p)) for p in over_interference(study)]
+    return [_row(p, published_of(p)) for p in _over_interference(study)]
 
 
 def study_title(study: ElasticStudy) -> str:
@@ -69,7 +69,7 @@ def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
 
 def avoidance_text(study: ElasticStudy) -> str:
     """What avoiding interference saves Pollux at the largest interference; empty if that was not run."""
-    points = [p for p in over_interference(study) if p.policy == "pollux"]
+    points = [p for p in _over_interference(study) if p.policy == "pollux"]
     calm = next((p for p in points if p.avoid), None)
     slowed = [p for p in points if not p.avoid]
     if calm is None or not slowed:
@@ -99,13 +99,13 @@ def study_notes(study: ElasticStudy) -> str:
 
 def provenance(study: ElasticStudy) -> str:
     """The command, and when it was run."""
-    return ran(study.command, study.version, study.date, study.seed, study.seconds)
+    return _ran(study.command, study.version, study.date, study.seed, study.seconds)
 
 
-def ran(command: str, version: str, date: str, seed: int, seconds: float) -> str:
+def _ran(command: str, version: str, date: str, seed: int, seconds: float) -> str:
     """What made a study's results, and how long it took.
 
-    >>> ran("nona study x", "1.0", "2026-01-01", 3, 65.0)
+    >>> _ran("nona study x", "1.0", "2026-01-01", 3, 65.0)
     'nona study x: version 1.0, 2026-01-01, seed 3, 65 s.'
     """
     return f"{command}: version {version}, {date}, seed {seed}, {time_text(seconds)}."
@@ -244,7 +244,7 @@ def link_notes(study: ElasticLinkStudy) -> str:
 
 def link_provenance(study: ElasticLinkStudy) -> str:
     """The command, and when it was run."""
-    return ran(study.command, study.version, study.date, study.seed, study.seconds)
+    return _ran(study.command, study.version, study.date, study.seed, study.seconds)
 
 
 def link_study_text(study: ElasticLinkStudy) -> str:

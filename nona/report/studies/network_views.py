@@ -15,7 +15,7 @@ NOT_RUN = "not in this run"
 SOURCE = "its source says"  # of a remark: a column of long texts
 
 
-def rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
+def _rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
     """Scheduler → its row, of those that are registered.
 
     A row whose scheduler is gone or has another network view than in the study is left out.
@@ -29,7 +29,7 @@ def rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
 
 def remark_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
     """One row for each system that the slides remark on and whose scheduler is registered."""
-    found = rows_of(data)
+    found = _rows_of(data)
     return [
         {
             "system": r.system,
@@ -61,7 +61,7 @@ def scheduler_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
 
 def by_slowdown(data: NetworkViewsStudy) -> list[NetworkViewRow]:
     """The rows, those without a steady state first, then by slowdown, largest first."""
-    return sorted(rows_of(data).values(), key=_slowness, reverse=True)
+    return sorted(_rows_of(data).values(), key=_slowness, reverse=True)
 
 
 def _slowness(row: NetworkViewRow) -> tuple[bool, bool, float]:
@@ -117,17 +117,17 @@ def loses(row: NetworkViewRow) -> bool:
     return ends is not None and ends[0] > 1
 
 
-def slowdown_text(row: NetworkViewRow) -> str:
+def _slowdown_text(row: NetworkViewRow) -> str:
     """A scheduler with how many times as long it takes on the loaded link."""
     if row.loaded.state == "overloaded":
         return f"{row.scheduler} (no steady state)"
-    return f"{row.scheduler} ({times_text(row.slowdown.mean)})"
+    return f"{row.scheduler} ({_times_text(row.slowdown.mean)})"
 
 
-def times_text(ratio: float | None) -> str:
+def _times_text(ratio: float | None) -> str:
     """A ratio of two times in words.
 
-    >>> times_text(2.163), times_text(1.0004)
+    >>> _times_text(2.163), _times_text(1.0004)
     ('2.16 times as long', 'equally long')
     """
     if ratio is None:
@@ -145,7 +145,7 @@ def title(data: NetworkViewsStudy) -> str:
     text = f"{len(losers)} of {len(senders)} schedulers that send tensors and do not see the queue are slower"
     text += " on the loaded link"
     if losers:
-        text += f", most of all {slowdown_text(losers[0])}"
+        text += f", most of all {_slowdown_text(losers[0])}"
     return text
 
 
@@ -173,7 +173,7 @@ def _senders(data: NetworkViewsStudy) -> list[NetworkViewRow]:
 
 def _losers(data: NetworkViewsStudy) -> str:
     senders = _senders(data)
-    losers = [slowdown_text(r) for r in senders if loses(r)]
+    losers = [_slowdown_text(r) for r in senders if loses(r)]
     others = [r.scheduler for r in senders if not loses(r)]
     if not losers:
         return ""
@@ -209,7 +209,7 @@ def _live(data: NetworkViewsStudy) -> str:
             own = max(r.loaded.link - data.about.background, 0.0)
             told.append(
                 f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
-                f"loaded one ({times_text(r.slowdown.mean)}), where its own tensors take {share_text(own)} "
+                f"loaded one ({_times_text(r.slowdown.mean)}), where its own tensors take {share_text(own)} "
                 f"of the link instead of {share_text(r.idle.link)}"
             )
     if not told:

@@ -40,10 +40,10 @@ def edge_of(curve: SweptCurve) -> float | None:
 def ratios(data: PaperStudy, far: bool = False) -> Iterator[StableRatio]:
     """The ratios wherever both are stable; ``far``: only well below the edge."""
     for name, report in data.sweeps.items():
-        yield from sweep_ratios(name, report, far)
+        yield from _sweep_ratios(name, report, far)
 
 
-def sweep_ratios(name: str, report: SweepReport, far: bool) -> Iterator[StableRatio]:
+def _sweep_ratios(name: str, report: SweepReport, far: bool) -> Iterator[StableRatio]:
     """:func:`ratios` of one sweep."""
     for scheduler, curve in report.schedulers.items():
         edge = edge_of(curve)
@@ -277,7 +277,7 @@ def _meaning(data: PaperStudy) -> str:
 
 def ratio_title(sweep: str, report: SweepReport) -> str:
     """Title of a sweep's chart: the largest ratio well below the edges, and the first edge."""
-    found = max(sweep_ratios(sweep, report, far=True), key=lambda r: r.ratio, default=None)
+    found = max(_sweep_ratios(sweep, report, far=True), key=lambda r: r.ratio, default=None)
     known = [(edge, name) for name, c in report.schedulers.items() if (edge := edge_of(c)) is not None]
     told = f"Background {sweep}: no two schedulers are stable"
     if found is not None:

@@ -115,7 +115,7 @@ def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float
     return found
 
 
-def more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
+def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
     """ESG keeps ``low`` to ``high`` per cent more SLOs than two others."""
 
     def order(cells: SettingCells) -> Verdict:
@@ -141,7 +141,7 @@ def missed(cells: SettingCells, policy: str) -> dict[str, float]:
     return {name: 100 * share for name, share in found.items() if share is not None}
 
 
-def misses(policy: str, grows: bool) -> Claim:
+def _misses(policy: str, grows: bool) -> Claim:
     """A policy's configuration misses rise, or fall, from the strict to the relaxed setting."""
     stated = MISSES[policy]
 
@@ -254,8 +254,8 @@ def _no_size(cells: SettingCells) -> Verdict:
 
 
 CLAIMS: tuple[Claim, ...] = (
-    more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
-    more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
+    _more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
+    _more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
     Claim(
         "costs similar or lower",
         "ESG costs as much as the others or less",
@@ -298,8 +298,8 @@ CLAIMS: tuple[Claim, ...] = (
         _no_size,
         _searches_told,
     ),
-    misses("orion", grows=True),
-    misses("aquatope", grows=False),
+    _misses("orion", grows=True),
+    _misses("aquatope", grows=False),
     Claim(
         "Aquatope misses more than Orion",
         "Aquatope misses more often than Orion in every setting",

@@ -52,9 +52,9 @@ def setting_rows(data: ServerlessStudy) -> list[dict[str, str]]:
                     "setting": name if own else "",
                     "policy": policy,
                     "SLOs kept": rate_text(row.slo_hit_rate),
-                    "points vs esg": "–" if own else points_text(difference(cell, esg, "hits")),
+                    "points vs esg": "–" if own else _points_text(difference(cell, esg, "hits")),
                     f"$ per {PER:,}": cost_text(row.cost_per_call_usd),
-                    "cost / esg's": "1" if own else ratio_text(cost_ratio(cell, esg)),
+                    "cost / esg's": "1" if own else _ratio_text(cost_ratio(cell, esg)),
                     "per hit / esg's": "–" if hit is None or not base else f"{hit / base:.3g}",
                     "misses": rate_text(row.configuration_miss_rate),
                     "search": time_text(row.search_s.mean),
@@ -65,20 +65,20 @@ def setting_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     return rows
 
 
-def points_text(found: Interval) -> str:
+def _points_text(found: Interval) -> str:
     """A difference of shares in percentage points.
 
-    >>> points_text(Interval(-0.1, 0.02, 3))
+    >>> _points_text(Interval(-0.1, 0.02, 3))
     '-10.0 ± 2.0'
     """
     half = "" if found.half_width != found.half_width else f" ± {100 * found.half_width:.1f}"
     return f"{100 * found.mean:+.1f}{half}"
 
 
-def ratio_text(found: Ratio) -> str:
+def _ratio_text(found: Ratio) -> str:
     """A ratio with the ends of its interval.
 
-    >>> ratio_text(Ratio(1.5, 1.4, 1.61, 3))
+    >>> _ratio_text(Ratio(1.5, 1.4, 1.61, 3))
     '1.50 (1.40 to 1.61)'
     """
     span = "" if found.low != found.low else f" ({found.low:.2f} to {found.high:.2f})"
@@ -225,6 +225,6 @@ def _sensitivity_row(default: str, other: str, before: Cells, cells: Cells) -> d
         "alternative": other,
         "SLOs kept": ranking_text(cells, "hits"),
         "cost": ranking_text(cells, "costs"),
-        "esg, points": points_text(esg) if clear(esg) else "0" if not esg.mean else f"({points_text(esg)})",
+        "esg, points": _points_text(esg) if clear(esg) else "0" if not esg.mean else f"({_points_text(esg)})",
         "changes": "; ".join(changes) or "none",
     }

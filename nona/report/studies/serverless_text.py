@@ -154,7 +154,7 @@ def _knee_row(profiles: str, setting: str, report: OverReport) -> dict[str, str]
     return {"profiles": profiles, "setting": setting, **told}
 
 
-def use_at_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+def _use_at_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """The vGPUs and vCPUs that each policy holds at the last load that it keeps."""
     rows = []
     for row, report in _reports(data):
@@ -353,7 +353,7 @@ def study_text(data: ServerlessStudy) -> str:
         ("Policies in the three settings", setting_rows(data)),
         ("Until which load", study_knee_rows(data)),
         ("ESG's leads by load", gap_rows(data)),
-        ("Use at the knees", use_at_knee_rows(data)),
+        ("Use at the knees", _use_at_knee_rows(data)),
         ("ESG's search", search_rows(data)),
         ("Orion's cut-off", cutoff_rows(data)),
         (f"Ways of sharing: {data.sharing.scenario}", sharing_rows(data)),
@@ -366,7 +366,7 @@ def study_text(data: ServerlessStudy) -> str:
     return "\n".join([*lines, "", RULES, OURS, provenance(data)])
 
 
-def study_page(data: ServerlessStudy) -> str:
+def _study_page(data: ServerlessStudy) -> str:
     """The finding, knees, ESG's leads by load, and the claims with their verdicts."""
     claims = [
         {"slides": r["slides"], "found": r["found"], "order": r["order"], "size": r["size"]}
@@ -393,4 +393,4 @@ def with_sentence(page: str, data: ServerlessStudy) -> str:
 
 def with_study(page: str, data: ServerlessStudy) -> str:
     """The page with the figures between its two marks replaced by those of ``data``."""
-    return between_marks(page, study_page(data))
+    return between_marks(page, _study_page(data))

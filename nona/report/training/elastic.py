@@ -206,8 +206,8 @@ def _changes(trace: ElasticTrace, moves: Sequence[ElasticMove]) -> Iterator[dict
     for before, move in pairwise([first, *moves]):
         row: dict[str, Cell] = {
             "at, h": round(move.time_s / 3600, 3),
-            "change": change_text(before, move, move is moves[-1]),
-            "GPUs": size_of(move),
+            "change": _change_text(before, move, move is moves[-1]),
+            "GPUs": _size_of(move),
             "nodes": " ".join(f"{node}:{gpus}" for node, gpus in move.gpus) or "–",
         }
         if trace.value:
@@ -223,24 +223,24 @@ def deciding_changes(trace: ElasticTrace, columns: Iterable[str]) -> list[str]:
     return [*usual, *(sorted(why, key=lambda c: c != trace.value)[:2])]
 
 
-def size_of(move: ElasticMove) -> int:
+def _size_of(move: ElasticMove) -> int:
     """GPUs in all.
 
-    >>> size_of(ElasticMove(time_s=0, job=0, gpus=((3, 4), (0, 2)), value=None, facts={}))
+    >>> _size_of(ElasticMove(time_s=0, job=0, gpus=((3, 4), (0, 2)), value=None, facts={}))
     6
     """
     return sum(gpus for _, gpus in move.gpus)
 
 
-def change_text(before: ElasticMove, move: ElasticMove, last: bool = False) -> str:
+def _change_text(before: ElasticMove, move: ElasticMove, last: bool = False) -> str:
     """What a change is called.
 
     >>> moves = [ElasticMove(time_s=t, job=0, gpus=g, value=None, facts={})
     ...          for t, g in enumerate([(), ((0, 1),), ((0, 4),), ((1, 4),), ((1, 2),), ()])]
-    >>> [change_text(a, b) for a, b in zip(moves, moves[1:])]
+    >>> [_change_text(a, b) for a, b in zip(moves, moves[1:])]
     ['starts', 'grows', 'moves', 'shrinks', 'pauses']
     """
-    old, new = size_of(before), size_of(move)
+    old, new = _size_of(before), _size_of(move)
     if not new:
         return "completes" if last else "pauses"
     if not old:
@@ -296,7 +296,7 @@ def elastic_text(report: ElasticReport) -> str:
 
 
 def _lines(report: ElasticReport) -> Iterator[str]:
-    rows = [policy_row(name, outcome) for name, outcome in report.policies.items()]
+    rows = [_policy_row(name, outcome) for name, outcome in report.policies.items()]
     shown = [c for c in COLUMNS if any(row[c] != "–" for row in rows)]
     yield table(rows, shown)
     yield ""
@@ -306,7 +306,7 @@ def _lines(report: ElasticReport) -> Iterator[str]:
     yield from report.failed_checks
 
 
-def policy_row(name: str, outcome: ElasticOutcome) -> dict[str, str]:
+def _policy_row(name: str, outcome: ElasticOutcome) -> dict[str, str]:
     """A policy's figures as the text of table cells; "–" where there is none."""
     jct, known = outcome.jct_s, outcome.published_s
     half = "–" if jct.ci95 is None else f"{(jct.ci95[1] - jct.ci95[0]) / 2:,.0f} s"
@@ -338,7 +338,7 @@ def setting_text(of: ElasticSetting) -> str:
         if of.interference
         else ""
     )
-    linked = f"; {link_text(of.link)}" if of.link else ""
+    linked = f"; {_link_text(of.link)}" if of.link else ""
     nodes = f"{counted(of.nodes, 'node')} with {counted(of.gpus, 'GPU')}"
     return (
         f"Workload {of.workload} at load {of.load:g}: {counted(of.jobs, 'job')} on {nodes}{linked}; ticks of "
@@ -346,10 +346,10 @@ def setting_text(of: ElasticSetting) -> str:
     )
 
 
-def link_text(link: ElasticLink) -> str:
+def _link_text(link: ElasticLink) -> str:
     """The link in a few words.
 
-    >>> link_text(ElasticLink(capacity=1.25e9, latency_s=2e-5, discipline="fifo", background=0.5,
+    >>> _link_text(ElasticLink(capacity=1.25e9, latency_s=2e-5, discipline="fifo", background=0.5,
     ...     mean_bytes=1e6, scv=1.0))
     'a link of 10 Gbit/s (fifo) with 50 % background'
     """
@@ -429,11 +429,11 @@ ROWS: tuple[tuple[str, Callable[[ElasticCourse], tuple[float, ...]]], ...] = (
 )
 
 
-def broken(course: ElasticCourse, values: Sequence[float], tick_s: float) -> tuple[Gaps, Gaps]:
+def _broken(course: ElasticCourse, values: Sequence[float], tick_s: float) -> tuple[Gaps, Gaps]:
     """Times and values of a course, with a gap wherever the job had no GPUs.
 
     >>> some = ElasticCourse(time_s=(60, 120, 300), gpus=(), batch=(), efficiency=(), goodput=())
-    >>> broken(some, (4, 5, 6), 60)
+    >>> _broken(some, (4, 5, 6), 60)
     ([0.0, 60.0, 120.0, 120.0, 240.0, 300.0, 300.0], [4, 5, 5, None, 6, 6, None])
     """
     x: Gaps = []
@@ -454,7 +454,7 @@ def job_figure(courses: Mapping[str, ElasticCourse], arrival_s: float, tick_s: f
         top = 0.93 * (1 - row / len(ROWS))
         axis = "y" if not row else f"y{row + 1}"
         for name, course in courses.items():
-            style, (times, shown) = elastic_style(name), broken(course, values(course), tick_s)
+            style, (times, shown) = elastic_style(name), _broken(course, values(course), tick_s)
             made.add_scatter(
                 x=[None if t is None else (t - arrival_s) / HOUR_S for t in times],
                 y=shown,

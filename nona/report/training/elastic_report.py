@@ -122,7 +122,7 @@ def elastic_trace(system: ElasticSystem, records: ElasticRecords) -> ElasticTrac
     )
 
 
-def efficiency_of(job: ElasticJob, batch: int, epoch: int) -> float:
+def _efficiency_of(job: ElasticJob, batch: int, epoch: int) -> float:
     """Statistical efficiency: progress of a sample over that of one at the smallest batch size.
 
     gain(B/B₀) / (B/B₀), at most 1. Source: Qiao et al., Pollux, OSDI 2021, section 3.
@@ -169,7 +169,7 @@ def _courses(system: ElasticSystem, points: Points, gained: Floats) -> list[Elas
                 gpus=tuple(points.gpus[of].tolist()),
                 batch=tuple(batches),
                 efficiency=tuple(
-                    _short(efficiency_of(job, b, e)) for b, e in zip(batches, epochs, strict=True)
+                    _short(_efficiency_of(job, b, e)) for b, e in zip(batches, epochs, strict=True)
                 ),
                 goodput=tuple(_short(v) for v in rate),
             )
@@ -285,5 +285,5 @@ def _efficiency(system: ElasticSystem, run: ElasticRun) -> float:
         zip(points.job.tolist(), points.batch.tolist(), points.progress.astype(int).tolist(), strict=True)
     )
     for job, batch, epoch in set(keys):
-        known[job, batch, epoch] = efficiency_of(system.jobs[job], batch, epoch)
+        known[job, batch, epoch] = _efficiency_of(system.jobs[job], batch, epoch)
     return float(np.average([known[key] for key in keys], weights=points.gpus))

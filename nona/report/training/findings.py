@@ -71,10 +71,10 @@ def job_label(name: str) -> str:
     return f"job {name}" if name.isdigit() else name
 
 
-def times_text(ratio: float) -> str:
+def _times_text(ratio: float) -> str:
     """How many times as much.
 
-    >>> times_text(1.503), times_text(12.04)
+    >>> _times_text(1.503), _times_text(12.04)
     ('1.50 ×', '12.0 ×')
     """
     return f"{ratio:.{2 if ratio < 10 else 1}f} ×"
@@ -218,7 +218,7 @@ def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
     gain, means = gain_of(policies), by_mean_jct(policies)
     if gain is not None and gain.ratio >= 1:
         hint = f"Mean JCT under {gain.agnostic} over that under {gain.aware}."
-        return "Heterogeneity gain", times_text(gain.ratio), hint
+        return "Heterogeneity gain", _times_text(gain.ratio), hint
     if not means:
         return "", "", ""
     best = next(iter(means))

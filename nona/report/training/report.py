@@ -55,7 +55,7 @@ def training_report(
                 failed.append(f"{policy}: {check.name}: {check.detail}")
     return TrainingReport(
         policies={
-            name: policy_outcome(system, s, records[name], ideal.get(name), findings.get(name))
+            name: _policy_outcome(system, s, records[name], ideal.get(name), findings.get(name))
             for name, s in summaries.items()
         },
         checks=held,
@@ -65,7 +65,7 @@ def training_report(
     )
 
 
-def policy_outcome(
+def _policy_outcome(
     system: TrainingSystem,
     s: TrainingSummary,
     records: TrainingRecords,

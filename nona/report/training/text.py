@@ -78,7 +78,7 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3600:.2f}"
 
 
-def switches_rows(report: SwitchesReport) -> list[dict[str, str]]:
+def _switches_rows(report: SwitchesReport) -> list[dict[str, str]]:
     """One row per setting and policy; times in hours."""
     return [
         {
@@ -95,7 +95,7 @@ def switches_rows(report: SwitchesReport) -> list[dict[str, str]]:
 
 def switches_text(report: SwitchesReport) -> str:
     """Mean JCT under each setting, and what it adds to the mean JCT with all switches off."""
-    rows = switches_rows(report)
+    rows = _switches_rows(report)
     failed = [f"failed check: {line}" for line in report.failed_checks]
     return "\n".join(
         [
@@ -106,7 +106,7 @@ def switches_text(report: SwitchesReport) -> str:
     )
 
 
-def checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
+def _checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
     """One row per number of nodes and way to choose the interval."""
     return [
         {
@@ -124,7 +124,7 @@ def checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
 
 def checkpoint_text(report: CheckpointReport) -> str:
     """Intervals and what they cost."""
-    rows = checkpoint_rows(report)
+    rows = _checkpoint_rows(report)
     return "\n".join(
         [
             f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
@@ -143,7 +143,7 @@ COLUMNS = (
 
 def counted_text(report: CountedReport) -> str:
     """Schedules side by side, then what was run and whether the checks held."""
-    rows = [schedule_row(name, outcome) for name, outcome in report.schedules.items()]
+    rows = [_schedule_row(name, outcome) for name, outcome in report.schedules.items()]
     shown = [column for column in COLUMNS if any(row[column] != "–" for row in rows)]
     held, of = sum(report.checks.values()), report.setting
     return "\n".join(
@@ -158,7 +158,7 @@ def counted_text(report: CountedReport) -> str:
     )
 
 
-def schedule_row(name: str, outcome: CountedOutcome) -> dict[str, str]:
+def _schedule_row(name: str, outcome: CountedOutcome) -> dict[str, str]:
     """A schedule's figures as the text of table cells; "–" where there is none."""
     return {
         "schedule": name,

@@ -35,7 +35,7 @@ class FlowCluster:
     rates: Floats
 
 
-def cluster_of(system: System) -> FlowCluster:
+def _cluster_of(system: System) -> FlowCluster:
     """The cluster of a system.
 
     Raises
@@ -329,4 +329,4 @@ def prepared_flows(system: System, name: str, options: Mapping[str, Any], ask: A
         When ``round_s`` is not a number of at least 0.001.
     """
     round_s = number(f"Scheduler {name!r}", {**ROUND, **options}, "round_s", least=LEAST_ROUND_S)
-    return Prepared(executor_works(system), 1, round_s=round_s, allocate=Allotter(cluster_of(system), ask))
+    return Prepared(executor_works(system), 1, round_s=round_s, allocate=Allotter(_cluster_of(system), ask))

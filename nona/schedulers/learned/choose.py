@@ -90,29 +90,29 @@ def candidates(now: float, view: View, ready: Ready, t: Learned) -> Candidates:
     executor of its last predecessor is busy, on that: then it waits there.
     """
     executors, entries = len(view.queue_length), min(ready.n, MOST_READY)
-    c = room_for(entries * (min(executors, MOST_KINDS) + 1), t.pair + STATE)
-    near, hidden = free_neighbours(view), np.zeros(HIDDEN)
+    c = _room_for(entries * (min(executors, MOST_KINDS) + 1), t.pair + STATE)
+    near, hidden = _free_neighbours(view), np.zeros(HIDDEN)
     m = Moment(now, near, near.sum() / executors)
     n = 0
     for i in range(entries):
-        job_part(ready, i, t, hidden)
+        _job_part(ready, i, t, hidden)
         begin = n
         for e in range(executors):
-            if view.queue_length[e] != 0 or not may_run(view, ready, i, e, t):
+            if view.queue_length[e] != 0 or not _may_run(view, ready, i, e, t):
                 continue
-            fetched = fetched_bytes(view, ready, i, e, t)
-            same = row_of_kind(view, near, c, begin, n, e, fetched)
+            fetched = _fetched_bytes(view, ready, i, e, t)
+            same = _row_of_kind(view, near, c, begin, n, e, fetched)
             if same < n:
                 c.alike[same] += 1
             elif n - begin < MOST_KINDS:
                 n = add(m, view, ready, t, hidden, c, n, i, e, fetched)
         home = ready.home[i]
-        if home >= 0 and view.queue_length[home] != 0 and may_run(view, ready, i, home, t):
-            n = add(m, view, ready, t, hidden, c, n, i, home, fetched_bytes(view, ready, i, home, t))
+        if home >= 0 and view.queue_length[home] != 0 and _may_run(view, ready, i, home, t):
+            n = add(m, view, ready, t, hidden, c, n, i, home, _fetched_bytes(view, ready, i, home, t))
     return Candidates(c.entry[:n], c.executor[:n], c.alike[:n], c.fetched[:n], c.score[:n], c.features[:n])
 
 
-def room_for(rows: int, features: int) -> Candidates:
+def _room_for(rows: int, features: int) -> Candidates:
     """Room for so many candidates."""
     return Candidates(
         np.zeros(rows, dtype=np.int64),
@@ -141,17 +141,17 @@ def add(
     c.executor[n] = e
     c.alike[n] = 1
     c.fetched[n] = fetched
-    describe(m, view, ready, t, i, e, fetched, c.features[n])
+    _describe(m, view, ready, t, i, e, fetched, c.features[n])
     c.score[n] = score(t, hidden, c.features[n])
     return n + 1
 
 
-def may_run(view: View, ready: Ready, i: int, e: int, t: Learned) -> bool:
+def _may_run(view: View, ready: Ready, i: int, e: int, t: Learned) -> bool:
     """Whether executor e can hold the model of entry i."""
     return bool(t.may[ready.query[i] * t.classes + view.executor_class[e]] != 0)
 
 
-def free_neighbours(view: View) -> Ints:
+def _free_neighbours(view: View) -> Ints:
     """(S,) Free executors of each server."""
     free = np.zeros(view.executor_server.max() + 1, dtype=np.int64)
     for e in range(len(view.queue_length)):
@@ -160,15 +160,15 @@ def free_neighbours(view: View) -> Ints:
     return free
 
 
-def row_of_kind(view: View, near: Ints, c: Candidates, begin: int, n: int, e: int, fetched: float) -> int:
+def _row_of_kind(view: View, near: Ints, c: Candidates, begin: int, n: int, e: int, fetched: float) -> int:
     """The candidate from ``begin`` to ``n`` that executor e is like; ``n``: there is none."""
     for row in range(begin, n):
-        if c.fetched[row] == fetched and are_alike(view, near, c.executor[row], e):
+        if c.fetched[row] == fetched and _are_alike(view, near, c.executor[row], e):
             return row
     return n
 
 
-def are_alike(view: View, near: Ints, a: int, b: int) -> bool:
+def _are_alike(view: View, near: Ints, a: int, b: int) -> bool:
     """Whether two free executors are of one class and have equally many free neighbours."""
     same_class = view.executor_class[a] == view.executor_class[b]
     return bool(same_class and near[view.executor_server[a]] == near[view.executor_server[b]])
@@ -176,19 +176,19 @@ def are_alike(view: View, near: Ints, a: int, b: int) -> bool:
 
 def one_of(view: View, ready: Ready, t: Learned, c: Candidates, chosen: int, u: float) -> int:
     """An executor drawn uniformly among those that are alike for a candidate."""
-    first, near = c.executor[chosen], free_neighbours(view)
+    first, near = c.executor[chosen], _free_neighbours(view)
     left = int(u * c.alike[chosen])
     for e in range(first, len(view.queue_length)):
-        if view.queue_length[e] != 0 or not are_alike(view, near, first, e):
+        if view.queue_length[e] != 0 or not _are_alike(view, near, first, e):
             continue
-        if fetched_bytes(view, ready, c.entry[chosen], e, t) == c.fetched[chosen]:
+        if _fetched_bytes(view, ready, c.entry[chosen], e, t) == c.fetched[chosen]:
             left -= 1
             if left < 0:
                 return e
     return int(first)
 
 
-def fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float:
+def _fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float:
     """Bytes that entry i must have sent to executor e from other servers."""
     task = t.first[ready.query[i]] + ready.task[i]
     total = 0.0
@@ -199,7 +199,7 @@ def fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float
     return total
 
 
-def describe(
+def _describe(
     m: Moment, view: View, ready: Ready, t: Learned, i: int, e: int, fetched: float, out: Floats
 ) -> None:
     """The features of entry i on executor e, and of the state; times as log(1 + 10 x) in units of a query's
@@ -229,7 +229,7 @@ def describe(
     out[t.pair + 3] = math.log1p(per_unit * max(0.0, m.now - ready.since_s[i]))
 
 
-def job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:
+def _job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:
     """What entry i adds to the first layer by its task, and its job by the tasks that are not complete."""
     first, base = t.first[ready.query[i]], ready.base[i]
     bias = (t.pair + STATE) * HIDDEN

@@ -54,7 +54,7 @@ LAYERS = ("prepare", "inner1", "inner2", "outer1", "outer2", "job1", "job2", "sc
 
 
 @cache
-def shapes(pair: int) -> tuple[tuple[int, int], ...]:
+def _shapes(pair: int) -> tuple[tuple[int, int], ...]:
     """(inputs, outputs) of each of :data:`LAYERS`, with ``pair`` features of a task on an executor."""
     scored = WIDTH + WIDTH + pair + STATE
     return (
@@ -71,7 +71,7 @@ def size(pair: int) -> int:
     >>> size(BLIND_PAIR), size(LINK_PAIR)
     (1497, 1529)
     """
-    return sum((n + 1) * m for n, m in shapes(pair))
+    return sum((n + 1) * m for n, m in _shapes(pair))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def network_of(weights: Floats, pair: int) -> Network:
     (8, 1)
     """
     layers, at = [], 0
-    for n, m in shapes(pair):
+    for n, m in _shapes(pair):
         weight = weights[at : at + n * m].reshape(n, m)
         layers.append(Layer(weight, weights[at + n * m : at + (n + 1) * m]))
         at += (n + 1) * m

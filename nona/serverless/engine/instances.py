@@ -76,7 +76,7 @@ def padded(system: ServerlessSystem) -> list[list[tuple[int, ...]]]:
     return every
 
 
-def instance_records(tables: Tables, every: Sequence[Instance], of_batch: Sequence[int]) -> Instances:
+def _instance_records(tables: Tables, every: Sequence[Instance], of_batch: Sequence[int]) -> Instances:
     """The instances in arrays; ``of_batch``: the instance of each batch."""
     return Instances(
         application=np.array([tables.application[i.queue] for i in every], dtype=np.int64),
@@ -297,7 +297,7 @@ class Standing:
 
     def records(self) -> Instances:
         """All instances there were."""
-        return instance_records(self._tables, self._every, self._of_batch)
+        return _instance_records(self._tables, self._every, self._of_batch)
 
 
 def scaler_of(planner: Planner) -> Scaler | None:

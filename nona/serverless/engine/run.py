@@ -20,9 +20,6 @@ from nona.serverless.engine.queues import AfwQueue, CallBook
 from nona.serverless.policies.base import Planner, Policy, under_options
 from nona.serverless.records import ServerlessRecords, Snapshot, WindowSums
 from nona.serverless.system import ServerlessSystem
-from nona.simulation.run import Cancelled
-
-__all__ = ["Cancelled", "OnProgress", "RunOptions", "ServerlessProgress", "simulate_serverless"]
 
 DEFAULT = RunOptions()
 

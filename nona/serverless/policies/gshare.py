@@ -59,7 +59,7 @@ from nona.serverless.sharing import kinds_of_pool
 from nona.serverless.system import ServerlessSystem
 
 
-def ranking(
+def _ranking(
     system: ServerlessSystem, function: int, time_s: NDArray[np.float64], slo_s: float
 ) -> tuple[int, ...]:
     """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
@@ -207,7 +207,7 @@ class FastGshareScaler:
         shares = [static_shares(system, app) for app in system.applications]
         self._orders = [
             [
-                ranking(system, f, time_s, slo_s)
+                _ranking(system, f, time_s, slo_s)
                 for f, time_s, slo_s in zip(app.function, profile, share, strict=True)
             ]
             for app, profile, share in zip(system.applications, self._profiles, shares, strict=True)
@@ -298,7 +298,7 @@ class FastGsharePlanner:
     def _look(self, ask: Ask) -> Plan:
         function = self._system.applications[ask.application].function[ask.stage]
         time_s = self._profiles[ask.application][ask.stage]
-        order = ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
+        order = _ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
         batch = self._system.space.batch
         legal = tuple(n for n in order if batch[n] <= ask.length)
         ranked = legal[: self._ranked] or too_late(self._system, function, self._ranked)

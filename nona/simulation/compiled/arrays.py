@@ -52,7 +52,7 @@ class Plans(NamedTuple):
     ticks: Ints
 
 
-def flatten(system: System) -> Plans:
+def _flatten(system: System) -> Plans:
     """The plans of all query classes of ``system``."""
     plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
     rows = _Rows()
@@ -68,11 +68,11 @@ def flatten(system: System) -> Plans:
         sources=np.array(rows.sources, dtype=np.int64),
         successors=np.array(rows.successors, dtype=np.int64),
         times=np.ascontiguousarray(times),
-        ticks=np.array([[ticks_of(t) for t in row] for row in times.tolist()], dtype=np.int64),
+        ticks=np.array([[_ticks_of(t) for t in row] for row in times.tolist()], dtype=np.int64),
     )
 
 
-def ticks_of(seconds: float) -> int:
+def _ticks_of(seconds: float) -> int:
     """Whole picoseconds, as the load board counts."""
     return round(seconds / TICK_S)
 
@@ -138,7 +138,7 @@ PARTIALS = 64  # more than any sum of doubles can have without overlap
 
 def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, size: RunSize) -> Arrays:
     """The state before the first event."""
-    plans = flatten(system)
+    plans = _flatten(system)
     servers = system.servers
     links = len(system.link_capacity)
     executors, queries = system.executors, len(system.queries)
@@ -250,7 +250,7 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "paths": system.topology is not None,
         "network_view": int(level),
         "has_background": system.background_compute.rate > 0,
-        "mean_ticks": ticks_of(system.background_compute.mean),
+        "mean_ticks": _ticks_of(system.background_compute.mean),
         "free_message": -1,
         "unmeasured": size.jobs,
         "free": system.executors,

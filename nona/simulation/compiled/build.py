@@ -42,7 +42,7 @@ def _load(context: Any, builder: Any, state_type: Any, state: Any, place: int) -
 
 
 @cache
-def accessor(field: Field) -> Any:
+def _accessor(field: Field) -> Any:
     """What stands for a :class:`Field`: the array."""
     from numba.core import cgutils as numba_cgutils
     from numba.core import types
@@ -79,7 +79,7 @@ def accessor(field: Field) -> Any:
 
 
 @cache
-def row_accessor(row: Row) -> Any:
+def _row_accessor(row: Row) -> Any:
     """What stands for a :class:`Row`: one record of the array, where it lies."""
     from numba.core import types
     from numba.extending import intrinsic
@@ -212,9 +212,9 @@ def _linked(
     for name in function.__code__.co_names:
         helper = scope.get(name)
         if isinstance(helper, Field):
-            scope[name] = accessor(helper)
+            scope[name] = _accessor(helper)
         elif isinstance(helper, Row):
-            scope[name] = row_accessor(helper)
+            scope[name] = _row_accessor(helper)
         elif isinstance(helper, FunctionType) and helper is not function:
             if helper not in made:
                 made[helper] = numba.njit(**_INTERNAL, **options)(_linked(numba, helper, made, options))

@@ -24,7 +24,6 @@ from nona.schedulers.base import Ready, View
 from nona.simulation.compiled.build import cache_folder, compile_function
 from nona.simulation.compiled.events import jobs as totals
 from nona.simulation.compiled.events import loop
-from nona.simulation.compiled.events import loop as view
 from nona.simulation.compiled.memory import Floats, Ints
 
 _HEAD = {
@@ -220,7 +219,7 @@ def load_core() -> Core:
         advance=compile_function(loop.advance, advance, loop=True),
         absorb_all=compile_function(totals.absorb_all, every, loop=True),
         busy_and_work=compile_function(totals.busy_and_work, both, loop=True),
-        look=compile_function(view.look, every, loop=True),
+        look=compile_function(loop.look, every, loop=True),
         no_bind=compile_function(_no_bind, t.bind),
         no_pick=compile_function(_no_pick, t.pick),
     )

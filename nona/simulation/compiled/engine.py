@@ -33,7 +33,7 @@ from nona.simulation.workload import Workload
 from nona.system import System
 
 
-def shown_view(s: Arrays) -> View:
+def _shown_view(s: Arrays) -> View:
     """As :func:`nona.simulation.compiled.events.loop.view_of`, for plain Python."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
     return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
@@ -46,7 +46,7 @@ def _frozen(array: Any) -> Any:
     return view
 
 
-def shown_ready(s: Arrays) -> Ready:
+def _shown_ready(s: Arrays) -> Ready:
     """As :func:`nona.simulation.compiled.events.loop.ready_of`, for plain Python."""
     n, open_jobs = int(s.clock["ready"][0]), int(s.clock["open_jobs"][0])
     return Ready(
@@ -95,7 +95,7 @@ class RoundCalls:
         if self._rounds.left_out(totals, float(s.clock["wanted_s"][0])):
             return
         core.look(state, self.next_s)
-        work_s = self._rounds.work_s(totals, shown_view(s))
+        work_s = self._rounds.work_s(totals, _shown_view(s))
         self.tables.work_s[:] = work_s
         if self._place:
             s.tables_f[self._place] = work_s
@@ -104,7 +104,7 @@ class RoundCalls:
 _Both = NDArray[np.float64]  # busy seconds, service done
 
 
-def raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRun:
+def _raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRun:
     """All that the engine hands over; ``state`` is where ``s`` lies, ``collected`` are the jobs."""
     c = s.clock[0]
     end = float(c["now_s"])
@@ -130,7 +130,7 @@ def raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRun
     )
 
 
-def busy_so_far(s: Arrays, state: State, core: Core) -> Busy:
+def _busy_so_far(s: Arrays, state: State, core: Core) -> Busy:
     """Shares of the time up to now that executors and the busiest link were busy."""
     now = float(s.clock[0]["now_s"])
     executors, links = _busy_and_work(s, state, core, now)
@@ -246,7 +246,7 @@ class CompiledRun:
             self._give(code)
         self._drain()
         self._report()
-        return raw_run(self.arrays, self.state, self.core, self.collector.finish())
+        return _raw_run(self.arrays, self.state, self.core, self.collector.finish())
 
     def _give(self, code: int) -> None:
         """What the loop asks for."""
@@ -305,7 +305,7 @@ class CompiledRun:
     def _report(self) -> None:
         if self.on_progress is not None:
             self._drain()
-            busy = busy_so_far(self.arrays, self.state, self.core)
+            busy = _busy_so_far(self.arrays, self.state, self.core)
             self.on_progress(self.collector.progress(busy))
 
     def _decide(self) -> None:
@@ -313,13 +313,13 @@ class CompiledRun:
         s, c = self.arrays, self.arrays.clock[0]
         decide: Any = self.scheduler.decide
         tables = self.rounds.tables if self.rounds else self.prepared.tables
-        now, view = float(c["now_s"]), shown_view(s)
+        now, view = float(c["now_s"]), _shown_view(s)
         if not self.scheduler.picks:
             query = int(s.jobs["query"][c["admitted"]])
             decide(now, query, view, tables, s.feed_uniforms[c["feed_at"] - 1], s.out)
         else:
             row = s.pick_uniforms[c["pick_at"]]
-            s.clock["answer"] = 1 if decide(now, view, shown_ready(s), tables, row, s.out) else 0
+            s.clock["answer"] = 1 if decide(now, view, _shown_ready(s), tables, row, s.out) else 0
 
     def _refuse(self, code: int) -> None:
         s, c = self.arrays, self.arrays.clock[0]

@@ -19,6 +19,7 @@ from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
 if TYPE_CHECKING:
     from nona.system import System
 
+
 _CLAIM = "preparing"
 _STALE_S = 3600.0  # whoever claimed the work so long ago has died; a busy machine may take half an hour
 

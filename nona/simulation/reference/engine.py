@@ -34,7 +34,7 @@ from nona.simulation.workload import Workload, make_plan
 from nona.system import System
 
 
-def make_viewer(
+def _make_viewer(
     system: System,
     scheduler: Scheduler,
     executors: Executors,
@@ -86,7 +86,7 @@ JctParts = tuple[float, float, float, float, float]  # in the order of nona.simu
 NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
+def _parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
     """Parts of a job whose tasks were bound at its arrival; ``task`` is the one that completed it.
 
     The last cause of a task is the end of the task that made its last input: on the same server the
@@ -120,7 +120,7 @@ def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
         task = source
 
 
-def parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
+def _parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
     """Parts of a job whose tasks were picked once their predecessors were complete.
 
     The last cause of a task is the predecessor that ended last (the least number among equals); it
@@ -201,7 +201,7 @@ class SimPyRun:
         inputs = Inputs(self.environment)
         self._joins = inputs.callbacks
         self.link = make_link(system, streams, inputs, scheduler.network_view >= NetworkView.N2)
-        look = make_viewer(system, scheduler, self.executors, board, self.link)
+        look = _make_viewer(system, scheduler, self.executors, board, self.link)
         parts = Parts(system, scheduler, prepared, self.executors, self.link, inputs, board, look)
         self.dispatcher: Dispatcher = (
             PickDispatcher(parts, board, streams, self.environment)
@@ -212,7 +212,7 @@ class SimPyRun:
         if isinstance(self.dispatcher, BindDispatcher) and scheduler.kind == "allocate":
             self.rounds = RoundEvents(parts, self.dispatcher, self.environment)
         self.hand_on = self.dispatcher.task_ended
-        self.parts_of = parts_of_picked if self.picks else parts_of_bound
+        self.parts_of = _parts_of_picked if self.picks else _parts_of_bound
 
     def _begin_counts(self) -> None:
         """What is counted and recorded, before the first job."""

@@ -79,8 +79,6 @@ AROUND = 1.1  # the first two factors lie so far around the predicted edge
 MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took,
 LIMIT = 128  # but no more than these
 
-__all__ = ["failures", "headroom", "judged", "loads_of"]
-
 
 def headroom(planner: Planner, option: Option) -> float:
     """The largest factor on the traffic, to 2 %, at which the option was seen to keep all targets.
@@ -158,7 +156,7 @@ def _most_runs(planner: Planner) -> int:
     return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
 
 
-def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
+def _loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
     """The factors that were looked at, ascending."""
     rate = queries_per_s(planner.bounds)
     found = sorted(
@@ -207,7 +205,7 @@ def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
 LEVELS = 8  # steps of traffic between none and the peak: each hour is served as its step's upper end
 
 
-def week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
+def _week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
     """Cost of a week with the answer all the time, and with as many servers as each hour needs.
 
     The count of the offer that costs most in the answer varies, the others stay. Hours are served in eight
@@ -315,5 +313,5 @@ def plan(
     week = None
     if question.profile is not None:
         begin("week")
-        week = week_of(planner, planner.best, question.profile)
-    return written.report(Further(factor, loads_of(planner, planner.best), lost, week))
+        week = _week_of(planner, planner.best, question.profile)
+    return written.report(Further(factor, _loads_of(planner, planner.best), lost, week))

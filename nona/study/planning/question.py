@@ -191,7 +191,7 @@ def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[
                 [f"plan.offers: {offer.gpu!r} has no MIG; leave out ':{offer.mig}', or name another GPU."]
             )
         layouts = slicings(device.mig, offer.mig)
-    price = offer.price if offer.price is not None else gpu_price(spec, offer.gpu)
+    price = offer.price if offer.price is not None else _gpu_price(spec, offer.gpu)
     if price is None:
         raise ScenarioError(
             [f"plan.offers: {offer.gpu!r} has no price; write it as {offer.gpu}=1.29 (per GPU and hour)."]
@@ -201,10 +201,10 @@ def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[
         yield Offer(offer.gpu, layout, whole, offer.most or spec.most, offer.gpus, offer.vcpus, offer.mps)
 
 
-def gpu_price(spec: PlanSpec, gpu: str) -> float | None:
+def _gpu_price(spec: PlanSpec, gpu: str) -> float | None:
     """Price per hour of a GPU that has none in its offer: as the plan says, else as listed, else ``None``.
 
-    >>> gpu_price(PlanSpec(), "v100"), gpu_price(PlanSpec(), "mine")
+    >>> _gpu_price(PlanSpec(), "v100"), _gpu_price(PlanSpec(), "mine")
     (2.48, None)
     """
     given = spec.prices.gpus.get(gpu)

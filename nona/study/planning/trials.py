@@ -44,24 +44,24 @@ RELAXATIONS = 3  # that a run covers
 MOST_JOBS = 50_000  # of a run that is lengthened
 
 
-def least_jobs(utilization: float) -> float:
+def _least_jobs(utilization: float) -> float:
     """Jobs of a run that covers three relaxation times: 3ρ/(1 − √ρ)².
 
-    >>> round(least_jobs(0.5)), round(least_jobs(0.95)), least_jobs(1.0)
+    >>> round(_least_jobs(0.5)), round(_least_jobs(0.95)), _least_jobs(1.0)
     (17, 4445, inf)
     """
     slack = 1 - math.sqrt(min(max(utilization, 0.0), 1.0))
     return RELAXATIONS * utilization / slack**2 if slack > 0 else math.inf
 
 
-def run_jobs(bounds: Bounds, option: Option, load: int) -> int:
+def _run_jobs(bounds: Bounds, option: Option, load: int) -> int:
     """Jobs of a run with ``load`` thousandths of the traffic: the scenario's, more near saturation."""
     asked = bounds.question.scenario.simulation.jobs
-    needed = least_jobs(utilization_of(bounds, option, load))
+    needed = _least_jobs(_utilization_of(bounds, option, load))
     return max(asked, math.ceil(min(needed, MOST_JOBS)))
 
 
-def utilization_of(bounds: Bounds, option: Option, load: int) -> float:
+def _utilization_of(bounds: Bounds, option: Option, load: int) -> float:
     """The least utilisation that any scheduler can reach."""
     return bounds.background + (bounds.load(option) - bounds.background) * load / MILLE
 
@@ -151,14 +151,14 @@ class OptionRuns:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.numbering = numbering_of(question)
+        self.numbering = _numbering_of(question)
         self._start()
 
     def __getstate__(self) -> Question:
         return self.question
 
     def __setstate__(self, question: Question) -> None:
-        self.question, self.numbering = question, numbering_of(question)
+        self.question, self.numbering = question, _numbering_of(question)
         self._start()
 
     def _start(self) -> None:
@@ -178,7 +178,7 @@ class OptionRuns:
         except PlacementError as error:
             return Impossible(str(error))
         spec = study.scenario.simulation
-        jobs = run_jobs(self._bounds, trial.option, trial.load)
+        jobs = _run_jobs(self._bounds, trial.option, trial.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
         found: list[Seen] = []
         for replication in range(FIRST * key[1], FIRST * (key[1] + 1)):
@@ -186,7 +186,7 @@ class OptionRuns:
             options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
             watch = (lambda progress: tell(None)) if jobs >= LONG else None
             records = simulate_run(study.system, scheduler, prepared, options, watch)
-            found.append(seen_of(self.question, study, records))
+            found.append(_seen_of(self.question, study, records))
             if found[-1].overloaded:
                 break
         return tuple(found)
@@ -206,13 +206,13 @@ class OptionRuns:
         return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_RUNS)
 
 
-def numbering_of(question: Question) -> Numbering:
+def _numbering_of(question: Question) -> Numbering:
     """The numbering of a question's trials."""
     most = max(o.most for o in question.offers)
     return Numbering(len(question.offers), len(question.schedulers), most)
 
 
-def seen_of(question: Question, study: Study, records: Records) -> Seen:
+def _seen_of(question: Question, study: Study, records: Records) -> Seen:
     """What a run tells of the targets: unfinished jobs count as late."""
     times, tally, system = records.completion_time_s, records.tally, study.system
     hits = []
@@ -279,7 +279,7 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
     after = replace(known, seen=seen, looks=known.looks + 1, by="simulation")
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")
-    counts = counts_of(question.targets, seen)
+    counts = _counts_of(question.targets, seen)
     looks = looks_within(question.spec.replications)
     found = verdict(counts, question.shares, question.alpha, after.looks, looks)
     hopeless = False
@@ -293,15 +293,15 @@ def with_runs_long_enough(bounds: Bounds, option: Option, load: int, known: Know
     """What is known of an option; where it seems to keep in runs that are too short, that is open."""
     if known.verdict != "keeps":
         return known
-    utilization = utilization_of(bounds, option, load)
-    jobs, needed = run_jobs(bounds, option, load), least_jobs(utilization)
+    utilization = _utilization_of(bounds, option, load)
+    jobs, needed = _run_jobs(bounds, option, load), _least_jobs(utilization)
     if jobs >= needed:
         return known
     reason = f"runs of {jobs:,} jobs are too short to see the queues at a load of {100 * utilization:.4g} %"
     return replace(known, verdict="open", reason=reason, hopeless=True)
 
 
-def counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
+def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
     """What was seen of each target, with the levels at which its design effect is judged."""
     return [_counts(t, k, seen) for k, t in enumerate(targets)]
 
@@ -344,7 +344,7 @@ def needed(question: Question, known: Known) -> int | None:
     """Replications that an open verdict would take, as far as one can say."""
     if known.verdict != "open" or len(known.seen) < 2:
         return None
-    counts = counts_of(question.targets, known.seen)
+    counts = _counts_of(question.targets, known.seen)
     return replications_needed(counts, question.shares, question.alpha)
 
 
@@ -352,7 +352,7 @@ def shares_of(question: Question, known: Known) -> tuple[Estimate, ...]:
     """For each target the share of jobs within its bound, with its interval at 95 %; empty before a run."""
     if not known.seen:
         return ()
-    return tuple(_share(c, len(known.seen)) for c in counts_of(question.targets, known.seen))
+    return tuple(_share(c, len(known.seen)) for c in _counts_of(question.targets, known.seen))
 
 
 def _share(counts: Counts, replications: int) -> Estimate:

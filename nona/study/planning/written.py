@@ -55,10 +55,10 @@ def _of_gpu(question: Question, gpu: str) -> tuple[float, float] | None:
     return listed.watts_idle, listed.watts_busy
 
 
-def kwh_per_million(power: float | None, rate: float) -> float | None:
+def _kwh_per_million(power: float | None, rate: float) -> float | None:
     """Energy of a million queries at ``rate`` per second, from watts: W/1000 · 10⁶/(rate · 3600).
 
-    >>> round(kwh_per_million(3600.0, 1000.0), 6)
+    >>> round(_kwh_per_million(3600.0, 1000.0), 6)
     1.0
     """
     return None if power is None or rate <= 0 else power / 1000 * 1e6 / (rate * 3600)
@@ -156,7 +156,7 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
 def _option(planner: Planner, option: Option, known: Known) -> PlanOption:
     question = planner.question
     rate = queries_per_s(planner.bounds)
-    energy = kwh_per_million(watts(question, option, known.utilization), rate)
+    energy = _kwh_per_million(watts(question, option, known.utilization), rate)
     carbon = question.spec.prices.co2_kg_per_kwh
     return PlanOption(
         servers=servers_of(question, option),

@@ -59,7 +59,7 @@ class FunctionBook:
     ) -> None:
         self._spec = spec
         self._own = {
-            name: own_function(name, own, space, read, parts) for name, own in spec.functions.items()
+            name: _own_function(name, own, space, read, parts) for name, own in spec.functions.items()
         }
         self._given: list[Function] = []  # under the names that they came with
         self._made: list[Function] = []
@@ -151,7 +151,7 @@ def _time_s(stage: Operator) -> float | None:
     return (stage.compute_s or {}).get(ANY_DEVICE)
 
 
-def own_function(
+def _own_function(
     name: str, spec: FunctionSpec, space: ConfigurationSpace, read: Callable[[str], bytes], parts: int
 ) -> Function:
     """A function as the scenario describes it.

@@ -117,7 +117,7 @@ def over_number(scenario: Scenario, key: str) -> Number:
     return found if known is None else Number(key, known.label, known.unit)
 
 
-def check_over(scenario: Scenario, settings: OverSettings) -> None:
+def _check_over(scenario: Scenario, settings: OverSettings) -> None:
     """Raise :class:`~nona.errors.NonaError` for settings that cannot be run, before any work is done."""
     if not 1 <= len(settings.values) <= MOST_VALUES:
         raise ScenarioError(
@@ -166,7 +166,7 @@ class Seen:
         return [pair for part in self.parts for pair in zip(part.runs, part.windows_s, strict=True)]
 
 
-def judging(target: float) -> Callable[[Seen, int, int], Verdict]:
+def _judging(target: float) -> Callable[[Seen, int, int], Verdict]:
     """The verdict on ``target`` at a look: a policy without a steady state misses it."""
 
     def judge(seen: Seen, look: int, looks: int) -> Verdict:
@@ -178,7 +178,7 @@ def judging(target: float) -> Callable[[Seen, int, int], Verdict]:
     return judge
 
 
-def point_of(value: float, settled: Settled[Seen]) -> OverPoint:
+def _point_of(value: float, settled: Settled[Seen]) -> OverPoint:
     """The point of a settled test.
 
     Goodput: hits / seconds of the window, for each run, then as the others the mean over the runs.
@@ -227,14 +227,14 @@ def point_search(settings: OverSettings, policy: str, value: float, found: Point
     """Look at one value until the verdict stands; the point goes into ``found``."""
     if value in found:
         return
-    looks = looks_of(judging(settings.target), settings.most, settings.first)
+    looks = looks_of(_judging(settings.target), settings.most, settings.first)
     wanted = next(looks)
     while True:
         seen = yield Look(policy, value, wanted)
         try:
             wanted = looks.send(seen)
         except StopIteration as end:
-            found[value] = point_of(value, end.value)
+            found[value] = _point_of(value, end.value)
             return
 
 
@@ -426,7 +426,7 @@ def policies_over(
         raise ScenarioError(
             ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
         )
-    check_over(scenario, settings)
+    _check_over(scenario, settings)
     begin = time.perf_counter()
     found: dict[str, Points] = {policy: {} for policy in settings.policies}
     bench = Bench(scenario, settings, sources, pool)

@@ -31,7 +31,7 @@ from nona.study.serverless.functions import (
 from nona.system import Arrivals
 
 
-def node_memory(scenario: Scenario, functions: Sequence[Function]) -> NodeMemory | None:
+def _node_memory(scenario: Scenario, functions: Sequence[Function]) -> NodeMemory | None:
     """The limits that ``serverless.memory`` sets; ``None`` without one.
 
     Raises
@@ -125,7 +125,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         seed=scenario.seed,
         network=shared_network(scenario),
         idle_cost=spec.idle_cost,
-        memory=node_memory(scenario, made),
+        memory=_node_memory(scenario, made),
         notes=_notes(scenario, [note for _, _, note in read if note is not None]),
     )
 

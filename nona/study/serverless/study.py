@@ -96,8 +96,8 @@ def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
     full_paths, every_path_s = _every_path(system)
     return MeasuredSearches(
         searches=len(kept),
-        measured_s=quantiles(kept),
-        steps=quantiles(steps),
+        measured_s=_quantiles(kept),
+        steps=_quantiles(steps),
         full_paths=full_paths,
         every_path_s=every_path_s,
     )
@@ -114,10 +114,10 @@ def _every_path(system: ServerlessSystem) -> tuple[int, float]:
     return plan.steps, time.perf_counter() - begin
 
 
-def quantiles(values: Sequence[float]) -> Spread:
+def _quantiles(values: Sequence[float]) -> Spread:
     """Mean, 5th to 99th percentile; ``None`` where there are no values.
 
-    >>> quantiles([1.0, 3.0]).mean, quantiles([]).p50
+    >>> _quantiles([1.0, 3.0]).mean, _quantiles([]).p50
     (2.0, None)
     """
     if not len(values):

@@ -20,7 +20,7 @@ from nona.training.counting.engine import SCHEDULES, simulate_counted
 from nona.training.counting.jobs import SHIPPED, published, read_counted_jobs, tiresias_jobs
 
 
-def problem_of(question: QuestionSpec) -> Problem:
+def _problem_of(question: QuestionSpec) -> Problem:
     """The question as a policy gets it: without types that have no GPUs; deadlines in seconds from now.
 
     Jobs are in order of the file. An entity that is named by jobs only has weight 1 and shares fairly.
@@ -68,7 +68,7 @@ def answer(question: QuestionSpec, name: str, options: Options | None = None) ->
         raise SimulationError(
             f"Policy {name!r} cannot put two jobs on the same GPUs; leave out --space-sharing."
         )
-    problem = problem_of(question)
+    problem = _problem_of(question)
     _check(policy, problem)
     allocate = policy.prepare({**policy.defaults, **chosen})
     started = perf_counter()

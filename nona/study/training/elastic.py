@@ -192,7 +192,7 @@ def published_mean(request: ElasticRequest, policy: str) -> float | None:
     return published().get(Case(policy, request.load, slowed, avoid, int(request.workload)))
 
 
-def link_setting(link: Link) -> ElasticLink:
+def _link_setting(link: Link) -> ElasticLink:
     """A link as results state it."""
     network = link.network
     return ElasticLink(
@@ -218,7 +218,7 @@ def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> Elasti
         replications=request.replications,
         seed=request.seed,
         profiles=request.profiles,
-        link=None if request.link is None else link_setting(request.link),
+        link=None if request.link is None else _link_setting(request.link),
         options={n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
     )
 
@@ -230,7 +230,7 @@ MOST_GPUS = 9
 _NO_SOURCES = Sources()
 
 
-def elastic_part(scenario: Scenario) -> ElasticSpec:
+def _elastic_part(scenario: Scenario) -> ElasticSpec:
     """The elastic jobs of a scenario.
 
     Raises
@@ -262,7 +262,7 @@ def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Elast
     >>> request.workload, request.nodes, request.gpus, request.policies
     ('3', 16, 4, ('pollux', 'optimus', 'tiresias'))
     """
-    spec = elastic_part(scenario)
+    spec = _elastic_part(scenario)
     if problems := list(_problems(scenario)):
         raise ScenarioError(problems)
     sources.check(scenario)

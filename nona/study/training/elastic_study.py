@@ -41,7 +41,7 @@ class StudyRuns:
     failed_checks: tuple[str, ...]
 
 
-def check_size(workloads: Sequence[int], replications: int) -> None:
+def _check_size(workloads: Sequence[int], replications: int) -> None:
     """Workloads that ship, and at least one replication; else :class:`~nona.errors.SimulationError`."""
     if not workloads or not set(workloads) <= set(SHIPPED):
         known = ", ".join(map(str, SHIPPED))
@@ -50,7 +50,7 @@ def check_size(workloads: Sequence[int], replications: int) -> None:
         raise SimulationError(f"Study: replications={replications} must be at least 1; give more.")
 
 
-def run_points(
+def _run_points(
     points: Sequence[Sequence[ElasticRequest]], replications: int, *, workers: int, on_progress: Hear
 ) -> StudyRuns:
     """Run every request, of one policy each; ``points`` have as many workloads each.
@@ -110,7 +110,7 @@ class ElasticStudySettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_size(self.workloads, self.replications)
+        _check_size(self.workloads, self.replications)
 
     @property
     def wanted(self) -> list[str]:
@@ -154,7 +154,7 @@ def elastic_study(
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
     places = places_of(chosen)
     requests = [[_request(chosen, place, number) for number in chosen.workloads] for place in places]
-    found = run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    found = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
     points = map(_point, places, requests, found.points)
     return rounded_result(
         ElasticStudy(
@@ -258,7 +258,7 @@ class ElasticLinkSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_size(self.workloads, self.replications)
+        _check_size(self.workloads, self.replications)
         if missing := {ELASTIC.find(name).name for name in self.policies} - {p for p, _ in WAYS.values()}:
             known = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
             raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {known}.")
@@ -291,7 +291,7 @@ def elastic_link_study(
     chosen, begin = settings or ElasticLinkSettings(), time.perf_counter()
     places = link_places_of(chosen)
     requests = [[request_of(chosen, place, number) for number in chosen.workloads] for place in places]
-    found = run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    found = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
     points = [_link_point(chosen, place, runs) for place, runs in zip(places, found.points, strict=True)]
     return rounded_result(
         ElasticLinkStudy(

@@ -23,7 +23,7 @@ from nona.training.throughput_table import GAVEL, MODELLED, STACK
 from nona.units import format_time
 
 
-def training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
+def _training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
     """A node for every server, with its GPUs, its region and the prices of its types.
 
     Raises
@@ -49,7 +49,7 @@ def training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
     return TrainingCluster(groups, prices_of(dict.fromkeys(g.gpu for g in groups), spec.prices))
 
 
-def training_devices(scenario: Scenario) -> dict[str, Device]:
+def _training_devices(scenario: Scenario) -> dict[str, Device]:
     """The devices of the scenario's servers by name."""
     own = user_devices(scenario.cluster.devices)
     return {g.gpu: find_device(g.gpu, own) for g in scenario.cluster.servers}
@@ -64,7 +64,7 @@ def _divided(number: int, group: ServerGroupSpec) -> list[str]:
     ]
 
 
-def extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
+def _extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
     """One sentence for each assumption that the reader cannot see in the scenario."""
     notes = []
     if spec.moves is not None or spec.regions is not None:
@@ -95,7 +95,7 @@ class Served:
     note: str
 
 
-def enter_inference(given: GivenJob, book: RateBook) -> Served | None:
+def _enter_inference(given: GivenJob, book: RateBook) -> Served | None:
     """The job's replicas on the cheapest GPUs that serve its rate; ``None`` with a problem where none do.
 
     A job becomes one job per type of GPU in use, each with its replicas and its part of the queries. Servers
@@ -191,8 +191,8 @@ def prepare_training(
     """
     spec = training_part(scenario)
     sources.check(scenario)
-    cluster = training_cluster(scenario, spec)
-    modelled = ModelledRates(scenario, sources, training_devices(scenario), cluster)
+    cluster = _training_cluster(scenario, spec)
+    modelled = ModelledRates(scenario, sources, _training_devices(scenario), cluster)
     table = base_table(spec, sources, modelled)
     book = RateBook(table, modelled, cluster)
     jobs: list[Job] = []
@@ -202,11 +202,11 @@ def prepare_training(
     for given in listed:
         if given.job.kind != "inference":
             jobs.append(book.enter(given))
-        elif (served := enter_inference(given, book)) is not None:
+        elif (served := _enter_inference(given, book)) is not None:
             jobs += served.jobs
             notes.append(served.note)
     book.check()
-    notes += extension_notes(spec, jobs)
+    notes += _extension_notes(spec, jobs)
     system = TrainingSystem(
         cluster=cluster,
         jobs=tuple(jobs),
@@ -298,8 +298,8 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
     spec = training_part(scenario)
     if spec.trace is not None and is_trace(spec.trace):
         return write_trace(read_trace(sources.read(spec.trace), PurePath(spec.trace).name))
-    cluster = training_cluster(scenario, spec)
-    table = base_table(spec, sources, ModelledRates(scenario, sources, training_devices(scenario), cluster))
+    cluster = _training_cluster(scenario, spec)
+    table = base_table(spec, sources, ModelledRates(scenario, sources, _training_devices(scenario), cluster))
     if spec.generate is not None:
         return write_trace(generate(generation(spec.generate), table, scenario.seed, 0, cluster.gpus))
     given = given_jobs(scenario, spec, sources, table, cluster.gpus, 0)

@@ -272,12 +272,12 @@ NONE: Mapping[str, None] = dict.fromkeys(("estimator", "estimates", "moves", "fa
 INTERVALS = {"young": "Young's interval", "daly": "Daly's interval", "best": "the best simulated interval"}
 
 
-def settings_of(spec: TrainingSpec) -> Iterator[tuple[str, TrainingSpec]]:
+def _settings_of(spec: TrainingSpec) -> Iterator[tuple[str, TrainingSpec]]:
     """All off; then each switch that is on by itself, with and without what mends it.
 
     >>> from nona.scenario.training import MovesSpec
     >>> spec = TrainingSpec(generate={}, moves=MovesSpec())
-    >>> [name for name, _ in settings_of(spec)]
+    >>> [name for name, _ in _settings_of(spec)]
     ['off', 'moves', 'moves, charged']
     """
     off = spec.model_copy(update=NONE)
@@ -319,7 +319,7 @@ def compare_switches(
     NonaError
         When no switch is on, or the scenario cannot be run.
     """
-    begin, settings = time.perf_counter(), list(settings_of(training_part(scenario)))
+    begin, settings = time.perf_counter(), list(_settings_of(training_part(scenario)))
     if len(settings) == 1:
         raise ScenarioError(
             [f"training: none of {', '.join(NONE)} is set; add for example 'failures: {{mtbf: 24 h}}'."]

@@ -58,10 +58,10 @@ class Schedule:
     option_help: Mapping[str, str] = field(default_factory=dict)
 
 
-def first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = False) -> frozenset[int]:
+def _first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = False) -> frozenset[int]:
     """Of (number, GPUs) in order those that fit; ``blocking``: the first that does not ends it.
 
-    >>> sorted(first_fit([(0, 3), (1, 4), (2, 1)], 4))
+    >>> sorted(_first_fit([(0, 3), (1, 4), (2, 1)], 4))
     [0, 2]
     """
     found = set[int]()
@@ -86,7 +86,7 @@ class InOrder:
         kept = frozenset(present.number for present in event.jobs if present.runs)
         free = self.gpus - sum(present.job.gpus for present in event.jobs if present.runs)
         waiting = [(present.number, present.job.gpus) for present in event.jobs if not present.runs]
-        return Decision(kept | first_fit(waiting, free, blocking=self.blocking))
+        return Decision(kept | _first_fit(waiting, free, blocking=self.blocking))
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Smallest:
         known = set(self._order)
         self._order = [n for n in self._order if n in jobs] + [n for n in jobs if n not in known]
         self._order.sort(key=lambda n: self.key(jobs[n]))
-        return Decision(first_fit(((n, jobs[n].job.gpus) for n in self._order), self.gpus))
+        return Decision(_first_fit(((n, jobs[n].job.gpus) for n in self._order), self.gpus))
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Attained:
             if n not in self.queues:
                 self.queues.join(n, present.job.gpus, present.job.arrival_s)
         self.queues.advance(old, event.passed_s, {n for n in old if jobs[n].runs})
-        running = first_fit(((n, jobs[n].job.gpus) for n in self.queues.order()), self.gpus)
+        running = _first_fit(((n, jobs[n].job.gpus) for n in self.queues.order()), self.gpus)
         self.queues.running_first(running)
         return Decision(running, self.queues.next_move_s(running, late=self.late))
 

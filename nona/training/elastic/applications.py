@@ -96,10 +96,10 @@ class Measured:
     times_s: Floats
 
 
-def canonical(counts: Counts) -> Counts:
+def _canonical(counts: Counts) -> Counts:
     """The lexicographically smallest rotation, by which placements are listed.
 
-    >>> canonical((4, 1, 2))
+    >>> _canonical((4, 1, 2))
     (1, 2, 4)
     """
     return min(counts[i:] + counts[:i] for i in range(len(counts)))
@@ -134,7 +134,7 @@ class Times:
         SimulationError
             Outside of what was measured.
         """
-        key = (canonical(counts), local)
+        key = (_canonical(counts), local)
         if (found := self._known.get(key)) is None:
             found = self._known[key] = self._interpolated(*key)
         return found

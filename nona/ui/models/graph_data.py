@@ -180,10 +180,10 @@ def _levels(values: Sequence[float]) -> list[float]:
     return [math.log(v / low) / math.log(high / low) if v > 0 else 0.0 for v in values]
 
 
-def kind_colours(kinds: Sequence[str]) -> dict[str, int]:
+def _kind_colours(kinds: Sequence[str]) -> dict[str, int]:
     """A colour for each of the nine most frequent kinds; the others share the last colour.
 
-    >>> kind_colours(["Conv", "Relu", "Conv"])
+    >>> _kind_colours(["Conv", "Relu", "Conv"])
     {'Conv': 0, 'Relu': 1}
     """
     ordered = sorted(Counter(kinds).items(), key=lambda k: (-k[1], k[0]))
@@ -214,7 +214,7 @@ def _categories(
 
 
 def _by_kind(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
-    colours = kind_colours(facts.kinds)
+    colours = _kind_colours(facts.kinds)
     texts = {tone: kind for kind, tone in colours.items() if tone != OTHER} | {OTHER: "other kinds"}
     return _categories("Kind", graph, facts.kinds, colours, texts)
 
@@ -251,7 +251,7 @@ def drawn_graph(facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
 PLAYED = 1200  # operators that can be played all at once
 
 
-def subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition) -> list[int]:
+def _subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition) -> list[int]:
     """For every task the number of its sub-graph, counted over those with an interior; −1 for cut tasks."""
     found = [-1] * len(contracted.tasks)
     for number, subgraph in enumerate(s for s in decomposition.subgraphs if s.interior):
@@ -264,7 +264,7 @@ def operator_facts(loaded: Loaded) -> Facts:
     """Facts of all operators."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = contracted.graph
-    number = subgraph_numbers(contracted, loaded.prepared.decomposition)
+    number = _subgraph_numbers(contracted, loaded.prepared.decomposition)
     task = [contracted.index[contracted.task_of[o.id]] for o in graph.operators]
 
     def tip(i: int) -> str:
@@ -312,7 +312,7 @@ def task_facts(loaded: Loaded) -> Facts:
         kinds=tuple(min(k) if len(k) == 1 else "several kinds" for k in kinds),
         times_s=times,
         provenance=tuple(min(s) if len(s) == 1 else "several" for s in sources),
-        parts=tuple(subgraph_numbers(contracted, loaded.prepared.decomposition)),
+        parts=tuple(_subgraph_numbers(contracted, loaded.prepared.decomposition)),
         tip=tip,
         tensors=tuple((index[e.source], index[e.target], e.tensor, e.size_bytes) for e in contracted.edges),
         sizes=tuple(len(t.operators) for t in contracted.tasks),

@@ -56,7 +56,7 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> 
     request = asked(key)
     if request and request != held.asked.get(key):
         held = replace(held, asked={**held.asked, key: request})
-        wanted = requested(facts, modules, cut, request)
+        wanted = _requested(facts, modules, cut, request)
         count = len(drawn_graph(facts, modules, wanted).blocks)
         if count > EXPANDED:
             notice = f"That would draw {count:,} boxes, more than {EXPANDED:,}: collapse another block first."
@@ -69,7 +69,7 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> 
     return dag_view(key, drawing, notice, held.picks.get(key), answered)
 
 
-def played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> Seen:
+def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> Seen:
     """Draw every operator separately, with the steps of the contraction to play."""
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
@@ -94,7 +94,7 @@ def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
     return fetch(key, lambda: drawn_graph(facts, modules, cut), "Grouping the graph")
 
 
-def requested(facts: Facts, modules: Modules, cut: Cut, request: Request) -> Cut:
+def _requested(facts: Facts, modules: Modules, cut: Cut, request: Request) -> Cut:
     """The cut after a request."""
     verb, own = request.verb, request.node
     if verb == "all":
@@ -121,7 +121,7 @@ def pick(state: AppState, key: str, node: str) -> None:
         held["selected"] = node
 
 
-def operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
+def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
     """The operators of a model and their modules, found once."""
     return fetch(
         ("operators", loaded.key),
@@ -130,14 +130,14 @@ def operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
     )
 
 
-def tasks_of(loaded: Loaded) -> tuple[Facts, Modules]:
+def _tasks_of(loaded: Loaded) -> tuple[Facts, Modules]:
     """The tasks of a model and their modules, found once."""
     return fetch(
         ("tasks", loaded.key), lambda: (task_facts(loaded), task_modules(loaded)), "Reading the names"
     )
 
 
-def members_of(
+def _members_of(
     state: AppState, key: str, mark: str, made: tuple[Facts, Modules], own: str
 ) -> tuple[int, ...]:
     """The nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
@@ -149,7 +149,7 @@ def members_of(
     )
 
 
-def boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
+def _boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
     """How many boxes the view ``key`` draws."""
     facts, modules = made
     cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
@@ -160,7 +160,7 @@ NEIGHBOURS = 12
 LISTED = 200
 
 
-def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
+def _operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
     """Time, work, shapes and neighbours of one operator, and the task that contains it."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = loaded.prepared.graph
@@ -191,7 +191,7 @@ def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
         _neighbours(state, key, "Outputs to", _ends(graph, own, True))
 
 
-def task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: bool = True) -> None:
+def _task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: bool = True) -> None:
     """Time, bytes and operators of one task."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     place = contracted.index[own]
@@ -216,7 +216,7 @@ def task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: 
             _neighbours(state, key, "Outputs to", [ids[i] for i in contracted.dag.successors[place]])
 
 
-def step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
+def _step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
     """Which two tasks the step merged, and why that is allowed; ``ids`` are those of the operators."""
     if not step:
         st.caption("Play, step with the arrow keys, or drag the slider. Click an operator to see its task.")
@@ -228,7 +228,7 @@ def step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
         st.markdown(plain(merge.reason))
 
 
-def block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:
+def _block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:
     """What a block of operators holds."""
     with st.container(border=True, key=f"{key}-panel"):
         st.markdown(f"Block **{plain(title)}** · {_counted(len(costs))}")
@@ -353,7 +353,7 @@ MODEL, PLAY, TASKS = "model-graph", "contraction", "tasks"
 def model_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     """The operators by their modules; beside them the selected one, and ``about`` the model."""
     graph, beside = workspace(MODEL)
-    made = operators_of(loaded)
+    made = _operators_of(loaded)
     with graph:
         seen = drawn(state, MODEL, loaded.key, made)
     with beside:
@@ -363,12 +363,12 @@ def model_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> N
 
 def _operator(state: AppState, loaded: Loaded, made: tuple[Facts, Modules], selected: str | None) -> None:
     """The operator or the block that is selected, or how to select one."""
-    facts, number = made[0], boxes(state, MODEL, loaded.key, made)
+    facts, number = made[0], _boxes(state, MODEL, loaded.key, made)
     if selected in loaded.prepared.graph.index:
-        operator_panel(state, MODEL, loaded, str(selected))
-    elif selected and (inside := members_of(state, MODEL, loaded.key, made, selected)):
+        _operator_panel(state, MODEL, loaded, str(selected))
+    elif selected and (inside := _members_of(state, MODEL, loaded.key, made, selected)):
         costs = [loaded.prepared.costed[0].costs[i] for i in inside]
-        block_panel(MODEL, selected.removeprefix("block:").replace("/", "."), costs)
+        _block_panel(MODEL, selected.removeprefix("block:").replace("/", "."), costs)
     elif number < len(facts.ids):
         st.caption(
             f"{len(facts.ids):,} operators in {number:,} boxes: a double border marks a block of "
@@ -387,7 +387,7 @@ def contraction_player(
     With ``glued`` the steps of the coarsening follow. Beside the graph stand the step, the selected
     task, and ``about`` the contraction.
     """
-    facts, found = operators_of(loaded)
+    facts, found = _operators_of(loaded)
     contracted = loaded.prepared.contracted if glued is None else glued.contracted
     mark, members = loaded.key + ("" if glued is None else glued.mark), None
     graph, beside = workspace(PLAY)
@@ -397,13 +397,13 @@ def contraction_player(
         facts, mark = part_of(facts, members, name), f"{mark} {name}"
     steps = fetch(("steps", mark), lambda: merges(contracted, members), "Reading the steps")
     with graph:
-        seen = played(state, PLAY, mark, facts, steps)
+        seen = _played(state, PLAY, mark, facts, steps)
     with beside:
-        step_panel(facts.ids, steps, seen.step)
+        _step_panel(facts.ids, steps, seen.step)
         if seen.selected in contracted.task_of:
             own = contracted.task_of[str(seen.selected)]
             st.caption(f"{plain(str(seen.selected))} is part of this task:")
-            task_panel(state, PLAY, loaded, own, neighbours=False)
+            _task_panel(state, PLAY, loaded, own, neighbours=False)
         about()
 
 
@@ -426,7 +426,7 @@ def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int,
 def task_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     """The tasks after contraction; beside them the selected one, and ``about`` the contraction."""
     graph, beside = workspace(TASKS)
-    made = tasks_of(loaded)
+    made = _tasks_of(loaded)
     with graph:
         seen = drawn(state, TASKS, loaded.key, made)
     with beside:
@@ -438,11 +438,11 @@ def _task(state: AppState, loaded: Loaded, made: tuple[Facts, Modules], selected
     """The task or the block that is selected, or how to select one."""
     contracted = loaded.prepared.contracted
     if selected in contracted.index:
-        task_panel(state, TASKS, loaded, str(selected))
-    elif selected and (inside := members_of(state, TASKS, loaded.key, made, selected)):
+        _task_panel(state, TASKS, loaded, str(selected))
+    elif selected and (inside := _members_of(state, TASKS, loaded.key, made, selected)):
         costed, where = loaded.prepared.costed[0], contracted.graph.index
         operators = [where[o] for i in inside for o in contracted.tasks[i].operators]
         title = selected.removeprefix("block:").replace("/", ".")
-        block_panel(TASKS, title, [costed.costs[i] for i in operators])
+        _block_panel(TASKS, title, [costed.costs[i] for i in operators])
     else:
         st.caption("Click a task to see its operators. Coloured tasks can be placed on other servers.")

@@ -348,12 +348,12 @@ def device_list(state: AppState) -> None:
 
 def device_table(state: AppState) -> None:
     """All devices: figures, and whether they were checked or recollected."""
-    frame = device_frame(state)
+    frame = _device_frame(state)
     alt = "All known devices with their figures and sources"
     table(frame, "devices", alt, deciding=list(frame.columns)[:DECIDING])
 
 
-def device_frame(state: AppState) -> pd.DataFrame:
+def _device_frame(state: AppState) -> pd.DataFrame:
     """One row per device."""
     rows = []
     try:
@@ -388,7 +388,7 @@ def device_form(state: AppState) -> None:
         persist_state="session",
         help="Empty fields take this device's figures, which they show in grey.",
     )
-    figures = base_figures(devices()[base])
+    figures = _base_figures(devices()[base])
     with st.form("own-device", border=False):
         with st.container():
             st.text_input(
@@ -411,10 +411,10 @@ def device_form(state: AppState) -> None:
         st.error(plain(problem), icon=":material/error:")
 
 
-def base_figures(device: Device) -> dict[str, str]:
+def _base_figures(device: Device) -> dict[str, str]:
     """What the form's empty fields take over from ``device``.
 
-    >>> base_figures(devices()["t4"])
+    >>> _base_figures(devices()["t4"])
     {'fp32': '8.1 TFLOP/s', 'fp16': '65 TFLOP/s', 'memory': '16 GB', 'bandwidth': '320 GB/s'}
     """
     peaks = {str(name): format_count(device.peak(name), "FLOP/s") for name in BASE_PEAKS}

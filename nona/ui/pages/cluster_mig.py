@@ -170,10 +170,10 @@ def _option(layout: MigLayout, cell: int, profile: Profile) -> Option:
     return Option(profile.name, about, reason, size_colour(profile.compute_slices))
 
 
-def edited(layout: MigLayout, wish: object) -> MigLayout:
+def _edited(layout: MigLayout, wish: object) -> MigLayout:
     """The layout after an edit from the browser; raises :class:`HardwareError` for an illegal one.
 
-    >>> edited(empty_layout("a30"), {"act": "add", "start": 2, "profile": "2g.12gb"}).text
+    >>> _edited(empty_layout("a30"), {"act": "add", "start": 2, "profile": "2g.12gb"}).text
     '2g.12gb'
     """
     if not isinstance(wish, Mapping):
@@ -189,8 +189,8 @@ def edited(layout: MigLayout, wish: object) -> MigLayout:
     raise HardwareError("MIG editor: the browser sent an invalid edit; reload the page.")
 
 
-def mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object], None]) -> None:
-    """Draw the editor; ``on_edit`` gets the browser's edit, to pass to :func:`edited`."""
+def _mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object], None]) -> None:
+    """Draw the editor; ``on_edit`` gets the browser's edit, to pass to :func:`_edited`."""
 
     def changed() -> None:
         state = st.session_state.get(key)
@@ -209,22 +209,22 @@ class PartedFiles:
     by_group: Mapping[int, tuple[str, Parted]] = field(default_factory=dict)
 
 
-def mig_path(group: int) -> PlacePath:
+def _mig_path(group: int) -> PlacePath:
     """The path of a server group's layout in the scenario."""
     return ("cluster", "servers", group, "mig")
 
 
-def shown_layout(state: AppState, group: int, board: str) -> MigLayout:
+def _shown_layout(state: AppState, group: int, board: str) -> MigLayout:
     """The layout as the user left it, the empty one included; empty where it cannot be read."""
     try:
-        return layout_of(str(state.shown(mig_path(group)) or ""), board)
+        return layout_of(str(state.shown(_mig_path(group)) or ""), board)
     except HardwareError:
         return empty_layout(board)
 
 
-def set_layout(state: AppState, group: int, layout: MigLayout) -> None:
+def _set_layout(state: AppState, group: int, layout: MigLayout) -> None:
     """Make it the group's layout; one without an instance is kept as a draft."""
-    path = mig_path(group)
+    path = _mig_path(group)
     if layout.slices:
         state.edit(path, placed_text(layout))
     else:
@@ -236,7 +236,7 @@ def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:
-        set_layout(state, group, edited(shown_layout(state, group, board), wish))
+        _set_layout(state, group, _edited(_shown_layout(state, group, board), wish))
     except HardwareError as error:
         state.choices.complaints[note] = str(error)
 
@@ -252,11 +252,11 @@ def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
         return
     held = state.choices.of(PartedFiles).by_group
     state.choices.keep(PartedFiles({**held, group: (board, parted)}))
-    set_layout(state, group, next(iter(parted.layouts.values())))
+    _set_layout(state, group, next(iter(parted.layouts.values())))
     state.revision += 1
 
 
-def taken_parted(state: AppState, group: int, board: str) -> Parted | None:
+def _taken_parted(state: AppState, group: int, board: str) -> Parted | None:
     """What was read for this group, if it was read for the board that the group has now."""
     held = state.choices.of(PartedFiles).by_group.get(group)
     return held[1] if held and held[0] == board else None
@@ -278,13 +278,13 @@ _SPEED = "Of the whole device, by the cost model: "
 
 def mig_editor(state: AppState, group: int, board: str) -> None:
     """Everything about one group's layout."""
-    layout = shown_layout(state, group, board)
+    layout = _shown_layout(state, group, board)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         _preset(state, group, board)
     with right:
         _file(state, group, board, layout)
-    mig_view(
+    _mig_view(
         f"mig-{state.revision}-{group}",
         layout,
         f"GPU of server group {group + 1}",
@@ -302,12 +302,12 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
 def _preset(state: AppState, group: int, board: str) -> None:
     """The choice among full layouts, in step with the picture."""
     presets = {layout_name(text): text for text in layout_texts(board)}
-    shown = str(state.shown(mig_path(group)) or "")
+    shown = str(state.shown(_mig_path(group)) or "")
     presets.setdefault(layout_name(shown), shown)
     key = _preset_key(state, group)
 
     def choose() -> None:
-        state.edit(mig_path(group), presets[st.session_state[key]])
+        state.edit(_mig_path(group), presets[st.session_state[key]])
 
     if st.session_state.get(key) not in presets:
         st.session_state[key] = layout_name(shown)
@@ -319,7 +319,7 @@ def _preset(state: AppState, group: int, board: str) -> None:
         help="A full layout to start from: no further standard instance fits. Change it below by mouse or "
         "keyboard.",
     )
-    if (draft := state.drafts.get(mig_path(group))) is not None:
+    if (draft := state.drafts.get(_mig_path(group))) is not None:
         st.error(plain(draft.error), icon=":material/error:")
 
 
@@ -329,7 +329,7 @@ def _preset_key(state: AppState, group: int) -> str:
 
 def _edit(state: AppState, group: int, board: str, wish: object) -> None:
     edit_layout(state, group, board, wish)
-    st.session_state[_preset_key(state, group)] = layout_name(str(state.shown(mig_path(group)) or ""))
+    st.session_state[_preset_key(state, group)] = layout_name(str(state.shown(_mig_path(group)) or ""))
 
 
 def _instances(state: AppState, group: int, layout: MigLayout) -> None:
@@ -415,13 +415,13 @@ def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
 
 
 def _taken(state: AppState, group: int, board: str) -> None:
-    parted = taken_parted(state, group, board)
+    parted = _taken_parted(state, group, board)
     if parted is None:
         return
     key = f"parted-choice-{state.revision}-{group}"
 
     def choose() -> None:
-        set_layout(state, group, parted.layouts[st.session_state[key]])
+        _set_layout(state, group, parted.layouts[st.session_state[key]])
 
     st.selectbox(
         "Layouts in the file", list(parted.layouts), key=key, on_change=choose, help="Uses this layout."

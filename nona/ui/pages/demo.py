@@ -172,7 +172,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
     if kind == "sweep":
         change(state, **SWEPT)
         options = {"sweep": request_of(settings_of(state)).to_json()}
-    mark = mark_of(state, kind)
+    mark = _mark_of(state, kind)
     job = jobs().get(state.jobs.get(kind))
     known = tour.seen.get((kind, mark))
     if known is not None:
@@ -183,7 +183,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
         start(state, kind, options, mark)
 
 
-def mark_of(state: AppState, kind: str) -> str:
+def _mark_of(state: AppState, kind: str) -> str:
     """The fingerprint of what a result of that kind is asked for at the present step."""
     if kind == "sweep":
         return sweep_fingerprint(state.scenario, settings_of(state))
@@ -220,7 +220,7 @@ Told = Callable[[AppState, str], str]
 def outcome_text(state: AppState, step: Step) -> str:
     """The finding that the step is about; empty without a run, and until its result is there."""
     result = state.results.get(step.run)
-    if result is None or result.fingerprint != mark_of(state, step.run):
+    if result is None or result.fingerprint != _mark_of(state, step.run):
         return ""
     tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
     return TOLD[step.run](state, tab)

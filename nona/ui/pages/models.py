@@ -43,7 +43,7 @@ class Read:
     figures: Mapping[str, str] = field(default_factory=dict)
 
 
-def note_figures(state: AppState, loaded: Loaded, device: str) -> None:
+def _note_figures(state: AppState, loaded: Loaded, device: str) -> None:
     """Keep the figures of the model on the page for the list, where samples have theirs at once."""
     if state.model in sample_names():
         return
@@ -237,7 +237,7 @@ def loaded_model(state: AppState, device: str) -> Loaded | None:
         if state.choices.of(Choosing).unread == state.model:
             _read_upload(state)
         loaded = load_model(state, state.model, device, state.scenario.contraction)
-        note_figures(state, loaded, device)
+        _note_figures(state, loaded, device)
         return loaded
     except MissingDimensions as question:
         _ask(state, question)
@@ -384,7 +384,7 @@ def step_table(contracted: ContractedGraph) -> pd.DataFrame:
     )
 
 
-def parallelism_picture(total_s: float, critical_s: float) -> Node:
+def _parallelism_picture(total_s: float, critical_s: float) -> Node:
     """T₁ over T∞ as two bars: all operators one after the other, and the longest chain of them."""
     widest = max(total_s, critical_s) or 1.0
     return el(
@@ -407,10 +407,10 @@ def _span(what: str, seconds: float, share: float, number: int) -> Node:
     )
 
 
-def gain_statement(parallelism: float) -> str:
+def _gain_statement(parallelism: float) -> str:
     """The plain statement of what splitting can gain at most.
 
-    >>> gain_statement(1.0)
+    >>> _gain_statement(1.0)
     'Nothing in it can run in parallel: splitting one query over servers cannot make it faster.'
     """
     if parallelism < 1.0005:
@@ -435,8 +435,8 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
     report = inspection(costed)
     if about := description(state.model):
         st.caption(plain(about))
-    draw("parallelism", parallelism_picture(report.total_compute_s, report.critical_path_s))
-    st.markdown(gain_statement(report.parallelism))
+    draw("parallelism", _parallelism_picture(report.total_compute_s, report.critical_path_s))
+    st.markdown(_gain_statement(report.parallelism))
     tiles(
         [
             (

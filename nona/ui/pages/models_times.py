@@ -263,7 +263,7 @@ def _take(state: AppState) -> None:
     try:
         data = upload.getvalue()
         read_measured(data)
-        kept = state.uploads.add(stored_name(upload.name), data)
+        kept = state.uploads.add(_stored_name(upload.name), data)
         state.choices.complaints.pop("measured-error", None)
         if state.edit(("cost", "measured"), kept):
             state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
@@ -271,10 +271,10 @@ def _take(state: AppState) -> None:
         state.choices.complaints["measured-error"] = str(error)
 
 
-def stored_name(name: str) -> str:
+def _stored_name(name: str) -> str:
     """The name under which a table is kept, which distinguishes it from a trace.
 
-    >>> stored_name("times.csv"), stored_name("times.measured.csv")
+    >>> _stored_name("times.csv"), _stored_name("times.measured.csv")
     ('times.measured.csv', 'times.measured.csv')
     """
     base = PurePath(name.replace("\\", "/")).name

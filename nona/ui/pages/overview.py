@@ -142,7 +142,7 @@ def _story() -> None:
         st.warning(plain(story.error), icon=":material/hourglass_top:")
 
 
-def chosen_load() -> float:
+def _chosen_load() -> float:
     """The link load on this session's slider."""
     return float((st.session_state.get(STORY_KEY) or {}).get("load") or 0.0)
 
@@ -302,7 +302,7 @@ def answer(state: AppState, question: Question) -> None:
 
 def open_example(state: AppState, page: str) -> None:
     """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
-    if open_scenario(state, SCENARIO, {LINK_LOAD: chosen_load()}):
+    if open_scenario(state, SCENARIO, {LINK_LOAD: _chosen_load()}):
         state.go_to = page
 
 

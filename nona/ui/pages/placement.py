@@ -69,7 +69,7 @@ def objective_choice(state: AppState) -> None:
             choice(state, "Objective", ("objective",), OBJECTIVES, HELP)
 
 
-def search_note(report: PlacementReport) -> str:
+def _search_note(report: PlacementReport) -> str:
     """How far the search went, in a sentence; empty where the formula was minimised alone."""
     found = report.sampled
     if found is None:
@@ -119,7 +119,7 @@ def solved_text(data: SolvedPlacement) -> str:
 def search_section(data: SolvedPlacement) -> None:
     """How the search went, behind a line to open."""
     with st.expander("How the search went", icon=":material/timeline:"):
-        note = search_note(data.nona)
+        note = _search_note(data.nona)
         st.caption(plain(f"{solved_text(data)}; solver: {data.nona.solver}. {note}".strip()))
         if len(data.steps) >= WORTH:
             _steps(data.steps, "steps")
@@ -149,7 +149,7 @@ def response_section(report: FullPlacementReport) -> None:
     )
 
 
-def link_section(report: PlacementReport) -> None:
+def _link_section(report: PlacementReport) -> None:
     """Bars and a table of the predicted waits per role; nothing where there is but one link."""
     links = report.predicted.links
     if len(links) < 2:
@@ -169,7 +169,7 @@ def link_section(report: PlacementReport) -> None:
     )
 
 
-def servers_section(report: PlacementReport) -> None:
+def _servers_section(report: PlacementReport) -> None:
     """Executor classes, the shares of the models on them, and the replicas of their weights."""
     st.subheader("Executors and memory")
     st.markdown(f"**{plain(servers_finding(report))}. {plain(memory_finding(report))}.**")
@@ -196,7 +196,7 @@ def servers_section(report: PlacementReport) -> None:
         )
 
 
-def glue_section(state: AppState) -> None:
+def _glue_section(state: AppState) -> None:
     """One row for every model: interior tasks, groups that might leave their server, what that loses."""
     found: dict[str, Glued] = {}
     for index, label in enumerate(state.scenario.labels):
@@ -213,10 +213,10 @@ def glue_section(state: AppState) -> None:
         "page Contraction has the reasons, and what else may stay together at a stated loss."
     )
     alt = "For each model: interior tasks, groups of them that might leave, and the most that this loses"
-    table(glue_frame(found), "together", alt)
+    table(_glue_frame(found), "together", alt)
 
 
-def glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
+def _glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
     """The table: what every model's coarsening leaves."""
     return pd.DataFrame(
         {
@@ -236,7 +236,7 @@ class Working:
     on: bool = False
 
 
-def show_working(state: AppState, data: SolvedPlacement) -> None:
+def _show_working(state: AppState, data: SolvedPlacement) -> None:
     """A switch; while it is on, all lines, the same order as the computation."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Show the working", width="content", anchor="working")
@@ -326,8 +326,8 @@ def _tasks(state: AppState, data: SolvedPlacement) -> None:
 
 
 def _resources(state: AppState, data: SolvedPlacement) -> None:
-    servers_section(data.nona)
-    link_section(data.nona)
+    _servers_section(data.nona)
+    _link_section(data.nona)
 
 
 def _gain(state: AppState, data: SolvedPlacement) -> None:
@@ -337,7 +337,7 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
         "splitting one query could save if transfers and waits cost nothing."
     )
     table(model_frame(data.models), "gain", "Parallelism of each model")
-    glue_section(state)
+    _glue_section(state)
 
 
 TABS: Mapping[str, Callable[[AppState, SolvedPlacement], None]] = {
@@ -346,5 +346,5 @@ TABS: Mapping[str, Callable[[AppState, SolvedPlacement], None]] = {
     "Price of congestion": congestion_section,
     "How many servers": lambda state, data: capacity_section(state),
     "What splitting can gain": _gain,
-    "The working": show_working,
+    "The working": _show_working,
 }

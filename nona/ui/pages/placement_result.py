@@ -59,13 +59,13 @@ from nona.units import format_time
 LEAST = 5e-4  # of the probability: what is less splits nothing that counts
 
 
-def split_share(report: PlacementReport) -> float:
+def _split_share(report: PlacementReport) -> float:
     """Mean probability of splitting over the sub-graphs that have an interior."""
     shares = [s.split for m in report.models.values() for s in m.subgraphs if s.has_interior]
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def model_split(model: PlacedModel) -> float:
+def _model_split(model: PlacedModel) -> float:
     """The same of one model; 0 if it has nothing to split."""
     own = [s.split for s in model.subgraphs if s.has_interior]
     return sum(own) / len(own) if own else 0.0
@@ -195,13 +195,13 @@ def _others(data: PlacementOutcome) -> str:
 
 def verdict(data: PlacementOutcome) -> str:
     """Which models are split, how often, and where the placement comes from."""
-    told = (split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
+    told = (_split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
     return " ".join(t for t in told if t)
 
 
-def split_text(report: PlacementReport) -> str:
+def _split_text(report: PlacementReport) -> str:
     """Which models are split: a share is the mean over the model's sub-graphs that can be split."""
-    shares = {name: model_split(model) for name, model in report.models.items()}
+    shares = {name: _model_split(model) for name, model in report.models.items()}
     split = [
         f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
         for name, share in shares.items()
@@ -309,14 +309,14 @@ def charts(data: PlacementOutcome) -> None:
             alt=f"Predicted JCT of each model by its parts. {finding}",
         )
     with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
-        table(comparison_frame(data), "comparison-table", "The solved placement against local and spread")
+        table(_comparison_frame(data), "comparison-table", "The solved placement against local and spread")
         st.caption(
             "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
             "what sampled jobs take beyond it."
         )
 
 
-def comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
+def _comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
     """The solved placement against local and spread: by sampled jobs, and by formula."""
     rows = []
     for name, report in (("nona", data.nona), ("local", data.local), ("spread", data.spread)):
@@ -355,7 +355,7 @@ def congestion_section(state: AppState, data: PlacementOutcome) -> None:
         return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
-    if is_sampled(data.nona) and split_share(data.nona) < LEAST and curve.stops != curve.now:
+    if is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:
         st.markdown(
             "By sampled jobs, which evaluate the placement above, it does not pay at the present load."
         )

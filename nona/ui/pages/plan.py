@@ -75,20 +75,20 @@ def option_name(option: PlanOption) -> str:
     return f"{servers_text(option.servers)}, {option.scheduler}, {option.link * 8e-9:.4g} Gbit/s"
 
 
-def pinned_in(report: PlanReport) -> list[int]:
+def _pinned_in(report: PlanReport) -> list[int]:
     """The indices of the pinned options that this report has."""
     names = _names()
     return [i for i, o in enumerate(report.options) if option_name(o) in names]
 
 
-def turn_pin(state: AppState, option: PlanOption) -> None:
+def _turn_pin(state: AppState, option: PlanOption) -> None:
     """Pin an option, or let it go."""
     names, name = _names(), option_name(option)
     kept = [n for n in names if n != name] if name in names else [*names, name][-MOST:]
     choose(state, PINNED, kept)
 
 
-def is_pinned(option: PlanOption) -> bool:
+def _is_pinned(option: PlanOption) -> bool:
     """Whether a person has pinned it."""
     return option_name(option) in _names()
 
@@ -145,7 +145,7 @@ def options_section(state: AppState, report: PlanReport) -> None:
     )
     listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]
     answer = [report.answer.option] if report.answer is not None else []
-    order = list(dict.fromkeys([*answer, *pinned_in(report), *listed]))
+    order = list(dict.fromkeys([*answer, *_pinned_in(report), *listed]))
     rows = option_rows(report)
     frame = pd.DataFrame([rows[i] for i in order], columns=list(rows[0]) if rows else None)
     event = table(
@@ -167,7 +167,7 @@ def options_section(state: AppState, report: PlanReport) -> None:
         _detail(state, report, report.answer.option)
 
 
-def live_options(report: PlanReport) -> None:
+def _live_options(report: PlanReport) -> None:
     """The options while they are looked at: first those that were simulated, then as they are predicted."""
     shown = sorted(range(len(report.options)), key=lambda i: (_waits(report.options[i]), i))[:LIVE_ROWS]
     rows = option_rows(report)
@@ -221,12 +221,12 @@ def _detail(state: AppState, report: PlanReport, index: int) -> None:
                 args=(state, option),
                 help="Puts these servers, link and scheduler into the scenario; Undo restores the old.",
             )
-            on = is_pinned(option)
+            on = _is_pinned(option)
             st.button(
                 "Let it go" if on else "Pin",
                 icon=":material/keep_off:" if on else ":material/keep:",
                 key="plan-pin-option",
-                on_click=turn_pin,
+                on_click=_turn_pin,
                 args=(state, option),
                 help="Pinned options stand first in the table and by name in the charts.",
             )
@@ -303,7 +303,7 @@ def _live(job: Job) -> None:
     found = PlanOutcome.from_json(job.live)
     _answer(found)
     _choice(found.report, "plan-chart-live")
-    live_options(found.report)
+    _live_options(found.report)
 
 
 def _answer(found: PlanOutcome) -> None:
@@ -344,7 +344,7 @@ def _choice(report: PlanReport, key: str) -> None:
     )
     measure: Measure = shown if shown in MEASURES else MEASURES[0]
     alt = f"Cost per hour of every simulated option against its {measure}. {finding_parts(report)[0]}"
-    picture(options_figure(report, measure, pinned_in(report)), key=key, alt=alt)
+    picture(options_figure(report, measure, _pinned_in(report)), key=key, alt=alt)
     if measure == "Error budget" and (
         note := floor_note(tightest(report.targets, o.shares) for o in report.options)
     ):
@@ -417,7 +417,7 @@ def _costs(report: PlanReport) -> None:
         st.caption("Known once an option keeps the targets.")
         return
     picture(
-        costs_figure(report, pinned_in(report)),
+        costs_figure(report, _pinned_in(report)),
         key="plan-costs",
         alt="Cost per hour by part of the options that keep",
     )

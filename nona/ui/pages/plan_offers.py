@@ -28,7 +28,7 @@ _OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
 
 def begin_plan(state: AppState) -> None:
     """Add a part ``plan`` that offers what the cluster has."""
-    if state.edit((PART,), {"offers": offers_of(state.scenario)}):
+    if state.edit((PART,), {"offers": _offers_of(state.scenario)}):
         state.revision += 1
         state.tell("The servers of this cluster are on offer now. Add other GPUs, or find the plan at once.")
 
@@ -39,7 +39,7 @@ def end_plan(state: AppState) -> None:
         state.revision += 1
 
 
-def offers_of(scenario: Scenario) -> list[dict[str, Any]]:
+def _offers_of(scenario: Scenario) -> list[dict[str, Any]]:
     """The servers of the cluster as offers, each kind once."""
     found: list[dict[str, Any]] = []
     for group in scenario.cluster.servers:
@@ -49,17 +49,17 @@ def offers_of(scenario: Scenario) -> list[dict[str, Any]]:
     return found
 
 
-def add_offer(state: AppState, names: list[str]) -> None:
+def _add_offer(state: AppState, names: list[str]) -> None:
     """Offer one more GPU, the first of ``names`` that is not on offer yet."""
     plan = state.scenario.plan
     used = {o.gpu for o in plan.offers} if plan else set()
     gpu = next((n for n in names if n not in used), names[0])
     if plan is not None and not plan.offers:  # what the cluster has was on offer without being written
-        state.edit(OFFERS, offers_of(state.scenario))
+        state.edit(OFFERS, _offers_of(state.scenario))
     add_entry(state, OFFERS, {"gpu": gpu})
 
 
-def set_gpu(state: AppState, index: int, gpu: str) -> None:
+def _set_gpu(state: AppState, index: int, gpu: str) -> None:
     """Offer another GPU in that place: layout, clients and price were those of the old one."""
     kept = {k: v for k, v in state.value((*OFFERS, index)).items() if k in ("gpus", "vcpus", "most")}
     _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
@@ -83,7 +83,7 @@ def set_target(state: AppState, label: str, key: str, text: str) -> None:
     _put(state, TARGETS, {k: v for k, v in state.value(TARGETS).items() if k != label})
 
 
-def set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> None:
+def _set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> None:
     """What a GPU draws, idle and busy; both empty: as listed."""
     others = {k: v for k, v in state.value(WATTS).items() if k != gpu}
     idle, busy = given["idle"], given["busy"]
@@ -115,7 +115,7 @@ def offer_fields(state: AppState) -> None:
         "Add an offer",
         icon=":material/add:",
         key="plan-add-offer",
-        on_click=add_offer,
+        on_click=_add_offer,
         args=(state, names),
         help="Another kind of server that could be bought.",
     )
@@ -130,7 +130,7 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
             _gpu(state, index, names)
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
-            price_field(state, label_text(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
+            _price_field(state, label_text(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
             count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
             _most(state, path)
             with grid.cell():
@@ -153,7 +153,7 @@ def _gpu(state: AppState, index: int, names: list[str]) -> None:
 
     def commit() -> None:
         if not late(state, revision):
-            set_gpu(state, index, st.session_state[key])
+            _set_gpu(state, index, st.session_state[key])
             state.revision += 1
 
     st.selectbox("GPU", shown, shown.index(now), key=key, on_change=commit, help="The GPU of these servers.")
@@ -190,7 +190,7 @@ def _listed(state: AppState, index: int) -> float | None:
     return None if listed is None else listed.usd_per_hour
 
 
-def price_field(state: AppState, label: str, path: Path, otherwise: float | None, hint: str = "") -> None:
+def _price_field(state: AppState, label: str, path: Path, otherwise: float | None, hint: str = "") -> None:
     """A price per hour as people write it; empty: what holds otherwise."""
     revision = state.revision
     key = f"plan-price-{revision}-{'.'.join(map(str, path))}"
@@ -237,7 +237,7 @@ def link_fields(state: AppState) -> None:
         for index in range(len(links)):
             with st.grid(3, min_column_width=110, vertical_alignment="bottom") as grid:
                 quantity(state, "Capacity", (*LINKS, index, "capacity"), "E.g. 25 Gbit/s.")
-                price_field(state, "Price", (*LINKS, index, "price"), 0.0, "Per hour, or e.g. 400/month.")
+                _price_field(state, "Price", (*LINKS, index, "price"), 0.0, "Per hour, or e.g. 400/month.")
                 with grid.cell():
                     st.button(
                         "Remove",
@@ -264,7 +264,7 @@ def money_fields(state: AppState) -> None:
     with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
         line(state, "Currency", (*PRICES, "currency"), "A label only: nothing is converted.")
         hint = "Per server and hour, for all but its GPUs: power, rack, administration."
-        price_field(state, "Beside the GPUs", (*PRICES, "server"), 0.0, hint)
+        _price_field(state, "Beside the GPUs", (*PRICES, "server"), 0.0, hint)
         number(state, "Per GB moved", (*PRICES, "gb"), 0.0, 1e6, 0.01, "Over the shared link.", "%.4f")
         hint = "kg of CO₂ per kWh of your electricity; empty: CO₂ is not reckoned."
         quantity(state, "CO₂ per kWh", (*PRICES, "co2_kg_per_kwh"), hint, optional=True, empty="not reckoned")
@@ -303,7 +303,7 @@ def _watts(state: AppState, gpu: str) -> None:
 
     def commit() -> None:
         if not late(state, revision):
-            set_watts(state, gpu, {name: st.session_state[key] for name, key in keys.items()})
+            _set_watts(state, gpu, {name: st.session_state[key] for name, key in keys.items()})
 
     with st.grid(2, min_column_width=130):
         for name, key in keys.items():

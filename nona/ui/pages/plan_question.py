@@ -111,7 +111,7 @@ OWN = {
 }
 
 
-def demand_fields(state: AppState) -> None:
+def _demand_fields(state: AppState) -> None:
     """The models with what is asked of them, growth and the week."""
     _models(state)
     with st.grid(2, min_column_width=130, vertical_alignment="bottom"):
@@ -224,7 +224,7 @@ def controls(state: AppState) -> None:
         left, right = st.columns([2, 3], gap="large")
         with left:
             st.subheader("Demand", anchor=False)
-            demand_fields(state)
+            _demand_fields(state)
         with right:
             st.subheader("On offer", anchor=False)
             offer_fields(state)

@@ -47,8 +47,8 @@ def store() -> Store:
     return Store(Database(serving.store or serving.data), owner, everyone=serving.shared_store)
 
 
-def attempt(state: AppState, call: Callable[[], T]) -> T | None:
-    """What ``call`` returns; where it fails, ``None``, and the reason is shown by :func:`complaint`."""
+def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
+    """What ``call`` returns; where it fails, ``None``, and the reason is shown by :func:`_complaint`."""
     state.choices.complaints.pop(PLACE, None)
     try:
         return call()
@@ -57,13 +57,13 @@ def attempt(state: AppState, call: Callable[[], T]) -> T | None:
         return None
 
 
-def complaint(state: AppState) -> None:
+def _complaint(state: AppState) -> None:
     """Why the last operation failed."""
     if told := state.choices.complaints.get(PLACE):
         st.error(plain(told), icon=":material/error:")
 
 
-def cookie_hint() -> None:
+def _cookie_hint() -> None:
     """A warning where the browser keeps no cookie: nobody could find the items again."""
     if not is_token(st.context.cookies.get(cookie_name())):
         st.caption(
@@ -123,25 +123,25 @@ def save_popover(state: AppState, made: ToSave) -> None:
         )
         if done is not None:
             st.caption(plain(f"Saved as “{done}”. Save again to keep a second copy."))
-        complaint(state)
-        cookie_hint()
+        _complaint(state)
+        _cookie_hint()
 
 
 def _save(state: AppState, made: ToSave, name: str, note: str) -> None:
     given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
-    saved = attempt(state, lambda: store().save(made.item(given, told)))
+    saved = _attempt(state, lambda: store().save(made.item(given, told)))
     if saved:
         names = state.choices.of(Saved).names
         state.choices.keep(Saved({**names, made.key: saved[0].name}))
         state.tell(f"Saved as “{saved[0].name}”.", "saved", "See it")
 
 
-def open_item(state: AppState, item: SavedItem) -> None:
+def _open_item(state: AppState, item: SavedItem) -> None:
     """Make an item's scenario the session's own, as one step to undo, and go where its result is shown."""
-    contents = attempt(state, lambda: store().contents(item.id))
+    contents = _attempt(state, lambda: store().contents(item.id))
     if contents is None:
         return
-    taken = attempt(state, lambda: _with_files(contents, state))
+    taken = _attempt(state, lambda: _with_files(contents, state))
     if taken is None:
         return
     state.apply(taken, f"{OPENED}the saved “{item.name}”")  # a step of its own, whatever was opened before
@@ -196,7 +196,7 @@ class _Deleted:
     item: SavedItem | None = None
 
 
-def item_card(state: AppState, item: SavedItem, tick: str) -> None:
+def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
     """Name with a box to tick, what it is, its finding and note, its operations."""
     facts = item.facts
     with st.container(border=True, key=f"saved-item-{item.id}", gap="xsmall"):
@@ -240,7 +240,7 @@ def _operations(state: AppState, item: SavedItem) -> None:
             icon=":material/open_in_browser:",
             help="Makes its scenario the present one; Undo in the side bar restores that. A run that was "
             "saved here is shown with its result.",
-            on_click=open_item,
+            on_click=_open_item,
             args=(state, item),
             key=f"saved-open-{item.id}",
         )
@@ -282,24 +282,24 @@ def _edit(state: AppState, item: SavedItem) -> None:
 
 def _change(state: AppState, item: SavedItem, name: str, note: str) -> None:
     given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
-    if attempt(state, lambda: store().rename(item.id, given)) and attempt(
+    if _attempt(state, lambda: store().rename(item.id, given)) and _attempt(
         state, lambda: store().annotate(item.id, told)
     ):
         state.tell(f"“{given}”: name and note are saved.")
 
 
 def _duplicate(state: AppState, item: SavedItem) -> None:
-    made = attempt(state, lambda: store().duplicate(item.id))
+    made = _attempt(state, lambda: store().duplicate(item.id))
     if made is not None:
         state.tell(f"“{made.name}” is the first in the list.")
 
 
 def _delete(state: AppState, item: SavedItem) -> None:
-    if attempt(state, lambda: store().delete(item.id)):
+    if _attempt(state, lambda: store().delete(item.id)):
         state.choices.keep(_Deleted(item))
 
 
-def undo_notice(state: AppState) -> None:
+def _undo_notice(state: AppState) -> None:
     """What was deleted last, with the button that takes it back."""
     item = state.choices.of(_Deleted).item
     if item is None:
@@ -317,7 +317,7 @@ def undo_notice(state: AppState) -> None:
 
 
 def _restore(state: AppState, item: SavedItem) -> None:
-    if attempt(state, lambda: store().restore(item.id)):
+    if _attempt(state, lambda: store().restore(item.id)):
         _dismiss(state)
 
 
@@ -333,19 +333,19 @@ class _Compared:
     found: SavedComparison | None = None
 
 
-def compared(state: AppState) -> bool:
+def _compared(state: AppState) -> bool:
     """Whether a comparison was asked for."""
     return bool(state.choices.of(_Compared).ids)
 
 
-def start_comparing(state: AppState, ids: Sequence[str]) -> None:
+def _start_comparing(state: AppState, ids: Sequence[str]) -> None:
     """Show these items side by side, the first as the reference."""
-    found = attempt(state, lambda: compare(store(), ids))
+    found = _attempt(state, lambda: compare(store(), ids))
     if found is not None:
         state.choices.keep(_Compared(tuple(ids), found))
 
 
-def compare_panel(state: AppState) -> bool:
+def _compare_panel(state: AppState) -> bool:
     """The comparison in place of the list; whether there is one."""
     found = state.choices.of(_Compared).found
     if found is None:
@@ -396,7 +396,7 @@ def _stop(state: AppState) -> None:
     state.choices.keep(_Compared())
 
 
-def export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
+def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
     """Download these items as one file."""
     own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
     ids, fits = [item.id for item in items], len(items) <= MOST_ITEMS
@@ -416,7 +416,7 @@ def export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
     )
 
 
-def import_popover(state: AppState) -> None:
+def _import_popover(state: AppState) -> None:
     """A field that saves the items of a file as this person's."""
     key = f"saved-file-{state.revision}"
     with st.popover("Import", icon=":material/upload_file:", help="A file that somebody exported."):
@@ -428,14 +428,14 @@ def import_popover(state: AppState) -> None:
             max_upload_size=MOST_BUNDLE_BYTES // 10**6,
             help="Its items become yours, marked as imported: their figures are what the file states.",
         )
-        complaint(state)
+        _complaint(state)
 
 
 def _take(state: AppState, key: str) -> None:
     upload = st.session_state.get(key)
     if upload is None:
         return
-    items = attempt(state, lambda: import_items(store(), upload.getvalue()))
+    items = _attempt(state, lambda: import_items(store(), upload.getvalue()))
     if items:
         state.tell(f"{counted(len(items), 'item')} imported.")
 
@@ -456,16 +456,16 @@ def saved_page(state: AppState) -> None:
         st.error(plain(str(error)), icon=":material/database_off:")
         st.caption("All other pages work; runs cannot be saved until this is mended.")
         return
-    complaint(state)
-    undo_notice(state)
-    if compared(state) and compare_panel(state):
+    _complaint(state)
+    _undo_notice(state)
+    if _compared(state) and _compare_panel(state):
         return
     _list(state, every)
-    cookie_hint()
+    _cookie_hint()
 
 
 def _list(state: AppState, every: SavedList) -> None:
-    ticked = [item for item in every.items if st.session_state.get(tick_key(item))]
+    ticked = [item for item in every.items if st.session_state.get(_tick_key(item))]
     if every.items:
         st.text_input(
             "Find",
@@ -490,7 +490,7 @@ def _list(state: AppState, every: SavedList) -> None:
         st.info("No saved item has all of these words. Try one word, or a shorter one.")
     most = state.choices.of(_Shown).most
     for item in found[:most]:
-        item_card(state, item, tick_key(item))
+        _item_card(state, item, _tick_key(item))
     if len(found) > most:
         more = min(STEP, len(found) - most)
         st.button(f"Show {more} more of {len(found)}", on_click=_more, args=(state,), key="saved-more")
@@ -511,14 +511,14 @@ def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None
                 type="primary" if fits else "secondary",
                 disabled=not fits,
                 help=f"Tick {FEWEST} to {MOST} items. The others are compared with the one saved first.",
-                on_click=start_comparing,
+                on_click=_start_comparing,
                 args=(state, [item.id for item in reversed(ticked)]),
                 key="saved-compare",
             )
-            export_button(ticked or list(every.items), all_of_them=not ticked)
-        import_popover(state)
+            _export_button(ticked or list(every.items), all_of_them=not ticked)
+        _import_popover(state)
 
 
-def tick_key(item: SavedItem) -> str:
+def _tick_key(item: SavedItem) -> str:
     """The key of the item's box."""
     return f"saved-tick-{item.id}"

@@ -173,10 +173,10 @@ def groups_of(state: AppState) -> Groups:
     return spec.regions.groups if spec is not None and spec.regions is not None else {}
 
 
-def renumbered(groups: Groups, kept: Sequence[int], added: bool = False) -> dict[str, list[int]]:
+def _renumbered(groups: Groups, kept: Sequence[int], added: bool = False) -> dict[str, list[int]]:
     """Regions after only the groups ``kept`` remain, in that order; ``added``: one more in the last region.
 
-    >>> renumbered({"east": [0], "west": [1, 2]}, [1, 2]), renumbered({"a": [0], "b": [1]}, [0, 1], True)
+    >>> _renumbered({"east": [0], "west": [1, 2]}, [1, 2]), _renumbered({"a": [0], "b": [1]}, [0, 1], True)
     ({'west': [0, 1]}, {'a': [0], 'b': [1, 2]})
     """
     places = {old: new for new, old in enumerate(kept)}
@@ -195,7 +195,7 @@ def replace_groups(state: AppState, kept: Sequence[int], added: Mapping[str, Any
     servers = [data["cluster"]["servers"][n] for n in kept]
     data["cluster"]["servers"] = servers if added is None else [*servers, dict(added)]
     if groups := groups_of(state):
-        data["training"]["regions"]["groups"] = renumbered(groups, kept, added is not None)
+        data["training"]["regions"]["groups"] = _renumbered(groups, kept, added is not None)
     try:
         changed = edited(state.scenario, data)
     except NonaError as error:

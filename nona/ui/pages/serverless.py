@@ -106,13 +106,13 @@ def _own(state: AppState) -> None:
             key="make-serverless",
             width="stretch",
             disabled=bool(reason),
-            on_click=make_serverless,
+            on_click=_make_serverless,
             args=(state,),
             help="Adds the key serverless to the scenario, with its defaults; everything else stays.",
         )
 
 
-def make_serverless(state: AppState) -> None:
+def _make_serverless(state: AppState) -> None:
     """Add the serverless part; rows without SLO get one from the time at the smallest configuration."""
     if state.edit(("serverless",), _part(state)):
         state.tell(
@@ -265,7 +265,7 @@ def _alts(
     )
 
 
-def platform_view(key: str, data: PlatformDrawing) -> None:
+def _platform_view(key: str, data: PlatformDrawing) -> None:
     """Draw the platform, or bring it up to date."""
     _component(key=key, data=data.to_json())
 
@@ -339,7 +339,7 @@ def _finding(held: ServerlessOutcome) -> None:
 
 def _live(job: Job) -> None:
     live = PlatformLive.from_json(job.live)
-    platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
+    _platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
 
 
 def _area(state: AppState, every_s: float | None) -> None:

@@ -103,7 +103,7 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         )
     else:
         stale_note(state, OVER_KIND, mark)
-        over_answer(report, "over")
+        _over_answer(report, "over")
     values = () if asked.extend else ("--values", ",".join(f"{v:g}" for v in asked.values))
     target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.calls))
     equivalent(state, "serverless", "--over", asked.key, *values, *target, key=OVER_KIND)
@@ -178,7 +178,7 @@ def _live(data: Mapping[str, Any]) -> None:
         picture(over_figure(report), "over-live", over_alt(report, "hits"))
 
 
-def over_answer(report: OverReport, key: str) -> None:
+def _over_answer(report: OverReport, key: str) -> None:
     """The finding, three charts, the knees and all points."""
     st.subheader(f"{plain(over_finding(report))}.", anchor=False)
     picture(over_figure(report), f"{key}-hits", f"{over_alt(report, 'hits')}. {over_finding(report)}.")

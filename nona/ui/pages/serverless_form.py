@@ -132,13 +132,13 @@ def _switch(
     )
 
 
-def size_list(state: AppState, label: str, path: Path, hint: str) -> None:
+def _size_list(state: AppState, label: str, path: Path, hint: str) -> None:
     """A text field for whole numbers with commas between them; invalid text stays, with its error."""
     key = f"sizes:{state.revision}:" + ".".join(map(str, path))
     shown = state.shown(path)
 
     def commit() -> None:
-        state.edit(path, parsed(str(st.session_state[key])))
+        state.edit(path, _parsed(str(st.session_state[key])))
 
     value = shown if isinstance(shown, str) else ", ".join(map(str, shown))
     st.text_input(label, value, key=key, help=f"{hint} Whole numbers, separated by commas.", on_change=commit)
@@ -147,10 +147,10 @@ def size_list(state: AppState, label: str, path: Path, hint: str) -> None:
         st.error(plain(draft.error), icon=":material/error:")
 
 
-def parsed(text: str) -> list[int] | str:
+def _parsed(text: str) -> list[int] | str:
     """The sizes, sorted, each once; the text itself where it is no list of whole numbers.
 
-    >>> parsed("4, 1 2,2"), parsed("1, two")
+    >>> _parsed("4, 1 2,2"), _parsed("1, two")
     ([1, 2, 4], '1, two')
     """
     words = text.replace(",", " ").split()
@@ -159,10 +159,10 @@ def parsed(text: str) -> list[int] | str:
     return text
 
 
-def function_rows() -> list[dict[str, object]]:
+def _function_rows() -> list[dict[str, object]]:
     """A row for each shipped function; values that no readable text confirms are marked.
 
-    >>> function_rows()[0]["time, ms"]
+    >>> _function_rows()[0]["time, ms"]
     86.0
     """
     smallest = grid([1], [1], [1])
@@ -185,7 +185,7 @@ def function_rows() -> list[dict[str, object]]:
     return rows
 
 
-def provenance_panel(state: AppState) -> None:
+def _provenance_panel(state: AppState) -> None:
     """Every default of the platform and of the shipped functions with its source."""
     panel = st.expander(
         "Where the defaults are from", icon=":material/source:", on_change="rerun", key="provenance-open"
@@ -208,7 +208,7 @@ def provenance_panel(state: AppState) -> None:
         table(pd.DataFrame(rows), "serverless-defaults", alt)
         st.markdown("**Functions**")
         alt = "The shipped functions: time at the smallest configuration, cold start, input, source"
-        table(pd.DataFrame(function_rows()), "serverless-functions", alt)
+        table(pd.DataFrame(_function_rows()), "serverless-functions", alt)
 
 
 PART = "serverless"
@@ -219,7 +219,7 @@ WALK_HELP = (
 )
 
 
-def platform_controls(state: AppState) -> None:
+def _platform_controls(state: AppState) -> None:
     """All other settings of the simulated platform, each with its default and source."""
     with st.expander("Platform: nodes, prices, containers, dispatch", icon=":material/dns:"):
         _nodes(state)
@@ -227,7 +227,7 @@ def platform_controls(state: AppState) -> None:
         _memory(state)
         _dispatch(state)
         _configurations(state)
-    provenance_panel(state)
+    _provenance_panel(state)
 
 
 def _nodes(state: AppState) -> None:
@@ -400,11 +400,11 @@ def _configurations(state: AppState) -> None:
     path = (PART, "configurations")
     with st.grid(3, min_column_width=180):
         with st.container():
-            size_list(state, "Batch sizes", (*path, "batch"), "Jobs that a batch may hold.")
+            _size_list(state, "Batch sizes", (*path, "batch"), "Jobs that a batch may hold.")
         with st.container():
-            size_list(state, "vCPUs", (*path, "vcpus"), "vCPUs that a batch may get.")
+            _size_list(state, "vCPUs", (*path, "vcpus"), "vCPUs that a batch may get.")
         with st.container():
-            size_list(state, "vGPUs", (*path, "vgpus"), "vGPUs that a batch may get; MIG has 1, 2, 3, 4, 7.")
+            _size_list(state, "vGPUs", (*path, "vgpus"), "vGPUs that a batch may get; MIG has 1, 2, 3, 4, 7.")
     spec = state.scenario.serverless
     if spec:
         c = spec.configurations
@@ -429,7 +429,7 @@ def controls(state: AppState) -> None:
             entries = state.scenario.serverless.policies if state.scenario.serverless else ()
             option_popover(state, "policy-options", (PART, "policies"), entries, POLICIES.get)
             _about(state)
-        platform_controls(state)
+        _platform_controls(state)
 
 
 def _summary(state: AppState) -> list[str]:

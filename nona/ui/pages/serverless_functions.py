@@ -31,7 +31,7 @@ DEFAULT, IN_FILE = "its default", "as in the scenario's file"
 ENDING = ".profile.csv"
 
 
-def choose_times(state: AppState, names: Sequence[str]) -> None:
+def _choose_times(state: AppState, names: Sequence[str]) -> None:
     """One function, where its times are from, and an upload for its own."""
     with st.grid(3, min_column_width=220):
         with st.container():
@@ -95,17 +95,17 @@ def _take(state: AppState, name: str) -> None:
     try:
         data, what = upload.getvalue(), f"Profile {upload.name!r}"
         rows_of(read_profile(data, what), name, what)
-        kept = state.uploads.add(stored_name(upload.name), data)
+        kept = state.uploads.add(_stored_name(upload.name), data)
         state.choices.complaints.pop("profile-error", None)
         _set(state, name, kept, (kept,))
     except NonaError as error:
         state.choices.complaints["profile-error"] = str(error)
 
 
-def stored_name(name: str) -> str:
+def _stored_name(name: str) -> str:
     """The name under which a profile is kept, which tells it from traces and other tables.
 
-    >>> stored_name("times.csv"), stored_name("a/times.profile.csv")
+    >>> _stored_name("times.csv"), _stored_name("a/times.profile.csv")
     ('times.profile.csv', 'times.profile.csv')
     """
     base = PurePath(name.replace("\\", "/")).name
@@ -113,7 +113,7 @@ def stored_name(name: str) -> str:
     return (stem[:40] or "times") + ENDING
 
 
-def fit_views() -> None:
+def _fit_views() -> None:
     """One network's points and law, and the table of all."""
     fits = {fit.network: fit for fit in shipped_fits()}
     st.markdown("**Measured networks**")
@@ -141,13 +141,13 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         st.error(plain(str(error)), icon=":material/error:")
     else:
         alt = "Every function: seconds at the smallest configuration, on the CPU, on one and on all vGPUs"
-        table(pd.DataFrame(function_times(system)), "serverless-function-times", alt, placeholder="–")
-        choose_times(state, tuple(f.name for f in system.functions))
+        table(pd.DataFrame(_function_times(system)), "serverless-function-times", alt, placeholder="–")
+        _choose_times(state, tuple(f.name for f in system.functions))
     _default_law(state)
-    fit_views()
+    _fit_views()
 
 
-def function_times(system: ServerlessSystem) -> list[dict[str, object]]:
+def _function_times(system: ServerlessSystem) -> list[dict[str, object]]:
     """A row for each function of the system."""
     space, rows = system.space, []
     largest = int(space.vgpus.max())

@@ -122,7 +122,7 @@ KIND = "serverless"
 FILES = (TRACE, CALLS_CSV, CALLS_PARQUET)
 
 
-def serverless_downloads(state: AppState, data: ServerlessOutcome) -> None:
+def _serverless_downloads(state: AppState, data: ServerlessOutcome) -> None:
     """The block of downloads of the run that is shown."""
     result = state.results.get(KIND)
     job = None if result is None else jobs().get(result.job_id)
@@ -202,7 +202,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
     if report.checks:
         _checks(report)
-    serverless_downloads(state, data)
+    _serverless_downloads(state, data)
 
 
 def _use(report: ServerlessReport) -> None:
@@ -336,7 +336,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
         "Latencies for each policy: box from the 25th to the 75th percentile, whiskers from the 5th to the "
         "95th, the SLO as a dashed line",
     )
-    table(pd.DataFrame(latency_rows(policies)), "serverless-latencies", "Latencies of every application")
+    table(pd.DataFrame(_latency_rows(policies)), "serverless-latencies", "Latencies of every application")
     searches = {name: p.search_s for name, p in policies.items()}
     chart(
         search_figure(searches),
@@ -348,7 +348,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
     st.caption("A search's time is modelled from the paths it examined; the jobs of its queue wait for it.")
 
 
-def latency_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str | float | None]]:
+def _latency_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str | float | None]]:
     """A row for each policy and application, times in milliseconds."""
     rows: list[dict[str, str | float | None]] = []
     for name, policy in policies.items():

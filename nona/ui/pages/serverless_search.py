@@ -31,7 +31,7 @@ from nona.ui.widgets.results import table
 _component = declare("searchview")
 
 
-def search_view(key: str, search: SearchSteps) -> None:
+def _search_view(key: str, search: SearchSteps) -> None:
     """Draw the search; the reader goes through its steps in the browser."""
     data = search.to_json()
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
@@ -39,7 +39,7 @@ def search_view(key: str, search: SearchSteps) -> None:
     _component(key=key, data={**data, "sig": mark, "colours": colours})
 
 
-def stories(data: ServerlessOutcome | None) -> None:
+def _stories(data: ServerlessOutcome | None) -> None:
     """Choose one of the kept batches of the last run; what was tried before it found room."""
     st.subheader("Where the batches went", anchor=False)
     told = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
@@ -98,9 +98,9 @@ def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     found = explain(planner, ask)
     _why(system, ask, found)
     if found.trace.steps:
-        search_view("search-view", search_data(found, system.space))
+        _search_view("search-view", search_data(found, system.space))
     _best(system, found)
-    stories(data)
+    _stories(data)
 
 
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:

@@ -23,23 +23,23 @@ MODES = (AUTOMATIC, *PRESETS, OWN_PARTS)
 Parts = list[list[str]]
 
 
-def expert_index(state: AppState) -> int | None:
+def _expert_index(state: AppState) -> int | None:
     """The place of the scheduler in the scenario, if it is there."""
     names = [s.name for s in state.scenario.schedulers]
     return names.index(SCHEDULER.name) if SCHEDULER.name in names else None
 
 
-def table_of(state: AppState) -> dict[str, Any]:
+def _table_of(state: AppState) -> dict[str, Any]:
     """The table in the scenario; empty where there is none, or it is no table."""
-    index = expert_index(state)
+    index = _expert_index(state)
     table = None if index is None else state.scenario.schedulers[index].options.get("models")
     return dict(table) if isinstance(table, dict) else {}
 
 
-def mode_of(entry: Any) -> str:
+def _mode_of(entry: Any) -> str:
     """Which of :data:`MODES` an entry of the table is; anything else as text.
 
-    >>> mode_of(None), mode_of("half"), mode_of([["a", "b"]]), mode_of("quarter")
+    >>> _mode_of(None), _mode_of("half"), _mode_of([["a", "b"]]), _mode_of("quarter")
     ('automatic', 'half', 'own parts', "'quarter'")
     """
     if entry is None:
@@ -73,26 +73,26 @@ def _quoted(task: str) -> str:
     return '"' + task.replace('"', '""') + '"' if "," in task or '"' in task else task
 
 
-def set_mode(state: AppState, label: str, mode: str) -> None:
+def _set_mode(state: AppState, label: str, mode: str) -> None:
     """Choose for one row: automatic, a preset, or own parts (none yet: all on the first server)."""
     state.drafts.pop(("expert", label), None)
     entry: Any = None if mode == AUTOMATIC else [] if mode == OWN_PARTS else mode
-    if mode_of(entry) != mode_of(table_of(state).get(label)):
-        _write(state, {**table_of(state), label: entry})
+    if _mode_of(entry) != _mode_of(_table_of(state).get(label)):
+        _write(state, {**_table_of(state), label: entry})
 
 
-def set_parts(state: AppState, row: int, text: str) -> None:
+def _set_parts(state: AppState, row: int, text: str) -> None:
     """Take own parts for the row of that number; what its model does not allow becomes a draft."""
     label = state.scenario.labels[row]
-    why = parts_problem(state, row, text)
+    why = _parts_problem(state, row, text)
     if why:
         state.drafts["expert", label] = Draft(text, why)
         return
     state.drafts.pop(("expert", label), None)
-    _write(state, {**table_of(state), label: parse_parts(text)})
+    _write(state, {**_table_of(state), label: parse_parts(text)})
 
 
-def parts_problem(state: AppState, row: int, text: str) -> str:
+def _parts_problem(state: AppState, row: int, text: str) -> str:
     """Why the row's model does not allow these parts, in one line; empty if it does."""
     try:
         prepared = load_row(state, row).prepared
@@ -105,24 +105,24 @@ def parts_problem(state: AppState, row: int, text: str) -> str:
     return ""
 
 
-def strangers(state: AppState) -> list[str]:
+def _strangers(state: AppState) -> list[str]:
     """Names in the table that no row of the workload has."""
-    return [name for name in table_of(state) if name not in state.scenario.labels]
+    return [name for name in _table_of(state) if name not in state.scenario.labels]
 
 
 def drop(state: AppState, names: Sequence[str]) -> None:
     """Take these names out of the table."""
-    _write(state, {k: v for k, v in table_of(state).items() if k not in names})
+    _write(state, {k: v for k, v in _table_of(state).items() if k not in names})
 
 
-def placeable(state: AppState, row: int) -> list[str]:
+def _placeable(state: AppState, row: int) -> list[str]:
     """Ids of the tasks of a row that may be in a part, in topological order."""
     prepared = load_row(state, row).prepared
     return [prepared.tasks.task_ids[t] for s in prepared.decomposition.subgraphs for t in s.interior]
 
 
 def _write(state: AppState, table: dict[str, Any]) -> None:
-    index = expert_index(state)
+    index = _expert_index(state)
     if index is None:
         return
     options = {k: v for k, v in state.scenario.schedulers[index].options.items() if k != "models"}
@@ -134,11 +134,11 @@ def _write(state: AppState, table: dict[str, Any]) -> None:
 SHOWN_TASKS = 40
 
 
-def expert_table(state: AppState) -> None:
+def _expert_table(state: AppState) -> None:
     """One selection per row of the workload, while the scheduler is chosen."""
-    if expert_index(state) is None:
+    if _expert_index(state) is None:
         return
-    own, unknown = table_of(state), strangers(state)
+    own, unknown = _table_of(state), _strangers(state)
     wrong = bool(unknown) or any(path[0] == "expert" for path in state.drafts)
     with st.expander("What the expert does with each model", icon=":material/tune:", expanded=wrong):
         st.caption(
@@ -147,7 +147,7 @@ def expert_table(state: AppState) -> None:
             "stays on the first."
         )
         for row, label in enumerate(state.scenario.labels):
-            _row(state, row, label, mode_of(own.get(label)))
+            _row(state, row, label, _mode_of(own.get(label)))
         if unknown:
             st.error(
                 plain(f"Not in the workload: {', '.join(unknown)}; drop or rename the entries."),
@@ -161,7 +161,7 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
     key = f"expert-{state.revision}-{label}"
 
     def choose() -> None:
-        set_mode(state, label, st.session_state[key])
+        _set_mode(state, label, st.session_state[key])
 
     st.selectbox(
         label_text(label),
@@ -180,19 +180,19 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
 def _parts(state: AppState, row: int, label: str) -> None:
     key = f"expert-parts-{state.revision}-{label}"
     draft = state.drafts.get(("expert", label))
-    text = draft.value if draft else parts_text(table_of(state).get(label))
+    text = draft.value if draft else parts_text(_table_of(state).get(label))
 
     def commit() -> None:
-        set_parts(state, row, str(st.session_state[key] or ""))
+        _set_parts(state, row, str(st.session_state[key] or ""))
 
-    why = parts_problem(state, row, text)
+    why = _parts_problem(state, row, text)
     if draft and not why:  # the model or the rule changed since, and now allows them
-        set_parts(state, row, text)
+        _set_parts(state, row, text)
     st.text_area(f"Parts of {label_text(label)}", text, key=key, on_change=commit)
     if why:
         st.error(plain(why), icon=":material/error:")
     try:
-        tasks = placeable(state, row)
+        tasks = _placeable(state, row)
     except NonaError:
         return
     more = f" … {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
@@ -225,7 +225,7 @@ def controls(state: AppState) -> None:
                 hint = "The same seed gives the same result, bit for bit."
                 count(state, "Seed", ("seed",), 0, 2**53 - 1, hint)
         _precision(state)
-        expert_table(state)
+        _expert_table(state)
 
 
 def pick_schedulers(state: AppState) -> None:

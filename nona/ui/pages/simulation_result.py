@@ -156,7 +156,7 @@ def notes(data: SimulationOutcome) -> None:
     st.caption("  \n".join(plain(line) for line in told))
 
 
-def checks_panel(report: SimulationReport) -> None:
+def _checks_panel(report: SimulationReport) -> None:
     """What the runs checked on themselves."""
     passed, failed = sum(report.checks.values()), report.failed_checks
     total = len(report.checks)
@@ -182,7 +182,7 @@ DECIDING_SHARES = (
 )
 
 
-def differences_panel(differences: Differences) -> None:
+def _differences_panel(differences: Differences) -> None:
     """Paired differences from a baseline that can be chosen, as a chart and as a table."""
     if len(differences) < 2:
         return
@@ -213,7 +213,7 @@ def differences_panel(differences: Differences) -> None:
     )
 
 
-def sure_tab(state: AppState, data: SimulatedRun) -> None:
+def _sure_tab(state: AppState, data: SimulatedRun) -> None:
     """Prediction, simulation, theory and intervals side by side, and what each of them means."""
     rows = sureness_rows(data.report, data.predicted, data.idle_s)
     chart(
@@ -234,7 +234,7 @@ def sure_tab(state: AppState, data: SimulatedRun) -> None:
     st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data.models)))
 
 
-def warmup_panel(series: WarmupSeries | None) -> None:
+def _warmup_panel(series: WarmupSeries | None) -> None:
     """The plot of the warm-up, where pilot runs were made for it."""
     if series:
         chart(
@@ -245,7 +245,7 @@ def warmup_panel(series: WarmupSeries | None) -> None:
         )
 
 
-def result_tabs(state: AppState, run: Kept) -> None:
+def _result_tabs(state: AppState, run: Kept) -> None:
     """All that a run gives beyond its headline, each tab with its mark."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
     for tab, draw in zip(tabs, TABS.values(), strict=True):
@@ -261,7 +261,7 @@ def _compare(state: AppState, data: SimulatedRun) -> None:
     chart(
         figure, jct_title(found, data.differences), "jct", "Mean JCT of each scheduler with its 95 % interval"
     )
-    differences_panel(data.differences)
+    _differences_panel(data.differences)
 
 
 def _model(data: SimulatedRun) -> str:
@@ -311,7 +311,7 @@ def _over_time(state: AppState, data: SimulatedRun) -> None:
     if hits := data.report.slo_over_time:
         alt = "Share of SLOs kept in each window of arrivals, for each scheduler"
         chart(hits_over_time_figure(hits), hits_over_time_title(hits), "hits-over-time", alt)
-    warmup_panel(data.warmup)
+    _warmup_panel(data.warmup)
 
 
 def _first_jobs(state: AppState, data: SimulatedRun) -> None:
@@ -336,7 +336,7 @@ def _checks(state: AppState, data: SimulatedRun) -> None:
     run = state.runs.of(data)
     if run is not None:
         run_downloads(state, run)
-    checks_panel(data.report)
+    _checks_panel(data.report)
 
 
 TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
@@ -346,7 +346,7 @@ TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
     "Cluster": _cluster,
     "Over time": _over_time,
     "First jobs": _first_jobs,
-    "How sure": sure_tab,
+    "How sure": _sure_tab,
     "Checks and downloads": _checks,
 }
 
@@ -364,7 +364,7 @@ def result_views(state: AppState, run: Kept) -> None:
     notes(data)
     runs_bar(state, run)
     baseline_panel(state, run)
-    result_tabs(state, run)
+    _result_tabs(state, run)
 
 
 def _advice(run: Kept) -> None:

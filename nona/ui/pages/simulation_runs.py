@@ -85,9 +85,9 @@ def chart_data(
     ``note`` stands below them, by default, while it runs, what each shows. At most :data:`MOST_DRAWN`
     schedulers are drawn, those that a title names among them; the note names the others.
     """
-    drawn = drawn_of(live.schedulers, titles)
+    drawn = _drawn_of(live.schedulers, titles)
     series = {name: line for name, line in live.series.items() if name in drawn}
-    notes = (note or (SO_FAR if running else ""), not_drawn(live.schedulers, drawn))
+    notes = (note or (SO_FAR if running else ""), _not_drawn(live.schedulers, drawn))
     return LiveCharts(
         series=series,
         schedulers=drawn,
@@ -104,10 +104,10 @@ def chart_data(
     )
 
 
-def drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
+def _drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
     """The schedulers that are drawn, in their order: whom a title names, then the first of the others.
 
-    >>> drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
+    >>> _drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
     ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'j')
     """
     words = {word for title in titles for word in re.findall(r"[\w-]+", title)}
@@ -115,10 +115,10 @@ def drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...
     return tuple(name for name in schedulers if name in ranked[:MOST_DRAWN])
 
 
-def not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
+def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
     """Which schedulers the charts leave out, in a sentence; empty where all are drawn.
 
-    >>> not_drawn([*"abcdefghij"], [*"abcdefgh"])
+    >>> _not_drawn([*"abcdefghij"], [*"abcdefgh"])
     'At most 8 schedulers are drawn; i, j are in the tables only.'
     """
     others = [name for name in schedulers if name not in drawn]
@@ -162,7 +162,7 @@ def show_run(state: AppState, number: int | None, instead_of: int) -> None:
         state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
 
 
-def run_note(state: AppState, shown: Kept) -> None:
+def _run_note(state: AppState, shown: Kept) -> None:
     """Which run is shown where it is not one of the present scenario, what has changed, and what to do."""
     if not state.is_stale(KIND):
         return
@@ -183,14 +183,14 @@ def run_note(state: AppState, shown: Kept) -> None:
     st.warning(f"Run {shown.number} is shown. {plain(then)} {now}", icon=":material/history:")
 
 
-def restore_scenario(state: AppState, number: int) -> None:
+def _restore_scenario(state: AppState, number: int) -> None:
     """Make a kept run's scenario the scenario."""
     run = state.runs.find(number)
     if run is not None:
         state.adopt(run.data.scenario)
 
 
-def pin_run(state: AppState, number: int | None) -> None:
+def _pin_run(state: AppState, number: int | None) -> None:
     """Compare later runs with this one; ``None``: with none."""
     state.runs.pinned = number
 
@@ -206,7 +206,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             "Unpin the baseline" if pinned else "Pin as baseline",
             icon=":material/keep_off:" if pinned else ":material/keep:",
             help="Later runs are shown beside this one, with the differences and their intervals.",
-            on_click=pin_run,
+            on_click=_pin_run,
             args=(state, None if pinned else shown.number),
             key="pin-run",
         )
@@ -216,7 +216,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
                 "Restore its scenario",
                 icon=":material/settings_backup_restore:",
                 help="Set every page back to the scenario that this run belongs to.",
-                on_click=restore_scenario,
+                on_click=_restore_scenario,
                 args=(state, shown.number),
                 key="restore-run",
             )
@@ -269,7 +269,7 @@ def run_area(state: AppState, run: Kept | None, running: bool) -> None:
     """
     with st.container():
         if not running and run is not None:
-            run_note(state, run)
+            _run_note(state, run)
     every_s = beat(current_job(state, KIND), POLL_S)
     st.fragment(_area, run_every=every_s)(state, run, every_s)
     with st.container():

@@ -43,14 +43,14 @@ GRID_KIND = "grid"
 BEST = "the best in each cell"
 
 
-def live_grid(live: Mapping[str, Any]) -> None:
+def _live_grid(live: Mapping[str, Any]) -> None:
     """The cells as far as they are known; ``live`` is what the job sent."""
     told = GridOutcome.from_json(live)
     if told.rows:
         picture(grid_figure(told, "Mean JCT"), key="grid-live", alt=f"{grid_finding(told)} So far.")
 
 
-def grid_reading(grid: SweepGrid) -> None:
+def _grid_reading(grid: SweepGrid) -> None:
     """The findings, what the colours show, and the map: redrawn alone when a choice changes."""
     if not grid.rows:
         st.caption("No pair of values was simulated before the sweep ended.")
@@ -112,7 +112,7 @@ def sweep_panel(state: AppState) -> None:
             state,
             kind,
             "Run sweep",
-            live_grid if kind == GRID_KIND else live_sweep,
+            _live_grid if kind == GRID_KIND else _live_sweep,
             asked.options,
             asked.fingerprint,
             done="This sweep has been run: its result is below." if done else "",
@@ -160,7 +160,7 @@ def _asked(state: AppState, kind: str) -> Asked | None:
         return None
 
 
-def live_sweep(live: Mapping[str, Any]) -> None:
+def _live_sweep(live: Mapping[str, Any]) -> None:
     """Every curve as far as it is known; ``live`` is what the job sent."""
     report = SweepOutcome.from_json(live)
     alt = f"Mean JCT of every scheduler over {report.label.lower()}, so far"
@@ -192,7 +192,7 @@ def _show(state: AppState, report: SweepOutcome | GridOutcome, fingerprint: str)
         )
     with st.container(key="sweep-reading"):
         if isinstance(report, GridOutcome):
-            st.fragment(grid_reading)(report)
+            st.fragment(_grid_reading)(report)
         else:
             st.fragment(_reading)(state, report)
     if isinstance(report, GridOutcome):

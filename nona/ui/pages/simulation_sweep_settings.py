@@ -124,7 +124,7 @@ def grid_settings_of(state: AppState) -> GridSettings:
 def _sweep_settings(state: AppState) -> SweepSettings:
     form = form_of(state)
     number, values = _values(state, form.first)
-    chosen = form.schedulers if form.schedulers is not None else scenario_schedulers(state.scenario)
+    chosen = form.schedulers if form.schedulers is not None else _scenario_schedulers(state.scenario)
     return SweepSettings(number, values, chosen, form.jobs, form.replications, target=form.target)
 
 
@@ -135,7 +135,7 @@ def _values(state: AppState, of: Range) -> tuple[Number, tuple[float, ...]]:
     return number, spaced(min(low, high), max(low, high), of.count, number.unit)
 
 
-def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
+def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
     """The schedulers of the scenario, each once."""
     return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
 
@@ -249,7 +249,7 @@ def sweep_controls(state: AppState) -> None:
 
 def _size(state: AppState, form: Form) -> str:
     """The size of the sweep in a few words; they open its fields."""
-    count = len(scenario_schedulers(state.scenario) if form.schedulers is None else form.schedulers)
+    count = len(_scenario_schedulers(state.scenario) if form.schedulers is None else form.schedulers)
     schedulers, runs = "s" * (count != 1), "s" * (form.replications != 1)
     size = f"{count} scheduler{schedulers}, {form.replications} run{runs} of {form.jobs:,} jobs"
     return f"{size}, target {target_text(form.target)}"
@@ -315,7 +315,7 @@ def _whole(state: AppState, label: str, name: str, value: int, most: int, hint: 
 
 
 def _schedulers(state: AppState, form: Form) -> None:
-    own = scenario_schedulers(state.scenario)
+    own = _scenario_schedulers(state.scenario)
 
     def choose(names: tuple[str, ...]) -> None:
         change(state, schedulers=None if names == own else names)

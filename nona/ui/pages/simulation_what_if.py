@@ -109,12 +109,12 @@ def discard(state: AppState) -> None:
     state.choices.keep(Copy())
 
 
-def most_servers(scenario: Scenario) -> int:
+def _most_servers(scenario: Scenario) -> int:
     """The right end of the slider of servers: twice the scenario's count.
 
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 12}]}, workload: [{model: gpt2, rate: 5}]}"
-    >>> most_servers(parse_scenario(text))
+    >>> _most_servers(parse_scenario(text))
     24
     """
     return min(max(2 * scenario.cluster.servers[0].count, LEAST_SERVERS), MOST_SERVERS)
@@ -147,7 +147,7 @@ class Drawn:
     rows: pd.DataFrame
 
 
-def draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
+def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     """Charts, table, warnings and engine; ``before`` is the answer for the scenario as it stands."""
     data = shown.data
     found, drawn = data.report.schedulers, _drawn(state, shown, before)
@@ -279,7 +279,7 @@ def _load(state: AppState, number: Number) -> None:
 
 
 def _servers(state: AppState, number: Number) -> None:
-    most = most_servers(state.scenario)
+    most = _most_servers(state.scenario)
     tied = _tied(state, number, min(int(value(state, number)), most), float)
     hint = "How many servers this group has; all of them alike."
     st.slider(label_text(number.label), 1, most, step=1, help=hint, **tied)
@@ -353,7 +353,7 @@ def _answer(state: AppState, was_busy: bool) -> None:
             st.error(plain(error), icon=":material/error:")
     with st.container(key=AREA):
         if shown is not None:
-            draw_answer(state, shown, before)
+            _draw_answer(state, shown, before)
     if was_busy and not _busy(state, questions):
         st.rerun()  # ends the polling
 

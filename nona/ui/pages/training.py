@@ -147,7 +147,7 @@ def _generated(state: AppState) -> None:
             type="primary",
             key="make-training",
             width="stretch",
-            on_click=make_training,
+            on_click=_make_training,
             args=(state,),
             help="Adds the key training to the scenario, with a generator of 60 jobs.",
         )
@@ -160,7 +160,7 @@ def _traced(state: AppState) -> None:
         trace_upload(state)
 
 
-def make_training(state: AppState) -> None:
+def _make_training(state: AppState) -> None:
     """Add the training part with a generator."""
     if state.edit(("training",), GENERATED):
         state.revision += 1
@@ -175,7 +175,7 @@ ADVICE = "Fewer jobs, replications or policies end sooner."
 def run_area(state: AppState) -> TrainingOutcome | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     running = job_buttons(state, KIND, "Run the policies")
-    held = held_outcome(state)
+    held = _held_outcome(state)
     with st.container():
         if not running and held is not None:
             stale_note(state, KIND)
@@ -185,7 +185,7 @@ def run_area(state: AppState) -> TrainingOutcome | None:
     return held
 
 
-def held_outcome(state: AppState) -> TrainingOutcome | None:
+def _held_outcome(state: AppState) -> TrainingOutcome | None:
     """The last result, unless another scenario has been opened since, to which it says nothing."""
     held = state.held(KIND, TrainingOutcome)
     if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
@@ -216,7 +216,7 @@ def _live(job: Job) -> None:
 def _area(state: AppState, every_s: float | None) -> None:
     if not live_area(state, KIND, every_s, _live, ADVICE):
         return
-    held = held_outcome(state)
+    held = _held_outcome(state)
     if held is not None:
         _finding(held)
     elif current_job(state, KIND) is None:
@@ -226,7 +226,7 @@ def _area(state: AppState, every_s: float | None) -> None:
         )
 
 
-def training_downloads(state: AppState, data: TrainingOutcome) -> None:
+def _training_downloads(state: AppState, data: TrainingOutcome) -> None:
     """The block of downloads of the run that is shown."""
     name = file_stem(data.about.name)
     with st.container(border=True, key="training-downloads"):
@@ -296,7 +296,7 @@ def training_tabs(state: AppState, data: TrainingOutcome | None) -> None:
             with tab:
                 draw(state, data)
     if data is not None:
-        training_downloads(state, data)
+        _training_downloads(state, data)
     equivalent(state, "training simulate", key="training")
 
 

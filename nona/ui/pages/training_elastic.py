@@ -62,10 +62,10 @@ POLL_S = 0.4
 ADVICE = "Fewer jobs, replications or policies end sooner."
 
 
-def elastic_area(state: AppState) -> ElasticHistory | None:
+def _elastic_area(state: AppState) -> ElasticHistory | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     running = job_buttons(state, KIND, "Run the policies")
-    held = held_history(state)
+    held = _held_history(state)
     with st.container():
         if not running and held is not None:
             stale_note(state, KIND)
@@ -75,7 +75,7 @@ def elastic_area(state: AppState) -> ElasticHistory | None:
     return held
 
 
-def held_history(state: AppState) -> ElasticHistory | None:
+def _held_history(state: AppState) -> ElasticHistory | None:
     """The last result, unless another scenario has been opened since, to which it says nothing."""
     held = state.held(KIND, ElasticHistory)
     if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
@@ -91,7 +91,7 @@ def _live(job: Job) -> None:
 def _area(state: AppState, every_s: float | None) -> None:
     if not live_area(state, KIND, every_s, _live, ADVICE):
         return
-    held = held_history(state)
+    held = _held_history(state)
     if held is not None:
         label, value, hint = hero_figure(held.report.policies)
         with hero("elastic-finding", label, value, hint):
@@ -119,7 +119,7 @@ def _said(sentence: str) -> str:
     return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def policies_tab(state: AppState, data: ElasticHistory) -> None:
+def _policies_tab(state: AppState, data: ElasticHistory) -> None:
     """Which policy is fastest, and what the cluster does over time under each."""
     report = data.report
     frame = pd.DataFrame(policy_rows(report.policies))
@@ -164,7 +164,7 @@ def _checks(data: ElasticHistory) -> None:
     st.caption(plain(f"{setting_text(report.setting)} Simulated in {duration(report.seconds)}; {held}."))
 
 
-def fairness_tab(state: AppState, data: ElasticHistory) -> None:
+def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
     """How many jobs are slower than on an equal share of the cluster."""
     policies = data.report.policies
     chart(
@@ -180,7 +180,7 @@ def fairness_tab(state: AppState, data: ElasticHistory) -> None:
     )
 
 
-def jobs_tab(state: AppState, data: ElasticHistory) -> None:
+def _jobs_tab(state: AppState, data: ElasticHistory) -> None:
     """A job over time, the changes of its GPUs, and all jobs in a table."""
     left, right = st.columns(2)
     names = [f"{n}: {name}" for n, name in enumerate(data.jobs)]
@@ -252,7 +252,7 @@ TIME = "training-shown-elastic-minute"
 JOBS_SHOWN = 12
 
 
-def nodes_tab(state: AppState, data: ElasticHistory) -> None:
+def _nodes_tab(state: AppState, data: ElasticHistory) -> None:
     """A policy, a time, and who has which GPU then."""
     st.fragment(_nodes)(data)
 
@@ -304,7 +304,7 @@ def _nodes_title(trace: ElasticTrace, policy: str) -> str:
     return f"{policy}: the GPUs of a job change {len(trace.moves) / moved:.3g} times, start and end included"
 
 
-def elastic_downloads(state: AppState, data: ElasticHistory) -> None:
+def _elastic_downloads(state: AppState, data: ElasticHistory) -> None:
     """The block of downloads of the run that is shown."""
     name = file_stem(data.about.name)
     jobs = (
@@ -367,14 +367,14 @@ def _jobs(data: ElasticHistory) -> pd.DataFrame:
 
 
 TABS: Mapping[str, Callable[[AppState, ElasticHistory], None]] = {
-    "Policies": policies_tab,
-    "Nodes": nodes_tab,
-    "Jobs": jobs_tab,
-    "Fairness": fairness_tab,
+    "Policies": _policies_tab,
+    "Nodes": _nodes_tab,
+    "Jobs": _jobs_tab,
+    "Fairness": _fairness_tab,
 }
 
 
-def elastic_tabs(state: AppState, data: ElasticHistory | None) -> None:
+def _elastic_tabs(state: AppState, data: ElasticHistory | None) -> None:
     """Everything on the page beyond its finding."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="training-elastic-tabs")
     for tab, draw in zip(tabs, TABS.values(), strict=True):
@@ -385,12 +385,12 @@ def elastic_tabs(state: AppState, data: ElasticHistory | None) -> None:
                 else:
                     st.caption(no_result_text(state, KIND))
     if data is not None:
-        elastic_downloads(state, data)
+        _elastic_downloads(state, data)
     equivalent(state, "training elastic", key="training-elastic")
 
 
 def elastic_page(state: AppState, spec: ElasticSpec) -> None:
     """Settings, the run, its results."""
     elastic_controls(state, spec)
-    elastic_tabs(state, elastic_area(state))
+    _elastic_tabs(state, _elastic_area(state))
     guide_link("training-elastic", "What is simulated here, and what is assumed")

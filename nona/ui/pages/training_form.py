@@ -31,7 +31,7 @@ TRACE_HELP = (
 )
 
 
-def source_of(state: AppState) -> str:
+def _source_of(state: AppState) -> str:
     """Which of the three ways the scenario uses."""
     spec = state.scenario.training
     if spec is None or spec.generate is not None:
@@ -39,9 +39,9 @@ def source_of(state: AppState) -> str:
     return "trace" if spec.trace is not None else "jobs"
 
 
-def job_fields(state: AppState) -> None:
+def _job_fields(state: AppState) -> None:
     """Where jobs are from, and the fields of that source."""
-    shown = source_of(state)
+    shown = _source_of(state)
     names = [k for k in SOURCES if k != "jobs" or shown == "jobs"]
     key = f"training-source-{state.revision}-{shown}"
 
@@ -182,7 +182,7 @@ GROUPS = ("cluster", "servers")
 PRICES = ("training", "prices")
 
 
-def gpu_fields(state: AppState) -> None:
+def _gpu_fields(state: AppState) -> None:
     """Type, servers, GPUs of a server and price of each group; the network is on the page Cluster."""
     groups = state.scenario.cluster.servers
     names = [*devices(), *state.scenario.cluster.devices]
@@ -260,17 +260,17 @@ def _add(state: AppState, names: list[str]) -> None:
 REGIONS = ("training", "regions")
 
 
-def first_regions(count: int) -> dict[str, Any]:
+def _first_regions(count: int) -> dict[str, Any]:
     """Regions to begin with: the first group of servers in one, the others in another one.
 
-    >>> first_regions(3)
+    >>> _first_regions(3)
     {'groups': {'east': [0], 'west': [1, 2]}}
     """
     others = {"west": list(range(1, count))} if count > 1 else {}
     return {"groups": {"east": [0], **others}}
 
 
-def region_fields(state: AppState) -> None:
+def _region_fields(state: AppState) -> None:
     """The region of each group of servers, the network between regions, whether jobs move."""
     with st.grid(4, min_column_width=150):
         for number in range(len(state.scenario.cluster.servers)):
@@ -331,7 +331,7 @@ class Switch:
     fields: Callable[[AppState], None]
 
 
-def switch_fields(state: AppState) -> None:
+def _switch_fields(state: AppState) -> None:
     """A toggle for each switch, then the fields of those that are on."""
     st.caption("Switches: what else the simulation takes into account.")
     on: list[Switch] = []
@@ -347,7 +347,7 @@ def switch_fields(state: AppState) -> None:
 
 
 def _made(state: AppState, key: str) -> Mapping[str, Any]:
-    return first_regions(len(state.scenario.cluster.servers)) if key == "regions" else {}
+    return _first_regions(len(state.scenario.cluster.servers)) if key == "regions" else {}
 
 
 def _failures(state: AppState) -> None:
@@ -435,7 +435,7 @@ def _estimator(state: AppState) -> None:
 SWITCHES = (
     Switch("failures", "Failures", "Nodes fail; jobs go on from their last checkpoint.", _failures),
     Switch("moves", "Moves cost time", "A change of GPUs saves, sends and loads a checkpoint.", _moves),
-    Switch("regions", "Regions", "Groups of servers are far apart; moves between are slow.", region_fields),
+    Switch("regions", "Regions", "Groups of servers are far apart; moves between are slow.", _region_fields),
     Switch(
         "estimates",
         "Users' estimates",
@@ -454,8 +454,8 @@ SWITCHES = (
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
     with summary_bar("training-controls", _summary(state), state.jobs.get("training")):
-        job_fields(state)
-        gpu_fields(state)
+        _job_fields(state)
+        _gpu_fields(state)
         _policies(state)
         with st.container(horizontal=True, vertical_alignment="center"):
             entries = state.scenario.training.policies if state.scenario.training else ()
@@ -467,7 +467,7 @@ def controls(state: AppState) -> None:
             )
             toggle(state, "Space sharing", (PART, "space_sharing"), hint)
         _size(state)
-        switch_fields(state)
+        _switch_fields(state)
 
 
 def _summary(state: AppState) -> list[str]:

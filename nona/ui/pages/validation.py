@@ -54,7 +54,7 @@ DIGITS = {
 FORMATS = {name: st.column_config.NumberColumn(format=digits) for name, digits in DIGITS.items()}
 
 
-def validation_tiles(summary: ValidationSummary) -> None:
+def _validation_tiles(summary: ValidationSummary) -> None:
     """The summary of all counted latencies."""
     with st.grid(5, min_column_width=125):
         st.metric(
@@ -72,10 +72,10 @@ def validation_tiles(summary: ValidationSummary) -> None:
         )
 
 
-def validation_finding(summary: ValidationSummary) -> str:
+def _validation_finding(summary: ValidationSummary) -> str:
     """What the published latencies say of the formula, in a sentence.
 
-    >>> validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
+    >>> _validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
     'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
     """
     side = "too fast" if summary.bias > 1 else "too slow"
@@ -88,17 +88,17 @@ def validation_finding(summary: ValidationSummary) -> str:
     )
 
 
-def latency_table(report: ValidationReport) -> pd.DataFrame:
+def _latency_table(report: ValidationReport) -> pd.DataFrame:
     """Every latency with its prediction and its source."""
     return pd.DataFrame(latency_rows(report.rows))
 
 
-def summary_table(report: ValidationReport) -> pd.DataFrame:
+def _summary_table(report: ValidationReport) -> pd.DataFrame:
     """Every group, then all TensorRT engines, then all that count."""
     return pd.DataFrame(summary_rows([*report.groups, report.tensorrt, report.overall]))
 
 
-def slice_table(report: ValidationReport) -> pd.DataFrame:
+def _slice_table(report: ValidationReport) -> pd.DataFrame:
     """The slowdowns on MIG slices."""
     return pd.DataFrame(slice_rows(report.slices))
 
@@ -107,7 +107,7 @@ CHECK_KIND = "check"
 _WORDS = {True: "holds", False: "FAILS", None: "not tried"}
 
 
-def check_section(state: AppState) -> None:
+def _check_section(state: AppState) -> None:
     """The button, the progress, the table."""
     job_panel(
         state,
@@ -173,7 +173,7 @@ class Length:
     effort: str = ""
 
 
-def theory_section(state: AppState) -> None:
+def _theory_section(state: AppState) -> None:
     """The choice of effort, the run with its progress, the table and the figure."""
     left, _ = st.columns([1, 2])
     with left:
@@ -275,12 +275,12 @@ def _times(state: AppState) -> None:
         "counted ones. Batch 1."
     )
     report = validation_report()
-    validation_tiles(report.overall)
+    _validation_tiles(report.overall)
     st.markdown(reading())
     left, right = st.columns([3, 2])
     with left:
         st.subheader("Predicted against published")
-        st.markdown(f"**{plain(finding := validation_finding(report.overall))}**")
+        st.markdown(f"**{plain(finding := _validation_finding(report.overall))}**")
         picture(
             validation_figure(report.rows),
             key="validation",
@@ -291,7 +291,7 @@ def _times(state: AppState) -> None:
         st.markdown(WEAK_POINTS)
     st.subheader("Every latency, with its source")
     table(
-        latency_table(report),
+        _latency_table(report),
         "latencies",
         "Every published latency against the predicted one, with its source",
         "validation",
@@ -303,10 +303,12 @@ def _times(state: AppState) -> None:
         "little. shown: not comparable, for the reason in its note."
     )
     st.subheader("By group")
-    table(summary_table(report), "groups", "How well each group is predicted", column_config=FORMATS)
+    table(_summary_table(report), "groups", "How well each group is predicted", column_config=FORMATS)
     st.subheader("MIG slices")
     st.caption("How many times slower a slice is than its whole device.")
-    table(slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS)
+    table(
+        _slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS
+    )
 
 
 def _prediction(state: AppState) -> None:
@@ -337,7 +339,7 @@ def _theory(state: AppState) -> None:
         "choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
         "narrow enough to exclude neighbouring theories."
     )
-    theory_section(state)
+    _theory_section(state)
 
 
 def _checks(state: AppState) -> None:
@@ -346,7 +348,7 @@ def _checks(state: AppState) -> None:
         "Checks on this machine of what must hold on any: the two engines agree bit for bit, nothing is "
         "lost, the same seed gives the same bytes, a placement respects its bound."
     )
-    check_section(state)
+    _check_section(state)
 
 
 def _paper(state: AppState) -> None:

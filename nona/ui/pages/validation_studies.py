@@ -281,7 +281,7 @@ def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
     )
 
 
-def elastic_section() -> None:
+def _elastic_section() -> None:
     """Mean JCT over load and interference, the authors' figures, the replays."""
     data = shipped_elastic()
     st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")
@@ -341,7 +341,7 @@ def training_section() -> None:
     with st.expander("All points with their intervals", icon=":material/table:"):
         _points(data, modes)
     st.caption(plain(study_provenance(data)))
-    elastic_section()
+    _elastic_section()
     _estimator()
 
 

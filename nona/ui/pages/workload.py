@@ -41,12 +41,12 @@ from nona.units import format_time, quantity_text
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
 
 
-def own_rate(state: AppState, index: int) -> float:
+def _own_rate(state: AppState, index: int) -> float:
     """Arrivals per second of the part of a trace that a row replays, as recorded; raises NonaError."""
     return effective_rate(replace(arrivals_of(state, index), scale_to_rate=False), 0.0)
 
 
-def take_trace(state: AppState, index: int, name: str) -> None:
+def _take_trace(state: AppState, index: int, name: str) -> None:
     """Let a row replay a trace at the trace's own rate."""
     row = dict(state.value(("workload", index)))
     row["arrivals"] = {**row["arrivals"], "process": "trace", "trace": name, "scale_to_rate": False}
@@ -60,12 +60,12 @@ def take_trace(state: AppState, index: int, name: str) -> None:
     state.revision += 1
 
 
-def trace_fields(state: AppState, index: int) -> None:
+def _trace_fields(state: AppState, index: int) -> None:
     """The fields, and what a run replays of the trace."""
     spec, path = state.scenario.workload[index].arrivals, ("workload", index, "arrivals")
     name = spec.trace or ""
     try:
-        recorded, rate = recorded_s(trace_of(state, name)), own_rate(state, index)
+        recorded, rate = recorded_s(trace_of(state, name)), _own_rate(state, index)
         columns = columns_of(state, name)
     except NonaError:
         return  # said below the fields of the row
@@ -169,7 +169,7 @@ class TraceNote:
     text: str
 
 
-def traces(state: AppState) -> tuple[str, ...]:
+def _traces(state: AppState) -> tuple[str, ...]:
     """Names of the uploaded CSV files that are no tables of measured times."""
     names = (n for n in state.uploads.names() if n.lower().endswith(".csv"))
     return tuple(n for n in names if not n.endswith(ENDING) and n != state.scenario.cost.measured)
@@ -191,7 +191,7 @@ def trace_upload(state: AppState) -> None:
     )
     if note := state.choices.find(TraceNote):
         (st.success if note.taken else st.error)(plain(note.text))
-    for name in traces(state):
+    for name in _traces(state):
         _preview(state, name)
 
 
@@ -199,7 +199,7 @@ def _preview(state: AppState, name: str) -> None:
     """What one trace holds, with a picture of it."""
     try:
         times = trace_of(state, name)
-        st.markdown(f"**{plain(name)}** · {plain(trace_text(times.tolist()))}")
+        st.markdown(f"**{plain(name)}** · {plain(_trace_text(times.tolist()))}")
         if times[-1] > times[0]:
             recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
             sample = arrival_sample(recorded, 0.0, state.scenario.seed, name)
@@ -208,10 +208,10 @@ def _preview(state: AppState, name: str) -> None:
         st.error(plain(str(error)), icon=":material/error:")
 
 
-def trace_text(times: Sequence[float]) -> str:
+def _trace_text(times: Sequence[float]) -> str:
     """Arrivals, span and mean rate of a trace.
 
-    >>> trace_text([0.0, 1.0, 4.0])
+    >>> _trace_text([0.0, 1.0, 4.0])
     '3 arrivals over 4 s, 0.5/s on average, longest gap 3 s'
     """
     span = times[-1] - times[0]
@@ -302,7 +302,7 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
                     args=(state, ("workload",), index),
                 )
         if state.scenario.workload[index].arrivals.trace:
-            trace_fields(state, index)
+            _trace_fields(state, index)
         _pictures(state, index, load, share)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index, state.scenario.workload[index].arrivals.process)
@@ -354,7 +354,7 @@ def _rate(state: AppState, index: int) -> None:
 
 def _process(state: AppState, index: int) -> None:
     arrivals = state.scenario.workload[index].arrivals
-    options: dict[str, str] = {**PROCESSES, **{f"Trace {name}": name for name in traces(state)}}
+    options: dict[str, str] = {**PROCESSES, **{f"Trace {name}": name for name in _traces(state)}}
     shown = arrivals.trace or arrivals.process
     if shown not in options.values():
         options[f"Trace {shown}"] = shown
@@ -363,7 +363,7 @@ def _process(state: AppState, index: int) -> None:
     def choose() -> None:
         value = options[st.session_state[key]]
         if value not in PROCESSES.values():
-            take_trace(state, index, value)
+            _take_trace(state, index, value)
             return
         spec = {k: v for k, v in state.value(("workload", index, "arrivals")).items() if k not in OF_A_TRACE}
         state.edit(("workload", index, "arrivals"), {**spec, "process": value})

@@ -179,7 +179,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
         request = Request.of(scope)
-        refused = refusal(request, self._serving)
+        refused = _refusal(request, self._serving)
         if refused:
             return await answer(send, request, 403, refused + "\n")
         if self._serving.guarded and request.path != HEALTH and not self._login.admits(request):
@@ -212,7 +212,7 @@ class Guard:
         return set_cookie(cookie_name(), token or new_token(), KEPT_S, secure).encode()
 
 
-def refusal(request: Request, serving: Serving) -> str:
+def _refusal(request: Request, serving: Serving) -> str:
     """Why a request is refused whoever sends it; empty if it is not."""
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))

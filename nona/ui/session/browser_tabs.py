@@ -28,7 +28,7 @@ class Screen:
     moved: bool = False
 
 
-def running_tab() -> str:
+def _running_tab() -> str:
     """What distinguishes the tab whose script runs in this thread; empty outside of any."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
@@ -51,7 +51,7 @@ class Screens:
     (1, True)
     """
 
-    tab: Callable[[], str] = running_tab
+    tab: Callable[[], str] = _running_tab
     _held: dict[str, Screen] = field(default_factory=dict)
 
     @property

@@ -107,9 +107,6 @@ def received() -> Received | None:
     return made
 
 
-__all__ = ["Uploads", "safe_name"]
-
-
 class Uploads:
     """A session's own folder, made when the first file comes, and again if a cleaner removed it.
 

@@ -123,7 +123,7 @@ def restored(store: Store, token: str) -> AppState:
 
 
 @st.cache_resource
-def workspaces() -> Workspaces:
+def _workspaces() -> Workspaces:
     """The workspaces of this server."""
     serving = Serving.read()
     if not serving.persist:
@@ -135,7 +135,7 @@ def workspaces() -> Workspaces:
 
 
 @st.cache_resource
-def passing() -> Workspaces:
+def _passing() -> Workspaces:
     """The workspaces of connections without a cookie: nobody could ask for them again later."""
     return _swept(None, GONE_S)
 
@@ -203,7 +203,7 @@ def session_state() -> AppState:
     if _KEY not in session:
         cookie = st.context.cookies.get(cookie_name())
         known = is_token(cookie)
-        held = session[_HELD] = workspaces() if known else passing()
+        held = session[_HELD] = _workspaces() if known else _passing()
         session[_TOKEN], session[_KEY] = held.open(cookie if known else session.get(_TOKEN))
     state: AppState = session[_KEY]
     session[_HELD].touch(session[_TOKEN], state)

@@ -97,7 +97,7 @@ def remove_others(folder: Path, kept: set[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def size_of(folder: Path) -> int:
+def _size_of(folder: Path) -> int:
     """Bytes of all files below a folder."""
     return sum(p.lstat().st_size for p in folder.rglob("*") if p.is_file())
 
@@ -115,7 +115,7 @@ def sweep(root: Path, keep_s: float = KEEP_S, most_bytes: int = MOST_BYTES) -> N
             if now - changed > keep_s:
                 shutil.rmtree(folder, ignore_errors=True)
             else:
-                found.append((changed, size_of(folder), folder))
+                found.append((changed, _size_of(folder), folder))
     total = sum(size for _, size, _ in found)
     for _, size, folder in sorted(found, key=lambda f: f[0]):
         if total <= most_bytes:

@@ -48,7 +48,7 @@ def equivalent(
     name = bundle_file_name(state) if files else scenario_file_name(state)
     file = [name] if scenario else []
     with popover:
-        st.code(command_line(*command.split(), *file, *arguments), language="bash", wrap_lines=True)
+        st.code(_command_line(*command.split(), *file, *arguments), language="bash", wrap_lines=True)
         if scenario:
             download = "Download bundle" if files else "Download YAML"
             more = f"; it contains {', '.join(files)}" if files else ", or save this there"
@@ -56,10 +56,10 @@ def equivalent(
             st.code(state.dump(), language="yaml", height=320)
 
 
-def command_line(*words: str) -> str:
+def _command_line(*words: str) -> str:
     """The words after ``nona`` as a shell reads them.
 
-    >>> command_line("place", "my scenario.yaml", "--json")
+    >>> _command_line("place", "my scenario.yaml", "--json")
     "nona place 'my scenario.yaml' --json"
     """
     return shlex.join(["nona", *_given(words)])

@@ -49,7 +49,7 @@ class Fact:
     about: str
 
 
-def strip(state: AppState) -> None:
+def _strip(state: AppState) -> None:
     """One line of links; it wraps where the window is narrow."""
     with st.container(horizontal=True, gap=None, key=STRIP_KEY):
         for fact in facts(state):
@@ -170,7 +170,7 @@ def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
     """
 
     def open_link() -> None:
-        state.go_to = page_address(str(_told("open"))) or state.go_to
+        state.go_to = _page_address(str(_told("open"))) or state.go_to
 
     def pressed() -> None:
         press(str(_told("key")))
@@ -188,10 +188,10 @@ def _told(name: str) -> object:
     return (st.session_state.get(KEY) or {}).get(name) or ""
 
 
-def page_address(link: str) -> str:
+def _page_address(link: str) -> str:
     """A link's page as a file with its query; empty for one that is no page of the app.
 
-    >>> page_address("guide?term=JCT"), page_address("elsewhere")
+    >>> _page_address("guide?term=JCT"), _page_address("elsewhere")
     ('pages/13_guide.py?term=JCT', '')
     """
     name, _, query = link.partition("?")
@@ -232,7 +232,7 @@ def page_head(state: AppState, title: str) -> None:
     """The page's title, that of the browser's tab, and the strip."""
     st.set_page_config(page_title=f"{title} · {PRODUCT}", page_icon=icon_path())
     st.title(title)
-    strip(state)
+    _strip(state)
 
 
 def side_bar(state: AppState) -> None:

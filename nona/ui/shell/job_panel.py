@@ -41,31 +41,31 @@ def progress_text(job: Job, *counts: str) -> str:
     if job.status == "cancelled":
         return f"Cancelled at {100 * job.fraction:.0f} %; this is what was known then, and no result."
     if job.waiting:
-        return waiting_text(jobs().ahead(job), jobs().wait_s(job))
+        return _waiting_text(jobs().ahead(job), jobs().wait_s(job))
     parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
     if job.remaining_s is not None:
         parts.append(f"about {duration(job.remaining_s)} left")
     return " · ".join(p for p in parts if p)
 
 
-def waiting_text(ahead: int, seconds: float | None) -> str:
+def _waiting_text(ahead: int, seconds: float | None) -> str:
     """The place in line behind ``ahead`` others, and the expected start.
 
-    >>> waiting_text(2, 38.4)
+    >>> _waiting_text(2, 38.4)
     'Waiting: 3rd in line, starts in about 38 s'
-    >>> waiting_text(0, None)
+    >>> _waiting_text(0, None)
     'Waiting: 1st in line, the time of its start is not known yet'
     """
     start = "the time of its start is not known yet"
     if seconds is not None:
         start = f"starts in about {duration(max(1.0, round(seconds)))}"
-    return f"Waiting: {ordinal(ahead + 1)} in line, {start}"
+    return f"Waiting: {_ordinal(ahead + 1)} in line, {start}"
 
 
-def ordinal(number: int) -> str:
+def _ordinal(number: int) -> str:
     """A place as English writes it.
 
-    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 113)]
+    >>> [_ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 113)]
     ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '102nd', '113th']
     """
     teen = number % 100 in (11, 12, 13)

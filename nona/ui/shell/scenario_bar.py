@@ -30,7 +30,7 @@ SMALL_BYTES = 100_000  # an uploaded file beyond it is not even tried
 HERE = ("localhost", "127.0.0.1", "::1")
 
 
-def share_popover(state: AppState) -> None:
+def _share_popover(state: AppState) -> None:
     """A link to this page with the present scenario, or why there can be none."""
     popover = st.popover("Share", icon=":material/link:", width="stretch", on_change="rerun", key="share")
     if not popover.open:
@@ -166,7 +166,7 @@ def scenario_bar(state: AppState) -> None:
                 help="It replaces the present scenario; Undo restores that one.",
                 max_upload_size=128,
             )
-        share_popover(state)
+        _share_popover(state)
 
 
 def _steps(state: AppState) -> None:

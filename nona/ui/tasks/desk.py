@@ -99,17 +99,17 @@ class PlacingWatch:
         parts = [f"{self._before}{what}"]
         if progress.done:
             parts.append(f"{counted(progress.done, of)} done")
-        left_s = left_at_most_s(now - self._began, progress.share)
+        left_s = _left_at_most_s(now - self._began, progress.share)
         if left_s is not None:
             parts.append(f"at most about {format_time(float(f'{left_s:.2g}'))} more")
         fraction = self._first + (self._last - self._first) * progress.whole
         self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True})
 
 
-def left_at_most_s(elapsed_s: float, share: float) -> float | None:
+def _left_at_most_s(elapsed_s: float, share: float) -> float | None:
     """Seconds until a stage of which ``share`` is spent reaches its limit; ``None`` while it is too early.
 
-    >>> left_at_most_s(4.0, 0.25), left_at_most_s(0.2, 0.25), left_at_most_s(4.0, 0.0)
+    >>> _left_at_most_s(4.0, 0.25), _left_at_most_s(0.2, 0.25), _left_at_most_s(4.0, 0.0)
     (12.0, None, None)
     """
     if elapsed_s < LEAST_S or not 0.0 < share <= 1.0:

@@ -47,7 +47,7 @@ class Inbox:
 
 def main() -> int:
     """Run jobs until standard input closes; returns the exit status."""
-    give_way()
+    _give_way()
     inbox = Inbox()
     threading.Thread(target=inbox.read, daemon=True).start()
     out = sys.stdout
@@ -71,7 +71,7 @@ def main() -> int:
         inbox.working = False
 
 
-def give_way() -> None:
+def _give_way() -> None:
     """Take a lower priority than the server, with all processes that this one starts.
 
     Where Linux groups processes by their session, the group has a priority of its own. 0 in the variable

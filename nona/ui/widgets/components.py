@@ -51,7 +51,7 @@ def el(tag: str, kind: str = "", *children: Node | None, **attributes: object) -
     return [tag, {**({"class": kind} if kind else {}), **named}, [c for c in children if c is not None]]
 
 
-def tree_data(nodes: Sequence[Node]) -> dict[str, Any]:
+def _tree_data(nodes: Sequence[Node]) -> dict[str, Any]:
     """What is sent to the browser; ``sig`` changes when, and only when, the picture does."""
     tree = list(nodes)
     return {"tree": tree, "sig": hashlib.sha256(json.dumps(tree).encode()).hexdigest()[:16]}
@@ -59,7 +59,7 @@ def tree_data(nodes: Sequence[Node]) -> dict[str, Any]:
 
 def draw(key: str, *nodes: Node) -> None:
     """Draw the elements; no event comes back."""
-    _drawing_component(key=key, data=tree_data(nodes))
+    _drawing_component(key=key, data=_tree_data(nodes))
 
 
 def colour(number: int) -> str:

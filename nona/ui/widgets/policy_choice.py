@@ -44,10 +44,10 @@ class SchedulerPicker(Document):
     heard: int
 
 
-def picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
+def _picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
     """Every registered scheduler, family by family; then ``others`` that are not registered.
 
-    >>> [e.family for e in picker_entries(["gone"])][-1]
+    >>> [e.family for e in _picker_entries(["gone"])][-1]
     'Not registered'
     """
     entries = [
@@ -85,7 +85,7 @@ def scheduler_picker(key: str, label: str, chosen: Sequence[str], hint: str, on_
     data = SchedulerPicker(
         label=label,
         hint=hint,
-        entries=picker_entries(chosen),
+        entries=_picker_entries(chosen),
         chosen=tuple(dict.fromkeys(chosen)),
         heard=0 if message is None else message[1],
     )

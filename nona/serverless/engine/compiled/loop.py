@@ -58,7 +58,7 @@ def start(s: State, queue: int, configuration: int, invoker: int) -> int:
     batch.application, batch.stage, batch.queue, batch.function = q.application, q.stage, queue, q.function
     batch.invoker, batch.configuration = invoker, configuration
     batch.decided_s, batch.dispatched_s = q.decided_s, c.now_s
-    fetch(s, number)
+    _fetch(s, number)
     batch.started_s = c.now_s + batch.transfer_s
     if batch.cold:
         batch.started_s += s.cold_start_s[q.function]
@@ -89,13 +89,13 @@ def compute(s: State, number: int) -> int:
     return 0
 
 
-def fetch(s: State, number: int) -> None:
+def _fetch(s: State, number: int) -> None:
     """Seconds for the batch's inputs, and how many of its jobs find all of theirs on its invoker."""
     c, batch = s.clock[0], s.batches[number]
     q, jobs = s.queues[batch.queue], batch.jobs
     if q.befores == 0:
         batch.local = 0
-        batch.transfer_s = way_s(jobs * q.input_bytes, c.remote_latency_s, c.remote_bandwidth)
+        batch.transfer_s = _way_s(jobs * q.input_bytes, c.remote_latency_s, c.remote_bandwidth)
         return
     here, local, place = 0, 0, batch.place
     for _ in range(jobs):
@@ -109,12 +109,12 @@ def fetch(s: State, number: int) -> None:
         place = s.next[place]
     batch.local = local
     share = q.input_bytes / q.befores
-    local_s = way_s(here * share, c.local_latency_s, c.local_bandwidth)
-    remote_s = way_s((jobs * q.befores - here) * share, c.remote_latency_s, c.remote_bandwidth)
+    local_s = _way_s(here * share, c.local_latency_s, c.local_bandwidth)
+    remote_s = _way_s((jobs * q.befores - here) * share, c.remote_latency_s, c.remote_bandwidth)
     batch.transfer_s = local_s if local_s > remote_s else remote_s
 
 
-def way_s(size: float, latency_s: float, bandwidth: float) -> float:
+def _way_s(size: float, latency_s: float, bandwidth: float) -> float:
     """Seconds for so many bytes over a path."""
     return latency_s + size / bandwidth if size > 0 else 0.0
 
@@ -130,7 +130,7 @@ def end(s: State, number: int) -> None:
 Asked = Callable[..., int]
 
 
-def make_pending(s: State, queue: int) -> None:
+def _make_pending(s: State, queue: int) -> None:
     """The queue is to be looked at."""
     q = s.queues[queue]
     s.clock[0].pending += 1 - q.pending
@@ -143,41 +143,41 @@ def joined(s: State, queue: int) -> None:
     if q.searching:
         return
     if q.wait == 0:
-        make_pending(s, queue)
+        _make_pending(s, queue)
     elif 0 < q.wait_for <= q.length:
         q.wait = 0
-        make_pending(s, queue)
+        _make_pending(s, queue)
 
 
 def released(s: State) -> None:
     """Resources have become free."""
     for queue in range(s.clock[0].queues):
         if s.queues[queue].recheck:
-            make_pending(s, queue)
+            _make_pending(s, queue)
 
 
-def wait_over(s: State, queue: int, number: int) -> None:
+def _wait_over(s: State, queue: int, number: int) -> None:
     """A wait has run out; it may have ended before."""
     q = s.queues[queue]
     if q.wait == number:
         q.wait = 0
-        make_pending(s, queue)
+        _make_pending(s, queue)
 
 
-def serve_one(s: State, answer: Asked, search: Asked) -> int:
+def _serve_one(s: State, answer: Asked, search: Asked) -> int:
     """Look at one of the pending queues, in the order of ``dispatch``; 0, or why the loop has to stop."""
     c = s.clock[0]
-    queue = least_slack(s) if c.by_slack else in_turn(s)
+    queue = _least_slack(s) if c.by_slack else _in_turn(s)
     q = s.queues[queue]
     q.pending = 0
     c.pending -= 1
     if q.length == 0 or q.searching:
         return 0
     c.served = queue
-    return examine(s, queue, answer, search)
+    return _examine(s, queue, answer, search)
 
 
-def in_turn(s: State) -> int:
+def _in_turn(s: State) -> int:
     """The first pending queue after the one served last, else the first of all."""
     c = s.clock[0]
     for k in range(1, c.queues + 1):
@@ -187,7 +187,7 @@ def in_turn(s: State) -> int:
     return int(queue)
 
 
-def least_slack(s: State) -> int:
+def _least_slack(s: State) -> int:
     """Of the pending queues with jobs that of the least slack, else the first pending one."""
     best = first = -1
     for queue in range(s.clock[0].queues):
@@ -199,16 +199,16 @@ def least_slack(s: State) -> int:
     return best if best >= 0 else first
 
 
-def examine(s: State, queue: int, answer: Asked, search: Asked) -> int:
+def _examine(s: State, queue: int, answer: Asked, search: Asked) -> int:
     """Decide for a queue with jobs."""
     c, q = s.clock[0], s.queues[queue]
     carried, forced = s.carried[q.head // c.width], q.failed >= c.limit
-    row = decided_row(s, queue, carried, forced, answer)
+    row = _decided_row(s, queue, carried, forced, answer)
     if row == STOP:
         return STOPPED
     q.recheck, q.wait = 0, 0
     if row == WAITS:
-        stand(s, queue)
+        _stand(s, queue)
         return 0
     q.row, q.decided_s, q.forced, q.asked_carried = row, c.now_s, forced, carried >= 0
     if s.rows[row].search_s > 0:
@@ -219,7 +219,7 @@ def examine(s: State, queue: int, answer: Asked, search: Asked) -> int:
     return resolve(s, queue, search)
 
 
-def decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked) -> int:
+def _decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked) -> int:
     """The planner's answer: remembered where it depends on the length and the carried plan alone."""
     c, q = s.clock[0], s.queues[queue]
     if forced and not c.places:
@@ -238,7 +238,7 @@ def decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked)
     return row
 
 
-def stand(s: State, queue: int) -> None:
+def _stand(s: State, queue: int) -> None:
     """Wait as the plan says; without a time or a number of jobs, for the next job."""
     c, q = s.clock[0], s.queues[queue]
     if c.wait_s <= 0 and c.wait_for <= q.length:
@@ -271,14 +271,14 @@ def resolve(s: State, queue: int, search: Asked) -> int:
         c.misses += q.missed
     q.failed, q.missed = 0, 0
     if q.length > 0:
-        make_pending(s, queue)
+        _make_pending(s, queue)
     return code
 
 
 def placed(s: State, queue: int, search: Asked) -> tuple[int, int]:
     """(configuration, invoker): the first configuration of the plan that some invoker takes."""
     c, q = s.clock[0], s.queues[queue]
-    row, predecessor = s.rows[q.row], predecessor_of(s, queue)
+    row, predecessor = s.rows[q.row], _predecessor_of(s, queue)
     if c.places or (c.stories_left > 0 and c.start_s <= c.now_s <= c.end_s):
         code = search(queue, q.row, predecessor)
         return (code, -1) if code < 0 else (code // c.invokers, code % c.invokers)
@@ -291,7 +291,7 @@ def placed(s: State, queue: int, search: Asked) -> tuple[int, int]:
     return NOWHERE, -1
 
 
-def predecessor_of(s: State, queue: int) -> int:
+def _predecessor_of(s: State, queue: int) -> int:
     """The invoker of the oldest job's predecessor whose batch ended last, −1 for an entry stage."""
     q = s.queues[queue]
     last, base = -1, q.head - q.stage
@@ -313,7 +313,7 @@ def advance(s: State, margin: int, answer: Asked, search: Asked, tell: Asked) ->
         if c.grow or 3 * c.coming + margin > len(s.event_s):
             return ROOM
         if c.pending > 0 and not (c.blocking and c.searches > 0):
-            code = serve_one(s, answer, search)
+            code = _serve_one(s, answer, search)
             if code:
                 return code
             continue
@@ -326,7 +326,7 @@ def advance(s: State, margin: int, answer: Asked, search: Asked, tell: Asked) ->
         if c.now_s > c.next_snapshot_s and tell(SNAPSHOTS) < 0:
             return STOPPED
         while c.coming > 0 and s.event_s[0] == c.now_s:
-            code = happen(s, search, tell)
+            code = _happen(s, search, tell)
             if code:
                 return code
     for queue in range(c.queues):
@@ -335,7 +335,7 @@ def advance(s: State, margin: int, answer: Asked, search: Asked, tell: Asked) ->
     return DONE
 
 
-def happen(s: State, search: Asked, tell: Asked) -> int:
+def _happen(s: State, search: Asked, tell: Asked) -> int:
     """The first event happens; 0, or why the loop has to stop."""
     key = s.event_key[0]
     drop_first(s)
@@ -343,9 +343,9 @@ def happen(s: State, search: Asked, tell: Asked) -> int:
     application, stage = (key >> APPLICATION_BIT) % MOST_APPLICATIONS, (key >> STAGE_BIT) % MOST_STAGES
     if kind == END:
         end(s, number)
-        go_on(s, number)
+        _go_on(s, number)
     elif kind == ARRIVAL:
-        return arrive(s, number, tell)
+        return _arrive(s, number, tell)
     elif kind == CONTAINERS:
         containers_due(s, application, stage)
     elif kind == DECISION:
@@ -354,16 +354,16 @@ def happen(s: State, search: Asked, tell: Asked) -> int:
         s.clock[0].searches -= 1
         return resolve(s, queue, search)
     else:
-        wait_over(s, s.queue_at[application, stage], number)
+        _wait_over(s, s.queue_at[application, stage], number)
     return 0
 
 
-def push_arrival(s: State, call: int) -> None:
+def _push_arrival(s: State, call: int) -> None:
     """A call is to arrive."""
     push(s, s.arrival_s[call], key_of(ARRIVAL, s.application[call], 0, call))
 
 
-def arrive(s: State, call: int, tell: Asked) -> int:
+def _arrive(s: State, call: int, tell: Asked) -> int:
     """A call joins its entry queues, and the next one is to come."""
     c, application = s.clock[0], s.application[call]
     c.arrived = call + 1
@@ -371,13 +371,13 @@ def arrive(s: State, call: int, tell: Asked) -> int:
         join(s, s.entry[at], call)
         joined(s, s.entry[at])
     if call + 1 < c.calls:
-        push_arrival(s, call + 1)
+        _push_arrival(s, call + 1)
     if c.report_every > 0 and (call + 1) % c.report_every == 0 and tell(PROGRESS) < 0:
         return STOPPED
     return 0
 
 
-def go_on(s: State, number: int) -> None:
+def _go_on(s: State, number: int) -> None:
     """A batch has ended: its jobs go on to their next stages; a call that has none left is complete."""
     c, batch = s.clock[0], s.batches[number]
     q, place = s.queues[batch.queue], batch.place

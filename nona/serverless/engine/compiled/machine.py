@@ -41,7 +41,7 @@ def signatures() -> Signatures:
 
 
 @cache
-def load_loop(state_type: Any) -> Callable[..., int]:
+def _load_loop(state_type: Any) -> Callable[..., int]:
     """``advance`` for states of this type: from disk in a fraction of a second, or compiled."""
     from numba import int64
     from numba.core import types
@@ -57,7 +57,7 @@ def loop_for(state: State) -> Callable[..., int]:
     import numba
 
     type_of: Callable[[object], Any] = numba.typeof
-    return load_loop(type_of(state))
+    return _load_loop(type_of(state))
 
 
 def callback(function: Callable[..., int], signature: Any) -> Any:

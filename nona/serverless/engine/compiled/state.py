@@ -38,14 +38,14 @@ Floats = NDArray[np.float64]
 Records = Any
 
 
-def record(**fields: str) -> np.dtype[Any]:
+def _record(**fields: str) -> np.dtype[Any]:
     """Fields by kind: ``f`` floats, ``i`` whole numbers."""
     kinds = {"f": "f8", "i": "i8"}
     return np.dtype([(name, kinds[kind]) for kind, part in fields.items() for name in part.split()])
 
 
 #: All that there is one of: sizes and rules, counts, the window's sums.
-CLOCK = record(
+CLOCK = _record(
     i=(
         "queues invokers gpus width configurations calls first end limit partial blocking by_slack places "
         "spare predicts ring memo_length memo_plans report_every "
@@ -61,7 +61,7 @@ CLOCK = record(
 )
 #: An AFW queue: a list of places from ``head`` on, and the candidates for its oldest call from
 #: ``least_head`` on. ``row``, ``asked_carried``, ``forced``, ``decided_s``: the decision under way.
-QUEUE = record(
+QUEUE = _record(
     i=(
         "application stage function before befores after afters rule rules "
         "head tail length least_head least_tail recent recent_at "
@@ -70,11 +70,11 @@ QUEUE = record(
     f="input_bytes slo_s last_s area decided_s",
 )
 #: An invoker; ``most``: the vGPUs that are free on one GPU.
-INVOKER = record(i="kind free_vcpus free_vgpus stranded most")
+INVOKER = _record(i="kind free_vcpus free_vgpus stranded most")
 #: The containers of a function on an invoker: rings of when each became idle, and will be ready.
-CONTAINER = record(i="idle idle_at starting starting_at busy", f="check_s last_s gap_s")
+CONTAINER = _record(i="idle idle_at starting starting_at busy", f="check_s last_s gap_s")
 #: A batch: what is written down of it, then what its end needs.
-BATCH = record(
+BATCH = _record(
     i=(
         "application stage invoker gpu configuration jobs slots cold missed forced local steps "
         "queue function place"
@@ -82,9 +82,9 @@ BATCH = record(
     f="queued_s decided_s dispatched_s started_s ended_s search_s setup_s transfer_s",
 )
 #: A plan: its configurations lie in ``ranked`` from ``first`` on; ``carry``: a number of a carried plan.
-ROW = record(i="first count steps carry missed", f="search_s")
+ROW = _record(i="first count steps carry missed", f="search_s")
 #: A configuration; ``refused``: the stamp at which no invoker had room for it.
-CONFIGURATION = record(i="batch vcpus vgpus refused")
+CONFIGURATION = _record(i="batch vcpus vgpus refused")
 
 
 class State(NamedTuple):
@@ -160,16 +160,16 @@ def drop_first(s: State) -> None:
         k = 2 * i + 1
         if k >= n:
             break
-        if k + 1 < n and is_before(s, k + 1, s.event_s[k], s.event_key[k]):
+        if k + 1 < n and _is_before(s, k + 1, s.event_s[k], s.event_key[k]):
             k += 1
-        if not is_before(s, k, time_s, key):
+        if not _is_before(s, k, time_s, key):
             break
         s.event_s[i], s.event_key[i] = s.event_s[k], s.event_key[k]
         i = k
     s.event_s[i], s.event_key[i] = time_s, key
 
 
-def is_before(s: State, i: int, time_s: float, key: int) -> bool:
+def _is_before(s: State, i: int, time_s: float, key: int) -> bool:
     """Whether the i-th entry comes before an event."""
     return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
 
@@ -191,16 +191,16 @@ def join(s: State, queue: int, call: int) -> None:
     q.length += 1
     if q.length == 1:
         q.head, q.tail, q.least_head, q.least_tail = place, place, -1, -1
-        add_least(s, queue, place)
+        _add_least(s, queue, place)
     elif tail > place and s.joined_s[tail] == c.now_s:
-        squeeze_in(s, queue, place)
+        _squeeze_in(s, queue, place)
     else:
         s.next[tail] = place
         q.tail = place
-        add_least(s, queue, place)
+        _add_least(s, queue, place)
 
 
-def squeeze_in(s: State, queue: int, place: int) -> None:
+def _squeeze_in(s: State, queue: int, place: int) -> None:
     """Put a place before those of this instant that are larger; then find the candidates again."""
     now_s, q = s.clock[0].now_s, s.queues[queue]
     before, at = -1, q.head
@@ -213,11 +213,11 @@ def squeeze_in(s: State, queue: int, place: int) -> None:
         s.next[before] = place
     q.least_head, q.least_tail, at = -1, -1, q.head
     for _ in range(q.length):
-        add_least(s, queue, at)
+        _add_least(s, queue, at)
         at = s.next[at]
 
 
-def add_least(s: State, queue: int, place: int) -> None:
+def _add_least(s: State, queue: int, place: int) -> None:
     """Of the calls still here, those that no later one undercuts are candidates for the oldest."""
     q = s.queues[queue]
     while q.least_tail > place:
@@ -294,7 +294,7 @@ def give_back_container(s: State, invoker: int, function: int) -> None:
     """A batch ends; its container is idle."""
     place = function * s.clock[0].invokers + invoker
     s.containers[place].busy -= 1
-    become_idle(s, place)
+    _become_idle(s, place)
     check(s, invoker, function)
 
 
@@ -306,7 +306,7 @@ def containers_due(s: State, invoker: int, function: int) -> None:
     while kept.starting > 0 and s.starting_s[base + kept.starting_at] <= c.now_s:
         kept.starting_at = (kept.starting_at + 1) % c.ring
         kept.starting -= 1
-        become_idle(s, place)
+        _become_idle(s, place)
     while kept.idle > 0 and s.idle_s[base + kept.idle_at] + c.keep_s <= c.now_s:
         kept.idle_at = (kept.idle_at + 1) % c.ring
         kept.idle -= 1
@@ -315,12 +315,12 @@ def containers_due(s: State, invoker: int, function: int) -> None:
         kept.check_s = -1.0
     told = check(s, invoker, function)
     if gone and c.predicts and kept.idle + kept.starting + kept.busy == 0:
-        told = predict(s, invoker, function) or told
+        told = _predict(s, invoker, function) or told
     if told and kept.idle == 0 and c.start_s <= c.now_s <= c.end_s:
         c.prewarms += 1
 
 
-def become_idle(s: State, place: int) -> None:
+def _become_idle(s: State, place: int) -> None:
     """One more is idle, from now on."""
     c, kept = s.clock[0], s.containers[place]
     s.idle_s[place * c.ring + (kept.idle_at + kept.idle) % c.ring] = c.now_s
@@ -358,7 +358,7 @@ def learn(s: State, place: int) -> None:
     kept.last_s = c.now_s
 
 
-def predict(s: State, invoker: int, function: int) -> bool:
+def _predict(s: State, invoker: int, function: int) -> bool:
     """The last container is gone: start one so that it is ready for the next batch, unless that is past."""
     c = s.clock[0]
     kept = s.containers[function * c.invokers + invoker]
@@ -376,7 +376,7 @@ def find_invoker(s: State, queue: int, configuration: int, predecessor: int) -> 
     if wanted.refused == c.stamp:
         return -1
     for at in range(q.rule, q.rule + q.rules):
-        found = by_rule(s, s.rules[at], q.function, configuration, predecessor)
+        found = _by_rule(s, s.rules[at], q.function, configuration, predecessor)
         if found >= 0:
             return found
     if q.asks_all:
@@ -384,7 +384,7 @@ def find_invoker(s: State, queue: int, configuration: int, predecessor: int) -> 
     return -1
 
 
-def by_rule(s: State, rule: int, function: int, configuration: int, predecessor: int) -> int:
+def _by_rule(s: State, rule: int, function: int, configuration: int, predecessor: int) -> int:
     """The first invoker with room that a rule names, or −1."""
     invokers = s.clock[0].invokers
     if rule == HOME:
@@ -402,7 +402,7 @@ def by_rule(s: State, rule: int, function: int, configuration: int, predecessor:
             if has_room(s, s.routes[function, k], configuration):
                 return int(s.routes[function, k])
         return -1
-    return most_free(s, configuration)
+    return _most_free(s, configuration)
 
 
 def has_room(s: State, invoker: int, configuration: int) -> bool:
@@ -411,7 +411,7 @@ def has_room(s: State, invoker: int, configuration: int) -> bool:
     return bool(own.free_vcpus >= wanted.vcpus and own.most >= wanted.vgpus)
 
 
-def most_free(s: State, configuration: int) -> int:
+def _most_free(s: State, configuration: int) -> int:
     """Of those with room the one with most free vGPUs, then with most free vCPUs, then the first; or −1."""
     best = -1
     for i in range(s.clock[0].invokers):
@@ -435,7 +435,7 @@ def take_resources(s: State, invoker: int, configuration: int) -> tuple[int, int
         slots |= low
         mask ^= low
     s.gpu_slots[gpu] = mask
-    change(s, invoker, gpu, -wanted.vcpus, -vgpus)
+    _change(s, invoker, gpu, -wanted.vcpus, -vgpus)
     return gpu - invoker * gpus, slots
 
 
@@ -445,10 +445,10 @@ def give_back_resources(s: State, number: int) -> None:
     held, gpu = s.configurations[batch.configuration], batch.invoker * c.gpus + batch.gpu
     s.gpu_slots[gpu] |= batch.slots
     c.stamp += 1
-    change(s, batch.invoker, gpu, held.vcpus, held.vgpus)
+    _change(s, batch.invoker, gpu, held.vcpus, held.vgpus)
 
 
-def change(s: State, invoker: int, gpu: int, vcpus: int, vgpus: int) -> None:
+def _change(s: State, invoker: int, gpu: int, vcpus: int, vgpus: int) -> None:
     """So many more are free."""
     c, own = s.clock[0], s.invokers[invoker]
     account_held(s)

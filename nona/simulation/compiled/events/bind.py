@@ -63,10 +63,10 @@ def hand_on(s: State, place: int, e: int, now: float) -> None:
             else:
                 send(s, Transfer(task.slot, output.use, o, server, there, now))
         else:
-            fan_out(s, task.slot, o, server, now)
+            _fan_out(s, task.slot, o, server, now)
 
 
-def fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
+def _fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
     """Several tasks read one tensor: what is here at once, then one message per other server."""
     c = clock_at(s, 0)
     base = jobs_at(s, slot).base

@@ -50,7 +50,7 @@ def release(s: State, e: int, ticks: int) -> None:
     backlog_s_of(s)[e] = ticks_ahead_of(s)[e] * TICK_S
 
 
-def note_arrival(s: State, e: int) -> None:
+def _note_arrival(s: State, e: int) -> None:
     """The executor's next background task, or the end of one, is the next to change the board."""
     x = executors_at(s, e)
     change = x.next_s
@@ -59,7 +59,7 @@ def note_arrival(s: State, e: int) -> None:
     next_change_s_of(s)[e] = change
 
 
-def end_background(s: State, e: int, now: float) -> None:
+def _end_background(s: State, e: int, now: float) -> None:
     """Take off the background tasks of ``e`` that have ended by ``now``."""
     c = clock_at(s, 0)
     x = executors_at(s, e)
@@ -68,7 +68,7 @@ def end_background(s: State, e: int, now: float) -> None:
         release(s, e, c.mean_ticks)
         if queue_length_of(s)[e] == 0:
             c.background_freed = 1
-    note_arrival(s, e)
+    _note_arrival(s, e)
 
 
 def next_freed_s(s: State) -> float:
@@ -111,7 +111,7 @@ def join(s: State, place: int, now: float) -> None:
     job.wait_tail = place
 
 
-def leave_queue(s: State, place: int) -> None:
+def _leave_queue(s: State, place: int) -> None:
     """Take a waiting task out of its executor's queue and its job's list."""
     task = tasks_at(s, place)
     x = executors_at(s, task.executor)
@@ -141,7 +141,7 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
         place = jobs_at(s, slot).wait_head
         while place >= 0:
             if tasks_at(s, place).executor == e:
-                leave_queue(s, place)
+                _leave_queue(s, place)
                 start(s, place, now)
                 return
             place = tasks_at(s, place).wait_next
@@ -150,9 +150,9 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
     head = x.head
     before = x.absorbed if head < 0 else tasks_at(s, head).before
     while x.served < before:
-        run_background(s, e, x.free_s)
+        _run_background(s, e, x.free_s)
     if head >= 0:
-        leave_queue(s, head)
+        _leave_queue(s, head)
         start(s, head, x.free_s)
     else:
         x.active = 0
@@ -209,13 +209,13 @@ def absorb(s: State, e: int, now: float) -> None:
         arrival = x.next_s
         x.absorbed += 1
         if not x.active:
-            run_background(s, e, arrival if arrival > x.free_s else x.free_s)
+            _run_background(s, e, arrival if arrival > x.free_s else x.free_s)
         x.next_s = background_s_of(s)[e, x.absorbed - x.dropped]
     if c.board:
-        note_arrival(s, e)
+        _note_arrival(s, e)
 
 
-def run_background(s: State, e: int, begin: float) -> None:
+def _run_background(s: State, e: int, begin: float) -> None:
     """The background item that comes next runs from ``begin``."""
     x = executors_at(s, e)
     service = background_work_s_of(s)[e, x.served - x.dropped]
@@ -240,7 +240,7 @@ def settle(s: State, now: float) -> None:
         if next_change_s_of(s)[e] <= now:
             if executors_at(s, e).next_s <= now:
                 absorb(s, e, now)
-            end_background(s, e, now)
+            _end_background(s, e, now)
 
 
 def busy_until(s: State, e: int, now: float) -> float:

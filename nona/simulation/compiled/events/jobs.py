@@ -47,16 +47,16 @@ from nona.simulation.compiled.memory import (
 )
 
 
-def note_busy(s: State, edge: int, now: float) -> None:
+def _note_busy(s: State, edge: int, now: float) -> None:
     """The busy seconds of every executor and link as the window opens (0) or closes (1)."""
     c = clock_at(s, 0)
     for e in range(c.executors):
         busy_s_of(s)[edge, e] = busy_until(s, e, now)
     for k in range(c.links):
-        link_busy_s_of(s)[edge, k] = link_busy_until(s, k, now)
+        link_busy_s_of(s)[edge, k] = _link_busy_until(s, k, now)
 
 
-def link_busy_until(s: State, k: int, now: float) -> float:
+def _link_busy_until(s: State, k: int, now: float) -> float:
     """Length of the busy periods of link ``k`` from 0 to ``now``."""
     c = clock_at(s, 0)
     link = links_at(s, k)
@@ -88,11 +88,11 @@ def busy_and_work(s: State, now: float, executors: Floats, links: Floats) -> Non
         executors[1, e] = work_until(s, e, now)
     if not c.shared:
         for k in range(c.links):
-            links[0, k] = link_busy_until(s, k, now)
+            links[0, k] = _link_busy_until(s, k, now)
             links[1, k] = links_at(s, k).work_s - max(0.0, links_at(s, k).free_s - now)
 
 
-def isolated_s(s: State, output: int, source: int, destination: int) -> float:
+def _isolated_s(s: State, output: int, source: int, destination: int) -> float:
     """Seconds of a message when nothing else is on its way."""
     c = clock_at(s, 0)
     if not c.paths:
@@ -105,7 +105,7 @@ def isolated_s(s: State, output: int, source: int, destination: int) -> float:
     return float(outputs_at(s, output).size_bytes / slowest + c.latency_s)
 
 
-def local_cause(s: State, place: int) -> int:
+def _local_cause(s: State, place: int) -> int:
     """The task whose end on the same server let the one at ``place`` join; −1: it was a message."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
@@ -121,7 +121,7 @@ def local_cause(s: State, place: int) -> int:
     return -1
 
 
-def latest_read(s: State, place: int) -> int:
+def _latest_read(s: State, place: int) -> int:
     """The input of the task at ``place`` that a message brought last."""
     task = tasks_at(s, place)
     plan = plan_at(s, task.plan)
@@ -131,7 +131,7 @@ def latest_read(s: State, place: int) -> int:
     return int(plan.read)
 
 
-def last_predecessor(s: State, place: int) -> int:
+def _last_predecessor(s: State, place: int) -> int:
     """The predecessor that ended last, of equal ones the least; −1: there is none."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
@@ -148,12 +148,12 @@ def last_predecessor(s: State, place: int) -> int:
     return found
 
 
-def add_message(s: State, row: int, place: int, gap: float) -> None:
+def _add_message(s: State, row: int, place: int, gap: float) -> None:
     """Divide ``gap`` seconds before the task joined into transfer and wait for links."""
-    read = reads_at(s, latest_read(s, place))
+    read = reads_at(s, _latest_read(s, place))
     task = tasks_at(s, place)
     source = tasks_at(s, jobs_at(s, task.slot).base + read.source)
-    alone = isolated_s(
+    alone = _isolated_s(
         s, read.output, executor_server_of(s)[source.executor], executor_server_of(s)[task.executor]
     )
     transfer = min(gap, alone)
@@ -162,7 +162,7 @@ def add_message(s: State, row: int, place: int, gap: float) -> None:
     out.link_wait_s += gap - transfer
 
 
-def add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> None:
+def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> None:
     """Divide a wait of the task at ``place``: while its executor runs others of its job, and the rest."""
     own = 0.0
     if end_s > begin_s:
@@ -179,7 +179,7 @@ def add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> No
     out.server_wait_s += end_s - begin_s - own
 
 
-def no_parts(s: State, row: int) -> None:
+def _no_parts(s: State, row: int) -> None:
     """Set the parts in a row to nothing."""
     out = completions_at(s, row)
     out.compute_s = 0.0
@@ -189,24 +189,24 @@ def no_parts(s: State, row: int) -> None:
     out.own_wait_s = 0.0
 
 
-def add_parts(s: State, row: int, place: int) -> None:
+def _add_parts(s: State, row: int, place: int) -> None:
     """Write the parts of the job that the task at ``place`` completes into its row."""
-    no_parts(s, row)
+    _no_parts(s, row)
     out = completions_at(s, row)
     picks = clock_at(s, 0).picks
     while place >= 0:
         task = tasks_at(s, place)
         out.compute_s += task.end_s - task.start_s
-        add_wait(s, row, place, task.latest_s, task.start_s)
+        _add_wait(s, row, place, task.latest_s, task.start_s)
         if picks:
             place = _before_pick(s, row, place)
         elif plan_at(s, task.plan).inputs == 0:
             place = -1
         else:
-            source = local_cause(s, place)
+            source = _local_cause(s, place)
             if source < 0:
-                source = jobs_at(s, task.slot).base + reads_at(s, latest_read(s, place)).source
-                add_message(s, row, place, task.latest_s - tasks_at(s, source).end_s)
+                source = jobs_at(s, task.slot).base + reads_at(s, _latest_read(s, place)).source
+                _add_message(s, row, place, task.latest_s - tasks_at(s, source).end_s)
             place = source
 
 
@@ -215,10 +215,10 @@ def _before_pick(s: State, row: int, place: int) -> int:
     task = tasks_at(s, place)
     gap = task.latest_s - task.picked_s
     if gap > 0:
-        add_message(s, row, place, gap)
-    before = last_predecessor(s, place)
+        _add_message(s, row, place, gap)
+    before = _last_predecessor(s, place)
     since = jobs_at(s, task.slot).arrival_s if before < 0 else tasks_at(s, before).end_s
-    add_wait(s, row, place, since, task.picked_s)
+    _add_wait(s, row, place, since, task.picked_s)
     return before
 
 
@@ -257,14 +257,14 @@ def admit(s: State) -> int:
     count(s, now, 1)
     if number == c.first:
         c.area_before_s = c.area_s
-        note_busy(s, 0, now)
+        _note_busy(s, 0, now)
     if number == c.last:
         c.window_area_s = c.area_s - c.area_before_s
-        note_busy(s, 1, now)
+        _note_busy(s, 1, now)
         c.last_arrival_s = now
     if c.rounds:
         flow_offered_of(s)[q] += 1
-    slot = take_slot(s, q)
+    slot = _take_slot(s, q)
     job = jobs_at(s, slot)
     job.number = number
     job.arrival_s = now
@@ -284,13 +284,13 @@ def admit(s: State) -> int:
         c.next_traced += 1
         c.task_traces_promised += queries_at(s, q).tasks
         c.message_traces_promised += queries_at(s, q).inputs
-    fill_tasks(s, slot)
+    _fill_tasks(s, slot)
     c.next_number += 1
     c.feed_at += 1
     return slot
 
 
-def take_slot(s: State, q: int) -> int:
+def _take_slot(s: State, q: int) -> int:
     """A place for a job of class ``q``: one that was left, or a new one."""
     c = clock_at(s, 0)
     slot = free_slots_of(s)[q]
@@ -305,7 +305,7 @@ def take_slot(s: State, q: int) -> int:
     return int(slot)
 
 
-def fill_tasks(s: State, slot: int) -> None:
+def _fill_tasks(s: State, slot: int) -> None:
     """Set up the tasks of a new job."""
     c = clock_at(s, 0)
     job = jobs_at(s, slot)
@@ -337,11 +337,11 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     out.completion_s = now
     measured = c.first <= job.number <= c.last
     if measured:
-        add_parts(s, row, place)
+        _add_parts(s, row, place)
     else:
-        no_parts(s, row)
+        _no_parts(s, row)
     if c.rounds:
-        note_flow(s, slot, place, now)
+        _note_flow(s, slot, place, now)
     class_completed_of(s)[job.query] += 1
     class_work_s_of(s)[job.query] += job.work_s
     class_bytes_of(s)[job.query] += job.sent_bytes
@@ -355,7 +355,7 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     return False
 
 
-def note_flow(s: State, slot: int, place: int, now: float) -> None:
+def _note_flow(s: State, slot: int, place: int, now: float) -> None:
     """Count a complete job for the next round; its tasks ran where the one at ``place`` did."""
     job = jobs_at(s, slot)
     k = executor_class_of(s)[tasks_at(s, place).executor]

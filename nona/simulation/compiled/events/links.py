@@ -61,7 +61,7 @@ def absorb(s: State, k: int, now: float) -> None:
         link.next_work_s = link_background_work_s_of(s)[k, link.at]
 
 
-def serve(s: State, k: int, now: float, work: float) -> float:
+def _serve(s: State, k: int, now: float, work: float) -> float:
     """A message joins link ``k``; returns the start of its service, which ends at ``free_s``."""
     if links_at(s, k).next_s <= now:
         absorb(s, k, now)
@@ -99,7 +99,7 @@ def send_once(s: State, x: Transfer) -> float:
     now = x.request_s
     job = jobs_at(s, x.slot)
     o = outputs_at(s, x.output)
-    begin = serve(s, 0, now, o.work_s)
+    begin = _serve(s, 0, now, o.work_s)
     end = links_at(s, 0).free_s
     job.sent_bytes += o.size_bytes
     delivered = end + c.latency_s
@@ -110,13 +110,13 @@ def send_once(s: State, x: Transfer) -> float:
             later(s, place, delivered, uses_at(s, u).number)
     if c.watched:
         reserve(s, 0, now, o.work_s)
-        note_transfer(s, delivered, delivered - now)
+        _note_transfer(s, delivered, delivered - now)
     if job.traced:
         trace_message(s, x, begin, end, delivered)
     return float(delivered)
 
 
-def note_transfer(s: State, delivered_s: float, transfer_s: float) -> None:
+def _note_transfer(s: State, delivered_s: float, transfer_s: float) -> None:
     """A delivery that schedulers may ask about once it has happened."""
     c = clock_at(s, 0)
     c.serial += 1
@@ -154,7 +154,7 @@ def path_link(s: State, stage: int, source: int, destination: int) -> int:
     return int(down_link_of(s)[destination])
 
 
-def next_stage(s: State, stage: int, source: int, destination: int) -> int:
+def _next_stage(s: State, stage: int, source: int, destination: int) -> int:
     """The first stage from ``stage`` on that has a link; 5 where there is none."""
     while stage < 5 and path_link(s, stage, source, destination) < 0:
         stage += 1
@@ -176,7 +176,7 @@ def send_on_path(s: State, x: Transfer) -> int:
             crossed_bytes_of(s)[job.query, k] += size
             if c.watched:
                 reserve(s, k, now, size / links_at(s, k).capacity)
-    messages_at(s, message).stage = next_stage(s, 0, x.source, x.destination)
+    messages_at(s, message).stage = _next_stage(s, 0, x.source, x.destination)
     hop(s, message, now)
     return message
 
@@ -186,14 +186,14 @@ def hop(s: State, message: int, now: float) -> None:
     c = clock_at(s, 0)
     m = messages_at(s, message)
     size = outputs_at(s, m.output).size_bytes
-    first = next_stage(s, 0, m.source, m.destination) == m.stage
+    first = _next_stage(s, 0, m.source, m.destination) == m.stage
     k = path_link(s, m.stage, m.source, m.destination)
-    begin = serve(s, k, now, size / links_at(s, k).capacity)
+    begin = _serve(s, k, now, size / links_at(s, k).capacity)
     if first:
         m.start_s = begin
         m.end_s = begin
     m.end_s = max(m.end_s, links_at(s, k).free_s)
-    m.stage = next_stage(s, m.stage + 1, m.source, m.destination)
+    m.stage = _next_stage(s, m.stage + 1, m.source, m.destination)
     if m.stage < 5:
         key = (HOP << KIND_SHIFT) + (jobs_at(s, m.slot).number << JOB_SHIFT) + number_of(s, message)
         push(events_of(s), c.events, begin, key, message)
@@ -215,7 +215,7 @@ def _delivery_known(s: State, message: int) -> None:
         if task.placed and executor_server_of(s)[task.executor] == m.destination:
             later(s, place, delivered, uses_at(s, u).number)
     if c.watched:
-        note_transfer(s, delivered, delivered - m.request_s)
+        _note_transfer(s, delivered, delivered - m.request_s)
     if job.traced:
         trace_message(s, transfer_of(s, message), m.start_s, m.end_s, delivered)
     if not c.picks:
@@ -232,7 +232,7 @@ def send_shared(s: State, x: Transfer) -> int:
     job.sent_bytes += outputs_at(s, x.output).size_bytes
     message = new_message(s, x)
     key = (DELIVERY << KIND_SHIFT) + (job.number << JOB_SHIFT) + number_of(s, message)
-    add_flow(s, now, work, key, message)
+    _add_flow(s, now, work, key, message)
     return message
 
 
@@ -247,10 +247,10 @@ def background_arrives(s: State) -> None:
     link.at += 1
     link.next_s = link_background_s_of(s)[0, link.at]
     link.next_work_s = link_background_work_s_of(s)[0, link.at]
-    add_flow(s, now, work, key, -1)
+    _add_flow(s, now, work, key, -1)
 
 
-def add_flow(s: State, now: float, work: float, key: int, message: int) -> None:
+def _add_flow(s: State, now: float, work: float, key: int, message: int) -> None:
     """One more message in service."""
     c = clock_at(s, 0)
     if c.flows:
@@ -262,10 +262,10 @@ def add_flow(s: State, now: float, work: float, key: int, message: int) -> None:
     c.requested_s += work
     push(flows_of(s), c.flows, c.virtual_s + work, key, message)
     c.flows += 1
-    plan_end(s, now)
+    _plan_end(s, now)
 
 
-def plan_end(s: State, now: float) -> None:
+def _plan_end(s: State, now: float) -> None:
     """When the next message will leave, as things stand."""
     c = clock_at(s, 0)
     if c.flows:
@@ -285,7 +285,7 @@ def depart(s: State, now: float) -> None:
     c.link_last_s = now
     if c.flows == 0:
         links_at(s, 0).closed_s += now - links_at(s, 0).since_s
-    plan_end(s, now)
+    _plan_end(s, now)
     if message < 0:
         return
     m = messages_at(s, message)

@@ -95,10 +95,10 @@ def look(s: State, now: float) -> None:
     if c.network_view >= 3:
         shown_of(s)[3] = max(0.0, c.reserved_s - now)
     if c.network_view >= 4:
-        shown_of(s)[4] = queue_bytes(s, now)
+        shown_of(s)[4] = _queue_bytes(s, now)
 
 
-def queue_bytes(s: State, now: float) -> float:
+def _queue_bytes(s: State, now: float) -> float:
     """Bytes waiting or in service at the links, background included."""
     c = clock_at(s, 0)
     if c.shared:
@@ -150,7 +150,7 @@ def ready_of(s: State, n: int, open_jobs: int) -> Ready:
 Decide = Callable[..., Any]
 
 
-def arrive(s: State, bind: Decide, pick: Decide) -> int:
+def _arrive(s: State, bind: Decide, pick: Decide) -> int:
     """The next job of the feed arrives."""
     c = clock_at(s, 0)
     now = c.now_s
@@ -159,7 +159,7 @@ def arrive(s: State, bind: Decide, pick: Decide) -> int:
     if c.picks:
         offer_sources(s, slot)
         if begin_picking(s, c.open_jobs, now):
-            code = pick_all(s, pick)
+            code = _pick_all(s, pick)
             if code != NEXT_EVENT:
                 return code
         return _reported(s)
@@ -177,10 +177,10 @@ def arrive(s: State, bind: Decide, pick: Decide) -> int:
         feed_uniforms_of(s)[row],
         out_of(s)[: c.most_tasks],
     )
-    return admitted(s)
+    return _admitted(s)
 
 
-def admitted(s: State) -> int:
+def _admitted(s: State) -> int:
     """The decision about the job that has arrived stands in ``out``."""
     clock_at(s, 0).phase = NEXT_EVENT
     if not bind_tasks(s, clock_at(s, 0).admitted):
@@ -197,7 +197,7 @@ def _reported(s: State) -> int:
     return NEXT_EVENT
 
 
-def pick_all(s: State, pick: Decide) -> int:
+def _pick_all(s: State, pick: Decide) -> int:
     """Ask the policy while there are ready tasks and free executors."""
     c = clock_at(s, 0)
     now = c.now_s
@@ -242,14 +242,14 @@ def picked(s: State, pick: Decide) -> int:
         end_picking(s)
         return NEXT_EVENT
     c.phase = NEXT_EVENT
-    return pick_all(s, pick)
+    return _pick_all(s, pick)
 
 
 def advance(s: State, bind: Decide, pick: Decide) -> int:
     """Process events until something is wanted; returns what. ``bind`` and ``pick`` decide."""
     c = clock_at(s, 0)
     if c.phase == ADMIT:
-        code = admitted(s)
+        code = _admitted(s)
         if code != NEXT_EVENT:
             return code
     elif c.phase == PICK:
@@ -296,12 +296,12 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
     if listed_s == now:
         return _next_in_line(s, now) if in_line else _listed_event(s, pick, now)
     if c.wake_s == now:
-        return pick_all(s, pick) if woken(s, now) else NEXT_EVENT
+        return _pick_all(s, pick) if woken(s, now) else NEXT_EVENT
     if too_long(s):
         return DONE
     if not has_room(s):
         return ROOM
-    return arrive(s, bind, pick)
+    return _arrive(s, bind, pick)
 
 
 def _next_in_line(s: State, now: float) -> int:
@@ -351,5 +351,5 @@ def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
     if jobs_at(s, slot).left == 0 and complete(s, slot, place, now):
         return DONE
     if c.picks and begin_picking(s, c.open_jobs, now):
-        return pick_all(s, pick)
+        return _pick_all(s, pick)
     return NEXT_EVENT

@@ -76,7 +76,7 @@ def append(s: State, slot: int, task: int, home: int, now: float) -> None:
     c.ready = n + 1
 
 
-def close_batch(s: State, size: int) -> None:
+def _close_batch(s: State, size: int) -> None:
     """The last ``size`` entries have become ready together."""
     n = clock_at(s, 0).ready
     for i in range(n - size, n):
@@ -102,7 +102,7 @@ def remove(s: State, place: int) -> None:
         ready_base_of(s)[i] = ready_base_of(s)[i + 1]
 
 
-def running_changed(s: State, slot: int, change: int) -> None:
+def _running_changed(s: State, slot: int, change: int) -> None:
     """The job in ``slot`` holds more or fewer executors than before."""
     job = jobs_at(s, slot)
     job.running += change
@@ -117,7 +117,7 @@ def offer_sources(s: State, slot: int) -> None:
     query = queries_at(s, job.query)
     for i in range(query.first_source, query.first_source + query.sources):
         append(s, slot, sources_of(s)[i], -1, job.arrival_s)
-    close_batch(s, query.sources)
+    _close_batch(s, query.sources)
 
 
 def offer_successors(s: State, place: int, e: int, now: float) -> None:
@@ -127,9 +127,9 @@ def offer_successors(s: State, place: int, e: int, now: float) -> None:
     release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
     base = jobs_at(s, slot).base
     if clock_at(s, 0).cards:
-        promise_cards(s, place, -1.0)
+        _promise_cards(s, place, -1.0)
     places_of(s)[place] = -2 - e
-    running_changed(s, slot, -1)
+    _running_changed(s, slot, -1)
     plan = plan_at(s, task.plan)
     before = clock_at(s, 0).ready
     for i in range(plan.successor, plan.successor_end):
@@ -137,7 +137,7 @@ def offer_successors(s: State, place: int, e: int, now: float) -> None:
         tasks_at(s, base + target).unfinished -= 1
         if tasks_at(s, base + target).unfinished == 0:
             append(s, slot, target, e, now)
-    close_batch(s, clock_at(s, 0).ready - before)
+    _close_batch(s, clock_at(s, 0).ready - before)
 
 
 def begin_picking(s: State, open_jobs: int, now: float) -> bool:
@@ -194,10 +194,10 @@ def bind_pick(s: State, now: float) -> None:
     task = tasks_at(s, place)
     task.executor = e
     places_of(s)[place] = e
-    running_changed(s, slot, 1)
+    _running_changed(s, slot, 1)
     promise(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
     if c.cards:
-        promise_cards(s, place, 1.0)
+        _promise_cards(s, place, 1.0)
     if c.hand_over_s > 0:
         key = (HANDED << KIND_SHIFT) + (job.number << JOB_SHIFT) + local
         push(events_of(s), c.events, now + c.hand_over_s, key, place)
@@ -206,7 +206,7 @@ def bind_pick(s: State, now: float) -> None:
         take_over(s, place, now)
 
 
-def promise_cards(s: State, place: int, sign: float) -> None:
+def _promise_cards(s: State, place: int, sign: float) -> None:
     """Add (1) or take off (−1) the rates of what the task at ``place`` reads from other servers."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
@@ -237,12 +237,12 @@ def take_over(s: State, place: int, now: float) -> None:
         if source == there:
             here(s, place, now)
         else:
-            fetch(s, place, Transfer(slot, read.use, read.output, source, there, now))
+            _fetch(s, place, Transfer(slot, read.use, read.output, source, there, now))
     if plan.inputs == 0:
         join(s, place, now)
 
 
-def fetch(s: State, place: int, x: Transfer) -> None:
+def _fetch(s: State, place: int, x: Transfer) -> None:
     """The task at ``place`` wants a tensor that another server has; a message may be on its way."""
     c = clock_at(s, 0)
     now = x.request_s
