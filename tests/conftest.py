@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import sizes  # noqa: F401  (loads hypothesis' profile)
 
 collect_ignore_glob = ["*conftest.py"]  # no doctests there, and several modules have this name
 # Tests wait for jobs beside other tests, which do not give way to anybody.

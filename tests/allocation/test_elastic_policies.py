@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.allocation.whole_workers import LEAST, fairest_goodputs, marginal_gains, one_each
 
@@ -35,7 +36,7 @@ def test_types_by_hand() -> None:
     assert marginal_gains(np.array([6.0]), np.array([[3.0, 1.0]]), np.array([1, 1])).tolist() == [[1, 1]]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(RATES, st.integers(0, 4), st.integers(0, 4))
 def test_no_worker_is_given_twice_or_to_a_job_that_cannot_use_it(rows, first, second) -> None:
     rates, workers = np.array(rows), np.array([first, second])

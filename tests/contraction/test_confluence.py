@@ -22,8 +22,9 @@ from contraction_cases import (
     quotient,
     singletons,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import RULES, contract, contract_by
@@ -31,7 +32,7 @@ from nona.graph.model import ModelGraph
 
 CONFLUENT = [name for name, rule in RULES.items() if rule.confluent]
 confluent = pytest.mark.parametrize("rule", CONFLUENT)
-modest = settings(max_examples=80, deadline=None, derandomize=True)
+modest = examples(80)
 
 
 def blocks(contracted: ContractedGraph) -> frozenset[frozenset[int]]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 from contraction_cases import deep_arcs, graphs, model
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.contraction.contracted import Playback, summarize_contraction
 from nona.contraction.rules import RULES, contract, contract_by
@@ -17,7 +18,7 @@ from nona.graph.model import ModelGraph
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(graph=graphs, seed=st.integers(0, 10**6))
 def test_states_follow_the_steps(rule: str, graph: ModelGraph, seed: int) -> None:
     rng = random.Random(seed)
@@ -64,7 +65,7 @@ def test_steps_that_do_not_fit(change: dict[str, str]) -> None:
         Playback(replace(done, steps=steps))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(graph=graphs)
 def test_summary_counts(graph: ModelGraph) -> None:
     done = contract(graph)

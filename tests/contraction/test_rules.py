@@ -8,8 +8,9 @@ import random
 import networkx as nx
 import pytest
 from contraction_cases import arcs_of, critical_path, graphs, model, quotient, singletons
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, RULES, contract, contract_by
@@ -17,7 +18,7 @@ from nona.errors import GraphError
 from nona.graph.model import Edge, ModelGraph, Operator
 
 every_rule = pytest.mark.parametrize("rule", RULES)
-modest = settings(max_examples=120, deadline=None, derandomize=True)
+modest = examples(120)
 orders = st.one_of(st.none(), st.integers(0, 10**6))
 
 

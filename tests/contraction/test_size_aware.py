@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 from contraction_cases import arcs_of, direct_holds, graphs, merged, moves, quotient, singletons
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.contraction.merging import Quotient, Traffic
 from nona.contraction.rules import RULES, contract, contract_by
@@ -34,7 +35,7 @@ def allowed(graph: ModelGraph, partition: frozenset[Block], a: Block, b: Block) 
     return direct_holds(quotient(arcs_of(graph), partition), a, b) and (between >= into or between >= out)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@examples(120)
 @given(graph=graphs, seed=st.integers(0, 10**6))
 def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph: ModelGraph, seed: int) -> None:
     rng = random.Random(seed)
@@ -50,7 +51,7 @@ def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph: ModelGra
         assert not any(allowed(graph, partition, a, b) for a, b in left)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(graph=graphs, seed=st.integers(0, 10**6))
 def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph: ModelGraph, seed: int) -> None:
     rng = random.Random(seed)

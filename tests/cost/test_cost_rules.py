@@ -7,8 +7,9 @@ from pathlib import Path
 
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions
@@ -63,7 +64,7 @@ def test_convolution_by_hand() -> None:
     assert work.write_bytes == 4 * 8 * 48
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@examples(50)
 @given(SIZES, SIZES, SIZES, SIZES, st.integers(1, 3))
 def test_convolution_counts_every_product(
     channels: int, out: int, side: int, kernel: int, groups: int
@@ -80,7 +81,7 @@ def test_convolution_counts_every_product(
     assert only(s).macs == walked
 
 
-@settings(deadline=None, derandomize=True, max_examples=30)
+@examples(30)
 @given(SIZES, SIZES, SIZES, SIZES)
 def test_transposed_convolution_does_the_same_products(a: int, b: int, side: int, k: int) -> None:
     """Each is the adjoint of the other, so the number of products is the same."""
@@ -91,7 +92,7 @@ def test_transposed_convolution_does_the_same_products(a: int, b: int, side: int
     assert macs(forward) == macs(backward)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@examples(40)
 @given(SIZES, SIZES, SIZES, SIZES)
 def test_matmul_gemm_and_einsum_agree(batch: int, m: int, k: int, n: int) -> None:
     product, sum_, flat = Sketch("m"), Sketch("e"), Sketch("g")
@@ -246,7 +247,7 @@ def test_stated_work_wins() -> None:
 SHAPES = st.one_of(st.none(), st.lists(st.integers(0, 9), max_size=5).map(tuple))
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@examples(150)
 @given(st.sampled_from(sorted(RULES)), st.lists(SHAPES, max_size=6), SHAPES, st.integers(-3, 9))
 def test_every_rule_gives_sane_work_or_says_unknown(
     kind: str, shapes: list[tuple[int, ...] | None], out: tuple[int, ...] | None, number: int

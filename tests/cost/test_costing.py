@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cost.costed import interval, total_interval
 from nona.cost.costing import cost_graph, fuse
@@ -59,7 +60,7 @@ def test_views_take_no_time_and_epilogues_no_launch() -> None:
     assert min(kinds["Conv"]) > 2.7e-6
 
 
-@settings(deadline=None, derandomize=True, max_examples=25)
+@examples(25)
 @given(
     st.sampled_from(["fp32", "fp16", "memory bandwidth"]),
     st.floats(1.0, 20.0),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cost.costing import Kernel, fuse
 from nona.cost.operators import operator_work
@@ -52,7 +53,7 @@ def crossing_bytes(graph: ModelGraph, kernel: Kernel) -> float:
     return BYTES * (len(read - made) + len(written))
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@examples(150)
 @given(st.integers(0, 10**6))
 def test_kernels_are_a_partition_without_cycles(seed: int) -> None:
     graph = random_graph(seed)
@@ -68,7 +69,7 @@ def test_kernels_are_a_partition_without_cycles(seed: int) -> None:
         assert kernel.launches == (set(kinds) != {"Reshape"})
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@examples(150)
 @given(st.integers(0, 10**6))
 def test_traffic_is_what_crosses_the_kernels_border(seed: int) -> None:
     graph = random_graph(seed)
@@ -77,7 +78,7 @@ def test_traffic_is_what_crosses_the_kernels_border(seed: int) -> None:
             assert kernel.traffic_bytes == crossing_bytes(graph, kernel)
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@examples(50)
 @given(st.integers(0, 10**6))
 def test_fusion_never_moves_more_bytes(seed: int) -> None:
     graph = random_graph(seed)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import CostOptions
@@ -77,7 +78,7 @@ def test_bytes_that_are_no_text() -> None:
         read_measured(b"mod\xff")
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
+@examples(200)
 @given(
     st.one_of(
         st.binary(max_size=80), st.text(max_size=80).map(lambda t: f"{HEAD}\n{t}".encode(errors="ignore"))

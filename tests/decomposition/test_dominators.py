@@ -6,8 +6,9 @@ import itertools
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.decomposition import VIRTUAL, Decomposition, SubGraph, decompose, immediate_dominators
 from nona.errors import GraphError
@@ -40,7 +41,7 @@ def with_ends(dag: Dag) -> nx.DiGraph:
     return graph
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(samples)
 def test_immediate_dominators_against_networkx(sample: tuple[list[int], list[tuple[int, int]], bool]) -> None:
     dag = make(sample)
@@ -49,7 +50,7 @@ def test_immediate_dominators_against_networkx(sample: tuple[list[int], list[tup
     assert immediate_dominators(dag) == expected
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(samples)
 def test_every_task_and_every_edge_has_its_place(
     sample: tuple[list[int], list[tuple[int, int]], bool],

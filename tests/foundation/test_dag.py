@@ -6,8 +6,9 @@ import itertools
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag
@@ -23,7 +24,7 @@ dags = st.integers(1, 9).flatmap(
 
 
 @given(dags)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 def test_order_levels_and_critical_path(sample: tuple[int, list[tuple[int, int]], list[int]]) -> None:
     n, edges, names = sample
     edges = [(names[u], names[v]) for u, v in edges]

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import HardwareError
 from nona.topology import NONE, Topology, make_topology
@@ -17,7 +18,7 @@ def names(topology: Topology, source: int, destination: int) -> list[str]:
     return [topology.link_names[link] for link in topology.path(source, destination)]
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@examples(80)
 @given(
     st.integers(1, 9),
     st.one_of(st.none(), st.integers(1, 4)),

@@ -6,8 +6,9 @@ import json
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.graph.blocks import (
     MOST_PARTS,
@@ -25,7 +26,7 @@ from nona.graph.dag import Dag, knots_of
 from nona.graph.readers import read_model
 from nona.sources.samples import load_sample
 
-MANY = settings(max_examples=120, deadline=None, derandomize=True)
+MANY = examples(120)
 names = st.lists(st.sampled_from("abc"), max_size=3).map(tuple)
 
 

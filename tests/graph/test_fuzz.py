@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from sizes import examples
 
 from benchmarks.fuzz_readers import mutate, outcome, seeds
 from nona.errors import GraphError
@@ -15,12 +16,7 @@ from nona.graph.guard import GuardedWorker
 from nona.graph.node_link import from_node_link
 from nona.graph.registry import READERS
 
-SETTINGS = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SETTINGS = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SEEDS = seeds()
 SUFFIXES = [reader.suffixes[0] for reader in READERS.values()]
 

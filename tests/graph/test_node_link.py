@@ -7,8 +7,9 @@ import random
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag
@@ -16,7 +17,7 @@ from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work, find_cycl
 from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
 
-SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
+SETTINGS = examples(60)
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=8)
 sizes = st.floats(0, 1e15)
 scalars = st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | names

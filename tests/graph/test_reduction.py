@@ -6,8 +6,9 @@ import itertools
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag, transitive_reduction
@@ -22,7 +23,7 @@ arcs = st.integers(1, 14).flatmap(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(arcs)
 def test_against_networkx(sample: tuple[list[int], list[tuple[int, int]]]) -> None:
     names, pairs = sample

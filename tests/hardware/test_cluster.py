@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import HardwareError
 from nona.hardware.cluster import Cluster, Network, ServerGroup
@@ -30,7 +31,7 @@ def test_executors_follow_groups_servers_and_gpus() -> None:
     assert cluster.server_memory_bytes == (32e9, 32e9, 40e9)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.tuples(

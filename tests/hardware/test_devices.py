@@ -8,8 +8,9 @@ import pickle
 from importlib.resources import files
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import HardwareError
 from nona.hardware.device import (
@@ -143,7 +144,7 @@ def test_names_that_would_confuse_are_refused(name: str) -> None:
         Device(name, {"fp32": 1e12}, 1e9, 1e9)
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@examples(50)
 @given(
     st.dictionaries(
         st.sampled_from([*attribute_schema(), "other"]),

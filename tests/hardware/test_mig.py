@@ -6,8 +6,9 @@ from collections import Counter
 from itertools import combinations, combinations_with_replacement, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import HardwareError
 from nona.hardware.device import devices
@@ -119,7 +120,7 @@ def test_parse_finds_a_placement_in_any_order() -> None:
         assert layout.stranded_compute == 0
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@examples(60)
 @given(st.lists(st.sampled_from([p.name for p in board("a100-40gb").profiles]), min_size=1, max_size=5))
 def test_parse_accepts_exactly_the_legal_sets(names: list[str]) -> None:
     wanted = Counter(names)

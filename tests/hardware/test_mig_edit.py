@@ -6,8 +6,9 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import HardwareError
 from nona.hardware.mig import Board, MigLayout, Slice, board, boards, legal_layouts, parse_layout
@@ -40,7 +41,7 @@ def pairs(layout: MigLayout) -> tuple[tuple[int, str], ...]:
     return tuple((s.start, s.profile) for s in layout.slices)
 
 
-@settings(deadline=None, derandomize=True, max_examples=120)
+@examples(120)
 @given(
     st.sampled_from(sorted(boards())), st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 7)), max_size=12)
 )

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import HardwareError
 from nona.hardware.mig import legal_layouts
@@ -16,7 +17,7 @@ from nona.hardware.mig_layouts import MOST_BYTES, read_mig_parted, write_mig_par
 LAYOUTS = legal_layouts("a100-40gb", extended=True)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@examples(60)
 @given(st.lists(st.sampled_from(LAYOUTS), min_size=1, max_size=4))
 def test_round_trip_keeps_the_slices_of_every_layout(chosen: list[object]) -> None:
     named = {f"layout-{i}": layout for i, layout in enumerate(chosen)}
@@ -125,7 +126,7 @@ def refusal(text: str) -> str:
     return ""
 
 
-@settings(deadline=None, derandomize=True, max_examples=120)
+@examples(120)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_with_one_line(text: str) -> None:
     for given_text in (text, f"version: v1\nmig-configs: {text}"):

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sizes import examples
 
 from nona.placement.solver.inner_program import best_response, solve_knapsack
 from nona.placement.solver.parametric import solve_parametric
@@ -78,7 +79,7 @@ def test_knapsack_says_when_nothing_fits() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.sampled_from([0.0, 1e-9, 0.3, 0.95]))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_certificate(seed: int, groups: int, sharing: bool, background: float) -> None:
     p = random_problem(seed, groups=groups, sharing=sharing, background=background)
     found = solve_parametric(p, gap=1e-4)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.capacity import allowed_classes, loads_of
@@ -25,7 +26,7 @@ from nona.placement.solve import solve
 from nona.placement.spans import COMPUTE, VISITS, longest_path, plan_of, spans
 from nona.system import QueryClass, Stream, System
 
-ORDINARY = settings(max_examples=25, deadline=None, derandomize=True)
+ORDINARY = examples(25)
 
 
 def shares_of(s: System, seed: int, spread: float = 3.0) -> np.ndarray:
@@ -175,7 +176,7 @@ def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int
     assert tried >= 2
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@examples(8)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.05, 0.6))
 def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, load: float) -> None:
     s = random_system(seed, classes=3, servers=9, load=load, network=0.2)

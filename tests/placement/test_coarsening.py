@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from drawn_shapes import drawn_shape, everything
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.coarsening import coarsen
@@ -51,7 +52,7 @@ def greatest_loss(
 
 
 @given(SHAPES, LINKS, st.sampled_from([0.0, 0.05, 0.3, 1.0]), PRICED)
-@settings(max_examples=250, deadline=None, derandomize=True)
+@examples(250)
 def test_no_more_is_lost_than_the_bound(
     shape: Shape, link: Link, share: float, points: list[tuple[float, float, float, float]]
 ) -> None:
@@ -71,7 +72,7 @@ def test_no_more_is_lost_than_the_bound(
     st.sampled_from([0.0, 1.0]),
     PRICED,
 )
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 def test_certain_waits_glue_more_and_the_bound_holds_from_them_on(
     shape: Shape,
     link: Link,

@@ -3,8 +3,9 @@
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.decomposition import VIRTUAL, SubGraph
 from nona.placement.configurations import (
@@ -58,7 +59,7 @@ def test_few_servers_limit_the_parts(servers: int) -> None:
 
 
 @given(st.integers(0, 6).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, 10**6))))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_labels_and_configurations_round_trip(case: tuple[int, int]) -> None:
     m, number = case
     labels = configuration_labels(m)

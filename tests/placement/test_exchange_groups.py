@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interior_helpers import every_configuration, random_case, random_shape
+from sizes import examples
 
 from nona.placement.configurations import Shape
 from nona.placement.interiors.exchange_groups import (
@@ -65,7 +66,7 @@ def check(shape: Shape, link: Link, slots: int, prices: Prices, alpha: float, sq
 
 
 @given(SEEDS, st.sampled_from([0.0, 0.3, 1.0, 4.0]), st.sampled_from([0.0, 0.7]))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 def test_no_configuration_is_below_the_bound_by_cores(seed: int, alpha: float, squares: float) -> None:
     rng = np.random.default_rng(seed)
     _, link, slots, prices = random_case(seed)

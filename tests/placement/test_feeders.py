@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from drawn_shapes import drawn_shape
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.placement.configurations import Shape
 from nona.placement.messages import Candidates, Link
@@ -23,7 +24,7 @@ def below_chain(shape: Shape) -> set[int]:
         found |= more
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     m=st.integers(2, 12),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
@@ -29,7 +30,7 @@ def forks(draw: st.DrawFn) -> TaskGraph:
     return TaskGraph.from_edges("fork", [t / 1000 for t in times], [(u, v, size) for u, v in arcs])
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(forks(), st.floats(1e6, 1e12), st.floats(0, 0.01), st.integers(1, 8))
 def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(
     tasks: TaskGraph, capacity: float, latency_s: float, servers: int
@@ -44,7 +45,7 @@ def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(
     assert total - sum(s.local_s - s.critical_s for s in slow) == pytest.approx(longest)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(forks())
 def test_on_a_free_network_with_enough_servers_the_bound_is_reached(tasks: TaskGraph) -> None:
     for span in idle_spans(tasks, decompose(tasks.dag), FREE, 20):

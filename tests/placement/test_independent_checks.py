@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from drawn_shapes import drawn_shape, everything
 from event_walk import EventWalk
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 from span_milp import cheapest_by_milp
 
 from nona.placement.configurations import Shape
@@ -35,7 +36,7 @@ WAITS = st.sampled_from([0.0, 0.2, 1.0])
 
 
 @given(SHAPES, LINKS, WAITS, WAITS)
-@settings(max_examples=120, deadline=None, derandomize=True)
+@examples(120)
 def test_spans_and_messages_are_those_of_the_story(
     shape: Shape, link: Link, wait: float, server_wait: float
 ) -> None:
@@ -59,7 +60,7 @@ def test_spans_and_messages_are_those_of_the_story(
     st.sampled_from([0.0, 0.4]),
     st.integers(1, 7),
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 def test_the_oracle_finds_the_best_of_all_stories(
     shape: Shape,
     link: Link,

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interior_helpers import every_configuration, random_case
 from placement_helpers import random_system
+from sizes import examples
 
 from nona.placement.certificate import Task
 from nona.placement.configurations import Shape
@@ -45,7 +46,7 @@ def away(shape: Shape, link: Link, slots: int) -> Candidates | None:
 
 
 @given(SEEDS)
-@settings(max_examples=120, deadline=None, derandomize=True)
+@examples(120)
 def test_the_oracle_finds_the_least_of_all_configurations(seed: int) -> None:
     shape, link, slots, prices = random_case(seed)
     every = Candidates(shape, every_configuration(shape, slots), link)
@@ -102,7 +103,7 @@ def test_the_local_search_counts_as_the_model_does(seed: int) -> None:
 
 
 @given(SEEDS, st.sampled_from([0.0, 0.5, 2.0, 9.0]))
-@settings(max_examples=120, deadline=None, derandomize=True)
+@examples(120)
 def test_the_relaxation_lies_below_every_configuration(seed: int, alpha: float) -> None:
     shape, link, slots, prices = random_case(seed)
     every = away(shape, link, slots)
@@ -147,7 +148,7 @@ def test_compiled_searches_equal_their_plain_forms() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 9), st.floats(0, 9)), max_size=6), st.floats(0, 1))
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 def test_corners_span_the_region_of_the_cuts(cuts: list[tuple[float, float]], least: float) -> None:
     cuts = [(0.0, 1.0), *((a, 1.0 + h) for a, h in cuts)]
     found = corners(cuts, least)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from placement_helpers import query, system
+from sizes import examples
 
 from nona.placement.fixed import idle_presets, local_placement, place_fixed, spread_placement
 from nona.placement.response.equilibrium import predict_response
@@ -85,7 +86,7 @@ def forks(draw: st.DrawFn) -> System:
     return replace(made, background_network=Stream(busy * 1e9 / 1e6, 1e6, 1.0))
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+@examples(8, phases=[Phase.explicit, Phase.generate])
 @given(forks())
 def test_simulated_it_is_never_clearly_slower_than_a_placement_by_hand(built: System) -> None:
     assert_not_slower(built, place_system(built))

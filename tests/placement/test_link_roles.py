@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
+from sizes import examples
 
 from nona.placement.enumeration import candidates
 from nona.placement.link_routes import crossings, draws_of, link_of, quickest_link, route_of
@@ -166,7 +167,7 @@ def test_second_moment_of_the_wait_is_that_of_mm1() -> None:
 
 
 @given(seed=st.integers(0, 10_000), load=st.floats(0.0, 0.9), more=st.floats(0.0, 0.09))
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 def test_curves_are_convex_increasing_and_end_where_a_role_is_full(
     seed: int, load: float, more: float
 ) -> None:

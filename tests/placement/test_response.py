@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
@@ -67,7 +68,7 @@ def test_a_fork_takes_the_longer_of_two_random_waits(load: float) -> None:
     assert predict(made, spread_placement(made).queries).jct_s < 0.75 * times.mean_s
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@examples(8)
 @given(seed=st.integers(0, 1000), low=st.floats(0.1, 0.4), step=st.floats(0.15, 0.4))
 def test_more_load_takes_longer(seed: int, low: float, step: float) -> None:
     def mean(load: float) -> float:

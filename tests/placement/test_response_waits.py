@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, system
+from sizes import examples
 
 from nona.placement.fixed import local_placement
 from nona.placement.response.equilibrium import predict_response
@@ -89,7 +90,7 @@ def test_bursts_that_are_thinned_wait_less_but_longer_than_poisson() -> None:
     assert mean(1) > 1.5 * mean(8) > 1.5 * mean(80) > 1.4 * poisson
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 @given(seed=st.integers(0, 10**6), own=st.floats(0.0, 5.0))
 def test_a_path_answers_what_an_event_loop_does(seed: int, own: float) -> None:
     rng = np.random.default_rng(seed)

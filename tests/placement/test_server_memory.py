@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, system
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.capacity import allowed_classes, default_shares, loads_of, replicas, resident_bytes
@@ -80,7 +81,7 @@ def test_models_that_do_not_fit_together_are_dealt_out_by_load() -> None:
     )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=4),
     st.lists(st.integers(3, 20), min_size=1, max_size=3),
@@ -107,7 +108,7 @@ def test_the_choice_is_the_best_of_all_choices(sizes: list[int], memory: list[in
     assert loads_of(s, allowed).least_peak()[0] == pytest.approx(best, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 @given(
     st.lists(st.floats(0.5, 9), min_size=1, max_size=4),
     st.lists(st.floats(2, 20), min_size=1, max_size=3),

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.enumeration import candidates
@@ -100,7 +101,7 @@ def test_a_diamond_agrees_with_a_grid_over_its_configurations() -> None:
     background=st.floats(0.0, 0.85),
     size=st.sampled_from([0.01, 0.3]),
 )
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 def test_no_point_lies_below_the_certified_bound(
     seed: int, loads: tuple[float, float, float], background: float, size: float
 ) -> None:

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.configurations import server_slots
@@ -67,7 +68,7 @@ def test_solvers_agree(solver: str, discipline: str, seed: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.floats(0.05, 0.9), st.floats(0.0, 0.95))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 def test_never_worse_than_local_or_spread(seed: int, load: float, network: float) -> None:
     s = random_system(seed, load=load, network=network)
     found = solve(s).objective_s
@@ -75,7 +76,7 @@ def test_never_worse_than_local_or_spread(seed: int, load: float, network: float
 
 
 @given(st.integers(0, 10**6), st.floats(0.05, 0.9), st.floats(0.0, 0.95), st.booleans())
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 def test_certificate_and_random_placements(seed: int, load: float, network: float, sharing: bool) -> None:
     s = random_system(seed, load=load, network=network, discipline="processor-sharing" if sharing else "fifo")
     p = solve(s)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.planning.least import driven, least
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@examples(300)
 @given(st.integers(0, 400), st.integers(1, 300), st.integers(1, 350), st.integers(0, 5), st.integers(0, 3))
 def test_a_monotone_target_is_found(answer: int, most: int, start: int, low: int, beside: int) -> None:
     answer = max(answer, low + 1)
@@ -26,7 +27,7 @@ def test_a_monotone_target_is_found(answer: int, most: int, start: int, low: int
     assert len(asked) <= 2 * distance.bit_length() + 4 + 2 * beside
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@examples(300)
 @given(st.sets(st.integers(1, 40)), st.integers(1, 40), st.integers(1, 40), st.integers(1, 3))
 def test_what_is_found_is_settled_and_none_just_below(
     kept: set[int], most: int, start: int, beside: int

@@ -6,10 +6,11 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 from simulation_rows import around, difference, parts, scheduler
+from sizes import examples
 
 from nona.report.simulations.advice import scheduler_advice, views_text
 from nona.results.simulation import Difference, Resources, SchedulerResult
@@ -126,7 +127,7 @@ def test_what_is_said_of_views_is_what_is_declared(best: str, other: str) -> Non
     assert ("both see" in told) is (mine.network_view == its.network_view)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(st.lists(st.tuples(*[st.floats(0.01, 50.0)] * 4), min_size=2, max_size=5))
 def test_what_would_let_another_win_is_true(rows: list[tuple[float, float, float, float]]) -> None:
     """Whatever the parts: a lead that is promised is there when the named part is taken from both."""

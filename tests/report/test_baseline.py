@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sizes import examples
 
 from nona.report.simulations.comparison import (
     baseline_headline,
@@ -42,7 +43,7 @@ def means(jct: list[float | None], hits: float = 0.9) -> ReplicationMeans:
     return ReplicationMeans(jct_s=tuple(jct), slo_hit_rate=alike, compute=alike, network=alike)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(VALUES, VALUES, st.floats(0.5, 0.99))
 def test_welch_s_interval_is_scipy_s(a: list[float], b: list[float], level: float) -> None:
     ours = welch_interval(a, b, level)

@@ -7,10 +7,11 @@ import json
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placement_sample import RESPONSE, outcome
 from simulation_rows import model, parts, scheduler
+from sizes import examples
 
 from nona.report.figures import text, time_by_kind_figure
 from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
@@ -117,7 +118,7 @@ def test_over_time_turns_logarithmic_only_where_lines_lie_far_apart() -> None:
     assert jct_over_time_figure({}).layout.yaxis.type == "linear"
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(st.data())
 def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
     tasks = [f"t{i}" for i in range(data.draw(st.integers(0, 6)))]
@@ -144,7 +145,7 @@ def test_small_figures_show_what_they_are_given() -> None:
     assert text("<b>" * 100, 10).startswith("&lt;b&gt;")
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=700), st.integers(0, 20))
 def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int) -> None:
     values = np.array(times + [np.nan] * unfinished)
@@ -160,7 +161,7 @@ def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int
         assert below / len(values) < y <= upto / len(values) + 1e-12
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     st.lists(st.tuples(st.floats(0, 1e3), st.floats(1e-3, 10)), min_size=1, max_size=300), st.integers(1, 50)
 )

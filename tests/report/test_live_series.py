@@ -6,8 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.results.simulation_charts import LiveLine
@@ -21,7 +22,7 @@ def progress(arrival: list[float], jct: list[float], query: list[int] | None = N
     return Progress(0.5, classes, at, at + np.array(jct), loads)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(
     st.lists(st.tuples(st.floats(0, 1e4), st.floats(1e-3, 10)), min_size=1, max_size=200),
     st.integers(1, 20).map(lambda n: 2 * n),
@@ -57,7 +58,7 @@ def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many() -> None:
     assert whole.jobs == sum(one.counts) == 400
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=50))
 def test_every_completion_time_lies_in_its_bin(times: list[float]) -> None:
     live = LiveSeries()

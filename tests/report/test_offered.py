@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.placement.capacity import executor_utilization
 from nona.report.workloads import GAP_BINS, LARGEST_GAP, arrival_sample, load_text, offered_load, slo_text
@@ -48,7 +49,7 @@ def test_the_load_is_that_of_the_placement() -> None:
     assert filled.total == pytest.approx(1)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@examples(60)
 @given(st.floats(0, 0.99), st.floats(0, 3))
 def test_the_sentence_tells_overload_exactly(background: float, queries: float) -> None:
     text = load_text("link", background, queries)

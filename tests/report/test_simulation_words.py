@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulation_rows import around, difference, report, scheduler
+from sizes import examples
 
 from nona.report.simulations.findings import TARGET, advice, headline, live_headline, remedies, shortest
 from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live_titles, measured, quantile_s
@@ -87,7 +88,7 @@ def test_titles_say_what_the_rows_hold() -> None:
     assert differences_title("local", {"b": one["b"]}) == "Against local: nobody has a mean to compare"
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(st.floats(1.0, 5.0), st.floats(0.0, 0.9))
 def test_a_remedy_brings_the_load_to_its_target(load: float, background: float) -> None:
     (found,) = remedies(Resources(compute=load, network=0.3), Resources(compute=background, network=0.0))
@@ -173,7 +174,7 @@ def test_how_sure_without_formula_or_steady_state() -> None:
     assert sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.lists(st.floats(1e-4, 10.0), min_size=1, max_size=60), st.floats(0.05, 1.0))
 def test_a_live_quantile_is_right_to_a_bin(times: list[float], share: float) -> None:
     live = LiveSeries()

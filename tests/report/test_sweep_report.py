@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.report.sweep_figures import (
@@ -339,7 +340,7 @@ def test_what_was_not_even_simulated_keeps_no_target() -> None:
     assert holds_text(curve_, told) == "until ±0 %"  # the next value is unstable
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.lists(st.floats(0, 400), max_size=12))
 def test_labels_keep_apart_in_their_order(heights: list[float]) -> None:
     moved = [h + m for h, m in zip(heights, spread_labels(heights), strict=True)]
@@ -352,7 +353,7 @@ def test_labels_keep_apart_in_their_order(heights: list[float]) -> None:
 SPANS = st.tuples(st.floats(0, 400), st.floats(0, 30)).map(lambda s: (s[0], s[0] + s[1]))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.lists(st.tuples(st.floats(0, 400), st.lists(SPANS, max_size=3)), max_size=8))
 def test_labels_keep_off_curves_and_apart(labels: list[tuple[float, list[tuple[float, float]]]]) -> None:
     heights, taken = [h for h, _ in labels], [spans for _, spans in labels]
@@ -365,7 +366,7 @@ def test_labels_keep_off_curves_and_apart(labels: list[tuple[float, list[tuple[f
         assert abs(place - height) <= FAR + 2 * GAP * len(labels)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     st.sampled_from(["fraction", "count", "factor", "bandwidth"]),
     st.integers(1, 50),

@@ -6,8 +6,9 @@ import csv
 import io
 
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.report.files import csv_bytes, parquet_bytes
 
@@ -15,7 +16,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_s
 
 
 @given(st.lists(st.tuples(CELLS, st.floats(allow_nan=False)), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_csv_keeps_every_cell_and_runs_none(rows: list[tuple[str, float]]) -> None:
     frame = pd.DataFrame(rows, columns=["=name", "value"])
     read = list(csv.reader(io.StringIO(csv_bytes(frame).decode())))

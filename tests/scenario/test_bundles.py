@@ -9,8 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cli.main import main
 from nona.errors import ScenarioError
@@ -140,7 +141,7 @@ def test_what_packs_well_is_stored_so_that_it_can_be_read_again(tmp_path: Path) 
     assert len(read_bundle(pack_bundle(scenario, Sources(tmp_path)))["t.csv"]) == 2_000_000
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(st.data())
 def test_a_damaged_bundle_opens_or_is_one_error(data: st.DataObject) -> None:
     whole = bytearray(zipped((SCENARIO, GOOD), ("net.json", NET.encode() * 20)))

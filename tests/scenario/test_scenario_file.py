@@ -7,8 +7,9 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.scenario.file import (
@@ -62,7 +63,7 @@ def test_round_trip_as_yaml_and_json() -> None:
     assert pickle.loads(pickle.dumps(s)) == s
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     rate=st.floats(1e-6, 1e6),
     slo=st.floats(1e-6, 1e4),
@@ -80,7 +81,7 @@ def test_round_trip_keeps_every_bit(rate: float, slo: float, capacity: float, se
 
 
 @given(st.floats(1e-9, 1e12), st.sampled_from(["time", "size", "bandwidth", "rate", "fraction"]))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 def test_quantity_text_is_exact(value: float, dimension: Any) -> None:
     assert parse_quantity(quantity_text(value, dimension), dimension) == value
 

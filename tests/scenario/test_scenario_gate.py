@@ -11,8 +11,9 @@ from json import dumps
 from zlib import compress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
@@ -164,7 +165,7 @@ KEYS = some.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(KEYS, VALUES, some.binary(max_size=60), some.text(max_size=60))
 def test_every_entry_returns_a_scenario_or_lines(key: str, value: object, noise: bytes, text: str) -> None:
     whole = {

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
 from scipy.stats import chi2
+from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.errors import SimulationError
@@ -94,7 +95,7 @@ def told(system, query, placed, shares, uniforms, uniform):
     return [out[t] for t in range(len(system.queries[query].tasks))]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(
     seed=st.integers(0, 10**6),
     cluster=st.sampled_from(CLUSTERS),

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_view, slides_query, system_of
+from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, SubGraph
@@ -47,7 +48,7 @@ def test_presets_are_the_fixed_placements_that_are_predicted(name, placement, cl
         assert [p.configurations for p in ours] == [p.configurations for p in placed]
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(
     widths=st.lists(st.integers(0, 6), max_size=4),
     seed=st.integers(0, 999),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_view, system_of
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
@@ -22,7 +23,7 @@ def bound(query, view, u, options):
     return out[: len(SYSTEM.queries[query].tasks)].tolist()
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(d=st.integers(1, 5), query=st.integers(0, 1), seed=st.integers(0, 10_000))
 def test_each_task_joins_the_first_of_the_shortest_queues_drawn(d, query, seed):
     rng = np.random.default_rng(seed)

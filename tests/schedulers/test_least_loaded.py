@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_view, system_of, two_speeds
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.schedulers.registry import get_scheduler
@@ -26,7 +27,7 @@ def bound(system, view, draw=0.5):
     return int(out[0])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(seed=st.integers(0, 10_000), draw=st.floats(0, 0.999))
 def test_nobody_else_would_be_done_earlier(seed, draw):
     system = two_speeds()

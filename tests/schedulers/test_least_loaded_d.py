@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_view, system_of, two_speeds
+from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
@@ -30,7 +31,7 @@ def bound(system, view, u, d):
     return int(out[0])
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
 def test_the_best_of_those_drawn(seed, d):
     system = two_speeds(CLASSES)

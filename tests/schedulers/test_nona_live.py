@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
@@ -144,7 +145,7 @@ def small_systems(draw):
     )
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@examples(12)
 @given(system=small_systems(), plan=st.sampled_from(["local", "random"]))
 def test_it_is_not_slower_than_least_loaded(system, plan):
     placement = local_placement(system) if plan == "local" else random_placement(system, 3)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_ready, random_view, system_of
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
@@ -36,7 +37,7 @@ def test_orders_that_are_not_lists_of_models_are_refused(order):
         PRIORITY.prepare(SYSTEM, None, {"order": order})
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(order=st.permutations(list("abcd")), seed=st.integers(0, 10_000))
 def test_the_most_urgent_class_then_the_oldest_job_then_the_first_to_be_ready(order, seed):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import (
     fork_join_chain,
@@ -16,6 +16,7 @@ from scheduler_cases import (
     system_of,
 )
 from scipy.stats import chi2
+from sizes import examples
 
 from nona.decomposition import Decomposition, SubGraph
 from nona.errors import SimulationError
@@ -52,7 +53,7 @@ def sampled_configurations(placed_query, out):
         yield placed, fits
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(
     seed=st.integers(0, 10**6),
     cluster=st.sampled_from(CLUSTERS),

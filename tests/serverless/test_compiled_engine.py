@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_cases import told
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
 from reference_cases import PLAIN, plain_options, systems
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.serverless.engine import events
@@ -23,7 +24,7 @@ from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.system import ServerlessSystem
 from nona.simulation.run import Cancelled
 
-QUIET = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+QUIET = {"suppress_health_check": list(HealthCheck)}
 RUN = RunOptions(calls=150, warmup=20, stories=8, snapshot_s=0.7)
 
 
@@ -58,7 +59,7 @@ def compare(system: ServerlessSystem, policy: Policy, options: dict[str, Any], r
 
 
 @given(system=systems(), options=plain_options(), replication=st.integers(0, 1))
-@QUIET
+@examples(60, **QUIET)
 def test_engines_agree(system: ServerlessSystem, options: dict[str, Any], replication: int) -> None:
     system = counted(system)
     note(f"{system.dispatch} {system.containers} noise={system.noise}")
@@ -67,7 +68,7 @@ def test_engines_agree(system: ServerlessSystem, options: dict[str, Any], replic
 
 @pytest.mark.parametrize("name", [name for name in policy_names() if name != "aquatope"])
 @given(system=systems())
-@settings(QUIET, max_examples=10)
+@examples(10, **QUIET)
 def test_engines_agree_on_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:
     compare(counted(system), get_policy(name), {})
 
@@ -82,14 +83,14 @@ def _broken(ask: Ask) -> Plan:
 
 
 @given(system=systems())
-@settings(QUIET, max_examples=3)
+@examples(3, **QUIET)
 def test_what_a_planner_raises_comes_out(system: ServerlessSystem) -> None:
     with pytest.raises(ZeroDivisionError):
         simulate_serverless(counted(system), told(_broken), {}, replace(RUN, engine="compiled"))
 
 
 @given(system=systems())
-@settings(QUIET, max_examples=3)
+@examples(3, **QUIET)
 def test_progress_is_the_same_and_may_cancel(system: ServerlessSystem) -> None:
     system, heard = counted(system), {"plain": [], "compiled": []}
     for engine, kept in heard.items():

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.scenario.serverless import ContainersSpec
 from nona.serverless.containers import Containers
@@ -74,7 +75,7 @@ def cold_starts(spec: ContainersSpec, batches: list[Event]) -> tuple[list[bool],
     spare=st.integers(0, 2),
     keep_alive=st.sampled_from([2.25, 5.25, 20.25]),
 )
-@settings(deadline=None)
+@examples(100)
 def test_cold_starts_as_in_a_list_of_all_containers(
     gaps: list[tuple[int, int]], warm: int, spare: int, keep_alive: float
 ) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
@@ -41,7 +42,7 @@ def planner(system: ServerlessSystem, **options: Any) -> EsgPlanner:
     return made
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 4), st.integers(1, 9), st.floats(-0.2, 3.0))
 def test_answers(stage: int, length: int, slack_s: float) -> None:
     """Batches that the queue fills, the same from every form of the search, equal for equal asks."""
@@ -136,7 +137,7 @@ def test_options_are_checked(options: dict[str, Any], says: str) -> None:
     assert set(POLICY.option_help) == set(POLICY.defaults)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 3, 5]),

@@ -5,8 +5,9 @@ from math import fsum, inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
@@ -37,7 +38,7 @@ def groups(draw: st.DrawFn) -> tuple[Group, float]:
     return (time, cost), low + draw(st.integers(-1, 12)) / 10 * (high - low)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(groups(), st.sampled_from([1, 3, 5]))
 def test_every_variant_finds_the_k_best(drawn: tuple[Group, float], k: int) -> None:
     (time, cost), limit = drawn

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from engine_cases import one_application, run, trace
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.gpu_sharing.pool import Configuration
 from nona.serverless.engine.options import RunOptions
@@ -28,7 +29,7 @@ def saving(slo_s: float, **others: object):  # type: ignore[no-untyped-def]
     return one_application([Function("f", SAVING)], slo_s=slo_s, space=SPACE, noise=0.0, **others)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(1, 5), st.floats(-0.1, 2.0), st.floats(0.0, 30.0), st.sampled_from([0.5, 1.0, 2.0]))
 def test_it_waits_for_the_cheapest_batch_in_time(
     length: int, slack_s: float, rate: float, patience: float

@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.gpu_sharing.pool import Invoker
 from nona.hardware.device import find_device
@@ -50,7 +51,7 @@ def asks(slo_s: float) -> st.SearchStrategy[Ask]:
 
 
 @pytest.mark.parametrize("name", policy_names())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_answers_are_legal_and_equal_for_equal_asks(name: str, data: st.DataObject) -> None:
     slo_s = data.draw(st.sampled_from(SLOS))
@@ -70,7 +71,7 @@ def test_answers_are_legal_and_equal_for_equal_asks(name: str, data: st.DataObje
 
 
 @pytest.mark.parametrize("name", ["orion", "aquatope"])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_a_carried_plan_is_kept_or_missed(name: str, data: st.DataObject) -> None:
     slo_s = data.draw(st.sampled_from(SLOS))

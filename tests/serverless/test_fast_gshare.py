@@ -1,8 +1,9 @@
 """FaST-GShare: the most throughput per cost within a share of the SLO, and few GPUs."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.scenario.serverless import PricesSpec
@@ -21,7 +22,7 @@ def _planner(system: ServerlessSystem, **options: object) -> FastGsharePlanner:
     return planner
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.floats(0.05, 1), min_size=3, max_size=3), st.floats(0.2, 3), st.integers(1, 6))
 def test_the_first_one_has_the_largest_throughput_per_cost(
     times: list[float], slo_s: float, length: int
@@ -43,7 +44,7 @@ def test_the_first_one_has_the_largest_throughput_per_cost(
             assert {SPACE[n].batch for n in ranked} == {1}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(views(SYSTEM), st.permutations(range(len(SPACE))))
 def test_the_place_takes_the_first_that_fits_on_the_fullest_gpu_in_use(
     view: CountedView, order: list[int]
@@ -63,7 +64,7 @@ def test_the_place_takes_the_first_that_fits_on_the_fullest_gpu_in_use(
     assert found[1] == min(fitting[first], key=lambda i: (free[i] == 7, free[i], i))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.sampled_from([1, 2, 7]), max_size=12))
 def test_batches_that_hold_slices_all_the_time_go_where_rectangles_would(sizes: list[int]) -> None:
     """Strips of a GPU's whole time, put down one after the other by best-area fit."""

@@ -11,6 +11,7 @@ import pytest
 from engine_cases import function, one_application, run, trace
 from hypothesis import given
 from reference_cases import PLAIN, plain_options, systems
+from sizes import examples
 from test_platform_invariants import QUIET, RUN
 
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -35,7 +36,7 @@ def same_calls_and_batches(one: ServerlessRecords, other: ServerlessRecords) -> 
 
 
 @given(system=systems(), options=plain_options())
-@QUIET
+@examples(60, **QUIET)
 def test_paying_for_waits_changes_nothing_but_the_cost(system: ServerlessSystem, options: dict) -> None:
     free = simulate_serverless(system, PLAIN, options, RUN)
     paid = simulate_serverless(replace(system, idle_cost=0.5), PLAIN, options, RUN)
@@ -45,7 +46,7 @@ def test_paying_for_waits_changes_nothing_but_the_cost(system: ServerlessSystem,
 
 
 @given(system=systems(paid_waits=True), options=plain_options())
-@QUIET
+@examples(60, **QUIET)
 def test_busy_idle_and_starting_are_the_lives_of_containers(system: ServerlessSystem, options: dict) -> None:
     """Σ busy + Σ idle + Σ starting = Σ lifetimes; of each container too, without gap or overlap."""
     records = simulate_serverless(system, PLAIN, options, RUN)
@@ -75,7 +76,7 @@ def test_busy_idle_and_starting_are_the_lives_of_containers(system: ServerlessSy
 
 
 @given(system=systems(paid_waits=True), options=plain_options())
-@QUIET
+@examples(60, **QUIET)
 def test_all_time_in_the_window_is_one_of_the_three(system: ServerlessSystem, options: dict) -> None:
     records = simulate_serverless(system, PLAIN, options, RUN)
     lives, sums = records.containers, records.sums

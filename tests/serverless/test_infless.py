@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.gpu_sharing.pool import Invoker
 from nona.serverless.functions import grid
@@ -74,7 +75,7 @@ def test_the_scenarios_rule_holds_where_nothing_keeps_the_share() -> None:
     assert len(ranked) == 5
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(views(SYSTEM), st.integers(1, 5), st.floats(0, 60))
 def test_the_place_is_the_argmax_over_invokers_and_configurations(
     view: CountedView, length: int, rate: float

@@ -6,8 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import CostError
 from nona.scenario.serverless import ServerlessSpec
@@ -94,7 +95,7 @@ def test_no_law_on_a_grid_is_closer(name: str) -> None:
     assert least <= 1.1 * FITS[name].error, "the grid can fail"
 
 
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(
     st.floats(1e-3, 0.1),
     st.floats(0.1, 2.0),

@@ -14,6 +14,7 @@ from engine_cases import function, one_application, run, trace
 from hypothesis import given
 from hypothesis import strategies as st
 from reference_cases import PLAIN, plain_options, systems
+from sizes import examples
 from test_idle_cost import same_calls_and_batches
 from test_platform_invariants import QUIET, RUN
 
@@ -82,7 +83,7 @@ def served(records: ServerlessRecords, names: str) -> list[tuple[str, float, boo
     options=plain_options(),
     policy=st.sampled_from(("plain", "esg", "infless", "fast-gshare", "orion")),
 )
-@QUIET
+@examples(60, **QUIET)
 def test_containers_never_hold_more_than_their_node_has(
     system: ServerlessSystem, options: dict[str, Any], policy: str
 ) -> None:
@@ -109,7 +110,7 @@ def test_containers_never_hold_more_than_their_node_has(
 
 
 @given(system=systems(), options=plain_options())
-@QUIET
+@examples(60, **QUIET)
 def test_memory_for_all_is_as_no_limit(system: ServerlessSystem, options: dict[str, Any]) -> None:
     names = tuple(f.name for f in system.functions)
     much = NodeMemory((10**15,) * len(system.invokers), (1,) * len(names), names)

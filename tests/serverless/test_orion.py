@@ -4,8 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask
@@ -26,7 +27,7 @@ def _every(system: ServerlessSystem) -> list[tuple[int, ...]]:
     return list(product(range(len(system.space)), repeat=system.applications[0].stages))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.sampled_from([(2, ((0, 1),)), (3, ((0, 1), (0, 2)))]),
     st.lists(st.floats(0.05, 0.5), min_size=3, max_size=3),
@@ -56,7 +57,7 @@ def test_by_cost_the_plan_is_the_cheapest_of_all_where_steps_up_only_raise_cost(
         assert found.latency_s == pytest.approx(min(model.latency_s(s) for s in _every(system)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.floats(0.05, 0.5), min_size=2, max_size=2), st.floats(0.1, 1.0))
 def test_by_latency_a_plan_is_found_exactly_where_there_is_one(times: list[float], slo_s: float) -> None:
     system = workflow_system(times, [(0, 1)], slo_s=slo_s, space=TINY)

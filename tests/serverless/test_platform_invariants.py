@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
+from sizes import examples
 
 from nona.gpu_sharing.registry import WAYS
 from nona.scenario.serverless import SharingSpec
@@ -23,7 +24,7 @@ from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import HOUR_S, ServerlessSystem
 
 POLICIES = ("esg", "esg-wait", "infless", "fast-gshare", "orion", "fixed")
-QUIET = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+QUIET = {"suppress_health_check": list(HealthCheck)}
 RUN = RunOptions(calls=60, warmup=3)
 
 
@@ -103,7 +104,7 @@ def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
 
 
 @given(system=systems(), policy=st.sampled_from(POLICIES))
-@settings(QUIET, max_examples=60)
+@examples(60, **QUIET)
 def test_resources_calls_and_money_add_up(system: ServerlessSystem, policy: str) -> None:
     records = simulate_serverless(system, get_policy(policy), {}, RUN)
     check_resources(system, records)
@@ -113,7 +114,7 @@ def test_resources_calls_and_money_add_up(system: ServerlessSystem, policy: str)
 
 @pytest.mark.parametrize("mode", sorted(set(MODES)))
 @given(data=st.data())
-@settings(QUIET, max_examples=12)
+@examples(12, **QUIET)
 def test_they_add_up_with_a_policy_that_asks_for_anything(mode: str, data: st.DataObject) -> None:
     system = data.draw(systems(modes=(mode,)))
     records = simulate_serverless(system, PLAIN, data.draw(plain_options()), RUN)
@@ -143,7 +144,7 @@ def lived(records: ServerlessRecords) -> tuple[Any, ...]:
     vgpus=st.sampled_from(((1,), (7,))),
     options=plain_options(),
 )
-@settings(QUIET, max_examples=25)
+@examples(25, **QUIET)
 def test_geometry_is_the_counter_where_slices_always_fit(
     system: ServerlessSystem, vgpus: tuple[int, ...], options: dict[str, Any]
 ) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import CostError, NonaError
 from nona.gpu_sharing.pool import Configuration
@@ -52,7 +53,7 @@ def test_three_layouts_say_the_same() -> None:
 sizes = st.integers(1, 4096)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(
         st.tuples(
@@ -81,7 +82,7 @@ def test_what_is_written_is_read(rows: dict[tuple[Any, ...], float]) -> None:
     assert abs(percentile - 50) == min(abs(r.percentile - 50) for r in read)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.floats(1e-3, 1), st.floats(0.1, 3), st.dictionaries(st.integers(1, 64), st.just(0.0), min_size=2))
 def test_a_power_law_is_met_between_its_points(seconds: float, power: float, at: dict[int, float]) -> None:
     curve = {float(x): seconds * x**power for x in at}

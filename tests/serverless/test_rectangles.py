@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.serverless.policies.gshare import FreeRectangles, Rectangle, best_fit
@@ -49,7 +50,7 @@ def _maximal(board: np.ndarray) -> set[Rectangle]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(1, WIDTH), st.integers(1, HEIGHT), st.integers(0, 3)), max_size=9))
 def test_rectangles_never_overlap_and_free_ones_are_all_the_maximal_ones(steps: Steps) -> None:
     gpu = FreeRectangles(WIDTH, HEIGHT)

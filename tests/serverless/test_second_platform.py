@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
 from reference_platform import ReferencePlatform
+from sizes import examples
 
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
@@ -23,7 +24,7 @@ from nona.serverless.system import ServerlessSystem
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
 SHIPPED = ("esg", "esg-wait", "infless", "fast-gshare", "orion")
 EXACT = ("cold", "missed", "forced", "local", "steps", "slots", "gpu")
-QUIET = settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+QUIET = {"suppress_health_check": list(HealthCheck)}
 
 
 def both(
@@ -68,7 +69,7 @@ def compare(records: ServerlessRecords, reference: ReferencePlatform) -> None:
 
 
 @given(system=systems(), options=plain_options(), replication=st.integers(0, 1))
-@QUIET
+@examples(120, **QUIET)
 def test_engine_and_second_platform_agree(
     system: ServerlessSystem, options: dict[str, Any], replication: int
 ) -> None:
@@ -77,7 +78,7 @@ def test_engine_and_second_platform_agree(
 
 
 @given(system=systems(shared_links=True), options=plain_options(), replication=st.integers(0, 1))
-@QUIET
+@examples(120, **QUIET)
 def test_they_agree_when_transfers_share_links(
     system: ServerlessSystem, options: dict[str, Any], replication: int
 ) -> None:
@@ -87,7 +88,7 @@ def test_they_agree_when_transfers_share_links(
 
 
 @given(system=systems(paid_waits=True), options=plain_options(), replication=st.integers(0, 1))
-@QUIET
+@examples(120, **QUIET)
 def test_they_agree_on_what_waiting_containers_cost(
     system: ServerlessSystem, options: dict[str, Any], replication: int
 ) -> None:
@@ -100,7 +101,7 @@ def test_they_agree_on_what_waiting_containers_cost(
 
 
 @given(system=systems(scarce=True), options=plain_options(), replication=st.integers(0, 1))
-@QUIET
+@examples(120, **QUIET)
 def test_they_agree_when_memory_is_scarce(
     system: ServerlessSystem, options: dict[str, Any], replication: int
 ) -> None:
@@ -112,7 +113,7 @@ def test_they_agree_when_memory_is_scarce(
 
 
 @given(system=systems(shared_links=True, paid_waits=True, scarce=True), policy=st.sampled_from(SHIPPED))
-@settings(QUIET, max_examples=30)
+@examples(30, **QUIET)
 def test_they_agree_with_all_of_it_under_the_policies_that_ship(
     system: ServerlessSystem, policy: str
 ) -> None:
@@ -123,14 +124,14 @@ def test_they_agree_with_all_of_it_under_the_policies_that_ship(
 
 @pytest.mark.parametrize("name", SHIPPED)
 @given(system=systems())
-@settings(QUIET, max_examples=15)
+@examples(15, **QUIET)
 def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:
     compare(*both(system, get_policy(name), {}, 60))
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES)))
 @given(data=st.data())
-@settings(QUIET, max_examples=4)
+@examples(4, **QUIET)
 def test_they_agree_with_every_way_of_sharing(mode: str, data: st.DataObject) -> None:
     system = data.draw(systems(modes=(mode,)))
     compare(*both(system, get_policy("fixed"), {}, 60))

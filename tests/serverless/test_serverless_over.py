@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.report.serverless.figures import over_figure
@@ -78,7 +79,7 @@ def searched(asked: OverSettings, keeps: object) -> tuple[Points, list[float]]:
 
 
 @given(st.floats(LEAST_LOAD, MOST_LOAD - 1e-6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_knee_of_load_is_bracketed_wherever_it_is(edge: float) -> None:
     scenario = load_scenario(scenario_path("strict_light"))
     asked = OverSettings(over_number(scenario, LOAD), (0.5, 1.0, 4.0), ("fixed",), extend=True)
@@ -93,7 +94,7 @@ def test_the_knee_of_load_is_bracketed_wherever_it_is(edge: float) -> None:
 
 
 @given(st.integers(1, 32), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_knee_of_a_whole_number_is_exact_in_either_direction(edge: int, more_helps: bool) -> None:
     scenario = load_scenario(scenario_path("strict_light"))
     number = over_number(scenario, "cluster.servers[0].vcpus")
@@ -150,7 +151,7 @@ def said_of(report: OverReport, verdicts: tuple[Verdict, ...]) -> str:
 
 
 @given(st.floats(0.1, 50.0))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_load_multiplies_the_calls_per_second(factor: float) -> None:
     for name in ("strict_light", "esg_workflows"):
         scenario = load_scenario(scenario_path(name))

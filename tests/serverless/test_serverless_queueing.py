@@ -7,8 +7,9 @@ from heapq import heapify, heapreplace
 import numpy as np
 import pytest
 from engine_cases import function, latencies, measured_latency, one_application, run
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.gpu_sharing.pool import Invoker
 from nona.scenario.serverless import SharingSpec
@@ -46,7 +47,7 @@ def test_the_wait_for_one_server_is_that_of_pollaczek_and_khinchine(noise: float
     noise=st.sampled_from([0.0, 0.4]),
     process=st.sampled_from([Arrivals(), Arrivals("gamma", cv=3.0), Arrivals("deterministic")]),
 )
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 def test_many_servers_start_calls_in_turn_as_they_become_free(
     count: int, load: float, noise: float, process: Arrivals
 ) -> None:
@@ -102,7 +103,7 @@ def test_the_first_calls_of_many_are_the_calls_of_few() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.integers(1, 3)), max_size=40))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 def test_an_afw_queue_is_a_sorted_list(steps: list[tuple[bool, int, int]]) -> None:
     """Order by (time, call), the oldest call, and ∫ jobs dt in a window from 3 to 9, second by second."""
     queue, model, now, area = AfwQueue(3.0, 9.0), [], 0, 0.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sharing_cases import one_function
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Pool
@@ -44,7 +45,7 @@ def _state(pool: Pool) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
 @given(gpus=st.integers(1, 2), requests=REQUESTS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_leases_never_overlap_and_amounts_are_conserved(
     spec: SharingSpec, gpus: int, requests: list[tuple[bool, int, int, int]]
 ) -> None:

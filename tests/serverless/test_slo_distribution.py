@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.graph.dag import Dag
 from nona.serverless.policies.esg.policy import Chain, Fork, average_normalised_lengths, distribute, reduced
@@ -42,7 +43,7 @@ def stages_of(chain: Chain) -> list[int]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(dags(), st.data())
 def test_shares_along_every_path_are_at_most_the_slo(dag: Dag, data: st.DataObject) -> None:
     n = len(dag)
@@ -61,7 +62,7 @@ def test_shares_along_every_path_are_at_most_the_slo(dag: Dag, data: st.DataObje
         assert 0 < shares.of_rest(s) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=9), st.integers(1, 4))
 def test_a_chain_shares_in_proportion_to_length_and_uses_all(lengths: list[float], most: int) -> None:
     n, length = len(lengths), np.array(lengths)

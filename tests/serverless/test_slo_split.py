@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.graph.dag import Dag
 from nona.serverless.policies.choices import split, static_shares
@@ -28,7 +29,7 @@ def _paths(dag: Dag, stage: int) -> Iterator[tuple[int, ...]]:
             yield (stage, *rest)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(dags(), st.data())
 def test_shares_along_every_path_are_at_most_the_slo(dag: Dag, data: st.DataObject) -> None:
     n = len(dag)

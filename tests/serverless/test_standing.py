@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_cases import WARM, function, measured_latency, one_application, trace
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.gpu_sharing.pool import Invoker
 from nona.report.serverless.layouts import layout_rows
@@ -85,7 +86,7 @@ def test_under_little_load_one_instance_stands_and_waits_are_those_of_pollaczek_
     warm=st.integers(0, 2),
     late=st.sampled_from(["keep", "drop"]),
 )
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 def test_what_calls_cost_is_what_instances_held(
     name: str, rate: float, mode: str, warm: int, late: str
 ) -> None:
@@ -188,7 +189,7 @@ SYSTEM = workflow_system([0.3, 0.1], [(0, 1)], slo_s=0.9)
 
 
 @given(rates, fleets)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 def test_what_infless_leaves_is_in_the_band_or_cannot_be_less(rate: float, standing: tuple[int, ...]) -> None:
     """By trying every subset: where some subset is in the band, or below it only by need."""
     of = scaler("infless", SYSTEM)
@@ -205,7 +206,7 @@ def test_what_infless_leaves_is_in_the_band_or_cannot_be_less(rate: float, stand
 
 
 @given(rates, fleets, st.sampled_from((0, 1)))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 def test_fast_gshare_starts_and_stops_by_its_rule(rate: float, standing: tuple[int, ...], stage: int) -> None:
     """T(p) = b/t; efficiency T over price; all written out anew."""
     of = scaler("fast-gshare", SYSTEM)

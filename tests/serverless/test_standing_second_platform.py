@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 from reference_cases import MODES, PlainPlanner, systems
 from reference_instances import StandingPlatform
+from sizes import examples
 from test_second_platform import QUIET, compare
 
 from nona.serverless.checks import run_checks
@@ -97,7 +98,7 @@ def agree(
 
 
 @given(system=systems(), wait_s=st.sampled_from((0.0, 0.0303)), places=st.booleans(), run=st.integers(0, 1))
-@settings(QUIET, max_examples=80)
+@examples(80, **QUIET)
 def test_engine_and_second_platform_agree(
     system: ServerlessSystem, wait_s: float, places: bool, run: int
 ) -> None:
@@ -107,20 +108,20 @@ def test_engine_and_second_platform_agree(
 
 @pytest.mark.parametrize("name", ["infless", "fast-gshare"])
 @given(system=systems())
-@settings(QUIET, max_examples=40)
+@examples(40, **QUIET)
 def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:
     agree(system, get_policy(name), QUICK)
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES)))
 @given(data=st.data())
-@settings(QUIET, max_examples=5)
+@examples(5, **QUIET)
 def test_they_agree_with_every_way_of_sharing(mode: str, data: st.DataObject) -> None:
     agree(data.draw(systems(modes=(mode,))), PLAIN, {"wait_s": 0.0303})
 
 
 @given(system=systems(shared_links=True, paid_waits=True, scarce=True), places=st.booleans())
-@settings(QUIET, max_examples=25)
+@examples(25, **QUIET)
 def test_they_agree_with_shared_links_paid_waits_and_little_memory(
     system: ServerlessSystem, places: bool
 ) -> None:
@@ -135,7 +136,7 @@ def test_the_cases_reach_what_they_are_for() -> None:
     seen = {"stopped": 0, "cold": 0, "several": 0, "partial": 0}
 
     @given(system=systems())
-    @settings(QUIET, max_examples=30)
+    @examples(30, **QUIET)
     def look(system: ServerlessSystem) -> None:
         records = simulate_serverless(system, PLAIN, {"wait_s": 0.0303}, RunOptions(calls=CALLS, warmup=3))
         of = records.instances

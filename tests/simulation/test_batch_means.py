@@ -6,16 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from known_sequences import PHI, ar1, is_nominal, mm1
 from scipy.stats import t
+from sizes import examples
 
 from nona.simulation.intervals import batch_size, long_run_variance, overlapping_batch_means
 
 
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=40), share=st.floats(0, 1))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_the_variance_by_its_definition(values, share):
     x, n = np.array(values), len(values)
     m = 1 + int(share * (n // 2 - 1))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from parts_from_intervals import recomputed
 from simulation_cases import (
@@ -19,6 +19,7 @@ from simulation_cases import (
     task_graph,
     uniform,
 )
+from sizes import examples
 
 from nona.simulation.collected import PARTS
 from nona.simulation.records import Records
@@ -90,7 +91,7 @@ def run(system: System, made: Any, jobs: int = 8, **options: Any) -> Records:
 def test_parts_add_up_and_equal_those_of_the_intervals(name: str, network: str) -> None:
     picked = name in ("first", "drawn", "capped")
 
-    @settings(max_examples=15, deadline=None, derandomize=True)
+    @examples(15)
     @given(systems(not picked, network), st.booleans())
     def check(system: System, run_on: bool) -> None:
         records = run(system, MADE[name](), run_on=run_on)
@@ -106,7 +107,7 @@ def test_parts_add_up_and_equal_those_of_the_intervals(name: str, network: str) 
 
 
 @given(systems(True, "fifo"))
-@settings(max_examples=20, deadline=None, derandomize=True)
+@examples(20)
 def test_parts_of_picked_jobs_add_up_where_tasks_share_a_tensor(system: System) -> None:
     records = run(system, first_fit(drawn=True))
     assert records.parts_s.min() >= 0

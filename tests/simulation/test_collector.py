@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.collected import PARTS, Collected, Collector
@@ -80,11 +81,8 @@ def content(collected: Collected) -> list[bytes]:
     return list(pieces(collected))
 
 
-checked = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=80,
-    # the fixture sets one block size for all examples
+checked = examples(
+    80,  # the fixture sets one block size for all examples
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

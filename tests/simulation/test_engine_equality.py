@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from drawn_systems import linked, systems
-from hypothesis import given, settings
+from hypothesis import given
 from simulation_cases import first_fit, fixed, make_system, newest_capped, query, shortest_queue, task_graph
+from sizes import examples
 
 from nona import study
 from nona.decomposition import decompose
@@ -152,7 +153,7 @@ MAKERS: dict[str, Callable[[System], Made]] = {
 def test_random_systems(name: str, network: str, grid: bool) -> None:
     drawn = linked(grid) if network == "several links" else systems(grid, network)
 
-    @settings(max_examples=6, deadline=None, derandomize=True)
+    @examples(6)
     @given(drawn)
     def check(system: System) -> None:
         for run_on in (True, False):

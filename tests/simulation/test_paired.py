@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from known_sequences import ar1, is_nominal
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.intervals import mean_interval, paired_difference, paired_jobs
@@ -17,7 +18,7 @@ VALUES = st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_siz
 
 
 @given(pairs=VALUES)
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 def test_gain_and_correlation_by_their_definitions(pairs):
     a, b = np.array(pairs).T
     found = paired_difference(a, b)

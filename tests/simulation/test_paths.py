@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drawn_systems import linked
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference_paths import PathReference, links_between
 from simulation_cases import fixed, make_system, query, task_graph, uniform
+from sizes import examples
 from test_reference_equality import JOBS, SCHEDULERS
 from test_run import busy_system
 
@@ -24,7 +25,7 @@ from nona.topology import make_topology
 @pytest.mark.parametrize("name", SCHEDULERS)
 @pytest.mark.parametrize("grid", [False, True], ids=["drawn", "grid"])
 def test_links_equal_the_reference_bit_for_bit(name: str, grid: bool) -> None:
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @examples(40)
     @given(linked(grid), st.booleans())
     def check(system: System, run_on: bool) -> None:
         made, prepared = SCHEDULERS[name]()
@@ -59,7 +60,7 @@ def test_a_path_of_one_link_equals_no_topology_bit_for_bit(make: object) -> None
     assert [r.link_names for r in found] == [("link",), ("core",)]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.1, 10.0),
     st.booleans(), st.floats(0.0, 2.0),

@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from known_sequences import is_nominal, mm1
+from sizes import examples
 
 from nona.simulation.intervals import jobs_needed, mean_interval, percentile_interval, too_few_jobs
 
 
 @given(percent=st.floats(0.5, 99.5), beyond=st.integers(1, 200))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 def test_jobs_needed_are_the_fewest_that_leave_enough_beyond(percent, beyond):
     share = min(percent, 100 - percent) / 100
     n = jobs_needed(percent, beyond)

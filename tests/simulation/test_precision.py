@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from known_sequences import is_nominal
 from simulation_cases import make_system, query, scheduler, task_graph
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.intervals import mean_interval
@@ -98,7 +99,7 @@ def test_the_first_look(at_least, at_most, first):
 
 
 @given(values=st.lists(st.floats(0.1, 10), min_size=2, max_size=30), most=st.integers(31, 100))
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 def test_the_next_look_is_later_and_not_too_late(values, most):
     found = precision_of({"a": values}, 0.05, ())
     if found.not_reached:

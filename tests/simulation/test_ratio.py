@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.intervals import NO_RATIO, Ratio, mean_interval, paired_ratio
@@ -30,7 +31,7 @@ def test_it_covers_the_true_ratio_as_often_as_it_says(n: int) -> None:
     assert abs(covered / 2000 - 0.95) < error
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.integers(0, 10_000), st.integers(2, 12))
 def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed: int, n: int) -> None:
     a, b = pairs(np.random.default_rng(seed), n)
@@ -47,7 +48,7 @@ def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed: int, n: int) 
         assert not mean_interval(a - (end - step) * b).covers(0.0)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 @given(st.integers(0, 10_000), st.floats(1e-6, 1e6))
 def test_units_cancel_and_the_inverse_is_the_inverse(seed: int, factor: float) -> None:
     a, b = pairs(np.random.default_rng(seed), 6)

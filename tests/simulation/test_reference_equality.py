@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drawn_systems import systems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reference_simulator import Reference
 from simulation_cases import (
@@ -14,6 +14,7 @@ from simulation_cases import (
     shortest_queue,
     uniform,
 )
+from sizes import examples
 
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import System
@@ -42,7 +43,7 @@ def compare(system: System, name: str, run_on: bool, exact: bool) -> None:
 @pytest.mark.parametrize("name", SCHEDULERS)
 @pytest.mark.parametrize("grid", [False, True], ids=["drawn", "grid"])
 def test_fifo_link_equals_the_reference_bit_for_bit(name: str, grid: bool) -> None:
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @examples(60)
     @given(systems(grid, "fifo"), st.booleans())
     def check(system: System, run_on: bool) -> None:
         compare(system, name, run_on, exact=True)
@@ -52,7 +53,7 @@ def test_fifo_link_equals_the_reference_bit_for_bit(name: str, grid: bool) -> No
 
 @pytest.mark.parametrize("name", ["uniform", "shortest", "drawn"])
 def test_shared_link_equals_naive_sharing(name: str) -> None:
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @examples(60)
     @given(systems(False, "processor-sharing"), st.booleans())
     def check(system: System, run_on: bool) -> None:
         compare(system, name, run_on, exact=False)

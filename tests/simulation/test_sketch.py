@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simulation_cases import first_fit, make_system, query, task_graph, uniform
+from sizes import examples
 
 from nona.simulation.collected import PARTS, RELATIVE_ERROR, QuantileSketch
 from nona.simulation.records import pieces
@@ -26,7 +27,7 @@ def assert_close(found: float, exact: float) -> None:
 
 
 @given(VALUES, st.floats(0, 1))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 def test_quantiles_are_within_the_stated_error(values: list[float], p: float) -> None:
     sketch = QuantileSketch().added(values)
     assert sketch.count == len(values)
@@ -34,7 +35,7 @@ def test_quantiles_are_within_the_stated_error(values: list[float], p: float) ->
 
 
 @given(VALUES, VALUES, VALUES)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_merging_is_counting_together(a: list[float], b: list[float], c: list[float]) -> None:
     one, two, three = (QuantileSketch().added(v) for v in (a, b, c))
     together = list(pieces(QuantileSketch().added(a + b + c)))

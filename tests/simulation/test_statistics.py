@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, t
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.collected import PARTS, tally_of
@@ -75,7 +76,7 @@ def test_student_interval_covers_the_mean_as_often_as_it_says(level):
 
 
 @given(values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), level=st.floats(0.5, 0.999))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_mean_interval_is_students(values, level):
     ours = mean_interval(values, level)
     spread = np.std(values, ddof=1) / math.sqrt(len(values))
@@ -96,7 +97,7 @@ def test_intervals_without_enough_values_say_so():
 
 
 @given(values=st.lists(st.floats(0, 1e3), min_size=1, max_size=40), percent=st.floats(0, 100))
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 def test_percentile_by_its_definition(values, percent):
     x = sorted(values)
     h = (len(x) - 1) * percent / 100

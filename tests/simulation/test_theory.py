@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.theory import (
@@ -40,7 +41,7 @@ def chain_mmc(rate, mean_s, servers, states=4000):
     return float(np.arange(states) @ p) / rate, float(p[servers:].sum())
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(servers=st.integers(1, 90), utilization=st.floats(0.05, 0.95), mean_s=st.floats(1e-4, 10.0))
 def test_mmc_agrees_with_its_markov_chain(servers, utilization, mean_s):
     rate = utilization * servers / mean_s
@@ -88,7 +89,7 @@ def test_two_branch_fork_join_agrees_with_its_markov_chain(rho, most):
     assert fork_join_two_jct_s(rho, 1.0) == pytest.approx(fork_join_chain_mean(rho, most), rel=1e-5)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(branches=st.integers(1, 64), rho=st.floats(0.01, 0.99))
 def test_fork_join_bounds_are_in_order_and_grow_with_the_branches(branches, rho):
     low, high = fork_join_bounds_s(rho, 1.0, branches)
@@ -124,7 +125,7 @@ def streams_below_one(draw):
     return [Stream(load * w / m, m, draw(st.floats(0.0, 4.0))) for w, m in zip(shares, means, strict=True)]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(streams=streams_below_one())
 def test_priorities_only_move_the_wait_from_class_to_class(streams):
     """Kleinrock's conservation law: Σ ρₖWₖ is that of first come first served, whatever the order."""

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from known_sequences import ar1, is_nominal
+from sizes import examples
 
 from nona.simulation.intervals import overlapping_batch_means
 from nona.simulation.steady_state import common_warmup, mser, mser_statistic
@@ -24,7 +25,7 @@ class Fake(NamedTuple):
 
 
 @given(values=st.lists(st.floats(-100, 100), min_size=7, max_size=60))
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 def test_the_statistic_by_its_definition(values):
     y = np.array(values)
     wanted = [((y[d:] - y[d:].mean()) ** 2).sum() / (len(y) - d) ** 2 for d in range(len(y) - 5)]

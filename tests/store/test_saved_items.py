@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 from probes import FACTS, probe
+from sizes import examples
 
 from nona.errors import StoreError
 from nona.store import store as operations
@@ -138,7 +138,7 @@ class Operations(RuleBasedStateMachine):
         assert [i.saved_at for i in every] == sorted((i.saved_at for i in every), reverse=True)
 
 
-Operations.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+Operations.TestCase.settings = examples(25, stateful_step_count=20)
 TestOperations = Operations.TestCase
 
 

@@ -12,10 +12,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from probes import probe
 from saved_runs import new_item, simulated
+from sizes import examples
 
 from nona.errors import StoreError
 from nona.report.simulations.report import SimulatedRun
@@ -153,7 +154,7 @@ def test_what_a_list_says_of_a_result_is_made_from_the_result(store: Store, othe
         import_items(other, changed(exported(store), {"1.json": lying}))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     name=st.sampled_from([LISTED, "1.json", "1.nona.zip"]),
     flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=20),

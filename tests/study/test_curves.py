@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.experiments.pool import ThisProcess
@@ -234,7 +235,7 @@ def test_every_value_is_looked_at_once_the_ends_first(count: int) -> None:
     assert set(order[:2]) == {0, count - 1}
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(
     st.sampled_from(["fraction", "count", "bandwidth", "factor"]), st.integers(0, 500), st.integers(1, 500)
 )

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
@@ -61,7 +62,7 @@ def test_formulas_refuse_what_is_not_a_time() -> None:
 TIMES = st.lists(st.floats(0.1, 999), max_size=8).map(sorted)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TIMES, st.floats(1, 200), st.floats(0, 50), st.floats(0, 50), st.lists(st.floats(0, 1000), max_size=4))
 def test_time_is_conserved_and_cutting_a_stretch_changes_nothing(
     failures: list[float], tau: float, c: float, r: float, cuts: list[float]

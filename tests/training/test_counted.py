@@ -4,8 +4,9 @@ import json
 
 import counted_oracle as oracle
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
@@ -31,7 +32,7 @@ def test_fifo_gives_the_authors_figures():
     assert records.makespan_s == 5747
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ROWS, st.sampled_from(["fifo", "fjf", "sjf", "shortest", "shortest-gpu"]))
 def test_a_second_simulator_agrees_on_simple_schedules(rows, name):
     records = run(rows, name)
@@ -39,7 +40,7 @@ def test_a_second_simulator_agrees_on_simple_schedules(rows, name):
     assert [check for check in counted_checks(records) if not check.ok] == []
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @example([(0, 4, 40), (0, 5, 40), (3, 8, 9)], (30, 90), 0.5, False, 0)
 @given(
     ROWS,
@@ -57,7 +58,7 @@ def test_a_second_simulator_agrees_on_queues(rows, limits, knob, late, step):
     assert [check for check in counted_checks(records) if not check.ok] == []
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=8), st.integers(1, 300), st.integers(0, 500))
 def test_ranks_agree_with_sums_term_by_term(sizes, step, attained):
     assert GittinsRank.of(sizes, step).rank(attained) == oracle.gittins(sizes, step, attained)

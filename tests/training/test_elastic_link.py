@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cli.main import main
 from nona.errors import SimulationError
@@ -41,7 +42,7 @@ def run(name, link=None, **options):
     return records
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(LINKS, SENDERS)
 def test_the_fixed_point_is_one(link, senders):
     """Each job's utilisation is that of its step, which is that of the others' utilisations."""
@@ -55,7 +56,7 @@ def test_the_fixed_point_is_one(link, senders):
         assert link_s[i] >= service_s[i] - 1e-12
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(LINKS, st.floats(1e6, 1e9), st.integers(2, 16))
 def test_background_never_helps(link, size, nodes):
     times = [replace(link, background=b).all_reduce_s(size, nodes, 0.0, 0.0) for b in (0.0, 0.3, 0.6, 0.9)]
@@ -114,7 +115,7 @@ def test_not_seeing_a_slow_link_costs_and_fewer_nodes_help():
     assert fewer < blind
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 5), st.integers(1, 8))
 def test_packing_is_within_capacity_and_never_takes_more_nodes_than_before(counts, changed, size):
     while sum(counts) > CLUSTER.size or sum(counts) - counts[changed % len(counts)] + size > CLUSTER.size:

@@ -4,8 +4,9 @@ import csv
 
 import elastic_oracle as oracle
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.training.elastic.engine import simulate_elastic
 from nona.training.elastic.profiles import shipped_applications
@@ -49,7 +50,7 @@ def workloads(draw):
     return HEADER + "".join(lines)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(workloads(), st.sampled_from(sorted(SECOND)), st.integers(2, 4), st.sampled_from([0.0, 0.25, 0.5]))
 def test_a_second_simulator_agrees_job_by_job(text, name, nodes, interference):
     jobs = read_workload(text.encode(), "drawn", shipped_applications())
@@ -81,7 +82,7 @@ def test_interference_slows_jobs_that_share_a_node_and_no_others():
     assert (apart.jct_s == calm.jct_s).all()  # a on 0 and 1, b on 2 and 3
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(workloads(), st.sampled_from(sorted(ELASTIC)), st.integers(2, 4), st.integers(0, 99))
 def test_every_policy_keeps_the_rules(text, name, nodes, seed):
     """Nodes give what they have, progress never falls, all jobs end; equal seeds give equal runs."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.training.generated_jobs import MODELS
@@ -30,7 +31,7 @@ some_text = st.text(st.characters(categories=("L", "N", "Zs")), min_size=1, max_
 names = some_text.filter(lambda name: name != "" and name.isprintable())
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.builds(
@@ -51,7 +52,7 @@ def test_what_is_written_is_read_back(jobs: list[TraceJob]) -> None:
     assert read_trace(write_trace(ordered).encode(), "t.trace") == ordered
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.builds(
@@ -160,7 +161,7 @@ def test_units_defaults_and_order() -> None:
     assert (late.name, late.arrival_s, late.checkpoint_bytes, late.weight) == ("0", 3600, 2e9, 1)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@examples(60)
 @given(st.binary(max_size=150) | st.text("\t\n1aA.,-e\0\"'", max_size=150).map(str.encode), st.booleans())
 def test_any_bytes_give_jobs_or_lines(data: bytes, table: bool) -> None:
     problems: tuple[str, ...] = ()

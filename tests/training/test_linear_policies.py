@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from allocation_cases import pairs, problem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.allocation.equal_shares import isolated_shares
 from nona.allocation.problem import Allocation, Floats, Problem
@@ -110,7 +111,7 @@ def test_makespan_g13() -> None:
     assert round(found.objective, 3) == 19473.684
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=st.integers(0, 10_000), pack=st.booleans())
 @pytest.mark.parametrize("name", SHARING)
 def test_answers_are_possible_and_proved_optimal(name: str, seed: int, pack: bool) -> None:
@@ -121,7 +122,7 @@ def test_answers_are_possible_and_proved_optimal(name: str, seed: int, pack: boo
     assert found.gap < 2e-6
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(0, 10_000))
 def test_no_feasible_allocation_has_a_better_rho(seed: int) -> None:
     """Against allocations drawn at random and mixed with the answer, and against the bound."""
@@ -137,7 +138,7 @@ def test_no_feasible_allocation_has_a_better_rho(seed: int) -> None:
                 assert objective("finish-time-fairness", asked, tried) >= best.bound * (1 - 1e-9)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.integers(0, 10_000))
 @pytest.mark.parametrize("name", LINEAR)
 def test_order_of_jobs_does_not_matter(name: str, seed: int) -> None:

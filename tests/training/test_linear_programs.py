@@ -4,9 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sizes import examples
 
 from nona.allocation.centre import LAST_MU, centre, solve
 from nona.allocation.polytope import Floats, Polytope, polytope, worthwhile_pairs
@@ -61,7 +62,7 @@ def check_feasible(space: Polytope, x: Floats) -> None:
     assert space.throughput_matrix() @ x == pytest.approx(space.throughputs(x), rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10_000))
 def test_max_min_is_feasible_and_optimal(seed: int) -> None:
     rates, workers, gpus = drawn(seed)
@@ -74,7 +75,7 @@ def test_max_min_is_feasible_and_optimal(seed: int) -> None:
         assert found.bound == pytest.approx(found.objective, rel=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000), st.floats(0, 0.9))
 def test_linear_programs_with_floors(seed: int, part: float) -> None:
     """Floors are a part of what max-min gives to everybody, so they can be kept."""
@@ -91,7 +92,7 @@ def test_linear_programs_with_floors(seed: int, part: float) -> None:
     assert found.bound == pytest.approx(found.objective, rel=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000))
 def test_programs_with_pairs(seed: int) -> None:
     space = with_pairs(seed)
@@ -102,7 +103,7 @@ def test_programs_with_pairs(seed: int) -> None:
     assert found.bound == pytest.approx(found.objective, rel=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000), st.integers(0, 10_000))
 def test_any_prices_give_a_bound(seed: int, prices: int) -> None:
     """Weak duality: whatever the prices, no allocation beats the bound that they certify."""
@@ -113,7 +114,7 @@ def test_any_prices_give_a_bound(seed: int, prices: int) -> None:
     assert certified(program, drawn_prices)[0] >= dense_optimum(program) * (1 - 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10_000))
 def test_equal_jobs_get_equal_shares(seed: int) -> None:
     rates, workers, gpus = drawn(seed)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.training.moves import MoveCost, changed_share, least_round_s, moved_steps, shipped_sizes, worth
@@ -67,7 +68,7 @@ def test_every_size_says_where_it_is_from() -> None:
         assert size.source
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.floats(0.1, 10), st.floats(1.01, 10), st.floats(0.1, 1e4))
 def test_the_least_stay_is_where_brute_force_finds_it(rate: float, faster: float, g: float) -> None:
     other = rate * faster

@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.training.elastic.engine import simulate_elastic
@@ -19,7 +20,7 @@ from nona.training.elastic.workload import shipped_workload
 SHAPES = [Shape(1, 1), Shape(1, 2), Shape(1, 4), Shape(2, 8), Shape(3, 9), Shape(4, 16)]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.floats(0, 10), min_size=5, max_size=5).filter(lambda v: sum(v) > 0.1))
 def test_a_law_of_the_family_is_found_again(theta):
     truth = {at: step_s(np.array(theta), 64, at) for at in SHAPES}
@@ -29,7 +30,7 @@ def test_a_law_of_the_family_is_found_again(theta):
         assert step_s(found, 64, at) == pytest.approx(step_s(np.array(theta), 64, at), rel=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.floats(0.05, 3), st.floats(0.1, 3), st.integers(4, 30), st.sampled_from([0.01, 0.001]))
 def test_a_curve_ends_where_it_falls_by_less_than_the_threshold(beta0, beta1, done, threshold):
     """The forecast against a search epoch by epoch along the true curve."""

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.training.elastic.pollux import TunedBatch
 from nona.training.elastic.pollux_goodput import (
@@ -35,7 +36,7 @@ def _seen(params, rows):
 SEEN = _seen(TRUE, [(1, 1, 32), (1, 2, 32), (1, 4, 64), (2, 6, 64), (2, 8, 128), (4, 16, 100), (3, 3, 50)])
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.floats(1e-3, 10.0), st.floats(1e-3, 10.0))
 def test_overlap_goes_from_the_sum_to_the_larger_one(compute, network):
     assert step_s(compute, network, 1.0) == pytest.approx(compute + network)
@@ -43,7 +44,7 @@ def test_overlap_goes_from_the_sum_to_the_larger_one(compute, network):
     assert step_s(compute, network, 1000.0) == pytest.approx(max(compute, network), rel=1e-2)
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.lists(st.floats(0.005, 2.0), min_size=6, max_size=6), st.floats(1.05, 8.0))
 def test_derivatives_of_the_loss_are_its_differences(parts, gamma):
     params = np.array([*parts, gamma])

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.training.elastic.pollux_search import (
     Effort,
@@ -40,7 +41,7 @@ def matrices(draw):
     return rng.integers(0, GPUS + 1, (jobs, nodes)).astype(np.int8), rng
 
 
-@settings(deadline=None)
+@examples(100)
 @given(matrices(), st.booleans())
 def test_repaired_solutions_are_legal_and_stay_so(drawn, avoid):
     state, rng = drawn
@@ -55,7 +56,7 @@ def test_repaired_solutions_are_legal_and_stay_so(drawn, avoid):
     assert (again == state).all()
 
 
-@settings(deadline=None)
+@examples(100)
 @given(matrices())
 def test_mutation_stays_within_nodes_and_crossover_keeps_rows(drawn):
     state, rng = drawn
@@ -72,7 +73,7 @@ def test_mutation_stays_within_nodes_and_crossover_keeps_rows(drawn):
 POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
+@examples(100)
 @given(POINTS)
 def test_fronts_are_those_of_the_definition(points):
     values = np.array(points, float)
@@ -83,7 +84,7 @@ def test_fronts_are_those_of_the_definition(points):
     assert fronts(values).tolist() == expected.tolist()  # the longest chain of who dominates whom
 
 
-@settings(deadline=None)
+@examples(100)
 @given(POINTS, st.integers(1, 30))
 def test_survivors_are_of_the_first_fronts(points, count):
     values = np.array(points, float)

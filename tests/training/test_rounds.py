@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
@@ -150,7 +151,7 @@ def _random_system(seed: int, gap: float, reallocation_s: float) -> TrainingSyst
     )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     seed=st.integers(0, 10_000),
     gap=st.sampled_from([1.0, 300.0, 2000.0]),

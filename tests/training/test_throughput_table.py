@@ -6,8 +6,9 @@ import csv
 from importlib.resources import files
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.hardware.device import devices
@@ -103,7 +104,7 @@ def test_broken_tables_are_refused(text: bytes, why: str) -> None:
     assert all("\n" not in p for p in caught.value.problems)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@examples(60)
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_give_a_table_or_lines(tail: bytes, headed: bool) -> None:
     data = (b"gpu,model,workers,steps_per_s\n" if headed else b"") + tail

@@ -7,8 +7,9 @@ from math import exp
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cost.options import CostOptions
 from nona.errors import NonaError, ScenarioError
@@ -168,7 +169,7 @@ def test_the_slo_bounds_the_load_of_a_replica() -> None:
     assert replica_capacity(mu, 0.0) == 0
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(st.floats(0, 9), st.integers(0, 3), st.floats(0, 5)), min_size=1, max_size=3),
     st.integers(1, 5),

@@ -8,8 +8,9 @@ from collections import Counter
 from typing import Any
 
 from app_driver import Open, finish, tab
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 from test_every_control import silent
 from test_hostile_names import live
 
@@ -91,7 +92,7 @@ def test_a_demo_says_about_how_long_its_run_takes() -> None:
         assert demo.takes == expected_text(seconds)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=30))
 def test_jobs_on_one_node_differ_in_colour(nodes: dict[int, int]) -> None:
     """Up to nine jobs share a node, and there are ten colours."""

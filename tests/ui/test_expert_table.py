@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from app_driver import Open, choose_schedulers, finish, go
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.placement.fixed import PRESETS
 from nona.report.simulations.report import simulation_report
@@ -130,7 +131,7 @@ def test_without_the_expert_there_is_no_table(open_page: Open) -> None:
 names = st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=6)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(st.lists(st.lists(names, min_size=1, max_size=4), max_size=4))
 def test_parts_are_read_as_they_are_written(parts: list[list[str]]) -> None:
     assert parse_parts(parts_text(parts)) == parts

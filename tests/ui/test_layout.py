@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.graph.dag import Dag
 from nona.sources.samples import load_sample
@@ -36,7 +37,7 @@ def dags(draw: st.DrawFn) -> Dag:
     return Dag.from_edges(n, draw(st.lists(st.sampled_from(pairs), max_size=40)) if pairs else [])
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@examples(80)
 @given(dags(), st.floats(0.3, 4))
 def test_layers_never_overlap_and_point_downwards(dag: Dag, aspect: float) -> None:
     found = lay_out(dag, aspect, limit_s=0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import count
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.ui.jobs.line import Line, wait_s
 
@@ -69,7 +70,7 @@ class Watched:
         assert list(self.line.running) == self.running
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.integers(1, 3), st.sampled_from((0, 1)), steps)
 def test_the_line_is_fair_in_order_and_never_idle(places: int, each: int, told: list[Step]) -> None:
     watched = Watched(places, each)
@@ -86,7 +87,7 @@ def test_the_line_is_fair_in_order_and_never_idle(places: int, each: int, told: 
     assert not watched.line.waits()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 3), st.lists(st.sampled_from(OWNERS), min_size=1, max_size=20))
 def test_the_order_told_is_the_order_that_comes(places: int, owners: list[str]) -> None:
     watched = Watched(places)
@@ -130,7 +131,7 @@ def _simulated(running: list[float], ahead: list[float], places: int) -> float:
         left, now = [s - 1 for s in left], now + 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 3), st.data())
 def test_the_expected_start_is_that_of_a_simulation(places: int, data: st.DataObject) -> None:
     seconds = st.integers(0, 9).map(float)

@@ -10,8 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from app_driver import Open, go, new_session, upload_model
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 from streamlit.testing.v1 import AppTest
 
 from nona.errors import ScenarioError
@@ -48,7 +49,7 @@ def test_every_shipped_scenario_fits_and_comes_back(name: str) -> None:
     assert pack(unpack(text)) == text
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.text(max_size=300) | st.binary(max_size=300).map(raw))
 def test_whatever_stands_in_an_address_is_a_scenario_or_one_error(text: str) -> None:
     try:

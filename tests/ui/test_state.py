@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sizes import examples
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import parse_scenario
@@ -86,7 +87,7 @@ def test_a_missing_file_is_a_problem_that_names_the_place() -> None:
     assert state.problem() == ""
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(st.text(max_size=300))
 def test_names_of_uploads_never_leave_the_folder(name: str) -> None:
     plain = safe_name(name)
