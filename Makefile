@@ -1,11 +1,12 @@
-# make app: set up and serve the app. make test: set up and run every check. Needs Python ≥ 3.11 and make.
+# make app: set up and serve the app. make test: set up and run the suite. Needs Python ≥ 3.11 and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := $(VENV)/.packages
 STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
-.PHONY: install app caches test lint-js bench chaos fuzz clean
+.PHONY: install app lint test verify bench chaos fuzz clean
 
 install: $(STAMP)
 
@@ -25,18 +26,26 @@ $(STAMP): $(PACKAGES)
 app: install
 	$(BIN)/nona app
 
-# Fills caches that the suite reads: mypy's, and the byte code of sources and tests, which every process would
-# make anew where Python is told to write none. What is wrong is found, and said, by the suite.
-caches: $(PACKAGES)
-	-@$(BIN)/python -m compileall -q nona
-	-@$(BIN)/python -m mypy nona app.py >/dev/null 2>&1
-	-@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --collect-only -q -p no:cacheprovider >/dev/null 2>&1
-
-test: install
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -p tests.dividing
-
-lint-js: install  # the tool comes from `npm install --no-package-lock`
+# The scripts are checked where npm has brought their linter: npm install --no-package-lock
+lint: $(PACKAGES)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy nona app.py pages/*.py
 	$(BIN)/python -m pytest -q tests/test_javascript.py
+
+# Byte code first: where Python is told to write none, every process of the suite would make it anew.
+test: install
+	@$(BIN)/python -m compileall -q nona tests
+	$(PYTEST) -m "not verify" --ignore tests/test_javascript.py
+
+# All that takes longer, under an hour: every case, full sizes, every journey, a short fuzz and chaos.
+verify: install
+	@$(BIN)/python -m compileall -q nona tests
+	NONA_FULL=1 $(PYTEST) -m "verify or sized or hypothesis"
+	$(BIN)/python -m benchmarks.fuzz_readers --seconds 60
+	$(BIN)/python -m benchmarks.fuzz_tables --seconds 60
+	$(BIN)/python -m benchmarks.fuzz_scenarios --seconds 60
+	$(BIN)/python -m benchmarks.chaos --minutes 3
 
 bench: install
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'

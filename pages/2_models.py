@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from nona.report.models import time_by_kind_figure
+from nona.report.figures import time_by_kind_figure
 from nona.ui.models.graph_views import model_bar, model_graph
 from nona.ui.pages.models import (
     graph_download,
