@@ -155,6 +155,7 @@ def containers(draw: st.DrawFn) -> ContainersSpec:
         prewarm=draw(st.sampled_from(("none", "spare", "ewma"))),
         spare=draw(st.integers(1, 2)),
         keep_alive=draw(st.sampled_from((0.0, 0.149, 0.797, 600.0))),
+        ewma_weight=draw(st.sampled_from((0.25, 0.7))),
     )
 
 

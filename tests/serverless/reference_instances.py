@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reference_links import Message
+from reference_parts import Message
 from reference_platform import Batch, Call, Queue, ReferencePlatform
 
 from nona.gpu_sharing.pool import Lease

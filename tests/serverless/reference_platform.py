@@ -13,8 +13,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
-from reference_containers import ReferenceContainers
-from reference_links import Message, ReferenceLinks
+from reference_parts import Message, ReferenceContainers, ReferenceLinks
 
 from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.registry import WAYS, make_pool

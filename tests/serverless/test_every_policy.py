@@ -1,4 +1,4 @@
-"""What every policy owes the controller: legal configurations, equal answers to equal asks, misses told."""
+"""What every policy owes the controller, and what its registry refuses."""
 
 import math
 from dataclasses import replace
@@ -8,34 +8,34 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from serverless_cases import DIAMOND, SPACE, table_system, workflow_system
 from sizes import examples
 
+from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
 from nona.hardware.device import find_device
 from nona.hardware.mig import parse_layout
-from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
-from nona.serverless.policies.base import Ask, Planner
+from nona.scenario.serverless import DispatchSpec, PricesSpec, ServerlessSpec, SharingSpec
+from nona.serverless.policies.base import Ask, known_options
 from nona.serverless.policies.choices import CarriedPlans, usable
-from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from nona.serverless.sharing import least_times
-from nona.serverless.system import ServerlessSystem
-from tests.serverless.policy_cases import DIAMOND, SPACE, table_system, workflow_system
 
 QUICK = {"aquatope": {"initial": 4, "rounds": 1}}
 SLOS = (0.05, 0.6, 3.0)
 
 
 @cache
-def _system(slo_s: float) -> ServerlessSystem:
+def _diamond(slo_s):
     return workflow_system([0.1, 0.3, 0.2, 0.4], DIAMOND, slo_s=slo_s, noise=0.1, input_bytes=1e6)
 
 
 @cache
-def _planner(name: str, slo_s: float) -> Planner:
-    return get_policy(name).prepare(_system(slo_s), QUICK.get(name, {}))
+def _planner(name, slo_s):
+    return get_policy(name).prepare(_diamond(slo_s), QUICK.get(name, {}))
 
 
-def asks(slo_s: float) -> st.SearchStrategy[Ask]:
+def asks(slo_s):
     """Any question about the system."""
     numbers = st.integers(0, len(SPACE) - 1)
     return st.builds(
@@ -53,14 +53,14 @@ def asks(slo_s: float) -> st.SearchStrategy[Ask]:
 @pytest.mark.parametrize("name", policy_names())
 @examples(40)
 @given(data=st.data())
-def test_answers_are_legal_and_equal_for_equal_asks(name: str, data: st.DataObject) -> None:
+def test_answers_are_legal_and_equal_for_equal_asks(name, data):
     slo_s = data.draw(st.sampled_from(SLOS))
     ask = data.draw(asks(slo_s))
     planner = _planner(name, slo_s)
     plan = planner.plan(ask)
     assert plan == planner.plan(ask)
-    assert plan == get_policy(name).prepare(_system(slo_s), QUICK.get(name, {})).plan(ask)
-    possible = usable(_system(slo_s), _system(slo_s).applications[0].function[ask.stage])
+    assert plan == get_policy(name).prepare(_diamond(slo_s), QUICK.get(name, {})).plan(ask)
+    possible = usable(_diamond(slo_s), _diamond(slo_s).applications[0].function[ask.stage])
     assert set(plan.ranked) <= set(possible)
     assert len(set(plan.ranked)) == len(plan.ranked)
     assert all(SPACE[n].batch <= ask.length for n in plan.ranked)
@@ -73,10 +73,9 @@ def test_answers_are_legal_and_equal_for_equal_asks(name: str, data: st.DataObje
 @pytest.mark.parametrize("name", ["orion", "aquatope"])
 @examples(40)
 @given(data=st.data())
-def test_a_carried_plan_is_kept_or_missed(name: str, data: st.DataObject) -> None:
+def test_a_carried_plan_is_kept_or_missed(name, data):
     slo_s = data.draw(st.sampled_from(SLOS))
     ask = data.draw(asks(slo_s).filter(lambda a: a.carried is not None))
-    assert ask.carried is not None
     plan = _planner(name, slo_s).plan(ask)
     chosen = ask.carried[ask.stage]
     assert plan.missed == (SPACE[chosen].batch > ask.length)
@@ -90,7 +89,7 @@ def test_a_carried_plan_is_kept_or_missed(name: str, data: st.DataObject) -> Non
         assert plan.ranked[0] == chosen
 
 
-def test_fall_backs_lie_around_the_plan_the_smaller_first() -> None:
+def test_fall_backs_lie_around_the_plan_the_smaller_first():
     system = workflow_system([0.3])
     chosen = next(n for n, c in enumerate(SPACE.configurations) if (c.batch, c.vcpus, c.vgpus) == (2, 2, 2))
     ranked = CarriedPlans(system).answer(Ask(0, 0, 4, 1.0, carried=(chosen,)), (chosen,)).ranked
@@ -98,7 +97,7 @@ def test_fall_backs_lie_around_the_plan_the_smaller_first() -> None:
     assert sizes == [(2, 2, 2), (1, 2, 2), (2, 2, 1), (2, 1, 2), (4, 2, 2)]
 
 
-def test_partial_batches_keep_a_carried_plan() -> None:
+def test_partial_batches_keep_a_carried_plan():
     system = workflow_system([0.3], dispatch=DispatchSpec(partial=True))
     largest = len(SPACE) - 1
     plan = CarriedPlans(system).answer(Ask(0, 0, 1, 1.0, carried=(largest,)), (largest,))
@@ -106,7 +105,7 @@ def test_partial_batches_keep_a_carried_plan() -> None:
 
 
 @pytest.mark.parametrize("name", policy_names())
-def test_only_what_fixed_slices_can_hold_is_named(name: str) -> None:
+def test_only_what_fixed_slices_can_hold_is_named(name):
     """Seven slices of one vGPU: two vGPUs exist by their count and can never be had."""
     board = find_device("a100-40gb").mig
     assert board is not None
@@ -126,7 +125,7 @@ def test_only_what_fixed_slices_can_hold_is_named(name: str) -> None:
             assert {SPACE[n].vgpus for n in ranked} == {1}
 
 
-def test_a_gap_in_a_table_stays_closed_where_resources_are_free() -> None:
+def test_a_gap_in_a_table_stays_closed_where_resources_are_free():
     seconds = [math.inf if n % 3 == 2 else 0.2 for n in range(len(SPACE))]
     free = replace(
         table_system(seconds, slo_s=1.0, space=SPACE), prices=PricesSpec(vcpu_hour=0.0, vgpu_hour=0.0)
@@ -136,3 +135,87 @@ def test_a_gap_in_a_table_stays_closed_where_resources_are_free() -> None:
         assert named
         assert all(math.isfinite(seconds[n]) for n in named)
     assert np.isinf(least_times(free)[1][0, 2::3]).all()
+
+
+SYSTEM = workflow_system([0.1, 0.2], [(0, 1)])
+
+
+def test_every_policy_is_there_and_says_what_it_is():
+    assert set(policy_names()) >= {p.name for p in ServerlessSpec().policies}
+    for name in policy_names():
+        policy = get_policy(name)
+        assert policy.name == name
+        assert set(policy.option_help) == set(policy.defaults)
+        assert all((policy.title, policy.summary, policy.source, policy.adaptation))
+
+
+def test_an_unknown_name_and_a_taken_one_are_refused():
+    with pytest.raises(
+        SimulationError, match=f"'lass' is not known; choose from {', '.join(policy_names())}"
+    ):
+        get_policy("lass")
+    with pytest.raises(SimulationError, match=r"'fixed': the name is taken"):
+        POLICIES.register(replace(get_policy("fixed")))
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_an_unknown_option_is_refused_with_the_known_ones(name):
+    policy = get_policy(name)
+    with pytest.raises(SimulationError, match=rf"'{name}': option 'spead' is not known; choose from ") as e:
+        policy.prepare(SYSTEM, {"spead": 1})
+    assert all(option in str(e.value) for option in policy.defaults)
+    assert "\n" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("infless", "wait", 1),
+        ("infless", "batch_vcpus", "yes"),
+        ("infless", "gpu_share", 1.5),
+        ("infless", "vcpu_weight", 0),
+        ("infless", "gpu_weight", float("nan")),
+        ("infless", "search_s", -1),
+        ("fast-gshare", "ranked", 0),
+        ("fast-gshare", "search_s", None),
+        ("orion", "cutoff_s", "soon"),
+        ("orion", "step_s", True),
+        ("orion", "rounds", 2.5),
+        ("orion", "percentile", 100),
+        ("orion", "priority", "luck"),
+        ("aquatope", "initial", 0),
+        ("aquatope", "rounds", -1),
+        ("aquatope", "percentile", 101),
+        ("fixed", "batch", 0),
+        ("fixed", "vcpus", 1.0),
+        ("fixed", "vgpus", "7"),
+    ],
+)
+def test_a_wrong_value_is_refused_in_one_line(name, option, value):
+    with pytest.raises(SimulationError) as e:
+        get_policy(name).prepare(SYSTEM, {option: value})
+    assert option in str(e.value)
+    assert repr(value) in str(e.value) or option == "gpu_weight"
+    assert "\n" not in str(e.value)
+
+
+def test_defaults_stay_and_given_values_win():
+    assert known_options("x", {"b": 3}, {"a": 1, "b": 2}) == {"a": 1, "b": 3}
+    with pytest.raises(SimulationError, match="it takes no options"):
+        known_options("x", {"b": 3}, {})
+
+
+def test_fixed_keeps_to_its_configuration_and_shrinks_the_batch():
+    planner = get_policy("fixed").prepare(SYSTEM, {"batch": 4, "vcpus": 2, "vgpus": 7})
+    batches = {}
+    for length in (1, 2, 3, 4, 9):
+        (chosen,) = planner.plan(Ask(0, 1, length, 0.5)).ranked
+        assert (SPACE[chosen].vcpus, SPACE[chosen].vgpus) == (2, 7)
+        batches[length] = SPACE[chosen].batch
+    assert batches == {1: 1, 2: 2, 3: 2, 4: 4, 9: 4}
+    assert get_policy("fixed").prepare(SYSTEM, {}).plan(Ask(0, 0, 9, 1.0)).ranked == (SPACE.smallest,)
+
+
+def test_fixed_refuses_what_the_scenario_does_not_list():
+    with pytest.raises(SimulationError, match="3 jobs, 1 vCPU, 1 vGPU is not among"):
+        get_policy("fixed").prepare(SYSTEM, {"batch": 3})

@@ -1,7 +1,5 @@
 """Home invokers, walks, and which invokers are asked in which order."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import gcd
 
@@ -15,13 +13,13 @@ from nona.serverless.dispatch import candidates, home_and_step, home_invoker, na
 RULES = ("home", "predecessor", "warm", "walk", "most-free")
 
 
-def test_the_documented_example() -> None:
+def test_the_documented_example():
     assert home_and_step(13, 10) == (3, 3)
     assert walk(3, 3, 10) == (3, 6, 9, 2, 5, 8, 1, 4, 7, 0)
 
 
 @given(name=st.text(max_size=30), n=st.integers(1, 200))
-def test_a_walk_visits_every_invoker_once_from_home_on(name: str, n: int) -> None:
+def test_a_walk_visits_every_invoker_once_from_home_on(name, n):
     home, step = home_invoker(name, n)
     visited = walk(home, step, n)
     assert visited[0] == home == name_hash(name) % n
@@ -29,7 +27,7 @@ def test_a_walk_visits_every_invoker_once_from_home_on(name: str, n: int) -> Non
 
 
 @pytest.mark.parametrize("n", range(1, 120))
-def test_steps_are_coprime_to_n_and_to_each_other_and_none_is_missing(n: int) -> None:
+def test_steps_are_coprime_to_n_and_to_each_other_and_none_is_missing(n):
     found = steps(n)
     assert all(gcd(a, b) == 1 for a, b in combinations(found, 2))
     assert all(gcd(s, n) == 1 for s in found)
@@ -37,13 +35,13 @@ def test_steps_are_coprime_to_n_and_to_each_other_and_none_is_missing(n: int) ->
         assert gcd(other, n) > 1 or any(gcd(other, s) > 1 for s in found if s < other)
 
 
-def test_without_invokers_there_is_no_step() -> None:
+def test_without_invokers_there_is_no_step():
     with pytest.raises(SimulationError, match="n=0"):
         steps(0)
 
 
 @given(name=st.text(max_size=12))
-def test_the_hash_is_the_sum_of_units_times_powers_of_31(name: str) -> None:
+def test_the_hash_is_the_sum_of_units_times_powers_of_31(name):
     units = name.encode("utf-16-be")
     values = [units[i] * 256 + units[i + 1] for i in range(0, len(units), 2)]
     total = sum(value * 31 ** (len(values) - 1 - i) for i, value in enumerate(values)) % 2**32
@@ -51,7 +49,7 @@ def test_the_hash_is_the_sum_of_units_times_powers_of_31(name: str) -> None:
 
 
 @given(data=st.data(), n=st.integers(1, 9))
-def test_candidates_name_each_invoker_once_by_the_first_rule_that_has_it(data: st.DataObject, n: int) -> None:
+def test_candidates_name_each_invoker_once_by_the_first_rule_that_has_it(data, n):
     rules = data.draw(st.lists(st.sampled_from(RULES), max_size=5, unique=True))
     route = data.draw(st.permutations(range(n)))
     predecessor = data.draw(st.integers(-1, n - 1))
@@ -64,7 +62,7 @@ def test_candidates_name_each_invoker_once_by_the_first_rule_that_has_it(data: s
         "walk": route,
         "most-free": [i for *_, i in sorted((-vgpus[i], -vcpus[i], i) for i in range(n))],
     }
-    naive: dict[int, str] = {}
+    naive = {}
     for rule in rules:
         for invoker in by_rule[rule]:
             naive.setdefault(invoker, rule)

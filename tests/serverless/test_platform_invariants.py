@@ -1,34 +1,46 @@
-"""What must hold of every run of every policy, whatever the system; judged from the records anew."""
+"""What holds on any platform: resources, calls, money, containers' lives, memory, dropped calls."""
 
-from __future__ import annotations
-
+import csv
+import json
 import math
 from dataclasses import replace
-from typing import Any
+from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
+from serverless_cases import DIAMOND, function, one_application, run, trace, workflow_system
 from sizes import examples
 
+from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
-from nona.scenario.serverless import SharingSpec
+from nona.graph.dag import Dag
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec, SharingSpec
+from nona.serverless.checks import run_checks
+from nona.serverless.dispatch import home_invoker
+from nona.serverless.engine.invokers import NO_MEMORY, least_left_s
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import grid
+from nona.serverless.held import container_time
 from nona.serverless.metrics import summarise
-from nona.serverless.policies.registry import get_policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import HOUR_S, ServerlessSystem
+from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.system import HOUR_S, Application, NodeMemory
+from nona.sources.samples import sample_root, scenario_path
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import may_start_cold, report_of, simulate_serverless_scenario
 
 POLICIES = ("esg", "esg-wait", "infless", "fast-gshare", "orion", "fixed")
 QUIET = {"suppress_health_check": list(HealthCheck)}
 RUN = RunOptions(calls=60, warmup=3)
 
 
-def held(records: ServerlessRecords) -> list[tuple[float, float, int]]:
+def held(records):
     """(from, until, batch) of everything that was held."""
     of = records.batches
     return [
@@ -37,7 +49,7 @@ def held(records: ServerlessRecords) -> list[tuple[float, float, int]]:
     ]
 
 
-def check_resources(system: ServerlessSystem, records: ServerlessRecords) -> None:
+def check_resources(system, records):
     """At the dispatch of every batch: all that is held then, added up by invoker and by GPU."""
     of, space, spans = records.batches, system.space, held(records)
     soft = WAYS[system.sharing.mode].oversubscribes
@@ -55,7 +67,7 @@ def check_resources(system: ServerlessSystem, records: ServerlessRecords) -> Non
             assert n == number or not int(of.slots[n]) & int(of.slots[number])
 
 
-def check_calls(system: ServerlessSystem, records: ServerlessRecords) -> None:
+def check_calls(system, records):
     """Every call is complete in order, dropped or in flight; a batch's jobs are the calls that name it."""
     calls, of = records.calls, records.batches
     named = np.zeros(len(of.jobs), dtype=int)
@@ -84,7 +96,7 @@ def check_calls(system: ServerlessSystem, records: ServerlessRecords) -> None:
     assert summary.arrived == RUN.calls == summary.completed + summary.dropped + summary.in_flight
 
 
-def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
+def check_money(system, records):
     """Σ over batches of what they hold · price · how long = Σ over calls of their shares of batches."""
     calls, of, prices = records.calls, records.batches, system.prices
     vcpus, vgpus = system.space.vcpus[of.configuration], system.space.vgpus[of.configuration]
@@ -105,7 +117,7 @@ def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
 
 @given(system=systems(), policy=st.sampled_from(POLICIES))
 @examples(60, **QUIET)
-def test_resources_calls_and_money_add_up(system: ServerlessSystem, policy: str) -> None:
+def test_resources_calls_and_money_add_up(system, policy):
     records = simulate_serverless(system, get_policy(policy), {}, RUN)
     check_resources(system, records)
     check_calls(system, records)
@@ -115,7 +127,7 @@ def test_resources_calls_and_money_add_up(system: ServerlessSystem, policy: str)
 @pytest.mark.parametrize("mode", sorted(set(MODES)))
 @given(data=st.data())
 @examples(12, **QUIET)
-def test_they_add_up_with_a_policy_that_asks_for_anything(mode: str, data: st.DataObject) -> None:
+def test_they_add_up_with_a_policy_that_asks_for_anything(mode, data):
     system = data.draw(systems(modes=(mode,)))
     records = simulate_serverless(system, PLAIN, data.draw(plain_options()), RUN)
     check_resources(system, records)
@@ -123,7 +135,7 @@ def test_they_add_up_with_a_policy_that_asks_for_anything(mode: str, data: st.Da
     check_money(system, records)
 
 
-def lived(records: ServerlessRecords) -> tuple[Any, ...]:
+def lived(records):
     """All that does not say which slice of a GPU was held."""
     of = records.batches
     columns = [
@@ -139,15 +151,9 @@ def lived(records: ServerlessRecords) -> tuple[Any, ...]:
     return (records.calls.completion_s.tolist(), *(c.tolist() for c in columns))
 
 
-@given(
-    system=systems(modes=("mig-counter",)),
-    vgpus=st.sampled_from(((1,), (7,))),
-    options=plain_options(),
-)
+@given(system=systems(modes=("mig-counter",)), vgpus=st.sampled_from(((1,), (7,))), options=plain_options())
 @examples(25, **QUIET)
-def test_geometry_is_the_counter_where_slices_always_fit(
-    system: ServerlessSystem, vgpus: tuple[int, ...], options: dict[str, Any]
-) -> None:
+def test_geometry_is_the_counter_where_slices_always_fit(system, vgpus, options):
     sizes = sorted({c.batch for c in system.space.configurations})
     cpus = sorted({c.vcpus for c in system.space.configurations})
     counter = replace(system, space=grid(sizes, cpus, vgpus))
@@ -157,3 +163,231 @@ def test_geometry_is_the_counter_where_slices_always_fit(
         for s in (counter, replace(counter, sharing=sharing))
     ]
     np.testing.assert_equal(runs[0], runs[1])
+
+
+def same_calls_and_batches(one, other):
+    return all(
+        np.array_equal(getattr(a, key), getattr(b, key), equal_nan=True)
+        for a, b in ((one.calls, other.calls), (one.batches, other.batches))
+        for key in vars(a)
+    )
+
+
+@given(system=systems(), options=plain_options())
+@examples(60, **QUIET)
+def test_paying_for_waits_changes_nothing_but_the_cost(system, options):
+    free = simulate_serverless(system, PLAIN, options, RUN)
+    paid = simulate_serverless(replace(system, idle_cost=0.5), PLAIN, options, RUN)
+    assert same_calls_and_batches(free, paid)
+    assert free.containers is None
+    assert paid.containers is not None
+
+
+@given(system=systems(paid_waits=True), options=plain_options())
+@examples(60, **QUIET)
+def test_busy_idle_and_starting_are_the_lives_of_containers(system, options):
+    """Σ busy + Σ idle + Σ starting = Σ lifetimes; of each container too, without gap or overlap; and of what
+    lies in the window."""
+    records = simulate_serverless(system, PLAIN, options, RUN)
+    of, lives, end_s = records.batches, records.containers, records.stopped_s
+
+    def until(time_s):
+        return end_s if math.isnan(time_s) else time_s
+
+    spent = {c: [] for c in range(len(lives.born_s))}
+    for container, begin, end in zip(lives.of_batch, of.dispatched_s, of.ended_s, strict=True):
+        spent[container].append((begin, until(end)))
+    for container, begin, end in zip(lives.idle, lives.idle_from_s, lives.idle_until_s, strict=True):
+        spent[container].append((begin, until(end)))
+    for container, pieces in spent.items():
+        born_s, gone_s = lives.born_s[container], until(lives.gone_s[container])
+        pieces.sort()
+        begin = pieces[0][0] if pieces else gone_s
+        cold_s = system.functions[lives.function[container]].cold_start_s
+        assert begin == pytest.approx(born_s) or begin - born_s == pytest.approx(cold_s) or not pieces
+        assert all(a[1] == b[0] for a, b in pairwise(pieces))
+        total = sum(b - a for a, b in pieces) + (begin - born_s)
+        assert total == pytest.approx(gone_s - born_s, abs=1e-9)
+    on = lives.invoker[lives.of_batch], lives.function[lives.of_batch]
+    assert on[0].tolist() == of.invoker.tolist()
+    assert all(check.ok for check in run_checks(system, records))
+    found, sums = container_time(system, records, lives), records.sums
+    gone_s = np.where(np.isnan(lives.gone_s), end_s, lives.gone_s)
+    inside_s = np.minimum(gone_s, sums.end_s) - np.maximum(lives.born_s, sums.start_s)
+    assert found.life_s == pytest.approx(float(np.maximum(inside_s, 0).sum()), abs=1e-6)
+    assert min(found.busy_s, found.idle_s, found.starting_s) >= -1e-9
+
+
+def test_the_result_names_both_costs():
+    data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
+    data["serverless"]["idle_cost"] = "2 %"
+    how = {"policies": ["fixed", "esg"], "calls": 200, "replications": 2}
+    paid = report_of(simulate_serverless_scenario(scenario_from_mapping(data), **how))
+    free = report_of(simulate_serverless_scenario(load_scenario(scenario_path("strict_light")), **how))
+    assert all(paid.checks.values())
+    for name, outcome in paid.policies.items():
+        of, without = outcome.containers, free.policies[name]
+        assert without.containers is without.transfers is without.memory is None
+        assert of.executing_per_call_usd == without.cost_per_call_usd
+        assert of.idle_per_call_usd.mean > 0
+        assert outcome.cost_per_call_usd.mean == pytest.approx(
+            of.executing_per_call_usd.mean + of.idle_per_call_usd.mean
+        )
+        assert of.busy + of.idle + of.starting == pytest.approx(1)
+        of_cost = ("containers", "cost_per_call_usd", "cost_per_hit_usd")
+        others = [{k: v for k, v in o.to_json().items() if k not in of_cost} for o in (outcome, without)]
+        assert others[0] == others[1]
+
+
+COLD_S = 2.0
+
+
+def workflow(memory, names, edges=(), **others):
+    """One call of an application whose stages run these functions, for 1 s each; one node of much else."""
+    known = sorted(set(names))
+    usual = {"containers": ContainersSpec(warm=0, prewarm="none", keep_alive=1e6)}
+    system = one_application(
+        [function(name, 1.0, cold_s=COLD_S) for name in known], memory=memory, **{**usual, **others}
+    )
+    n = len(names)
+    app = Application(
+        "app",
+        tuple(f"s{k}" for k in range(n)),
+        tuple(known.index(name) for name in names),
+        Dag.from_edges(n, edges),
+        (0.0,) * n,
+        1000.0,
+        1.0,
+        trace(0.0),
+    )
+    return replace(system, applications=(app,))
+
+
+@given(
+    system=systems(scarce=True),
+    options=plain_options(),
+    policy=st.sampled_from(("plain", "esg", "infless", "fast-gshare", "orion")),
+)
+@examples(60, **QUIET)
+def test_containers_never_hold_more_than_their_node_has(system, options, policy):
+    """A sweep over the records: whenever a container begins, all that live on its node then are added up."""
+    chosen = (PLAIN, options) if policy == "plain" else (get_policy(policy), {})
+    records = simulate_serverless(system, *chosen, RUN)
+    lives, memory = records.containers, system.memory
+    rows = list(zip(lives.invoker, lives.function, lives.born_s, lives.gone_s, strict=True))
+    for invoker, _, at_s, _ in rows:
+        held = sum(
+            memory.container_bytes[f]
+            for i, f, born_s, gone_s in rows
+            if i == invoker and born_s <= at_s and (math.isnan(gone_s) or gone_s > at_s)
+        )
+        assert held <= memory.node_bytes[invoker]
+    for batch, container in enumerate(lives.of_batch):
+        until_s = records.stopped_s if math.isnan(lives.gone_s[container]) else lives.gone_s[container]
+        assert lives.born_s[container] <= records.batches.dispatched_s[batch] <= until_s
+        ended_s = records.batches.ended_s[batch]
+        assert math.isnan(ended_s) or ended_s <= until_s
+    assert all(check.ok for check in run_checks(system, records))
+
+
+@given(system=systems(), options=plain_options())
+@examples(60, **QUIET)
+def test_memory_for_all_is_as_no_limit(system, options):
+    names = tuple(f.name for f in system.functions)
+    much = NodeMemory((10**15,) * len(system.invokers), (1,) * len(names), names)
+    free = simulate_serverless(system, PLAIN, options, RUN)
+    limited = simulate_serverless(replace(system, memory=much), PLAIN, options, RUN)
+    assert same_calls_and_batches(free, limited)
+    assert limited.sums.rechecks == free.sums.rechecks
+    assert not limited.containers.evicted.any()
+
+
+def test_what_does_not_fit_here_goes_to_another_node():
+    """Both functions have their home on node 0, which holds one container."""
+    one, other = [name for name in "abcdefgh" if home_invoker(name, 2)[0] == 0][:2]
+    two = (Invoker(vcpus=48, gpus=8),) * 2
+    system = workflow(NodeMemory((1, 1), (1, 1), (one, other)), one + other, invokers=two)
+    records = run(system, 1, stories=2)
+    assert records.batches.dispatched_s.tolist() == [0.0, 0.0]
+    assert records.batches.invoker.tolist() == [0, 1]
+    assert [[(r.invoker, r.why) for r in story.refusals] for story in records.stories] == [
+        [],
+        [(0, NO_MEMORY)],
+    ]
+
+
+def test_a_function_that_no_node_holds_is_refused():
+    with pytest.raises(SimulationError, match="Function 'b': its container needs 5 GB, no node has more"):
+        NodeMemory((4 * 10**9,), (10**9, 5 * 10**9), ("a", "b"))
+
+
+def _scenario(memory, **more):
+    data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
+    data["serverless"] = {**data["serverless"], "memory": memory, **more}
+    return scenario_from_mapping(data)
+
+
+def test_a_scenario_limits_memory_and_the_result_tells_its_use():
+    scenario = _scenario({"limit": "gpus", "container": "6 GB"})
+    result = simulate_serverless_scenario(scenario, policies=["esg", "infless"], calls=200, replications=2)
+    report = report_of(result)
+    assert set(result.system.memory.node_bytes) == {40 * 10**9}
+    assert all(report.checks.values())
+    for outcome in report.policies.values():
+        of = outcome.memory
+        assert 0 < of.mean <= of.most + 1e-9 <= 1 + 2e-9
+        assert outcome.containers is not None
+    assert may_start_cold(result.system)
+
+
+def test_weights_are_those_of_the_sample_models_and_what_is_stated_comes_first():
+    known = {
+        m["name"]: m["parameters"]
+        for m in json.loads((sample_root() / "MANIFEST.json").read_text())["models"]
+    }
+    text = files("nona.serverless").joinpath("data/network_inputs.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    named = [r for r in rows if r["parameters_from"] != "torchvision"]
+    assert len(named) == 6
+    assert all(int(r["parameters"]) == known[r["parameters_from"]] for r in named)
+    functions = {"deblur": {"network": "vgg16"}, "segmentation": {"network": "bert", "memory": "3 GB"}}
+    memory = {"limit": "node", "node": "20 GB", "container": "1 GB", "overhead": "0.25 GB"}
+    found = prepare_serverless(_scenario(memory, functions=functions)).memory
+    needs = dict(zip(found.names, found.container_bytes, strict=True))
+    assert needs["deblur"] == 4 * known["vgg16"] + 250_000_000
+    assert needs["segmentation"] == 3_000_000_000
+    assert needs["super_resolution"] == 1_000_000_000
+
+
+@pytest.mark.parametrize("late", list(LATE))
+def test_a_policy_s_own_rule_comes_before_the_scenario_s(late):
+    """In overload, with branches: equal to the scenario that says so; every dropped call was hopeless."""
+    system = replace(
+        workflow_system(
+            [0.1, 0.3, 0.2, 0.4], DIAMOND, slo_s=0.9, noise=0.2, dispatch=DispatchSpec(late="keep")
+        ),
+        seed=5,
+    )
+    busy = (replace(system.applications[0], rate=100.0),)
+    system = replace(system, applications=busy)
+    other = replace(system, dispatch=DispatchSpec(late=late))
+    size = RunOptions(calls=150, warmup=20)
+    policy = get_policy("esg")
+    own = simulate_serverless(system, policy, {"late": late}, size)
+    said = simulate_serverless(other, policy, {}, size)
+    np.testing.assert_array_equal(own.calls.completion_s, said.calls.completion_s)
+    dropped = ~np.isnan(own.calls.dropped_s)
+    assert dropped.any() == (late == "drop")
+    age_s = (own.calls.dropped_s - own.calls.arrival_s)[dropped]
+    assert (age_s + max(least_left_s(system)) > 0.9).all()
+    assert np.isnan(own.calls.completion_s[dropped]).all()
+    assert all(check.ok for check in run_checks(other, own))
+
+
+def test_refusals_and_the_former_name():
+    assert DispatchSpec(late="cheapest").late == "keep"
+    with pytest.raises(ValueError, match="'keep', 'fastest' or 'drop'"):
+        DispatchSpec(late="never")
+    for name in policy_names():
+        with pytest.raises(SimulationError, match="late='never' must be one of keep, fastest, drop"):
+            get_policy(name).prepare(workflow_system([0.3]), {"late": "never"})

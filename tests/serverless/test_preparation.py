@@ -1,22 +1,22 @@
-"""From a scenario to a serverless system: workflows, functions, networks, GPUs, and what is refused."""
+"""A scenario as a serverless system, and as one for the core's DAG schedulers."""
 
-from __future__ import annotations
-
-from typing import Any
-
+import numpy as np
 import pytest
 
-from nona.errors import NonaError
+from nona.errors import NonaError, ScenarioError
 from nona.gpu_sharing.pool import Configuration
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.system import calls
 from nona.sources.samples import load_sample, scenario_path
+from nona.study.preparation import prepare
+from nona.study.serverless.comparisons import dag_scenario, simulate_dag_schedulers
 from nona.study.serverless.functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
@@ -29,28 +29,23 @@ FORK = {
         {"source": "b", "target": "c", "bytes": 500},
     ],
 }
-SMALL = {"batch": [1, 4], "vcpus": [1, 2], "vgpus": [1, 7]}
+CONFIGURATIONS = {"batch": [1, 4], "vcpus": [1, 2], "vgpus": [1, 7]}
 
 
-def system(
-    model: str = "fork",
-    server: dict[str, Any] | None = None,
-    row: dict[str, Any] | None = None,
-    **serverless: Any,
-) -> ServerlessSystem:
+def system(model="fork", server=None, row=None, **serverless):
     return prepare_serverless(
         Scenario.model_validate(
             {
                 "cluster": {"servers": [{"count": 2, **(server or {})}]},
                 "workload": [{"model": model, "rate": 3.0, "slo": "2 s", **(row or {})}],
                 "models": {"fork": FORK},
-                "serverless": {"configurations": SMALL, **serverless},
+                "serverless": {"configurations": CONFIGURATIONS, **serverless},
             }
         )
     )
 
 
-def test_a_workflow_becomes_an_application() -> None:
+def test_a_workflow_becomes_an_application():
     made = system()
     (app,) = made.applications
     assert app.stage_names == ("a", "b", "c")
@@ -63,14 +58,14 @@ def test_a_workflow_becomes_an_application() -> None:
     assert made.invokers[0].vgpus == 7
 
 
-def test_the_slo_factor_stands_in_for_slos() -> None:
+def test_the_slo_factor_stands_in_for_slos():
     (app,) = system(row={"slo": None}, slo_factor=0.8).applications
     assert app.slo_s == pytest.approx(0.8 * 0.190)
     (kept,) = system(slo_factor=1.5).applications
     assert kept.slo_s == pytest.approx(1.5 * 0.190)
 
 
-def test_own_functions_come_first_and_keep_their_law() -> None:
+def test_own_functions_come_first_and_keep_their_law():
     law = {"gpu": {"per_query": "10 ms", "constant": "3 ms", "floor": "4 ms", "exponent": 1.0}}
     law["cpu"] = {"parallel": "2 ms"}
     made = system(functions={"b": {**law, "cold_start": "1 s", "input": "2 MB"}})
@@ -83,7 +78,7 @@ def test_own_functions_come_first_and_keep_their_law() -> None:
     )
 
 
-def test_a_table_leaves_out_what_it_lacks() -> None:
+def test_a_table_leaves_out_what_it_lacks():
     rows = [
         {"batch": 1, "vcpus": 1, "vgpus": 1, "time": 0.2},
         {"batch": 4, "vcpus": 2, "vgpus": 7, "time": 0.1},
@@ -95,7 +90,7 @@ def test_a_table_leaves_out_what_it_lacks() -> None:
         _ = system(functions={"a": {"table": rows[1:]}}).time_s
 
 
-def test_one_function_serves_every_workflow_that_names_it() -> None:
+def test_one_function_serves_every_workflow_that_names_it():
     made = prepare_serverless(load_scenario(scenario_path("strict_light")))
     assert len(made.functions) == 6
     assert len({f.name for f in made.functions}) == 6
@@ -107,7 +102,7 @@ def test_one_function_serves_every_workflow_that_names_it() -> None:
         assert app.slo_s == pytest.approx(0.8 * made.smallest_s(app))
 
 
-def test_equal_names_with_other_times_are_told_apart() -> None:
+def test_equal_names_with_other_times_are_told_apart():
     nodes = [
         {"id": n, "compute_ms": t, "attributes": {"function": "same"}}
         for n, t in zip("abc", (1, 2, 3), strict=True)
@@ -119,7 +114,7 @@ def test_equal_names_with_other_times_are_told_apart() -> None:
                 "cluster": {"servers": [{}]},
                 "workload": [{"model": "chain", "rate": 1.0, "slo": 1.0}] * 2,
                 "models": {"chain": chain},
-                "serverless": {"configurations": SMALL},
+                "serverless": {"configurations": CONFIGURATIONS},
             }
         )
     )
@@ -135,13 +130,13 @@ def test_equal_names_with_other_times_are_told_apart() -> None:
         ({"gpu": "h100", "mig": "3g.40gb, 4g.40gb"}, "h100-80gb", 7, 2),
     ],
 )
-def test_gpus_and_layouts(server: dict[str, Any], board: str, vgpus: int, slices: int) -> None:
+def test_gpus_and_layouts(server, board, vgpus, slices):
     node = system(server=server).invokers[0]
     assert (node.board, node.vgpus, node.gpus) == (board, vgpus, server.get("gpus", 1))
     assert len(node.layout.slices if node.layout else ()) == slices
 
 
-def test_a_network_is_one_function_timed_by_the_cost_layer() -> None:
+def test_a_network_is_one_function_timed_by_the_cost_layer():
     made = system("resnet50", row={"slo": "50 ms"})
     (function,), (app,) = made.functions, made.applications
     assert (function.name, app.stages, made.notes) == ("resnet50", 1, ())
@@ -155,7 +150,7 @@ def test_a_network_is_one_function_timed_by_the_cost_layer() -> None:
     assert (records.calls.completion_s[records.calls.measured] > 0).all()
 
 
-def test_tasks_of_a_network_are_stages_where_that_makes_sense() -> None:
+def test_tasks_of_a_network_are_stages_where_that_makes_sense():
     near = {"remote_latency": "10 us", "remote_bandwidth": "100 GB/s"}
     made = system("resnet50", models="tasks", transfer=near, row={"slo": "50 ms"})
     (app,) = made.applications
@@ -170,7 +165,7 @@ def test_tasks_of_a_network_are_stages_where_that_makes_sense() -> None:
 @pytest.mark.parametrize(
     ("model", "reason"), [("resnet50", "fetching"), ("bert_base", "more than 32 stages")]
 )
-def test_why_tasks_are_no_stages_is_said(model: str, reason: str) -> None:
+def test_why_tasks_are_no_stages_is_said(model, reason):
     made = system(model, models="tasks", row={"slo": "1 s"})
     assert made.applications[0].stages == 1
     assert len(made.notes) == 1
@@ -178,7 +173,7 @@ def test_why_tasks_are_no_stages_is_said(model: str, reason: str) -> None:
     assert model in made.notes[0]
 
 
-def test_a_network_on_a_gpu_without_slices_gets_parts_of_it() -> None:
+def test_a_network_on_a_gpu_without_slices_gets_parts_of_it():
     made = system("resnet50", server={"gpu": "t4"})
     time_s = made.time_s[0]
     assert (
@@ -186,7 +181,7 @@ def test_a_network_on_a_gpu_without_slices_gets_parts_of_it() -> None:
     )
 
 
-def test_servers_of_several_kinds_are_noted() -> None:
+def test_servers_of_several_kinds_are_noted():
     scenario = Scenario.model_validate(
         {
             "cluster": {"servers": [{"gpu": "a100-40gb"}, {"gpu": "a30"}]},
@@ -197,7 +192,7 @@ def test_servers_of_several_kinds_are_noted() -> None:
     assert "a100-40gb" in prepare_serverless(scenario).notes[0]
 
 
-def unknown_stage() -> ServerlessSystem:
+def unknown_stage():
     return prepare_serverless(
         Scenario.model_validate(
             {
@@ -230,13 +225,13 @@ def unknown_stage() -> ServerlessSystem:
         ),
     ],
 )
-def test_what_is_refused_is_said_in_one_line(make: Any, words: str) -> None:
+def test_what_is_refused_is_said_in_one_line(make, words):
     with pytest.raises(NonaError, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)
 
 
-def test_a_large_network_runs_on_large_slices() -> None:
+def test_a_large_network_runs_on_large_slices():
     made = system(
         "llama2_7b", configurations={"batch": [1], "vcpus": [1], "vgpus": [4, 7]}, row={"slo": "10 s"}
     )
@@ -244,13 +239,13 @@ def test_a_large_network_runs_on_large_slices() -> None:
     assert load_sample("llama2_7b").name == made.functions[0].name
 
 
-def test_the_report_says_why_tasks_are_no_stages() -> None:
+def test_the_report_says_why_tasks_are_no_stages():
     scenario = Scenario.model_validate(
         {
             "cluster": {"servers": [{"count": 2}]},
             "workload": [{"model": "resnet18", "rate": 3.0, "slo": "100 ms"}],
             "simulation": {"jobs": 40, "replications": 1},
-            "serverless": {"models": "tasks", "configurations": SMALL, "policies": ["esg"]},
+            "serverless": {"models": "tasks", "configurations": CONFIGURATIONS, "policies": ["esg"]},
         }
     )
     result = simulate_serverless_scenario(scenario, oracle=False)
@@ -259,15 +254,15 @@ def test_the_report_says_why_tasks_are_no_stages() -> None:
     assert "resnet18 is one function" in serverless_text(report)
 
 
-def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_which_it_holds() -> None:
-    def first_s(gpu: str = "a100-40gb", device: str | None = None, **cost: Any) -> float:
+def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_which_it_holds():
+    def first_s(gpu="a100-40gb", device=None, **cost):
         nodes = [{"id": "a", "compute_ms": 40, "bound": "compute"}]
         model = {"nodes": nodes, "edges": [], "graph": {"device": device} if device else {}}
         scenario = {
             "cluster": {"servers": [{"count": 2, "gpu": gpu}]},
             "workload": [{"model": "flow", "rate": 3.0, "slo": "2 s"}],
             "models": {"flow": model},
-            "serverless": {"configurations": SMALL},
+            "serverless": {"configurations": CONFIGURATIONS},
             "cost": cost,
         }
         made = prepare_serverless(Scenario.model_validate(scenario))
@@ -281,3 +276,55 @@ def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_wh
     assert first_s("t4", given={"flow": "a100-40gb"}) > whole, "a seventh of a T4 is slower still"
     factors = {"device": "a100-40gb", "factors": {"a100-40gb/1g.5gb": 3.0}}
     assert first_s(given={"flow": factors}) == pytest.approx(0.120)
+
+
+SCENARIO = load_scenario(scenario_path("strict_light"))
+SYSTEM = prepare_serverless(SCENARIO)
+
+
+def test_the_core_gets_the_smallest_slices_and_their_times():
+    core = prepare(dag_scenario(SCENARIO, SYSTEM)).system
+    assert set(core.class_names) == {"a100-40gb/1g.5gb"}
+    assert len(core.executor_server) == sum(node.vgpus * node.gpus for node in SYSTEM.invokers)
+    assert core.background_compute.rate == core.background_network.rate == 0
+    for query, app in zip(core.queries, SYSTEM.applications, strict=True):
+        work_s = sum(SYSTEM.time_s[f, 0] for f in app.function)
+        assert query.tasks.compute_s[0].sum() == pytest.approx(work_s)
+        assert (query.name, query.slo_s) == (app.name, app.slo_s)
+        assert query.service_scv == pytest.approx(SYSTEM.noise**2)
+
+
+def test_arrivals_have_the_mean_and_variation_of_what_each_row_gets():
+    times, which = calls(SYSTEM, 100_000)
+    for number, row in enumerate(dag_scenario(SCENARIO, SYSTEM).workload):
+        gaps = np.diff(times[which == number])
+        assert 1 / row.rate == pytest.approx(gaps.mean(), rel=0.03)
+        assert row.arrivals.cv == pytest.approx(gaps.std() / gaps.mean(), rel=0.03)
+
+
+def test_rows_keep_their_own_arrivals_without_an_interval():
+    serverless = SCENARIO.serverless
+    plain = SCENARIO.model_copy(update={"serverless": serverless.model_copy(update={"interval": None})})
+    core = dag_scenario(plain, prepare_serverless(plain))
+    assert [(r.rate, r.arrivals) for r in core.workload] == [(r.rate, r.arrivals) for r in plain.workload]
+
+
+def test_a_call_costs_its_work_at_the_smallest_price():
+    chosen = tuple(SchedulerSpec(name=n) for n in ("local", "spark-fair"))
+    rows = simulate_dag_schedulers(
+        SCENARIO.model_copy(update={"schedulers": chosen}), calls=2000, replications=2
+    ).schedulers
+    assert list(rows) == ["local", "spark-fair"]
+    work_s = np.mean([SYSTEM.smallest_s(app) for app in SYSTEM.applications])
+    for row in rows.values():
+        assert row.cost_per_call_usd.mean == pytest.approx(work_s * SYSTEM.price_per_s[0], rel=0.05)
+        assert (row.batch, row.mean_batch, row.configuration_miss_rate) == (1, 1.0, None)
+        assert set(row.applications) == {app.name for app in SYSTEM.applications}
+        for app in SYSTEM.applications:  # queues come on top of the work
+            assert row.applications[app.name].latency_s.mean > 0.98 * SYSTEM.smallest_s(app)
+        assert 0 <= row.slo_hit_rate.mean < 0.1  # 0.8 of the work without messages cannot be kept
+
+
+def test_a_scenario_that_is_not_serverless_is_refused():
+    with pytest.raises(ScenarioError, match="serverless: is missing"):
+        dag_scenario(SCENARIO.model_copy(update={"serverless": None}), SYSTEM)

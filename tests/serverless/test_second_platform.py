@@ -1,14 +1,13 @@
-"""The engine and a second simulator, written from the description, leave equal calls and batches."""
+"""The engine against the second simulator, with batches alone and on instances that stand."""
 
-from __future__ import annotations
-
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
-from reference_cases import MODES, PLAIN, plain_options, systems
+from reference_cases import MODES, PLAIN, PlainPlanner, plain_options, systems
+from reference_instances import StandingPlatform
 from reference_platform import ReferencePlatform
 from sizes import examples
 
@@ -16,10 +15,8 @@ from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.held import container_time
-from nona.serverless.policies.base import Policy
+from nona.serverless.policies.base import Policy, Service
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import ServerlessSystem
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
 SHIPPED = ("esg", "esg-wait", "infless", "fast-gshare", "orion")
@@ -27,15 +24,13 @@ EXACT = ("cold", "missed", "forced", "local", "steps", "slots", "gpu")
 QUIET = {"suppress_health_check": list(HealthCheck)}
 
 
-def both(
-    system: ServerlessSystem, policy: Policy, options: dict[str, Any], calls: int, replication: int = 0
-) -> tuple[ServerlessRecords, ReferencePlatform]:
+def both(system, policy, options, calls, replication=0):
     run = RunOptions(calls=calls, warmup=3, replication=replication)
     records = simulate_serverless(system, policy, options, run)
     return records, ReferencePlatform(system, policy, options, 3, calls, replication).run()
 
 
-def compare(records: ServerlessRecords, reference: ReferencePlatform) -> None:
+def compare(records, reference):
     calls, batches = records.calls, records.batches
     assert len(calls.application) == len(reference.calls)
     assert len(batches.application) == len(reference.batches)
@@ -68,55 +63,24 @@ def compare(records: ServerlessRecords, reference: ReferencePlatform) -> None:
     assert np.count_nonzero(calls.measured) == reference.window[1] - reference.window[0]
 
 
-@given(system=systems(), options=plain_options(), replication=st.integers(0, 1))
+@pytest.mark.parametrize("feature", [None, "shared_links", "paid_waits", "scarce"])
+@given(data=st.data(), options=plain_options(), replication=st.integers(0, 1))
 @examples(120, **QUIET)
-def test_engine_and_second_platform_agree(
-    system: ServerlessSystem, options: dict[str, Any], replication: int
-) -> None:
-    note(f"{system.sharing} {system.dispatch} {system.containers} noise={system.noise}")
-    compare(*both(system, PLAIN, options, 60, replication))
-
-
-@given(system=systems(shared_links=True), options=plain_options(), replication=st.integers(0, 1))
-@examples(120, **QUIET)
-def test_they_agree_when_transfers_share_links(
-    system: ServerlessSystem, options: dict[str, Any], replication: int
-) -> None:
+def test_engine_and_second_platform_agree(feature, data, options, replication):
+    system = data.draw(systems(**({feature: True} if feature else {})))
     records, reference = both(system, PLAIN, options, 60, replication)
     compare(records, reference)
     assert all(check.ok for check in run_checks(system, records))
-
-
-@given(system=systems(paid_waits=True), options=plain_options(), replication=st.integers(0, 1))
-@examples(120, **QUIET)
-def test_they_agree_on_what_waiting_containers_cost(
-    system: ServerlessSystem, options: dict[str, Any], replication: int
-) -> None:
-    records, reference = both(system, PLAIN, options, 60, replication)
-    compare(records, reference)
-    assert all(check.ok for check in run_checks(system, records))
-    assert records.containers is not None
-    found = container_time(system, records, records.containers)
-    assert found.idle_usd == pytest.approx(reference.waiting_usd(), rel=1e-9, abs=1e-15)
-
-
-@given(system=systems(scarce=True), options=plain_options(), replication=st.integers(0, 1))
-@examples(120, **QUIET)
-def test_they_agree_when_memory_is_scarce(
-    system: ServerlessSystem, options: dict[str, Any], replication: int
-) -> None:
-    records, reference = both(system, PLAIN, options, 60, replication)
-    compare(records, reference)
-    assert all(check.ok for check in run_checks(system, records))
-    assert records.containers is not None
-    assert records.containers.evicted.sum() == reference.containers.evictions
+    if feature == "paid_waits":
+        found = container_time(system, records, records.containers)
+        assert found.idle_usd == pytest.approx(reference.waiting_usd(), rel=1e-9, abs=1e-15)
+    if feature == "scarce":
+        assert records.containers.evicted.sum() == reference.containers.evictions
 
 
 @given(system=systems(shared_links=True, paid_waits=True, scarce=True), policy=st.sampled_from(SHIPPED))
 @examples(30, **QUIET)
-def test_they_agree_with_all_of_it_under_the_policies_that_ship(
-    system: ServerlessSystem, policy: str
-) -> None:
+def test_they_agree_with_all_of_it_under_the_policies_that_ship(system, policy):
     records, reference = both(system, get_policy(policy), {}, 60)
     compare(records, reference)
     assert all(check.ok for check in run_checks(system, records))
@@ -125,13 +89,133 @@ def test_they_agree_with_all_of_it_under_the_policies_that_ship(
 @pytest.mark.parametrize("name", SHIPPED)
 @given(system=systems())
 @examples(15, **QUIET)
-def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:
+def test_they_agree_with_the_policies_that_ship(name, system):
     compare(*both(system, get_policy(name), {}, 60))
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES)))
 @given(data=st.data())
 @examples(4, **QUIET)
-def test_they_agree_with_every_way_of_sharing(mode: str, data: st.DataObject) -> None:
+def test_they_agree_with_every_way_of_sharing(mode, data):
     system = data.draw(systems(modes=(mode,)))
     compare(*both(system, get_policy("fixed"), {}, 60))
+
+
+CALLS = 60
+QUICK = {"standing": True, "scale_s": 0.3107, "window_s": 1.009}
+
+
+class PlainScaler:
+    """Starts and stops by rules without sense; batches wait as long as the number of their configuration."""
+
+    every_s, window_s = 0.2503, 0.7019
+
+    def __init__(self, possible, wait_s):
+        self.possible, self.wait_s = possible, wait_s
+
+    def service(self, application, stage, configuration):
+        return Service(0.0, 2.0 + configuration % 3, self.wait_s * (configuration % 4))
+
+    def _most(self, fleet):
+        return sum(self.service(fleet.application, fleet.stage, c).most for c in fleet.standing)
+
+    def excess(self, fleet):
+        return fleet.rate - self._most(fleet)
+
+    def ranked(self, application, stage, rate):
+        start = 3 * application + 5 * stage + int(rate)
+        return tuple(dict.fromkeys(self.possible[(start + 2 * k) % len(self.possible)] for k in range(3)))
+
+    def stops(self, fleet):
+        if self._most(fleet) < 1.5 * fleet.rate + 1:
+            return ()
+        return tuple(range(0, len(fleet.standing), 2))
+
+
+class PlainStanding(PlainPlanner):
+    """The plain planner, with that scaler."""
+
+    def __init__(self, system, options):
+        super().__init__(system, options)
+        self.scaler = PlainScaler(self.possible, options["wait_s"])
+
+
+def _prepare_standing(system, options):
+    return PlainStanding(system, {"places": False, **options})
+
+
+STANDING = Policy("plain", "Plain", "", "", "", _prepare_standing, {}, MappingProxyType({}))
+
+
+def agree(system, policy, options, replication=0):
+    run = RunOptions(calls=CALLS, warmup=3, replication=replication)
+    records = simulate_serverless(system, policy, options, run)
+    reference = StandingPlatform(system, policy, options, 3, CALLS, replication).run()
+    compare(records, reference)
+    found = records.instances
+    assert found.of_batch.tolist() == [i.number for i in reference.served_by]
+    assert len(found.started_s) == len(reference.instances)
+    for n, own in enumerate(reference.instances):
+        named = (own.queue.application, own.queue.stage, own.invoker, own.configuration, own.lease.gpu)
+        columns = (found.application, found.stage, found.invoker, found.configuration, found.gpu)
+        assert tuple(int(column[n]) for column in columns) == named, n
+        assert (found.slots[n], found.cold[n], found.forced[n]) == (own.lease.slots, own.cold, own.forced), n
+        for column, value in (
+            (found.started_s, own.started_s),
+            (found.ready_s, own.ready_s),
+            (found.ended_s, own.ended_s),
+        ):
+            assert column[n] == pytest.approx(value, abs=1e-9, nan_ok=True), n
+    failed = [c for c in run_checks(system, records) if not c.ok]
+    assert failed == []
+    return records, reference
+
+
+@given(system=systems(), wait_s=st.sampled_from((0.0, 0.0303)), places=st.booleans(), run=st.integers(0, 1))
+@examples(80, **QUIET)
+def test_they_agree_where_instances_stand(system, wait_s, places, run):
+    note(f"{system.sharing} {system.dispatch} {system.containers} noise={system.noise}")
+    agree(system, STANDING, {"wait_s": wait_s, "places": places}, run)
+
+
+@pytest.mark.parametrize("name", ["infless", "fast-gshare"])
+@given(system=systems())
+@examples(40, **QUIET)
+def test_they_agree_with_the_instances_of_the_policies_that_ship(name, system):
+    agree(system, get_policy(name), QUICK)
+
+
+@pytest.mark.parametrize("mode", sorted(set(MODES)))
+@given(data=st.data())
+@examples(5, **QUIET)
+def test_instances_agree_with_every_way_of_sharing(mode, data):
+    agree(data.draw(systems(modes=(mode,))), STANDING, {"wait_s": 0.0303})
+
+
+@given(system=systems(shared_links=True, paid_waits=True, scarce=True), places=st.booleans())
+@examples(25, **QUIET)
+def test_they_agree_with_shared_links_paid_waits_and_little_memory(system, places):
+    records, reference = agree(system, STANDING, {"wait_s": 0.0303, "places": places})
+    assert records.containers is not None
+    spent = container_time(system, records, records.containers)
+    assert spent.idle_usd == pytest.approx(reference.waiting_usd(), abs=1e-12)
+
+
+def test_the_cases_reach_what_they_are_for():
+    """Some instances stop, some start cold, some batches are not full: else the tests above say little."""
+    seen = {"stopped": 0, "cold": 0, "several": 0, "partial": 0}
+
+    @given(system=systems())
+    @examples(30, **QUIET)
+    def look(system):
+        records = simulate_serverless(system, STANDING, {"wait_s": 0.0303}, RunOptions(calls=CALLS, warmup=3))
+        of = records.instances
+        assert of is not None
+        seen["stopped"] += int(np.count_nonzero(~np.isnan(of.ended_s)))
+        seen["cold"] += int(of.cold.sum())
+        seen["several"] += len(of.started_s) > len(set(zip(of.application, of.stage, strict=True)))
+        sizes = system.space.batch[records.batches.configuration]
+        seen["partial"] += int(((records.batches.jobs < sizes) & (records.batches.jobs > 0)).sum())
+
+    look()
+    assert min(seen.values()) > 3

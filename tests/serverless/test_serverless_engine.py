@@ -1,30 +1,47 @@
-"""Runs so small that every instant is known."""
+"""The serverless engine: a call's parts, queueing theory, summaries, checks that can fail, replications."""
 
-from __future__ import annotations
+import math
+from dataclasses import fields, replace
+from heapq import heapify, heapreplace
 
-from dataclasses import replace
-
+import numpy as np
 import pytest
-from engine_cases import SMALLEST, function, latencies, one_application, run, told, trace
+from hypothesis import given
+from hypothesis import strategies as st
+from serverless_cases import (
+    SMALLEST,
+    function,
+    latencies,
+    measured_latency,
+    one_application,
+    run,
+    told,
+    trace,
+)
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration, Invoker
-from nona.gpu_sharing.registry import WAYS
-from nona.graph.dag import Dag
-from nona.hardware.mig import parse_layout
-from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
-from nona.serverless.checks import run_checks
+from nona.scenario.serverless import ContainersSpec, DispatchSpec, PricesSpec, SharingSpec, TransferSpec
+from nona.serverless.checks import checks_of, run_checks
+from nona.serverless.containers import Containers
 from nona.serverless.engine.options import RunOptions, ServerlessProgress
+from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import Function, TableTimes, grid
-from nona.serverless.policies.base import Ask, Plan
-from nona.serverless.system import Application
+from nona.serverless.metrics import judge, summarise
+from nona.serverless.policies.base import Plan
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.replications import run_policies
+from nona.serverless.system import calls, noise_factors
+from nona.simulation.intervals import mean_interval
 from nona.simulation.run import Cancelled
+from nona.system import Arrivals
 
 TRANSFER = TransferSpec(local_latency=0.5, local_bandwidth=10.0, remote_latency=2.0, remote_bandwidth=1.0)
 
 
-def test_a_call_alone_takes_the_sum_of_its_parts() -> None:
+def test_a_call_alone_takes_the_sum_of_its_parts():
     functions = [function("a", 0.25, 0.125), function("b", 1.0, 0.5)]
     system = one_application(
         functions, [(0, 1)], input_bytes=(3.0, 5.0), transfer=TRANSFER, arrivals=trace(0.0, 50.0, 100.0)
@@ -36,128 +53,7 @@ def test_a_call_alone_takes_the_sum_of_its_parts() -> None:
     assert records.batches.local.tolist() == [0, 1] * 3
 
 
-def test_a_stage_waits_for_its_last_predecessor_and_fetches_from_both() -> None:
-    functions = [function(name, s) for name, s in zip("abcd", (1.0, 2.0, 4.0, 1.0), strict=True)]
-    system = one_application(
-        functions,
-        [(0, 1), (0, 2), (1, 3), (2, 3)],
-        input_bytes=(0.0, 0.0, 0.0, 8.0),
-        transfer=TRANSFER,
-        arrivals=trace(0.0, 100.0),
-        invokers=(Invoker(vcpus=1), Invoker(vcpus=1)),
-        dispatch=DispatchSpec(first=("walk",), later=("predecessor", "walk")),
-    )
-    records = run(system, 1)
-    of = records.batches
-    last = of.invoker[of.stage == 3][0]
-    assert of.invoker[of.stage == 2][0] == last != of.invoker[of.stage == 1][0]
-    # 4 of the 8 bytes come from either invoker, at once: 0.5 + 4/10 and 2 + 4.
-    assert latencies(records) == pytest.approx([1.0 + 4.0 + 6.0 + 1.0])
-    assert of.local[of.stage == 3].tolist() == [0]
-
-
-def test_cold_starts_and_keep_alive() -> None:
-    system = one_application(
-        [function("a", 1.0, cold_s=5.0)],
-        arrivals=trace(0.0, 10.0, 16.0, 40.0),
-        containers=ContainersSpec(warm=0, prewarm="none", keep_alive=10.0),
-    )
-    # Ends at 6 (cold), 11, 17; the container goes at 27.
-    records = run(system, 4)
-    assert latencies(records) == pytest.approx([6.0, 1.0, 1.0, 6.0])
-    assert records.batches.cold.tolist() == [True, False, False, True]
-    assert records.sums.cold_starts == 2
-
-
-def test_a_spare_container_spares_the_second_call_its_cold_start() -> None:
-    system = one_application(
-        [function("a", 10.0, cold_s=2.0)],
-        arrivals=trace(0.0, 3.0, 6.0),
-        containers=ContainersSpec(warm=1, prewarm="spare", spare=1, keep_alive=1e3),
-    )
-    records = run(system, 3)
-    assert latencies(records) == pytest.approx([10.0, 10.0, 10.0])
-    assert records.sums.prewarms == 3
-    assert records.sums.cold_starts == 0
-
-
-def test_a_batch_waits_for_its_jobs_or_for_its_time() -> None:
-    def pair(ask: Ask) -> Plan:
-        if ask.length >= 2:
-            return Plan((1,))
-        return Plan((0,)) if ask.waited_s >= 3.0 else Plan((), wait_s=3.0 - ask.waited_s, wait_for=2)
-
-    system = one_application(
-        [function("a", 1.0)], arrivals=trace(0.0, 2.0, 10.0, 20.0), space=grid([1, 2], [1], [1])
-    )
-    records = run(system, 3, told(pair))  # one GPU second a job
-    assert latencies(records) == pytest.approx([4.0, 2.0, 4.0])
-    assert records.batches.jobs.tolist() == [2, 1]
-
-
-@pytest.mark.parametrize(("blocking", "second"), [(False, 3.0), (True, 5.0)])
-def test_searches_take_time_of_the_queue_or_of_the_controller(blocking: bool, second: float) -> None:
-    apps = tuple(
-        Application(name, ("s",), (0,), Dag.from_edges(1, ()), (0.0,), 100.0, 1.0, trace(0.0, 50.0))
-        for name in ("x", "y")
-    )
-    system = one_application([function("a", 1.0)], dispatch=DispatchSpec(blocking=blocking))
-    records = run(replace(system, applications=apps), 2, told(lambda ask: Plan((0,), search_s=2.0, steps=7)))
-    assert latencies(records) == pytest.approx([3.0, second])
-    assert records.batches.steps.tolist()[:2] == [7, 7]
-    assert (records.batches.dispatched_s - records.batches.decided_s)[:2].tolist() == [2.0, 2.0]
-
-
-def test_what_finds_no_room_is_tried_at_every_release_and_forced_in_the_end() -> None:
-    """Four calls hold a vCPU each for 10 s; the fifth is to have five, which nobody has."""
-    answers = iter([0, 0, 0, 0, *[1] * 50])
-    system = one_application(
-        [function("a", 10.0)],
-        arrivals=trace(0.0, 1.0, 2.0, 3.0, 3.5),
-        space=grid([1], [1, 5], [1]),
-        invokers=(Invoker(vcpus=4),),
-        dispatch=DispatchSpec(rechecks=2),
-    )
-    # No room on arrival, nor at 10; at 11 the smallest is forced.
-    records = run(system, 5, told(lambda ask: Plan((next(answers),))))
-    assert latencies(records) == pytest.approx([10.0] * 4 + [11.0 - 3.5 + 10.0])
-    assert records.batches.forced.tolist() == [False] * 4 + [True]
-    assert records.sums.rechecks == 1  # the window ends with the last arrival
-
-
-def test_batches_that_take_turns_share_the_gpu() -> None:
-    """Processor sharing: of 4 s each, one from 0, one from 1: 1 s alone, 6 s at half speed, 1 s alone."""
-    system = one_application(
-        [function("a", 4.0, 0.5)],
-        arrivals=trace(0.0, 1.0, 100.0),
-        sharing=SharingSpec(mode="time-slicing"),
-        invokers=(Invoker(),),
-    )
-    records = run(system, 2)
-    assert latencies(records) == pytest.approx([0.5 + 7.0, 0.5 + 7.0])
-
-
-@pytest.mark.parametrize("mode", WAYS)
-def test_every_way_of_sharing_keeps_its_books(mode: str) -> None:
-    layout = parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", "a100-40gb")
-    system = one_application(
-        [function("a", 0.2, 0.1), function("b", 0.3)],
-        [(0, 1)],
-        rate=6.0,
-        space=grid([1, 2], [1, 2], [1, 2, 3]),
-        invokers=(Invoker(vcpus=6, layout=layout), Invoker(vcpus=6, layout=layout)),
-        sharing=SharingSpec(mode=mode, reconfiguration=0.05),
-        noise=0.3,
-    )
-    size = len(system.space)
-    policy = told(lambda ask: Plan(tuple((5 * ask.length + ask.stage + k) % size for k in range(4))))
-    records = run(system, 400, policy, stories=5)
-    assert [c for c in run_checks(system, records) if not c.ok] == []
-    assert len(records.stories) == 5
-    assert len(set(records.batches.configuration.tolist())) > 3
-
-
-def test_stories_say_who_refused_and_why() -> None:
+def test_stories_say_who_refused_and_why():
     system = one_application(
         [function("a", 10.0)],
         arrivals=trace(0.0, 1.0, 50.0),
@@ -173,24 +69,23 @@ def test_stories_say_who_refused_and_why() -> None:
     assert all("vCPUs" in r.why for r in second.refusals)
 
 
-def test_progress_is_told_two_hundred_times_and_can_end_a_run() -> None:
+def test_progress_is_told_two_hundred_times_and_can_end_a_run():
     system = one_application([function("a", 0.1)])
-    seen: list[ServerlessProgress] = []
+    seen = []
     simulate_serverless(system, SMALLEST, {}, RunOptions(calls=1000, warmup=0), seen.append)
     assert 200 <= len(seen) <= 210
     assert [p.fraction for p in seen[:200]] == pytest.approx([k / 200 for k in range(1, 201)])
     last = seen[199].snapshot
-    assert last is not None
     assert last.completed + sum(last.queues) + (48 - last.free_vcpus[0]) == 1000
 
-    def enough(progress: ServerlessProgress) -> None:
+    def enough(progress):
         raise Cancelled
 
     with pytest.raises(Cancelled):
         simulate_serverless(system, SMALLEST, {}, RunOptions(calls=1000), enough)
 
 
-def test_snapshots_show_what_is_so_at_their_time() -> None:
+def test_snapshots_show_what_is_so_at_their_time():
     system = one_application(
         [function("a", 4.0)], arrivals=trace(0.0, 1.0, 7.0, 20.0), invokers=(Invoker(vcpus=1),)
     )
@@ -200,9 +95,272 @@ def test_snapshots_show_what_is_so_at_their_time() -> None:
     assert seen == [(3.0, 1, 0, 0), (6.0, 0, 0, 1), (9.0, 0, 0, 2)]
 
 
-def test_a_choice_that_a_function_has_no_time_for_is_refused() -> None:
+def test_a_choice_that_a_function_has_no_time_for_is_refused():
     table = Function("t", TableTimes({Configuration(1, 1, 1): 3.0}))
     system = one_application([table], arrivals=trace(0.0, 50.0), space=grid([1], [1, 2], [1]))
     assert latencies(run(system, 1)) == [3.0]
     with pytest.raises(SimulationError, match=r"1 job, 2 vCPUs, 1 vGPU for function 't'.* no time"):
         run(system, 1, told(lambda ask: Plan((1,))))
+
+
+def test_expiries_are_looked_for_with_one_event_at_a_time():
+    kept = Containers(ContainersSpec(warm=0, prewarm="none", keep_alive=100.0), [5.0], 1)
+    asked = 0
+    for now in range(0, 60, 2):
+        cold, times = kept.take(0, 0, now)
+        asked += len(times) + len(kept.give_back(0, 0, now + 1.0))
+        assert cold == (now == 0)
+    assert asked == 1
+
+
+def servers(count, rate, noise=0.0, **others):
+    """``count`` invokers that run one job at a time, of 1 s on average."""
+    return one_application(
+        [function("a", 0.75, 0.25)],
+        rate=rate,
+        noise=noise,
+        invokers=tuple(Invoker(vcpus=1) for _ in range(count)),
+        **others,
+    )
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_the_wait_for_one_server_is_that_of_pollaczek_and_khinchine(noise):
+    """Wq = λ·E[S²] / (2·(1 − ρ)); M/D/1 without noise. Source: Kleinrock, Queueing Systems I, 1975, 5.6."""
+    rate = 0.6
+    found = [
+        measured_latency(run(servers(1, rate, noise), 3000, warmup=300, replication=r)) for r in range(6)
+    ]
+    expected = 1 + rate * (1 + noise**2) / (2 * (1 - rate))
+    assert mean_interval(found, 0.99).covers(expected)
+
+
+@given(
+    count=st.integers(1, 4),
+    load=st.floats(0.3, 1.5),
+    noise=st.sampled_from([0.0, 0.4]),
+    process=st.sampled_from([Arrivals(), Arrivals("gamma", cv=3.0), Arrivals("deterministic")]),
+)
+@examples(25)
+def test_many_servers_start_calls_in_turn_as_they_become_free(count, load, noise, process):
+    """Kiefer and Wolfowitz (1955): every call starts when it has come and the first server is free."""
+    system = servers(count, load * count, noise, arrivals=process)
+    records = run(system, 150)
+    arrival_s, application = calls(system, 150)
+    free_s = [0.0] * count
+    heapify(free_s)
+    for call, factor in enumerate(noise_factors(system, application)[:, 0].tolist()):
+        end_s = max(float(arrival_s[call]), free_s[0]) + factor
+        heapreplace(free_s, end_s)
+        completion_s = float(records.calls.completion_s[call])
+        assert np.isnan(completion_s) or completion_s == pytest.approx(end_s, abs=1e-9)
+    done = records.calls.completion_s[:150]
+    assert np.isnan(done).sum() == 0 or end_s > records.stopped_s
+
+
+def test_turns_on_one_gpu_are_processor_sharing():
+    """M/G/1-PS: the mean time is E[S]/(1 − ρ) whatever the services. Source: Kleinrock II, 1976, 4.4."""
+    rate = 0.6
+    system = one_application(
+        [function("a", 1.0)],
+        rate=rate,
+        noise=0.5,
+        invokers=(Invoker(vcpus=400),),
+        sharing=SharingSpec(mode="time-slicing", oversubscription=48),
+    )
+    found = [measured_latency(run(system, 2500, warmup=300, replication=r)) for r in range(6)]
+    factors = noise_factors(system, np.zeros(20000, dtype=np.int64))[:, 0]
+    mean = float(factors.mean())  # a little above 1: factors are at least 0.1
+    assert mean_interval(found, 0.99).covers(mean / (1 - rate * mean))
+
+
+def test_what_is_held_is_the_offered_load():
+    """Utilisation law: mean vCPUs held = rate · E[S], where nobody waits for resources."""
+    system = servers(1, 5.0, 0.2)
+    system = one_application(system.functions, rate=5.0, noise=0.2)
+    shares = [run(system, 3000, warmup=200, replication=r).sums for r in range(5)]
+    found = mean_interval([s.vcpu_area / (s.end_s - s.start_s) for s in shares], 0.99)
+    assert found.covers(5.0)
+    assert found.relative < 0.1
+
+
+def test_the_first_calls_of_many_are_the_calls_of_few():
+    system = one_application([function("a", 1.0)], rate=3.0)
+    many, few = calls(system, 5000, 1), calls(system, 10, 1)
+    assert np.array_equal(many[0][:10], few[0])
+    assert np.diff(many[0]).min() > 0
+    assert not np.array_equal(calls(system, 10, 0)[0], few[0])
+    noisy = servers(1, 1.0, 0.2)
+    assert np.array_equal(noise_factors(noisy, many[1])[:10], noise_factors(noisy, few[1]))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.integers(1, 3)), max_size=40))
+@examples(200)
+def test_an_afw_queue_is_a_sorted_list(steps):
+    """Order by (time, call), the oldest call, and ∫ jobs dt in a window from 3 to 9, second by second."""
+    queue, model, now, area = AfwQueue(3.0, 9.0), [], 0, 0.0
+    numbers = iter([7, 3, 9, 1, 5, 12, 2, 8, 11, 4, 10, 6, *range(13, 60)])
+    for joins, passed, count in steps:
+        for second in range(now, now + passed):
+            area += len(model) if 3 <= second < 9 else 0
+        now += passed
+        if joins:
+            call = next(numbers)
+            queue.push(call, float(now))
+            model = sorted([*model, (now, call)])
+        elif model:
+            count = min(count, len(model))
+            taken, joined_s = queue.take(count, float(now))
+            assert taken == [c for _, c in model[:count]]
+            assert joined_s == model[0][0]
+            model = model[count:]
+        assert list(queue.calls) == [c for _, c in model]
+        assert not model or queue.oldest == min(c for _, c in model)
+    queue.account(float(now))
+    assert queue.area == area
+
+
+@pytest.fixture(scope="module")
+def busy():
+    """Two stages on two small invokers, with queues."""
+    system = one_application(
+        [function("a", 0.5), function("b", 0.5)],
+        [(0, 1)],
+        rate=3.0,
+        noise=0.2,
+        space=grid([1, 2], [1], [1, 2]),
+        invokers=(Invoker(vcpus=2), Invoker(vcpus=2)),
+    )
+    return system, run(system, 600, told(lambda ask: Plan((1, 0))), warmup=50)
+
+
+def _batches(records, column, change):
+    values = getattr(records.batches, column).copy()
+    return replace(records, batches=replace(records.batches, **{column: change(values)}))
+
+
+SPOILT = {
+    "conservation": lambda r: _batches(r, "jobs", lambda v: v + 1),
+    "capacity": lambda r: _batches(r, "invoker", lambda v: v * 0),
+    "slots": lambda r: _batches(r, "slots", lambda v: v * 0 + 1),
+    "money": lambda r: replace(r, sums=replace(r.sums, vcpu_area=r.sums.vcpu_area * 1.01)),
+    "Little's law": lambda r: replace(r, sums=replace(r.sums, queue_area=r.sums.queue_area * 1.01)),
+    "causality": lambda r: _batches(r, "started_s", lambda v: v - 1.0),
+    "first come, first served": lambda r: replace(
+        r, calls=replace(r.calls, batch=np.vstack([r.calls.batch[60::-1], r.calls.batch[61:]]))
+    ),
+    "batches": lambda r: _batches(r, "local", lambda v: v + 5),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_checks_hold_and_each_can_fail(name, busy):
+    system, records = busy
+    assert [c.name for c in run_checks(system, records)] == list(SPOILT)
+    assert all(c.ok for c in run_checks(system, records))
+    spoilt = SPOILT[name](records)
+    assert name in [c.name for c in run_checks(system, spoilt) if not c.ok]
+    assert not {c.name: c.ok for c in checks_of(system, [records, spoilt])}[name]
+
+
+def test_a_summary_of_calls_that_can_be_reckoned():
+    """Calls at 0, 1, 10 of 2 s each on one server: latencies 2, 3, 2; the SLO is 2.5 s."""
+    system = one_application(
+        [function("a", 2.0)],
+        arrivals=trace(0.0, 1.0, 10.0),
+        slo_s=2.5,
+        invokers=(Invoker(vcpus=1),),
+        prices=PricesSpec(vcpu_hour=3600.0, vgpu_hour=7200.0),
+    )
+    summary = summarise(system, [run(system, 3)])
+    assert summary.slo_hit_rate.mean == pytest.approx(2 / 3)
+    assert summary.cost_per_call_usd.mean == pytest.approx(2 * 3.0)
+    assert summary.cost_per_hit_usd.mean == pytest.approx(9.0)
+    assert summary.latency_s.mean.mean == pytest.approx(7 / 3)
+    assert summary.latency_s.percentiles[50] == pytest.approx(2.0)
+    assert summary.vcpu_utilization.mean == pytest.approx(0.4)  # busy 0–4 of the window 0–10
+    assert summary.vgpu_utilization.mean == pytest.approx(0.4 / 7)
+    assert summary.rechecks.mean == pytest.approx(1 / 3)
+    assert (summary.arrived, summary.completed, summary.in_flight) == (3, 3, 0)
+    assert summary.configuration_miss_rate is None
+    assert math.isnan(summary.locality.mean)
+    only = summary.applications[0]
+    assert (only.slo_hit_rate, only.cost_per_call_usd) == (summary.slo_hit_rate, summary.cost_per_call_usd)
+
+
+def test_a_plan_that_does_not_fit_is_missed_once():
+    """Each call carries a plan of two vCPUs for its second stage, on invokers that have one."""
+
+    def carry(ask):
+        return Plan((1, 0), carry=None) if ask.carried else Plan((0,), carry=(0, 1))
+
+    system = one_application(
+        [function("a", 1.0), function("b", 1.0)],
+        [(0, 1)],
+        space=grid([1], [1, 2], [1]),
+        rate=0.2,
+        invokers=(Invoker(vcpus=1), Invoker(vcpus=1)),
+    )
+    records = run(system, 100, told(carry))
+    second = records.batches.stage == 1
+    assert records.batches.missed.tolist() == second.tolist()
+    summary = summarise(system, [records])
+    assert summary.configuration_miss_rate.mean == 1.0
+
+
+@pytest.mark.parametrize(("rate", "state"), [(0.5, "stable"), (3.0, "overloaded")])
+def test_an_overload_is_told_from_a_steady_state(rate, state):
+    system = one_application([function("a", 1.0)], rate=rate, invokers=(Invoker(vcpus=1),), slo_s=5.0)
+    records = run(system, 1000, warmup=100)
+    found, reason = judge(records)
+    assert (found, bool(reason)) == (state, state != "stable")
+    assert all(c.ok for c in run_checks(system, records))
+    in_flight = int(np.isnan(records.calls.completion_s[records.calls.measured]).sum())
+    assert (in_flight > 0) == (state == "overloaded")
+    assert summarise(system, [records]).in_flight == in_flight
+
+
+def _equal(a, b):
+    pairs = [(a.calls, b.calls), (a.batches, b.batches), (a.sums, b.sums)]
+    return all(
+        np.array_equal(getattr(x, f.name), getattr(y, f.name), equal_nan=True)
+        for x, y in pairs
+        for f in fields(x)
+    )
+
+
+def test_processes_do_not_change_results():
+    system = one_application([function("a", 0.5), function("b", 0.2)], [(0, 1)], rate=2.0, noise=0.3)
+    chosen = [(get_policy("fixed"), {}), (get_policy("esg"), {})]
+    options, told_of = RunOptions(calls=60, warmup=5, replication=3), list[ServerlessProgress]()
+    here = run_policies(system, chosen, options, 2)
+    there = run_policies(system, chosen, options, 2, 2, told_of.append)
+    assert list(here) == list(there) == ["fixed", "esg"]
+    assert [r.replication for r in here["esg"]] == [3, 4]
+    assert all(_equal(a, b) for name in here for a, b in zip(here[name], there[name], strict=True))
+    assert np.array_equal(here["fixed"][0].calls.arrival_s, here["esg"][0].calls.arrival_s)
+    fractions = [p.fraction for p in told_of]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0)
+    ended = {(p.policy, p.replication) for p in told_of if p.run_fraction == 1.0}
+    assert ended == {(name, r) for name in here for r in (3, 4)}
+
+
+def test_replications_refuse_what_cannot_be_and_can_be_cancelled():
+    system = one_application([function("a", 0.5)])
+
+    def enough(progress):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_policies(system, [(SMALLEST, {})], RunOptions(calls=50), 1, 1, enough)
+    for arguments, why in (
+        (([], RunOptions(), 1, 1), "no policy"),
+        (([(SMALLEST, {})] * 2, RunOptions(), 1, 1), "twice"),
+        (([(SMALLEST, {})], RunOptions(), 0, 1), "replications=0"),
+    ):
+        with pytest.raises(SimulationError, match=why):
+            run_policies(system, *arguments)
+    for wrong in ({"calls": 0}, {"warmup": -1}, {"snapshot_s": 0.0}):
+        with pytest.raises(SimulationError, match="must be"):
+            RunOptions(**wrong)

@@ -1,23 +1,21 @@
 """No policy undercuts the oracle: against linear programs, exhaustive choice, and runs of any policy."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from nona.gpu_sharing.pool import Configuration, Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import Function, TableTimes, grid
 from nona.serverless.metrics import summarise
 from nona.serverless.oracle import Bound, application_bounds, oracle
-from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import Application, ServerlessSystem
@@ -26,7 +24,7 @@ SPACE = grid([1, 2], [1, 2], [1, 2])
 CHAIN, DIAMOND = ((0, 1), (1, 2)), ((0, 1), (0, 2), (1, 3), (2, 3))
 
 
-def random_system(seed: int, noise: float = 0.0, slo: float = 0.9) -> ServerlessSystem:
+def random_system(seed, noise=0.0, slo=0.9):
     """A chain and a diamond of random functions; SLOs between the fastest and the smallest choice."""
     draws = np.random.default_rng(seed)
     functions = tuple(
@@ -54,23 +52,23 @@ class AnyPlanner:
     draws: np.random.Generator
     place: Place | None = field(default=None)
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, ask):
         """Some configuration whose batch the queue fills."""
         legal = np.flatnonzero(self.system.space.batch <= ask.length)
         return Plan((int(self.draws.choice(legal)),))
 
 
-def any_policy(seed: int) -> Policy:
+def any_policy(seed):
     """A policy without sense."""
 
-    def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> AnyPlanner:
+    def prepare(system, options):
         return AnyPlanner(system, np.random.default_rng(seed))
 
     return Policy("any", "Any", "", "", "", prepare, {}, {})
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_run_of_any_policy_undercuts_it(seed: int) -> None:
+def test_no_run_of_any_policy_undercuts_it(seed):
     system = random_system(seed)
     bounds = application_bounds(system)
     policies = [any_policy(1), any_policy(2), ESG, get_policy("fixed")]
@@ -85,7 +83,7 @@ def test_no_run_of_any_policy_undercuts_it(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_noise_no_run_undercuts_the_bound_of_its_own_calls(seed: int) -> None:
+def test_with_noise_no_run_undercuts_the_bound_of_its_own_calls(seed):
     """Exactly, where batches are of one job, as here: two jobs take twice as long as one."""
     system = random_system(seed + 20, noise=0.3)
     functions = tuple(Function(f.name, TableTimes(_in_proportion(f))) for f in system.functions)
@@ -107,17 +105,17 @@ def test_with_noise_no_run_undercuts_the_bound_of_its_own_calls(seed: int) -> No
     assert whole.cost_per_call_usd(0.5) == pytest.approx(at_large.cost_per_call_usd(0.5), rel=0.1)
 
 
-def _in_proportion(function: Function) -> dict[Configuration, float]:
+def _in_proportion(function):
     times = dict(zip(SPACE.configurations, function.seconds(SPACE)[1].tolist(), strict=True))
     return {c: times[_alone(c)] * c.batch for c in SPACE.configurations}
 
 
-def _alone(configuration: Configuration) -> Configuration:
+def _alone(configuration):
     return replace(configuration, batch=1)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_chain_costs_what_the_linear_program_says(seed: int) -> None:
+def test_a_chain_costs_what_the_linear_program_says(seed):
     """Mixtures: min Σ c·x, Σ t·x at most the SLO, the x of a stage adding up to 1; and no path beats it."""
     system = random_system(seed, slo=0.5)
     app, bound = system.applications[0], application_bounds(system)[0]
@@ -139,7 +137,7 @@ def test_a_chain_costs_what_the_linear_program_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_choice_for_a_diamond_undercuts_it(seed: int) -> None:
+def test_no_choice_for_a_diamond_undercuts_it(seed):
     system = random_system(seed, slo=0.5)
     app, bound = system.applications[1], application_bounds(system)[1]
     stages = range(app.stages)
@@ -152,7 +150,7 @@ def test_no_choice_for_a_diamond_undercuts_it(seed: int) -> None:
     assert cost.min(axis=1).sum() <= bound.cost_per_call_usd() <= exact * (1 + 1e-12)
 
 
-def test_shares_of_hits() -> None:
+def test_shares_of_hits():
     """Four draws: hits cost 0, 1, 5 more than nothing at all, and one cannot be a hit."""
     bound = Bound(np.full(4, 0.25), np.full(4, 2.0), np.array([7.0, 2.0, inf, 3.0]))
     assert bound.most_hits == 0.75
@@ -162,7 +160,7 @@ def test_shares_of_hits() -> None:
     assert (never.cost_per_call_usd(), never.cost_per_hit_usd, never.most_hits) == (1.0, inf, 0.0)
 
 
-def test_applications_are_mixed_by_their_rates() -> None:
+def test_applications_are_mixed_by_their_rates():
     system = random_system(3)
     bounds = application_bounds(system)
     rates = [app.rate for app in system.applications]
@@ -170,5 +168,5 @@ def test_applications_are_mixed_by_their_rates() -> None:
     assert oracle(system).cost_per_call_usd() == pytest.approx(mean)
 
 
-def _at(bound: Bound, hits: Sequence[float]) -> list[float]:
+def _at(bound, hits):
     return [bound.cost_per_call_usd(h) for h in hits]

@@ -1,23 +1,51 @@
-"""Serverless results survive the way to JSON and back, and refuse what they do not know."""
-
-from __future__ import annotations
+"""Results of serverless runs: written and read, exported, and over loads."""
 
 import json
+import math
 from functools import cache
+from itertools import pairwise, product
 from tempfile import TemporaryDirectory
-from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
+from sizes import examples
 
-from nona.results.document import Document
+from nona.cli.main import main
+from nona.errors import ScenarioError
+from nona.report.html.serverless import serverless_html
+from nona.report.serverless.exports import call_table, serverless_trace
+from nona.report.serverless.figures import over_figure
+from nona.report.serverless.over import knee_rows, knee_text, over_finding, over_numbers, over_rows
 from nona.results.serverless import NodesReport, SchedulersReport, ServerlessReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.results.serverless_study import OverReport, ServerlessStudy
+from nona.results.serverless_study import OverReport, PolicyOver, ServerlessStudy
 from nona.scenario.file import load_scenario, scenario_to_mapping
+from nona.serverless.metrics import CallMeasures, RunMeasures, ServerlessSummary
 from nona.sources.samples import scenario_path
+from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE, write_serverless
+from nona.study.outcome import serverless_outcome
+from nona.study.serverless.knees import (
+    LEAST_LOAD,
+    MOST_LOAD,
+    SWEPT,
+    OverSettings,
+    Seen,
+    knee_search,
+    knees_of,
+    over_number,
+    point_search,
+    policies_over,
+)
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import calls_per_s, simulate_serverless_scenario
 from nona.study.serverless.study import StudySettings, serverless_study
+from nona.study.serverless.tasks import Done
 from nona.study.shipped import shipped, shipped_serverless
+from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
@@ -25,11 +53,7 @@ from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_sch
 SMALL = {"jobs": 40, "replications": 2}
 TASKS = {
     "serverless": (run_serverless, ServerlessOutcome, {}),
-    "serverless-sharing": (
-        compare_ways,
-        WaysReport,
-        {"policy": "esg", "calls": 20, "replications": 1},
-    ),
+    "serverless-sharing": (compare_ways, WaysReport, {"policy": "esg", "calls": 20, "replications": 1}),
     "serverless-nodes": (
         find_nodes,
         NodesReport,
@@ -52,7 +76,7 @@ TASKS = {
 
 
 @cache
-def sent(kind: str) -> dict[str, Any]:
+def sent(kind):
     """What a worker sends for a job of that kind."""
     data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
     data["serverless"]["policies"] = ["esg", "orion"]
@@ -61,17 +85,17 @@ def sent(kind: str) -> dict[str, Any]:
     desk = Desk(emit=lambda line: json.dumps(line, allow_nan=False))
     with TemporaryDirectory() as folder:
         outcome = run({"scenario": data | {"simulation": SMALL}, "folder": folder, **options}, desk)
-    made: dict[str, Any] = json.loads(json.dumps(outcome, allow_nan=False))
+    made = json.loads(json.dumps(outcome, allow_nan=False))
     return made
 
 
-def refuses(result: type[Document], data: dict[str, Any]) -> None:
+def refuses(result, data):
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         result.from_json({**data, "unheard_of": 1})
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_a_job_s_result_is_read_as_its_type_and_written_as_it_came(kind: str) -> None:
+def test_a_job_s_result_is_read_as_its_type_and_written_as_it_came(kind):
     made = KINDS.find(kind).read(sent(kind))
     assert type(made) is TASKS[kind][1]
     assert made.to_json() == sent(kind)
@@ -79,19 +103,20 @@ def test_a_job_s_result_is_read_as_its_type_and_written_as_it_came(kind: str) ->
     refuses(type(made), sent(kind))
 
 
-def test_without_an_oracle_the_report_says_so_in_json() -> None:
+def test_without_an_oracle_the_report_says_so_in_json():
     report = next(iter(KINDS.find("serverless-sharing").read(sent("serverless-sharing")).reports.values()))
     assert report.oracle is None
     assert report.to_json()["oracle"] == {"cost_per_call_usd": None, "how": "not computed"}
     assert ServerlessReport.from_json(report.to_json()) == report
 
 
-def test_the_shipped_study_is_written_as_it_was_read() -> None:
+def test_the_shipped_study_is_written_as_it_was_read():
     assert json.dumps(shipped_serverless().to_json()) == json.dumps(shipped("serverless"))
     refuses(ServerlessStudy, shipped("serverless"))
 
 
-def test_a_small_study_is_read_back_equal() -> None:
+@pytest.mark.verify
+def test_a_small_study_is_read_back_equal():
     made = serverless_study(
         StudySettings(
             calls=30,
@@ -110,3 +135,208 @@ def test_a_small_study_is_read_back_equal() -> None:
     assert set(made.to_json()) == set(shipped("serverless"))
     assert [p.cutoff_s for p in made.cutoff.points] == [0.01, 0.1]
     assert list(made.sensitivity.default) == list(made.settings) == ["strict_light"]
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return load_scenario(scenario_path("strict_light"))
+
+
+@pytest.fixture(scope="module")
+def result(scenario):
+    return simulate_serverless_scenario(scenario, policies=("fixed", "fast-gshare"), calls=80, replications=2)
+
+
+def test_the_table_of_calls_adds_up_to_the_report(result, tmp_path):
+    table = call_table(result.records, result.system)
+    for name, summary in result.summaries.items():
+        own = table[table["policy"] == name]
+        assert len(own) == summary.arrived == 160
+        assert own["slo_kept"].mean() == pytest.approx(summary.slo_hit_rate.mean)
+        assert own["cost_usd"].mean() == pytest.approx(summary.cost_per_call_usd.mean)
+        assert ((own["latency_s"] <= own["slo_s"]) == own["slo_kept"]).all()
+    write_serverless(tmp_path, result)
+    assert pd.read_parquet(tmp_path / CALLS_PARQUET).equals(table)
+    assert len(pd.read_csv(tmp_path / CALLS_CSV)) == len(table)
+    assert json.loads((tmp_path / TRACE).read_text())["traceEvents"]
+
+
+def test_batches_on_one_thread_follow_one_another_and_arrows_go_forwards(result):
+    trace = serverless_trace(result.records, result.system)
+    lanes = {}
+    for e in trace.events:
+        if e.ph == "X" and e.cat == "batch":
+            lanes.setdefault((e.pid, e.tid), []).append((e.ts, e.ts + e.dur))
+    assert lanes
+    for spans in lanes.values():
+        spans.sort()
+        assert all(a[1] <= b[0] + 1e-6 for a, b in pairwise(spans))
+    starts = {e.id: e.ts for e in trace.events if e.ph == "s"}
+    ends = {e.id: e.ts for e in trace.events if e.ph == "f"}
+    assert starts.keys() == ends.keys()
+    assert starts
+    assert all(starts[k] <= ends[k] for k in starts)
+    few = serverless_trace(result.records, result.system, most=200)
+    assert len(few.events) <= 200
+    assert few.about.jobs["fixed"].shown < trace.about.jobs["fixed"].shown
+
+
+def test_the_html_report_says_what_the_run_says(scenario, result):
+    outcome = serverless_outcome(scenario, result, "2026-01-01")
+    page = serverless_html(outcome)
+    assert page == serverless_html(outcome)
+    assert "<script" not in page
+    for name in result.summaries:
+        assert name in page
+    assert outcome.about.hash in page
+    assert "recollected" in page  # where the defaults come from
+
+
+def test_files_are_written_by_the_command_and_not_over_others(tmp_path, capsys):
+    files = {
+        f"--{kind}": tmp_path / f"run.{end}"
+        for kind, end in (("html", "html"), ("trace", "json"), ("records", "parquet"))
+    }
+    asked = ["serverless", "strict_light", "--policy", "fixed", "--calls", "40", "--replications", "1"]
+    words = [word for option, path in files.items() for word in (option, str(path))]
+    assert main([*asked, *words]) == 0
+    assert all(path.stat().st_size for path in files.values())
+    assert len(pd.read_parquet(files["--records"])) == 40
+    capsys.readouterr()
+    assert main([*asked, "--html", str(files["--html"])]) == 2
+    assert "add --force" in capsys.readouterr().err
+    assert main([*asked, "--dag-schedulers", "--html", str(tmp_path / "other.html")]) == 2
+    assert main([*asked, "--values", "1,2"]) == 2
+    assert "add --over load" in capsys.readouterr().err
+
+
+CALLS = 2000
+
+
+def seen(ratio, replications, state="stable"):
+    """Runs in which every call takes ``ratio`` of its SLO."""
+    known = {"calls": CALLS, "completed": CALLS, "hits": CALLS if ratio <= 1 else 0, "cost": 1.0}
+    none = dict.fromkeys(CallMeasures.__dataclass_fields__, 0)
+    calls = CallMeasures(**{**none, **known, "latency_s": (ratio,) * 7})
+    rest = dict.fromkeys(RunMeasures.__dataclass_fields__, 0.0)
+    run = RunMeasures(**{**rest, "all": calls, "applications": (calls,), "search_s": (0.0,) * 7})
+    summary = ServerlessSummary.__new__(ServerlessSummary)
+    ratios = (np.full(CALLS, ratio),) * replications
+    done = Done(summary, (run,) * replications, ratios, (state,) * replications, (10.0,) * replications)
+    return Seen((done,), 100)
+
+
+def searched(asked, keeps):
+    """Drive one policy's searches with runs that keep the target exactly where ``keeps`` says."""
+    found = {}
+    looked = []
+    for search in (
+        *(point_search(asked, "fixed", v, found) for v in asked.values),
+        knee_search(asked, "fixed", found),
+    ):
+        look = next(search, None)
+        while look is not None:
+            looked.append(look.value)
+            answer = seen(0.5 if keeps(look.value) else 2.0, look.replications)
+            try:
+                look = search.send(answer)
+            except StopIteration:
+                look = None
+    return found, looked
+
+
+@given(st.floats(LEAST_LOAD, MOST_LOAD - 1e-6))
+@examples(60)
+def test_the_knee_of_load_is_bracketed_wherever_it_is(edge):
+    scenario = load_scenario(scenario_path("strict_light"))
+    asked = OverSettings(over_number(scenario, LOAD), (0.5, 1.0, 4.0), ("fixed",), extend=True)
+    found, looked = searched(asked, lambda load: load <= edge)
+    (knee,) = knees_of(found)
+    assert knee.kept <= edge < knee.missed
+    near = max(asked.close * knee.missed, 0.002 * asked.span)
+    assert knee.missed - knee.kept <= near * (1 + 1e-9)
+    assert len(looked) == len(set(looked)) <= 20
+
+
+@given(st.integers(1, 32), st.booleans())
+@examples(40)
+def test_a_knee_of_a_whole_number_is_exact_in_either_direction(edge, more_helps):
+    scenario = load_scenario(scenario_path("strict_light"))
+    number = over_number(scenario, "cluster.servers[0].vcpus")
+    asked = OverSettings(number, (1.0, 8.0, 33.0), ("fixed",), close=0.0)
+    found, _ = searched(asked, lambda vcpus: (vcpus > edge) == more_helps)
+    (knee,) = knees_of(found)
+    wanted = (edge + 1, edge) if more_helps else (edge, edge + 1)
+    assert (knee.kept, knee.missed) == wanted
+
+
+def test_a_point_is_what_a_plain_run_measures_and_words_follow(scenario):
+    asked = OverSettings(
+        over_number(scenario, LOAD), (1.0, 40.0), ("fixed", "fast-gshare"), calls=60, first=2, most=2
+    )
+    heard = []
+    report = policies_over(scenario, asked, on_progress=lambda progress: heard.append(progress.fraction))
+    assert heard == sorted(heard)
+    assert heard[-1] < 1
+    assert len(set(heard)) > 2 * sum(len(p.points) for p in report.policies.values())  # also within runs
+    assert OverReport.from_json(report.to_json()) == report
+    loaded = number_named(scenario, LOAD).set(scenario, 40.0)
+    plain = simulate_serverless_scenario(
+        loaded, policies=("fast-gshare",), calls=60, replications=2, oracle=False
+    )
+    point = next(p for p in report.policies["fast-gshare"].points if p.value == 40.0)
+    summary = plain.summaries["fast-gshare"]
+    assert point.slo_hit_rate.mean == summary.slo_hit_rate.mean
+    assert point.cost_per_call_usd.mean == summary.cost_per_call_usd.mean
+    assert point.state == summary.state
+    windows = [r.sums.end_s - r.sums.start_s for r in plain.records["fast-gshare"]]
+    kept = np.mean([60 * summary.slo_hit_rate.mean / w for w in windows])
+    assert point.goodput_per_s.mean == pytest.approx(kept, rel=0.02)
+    for name, policy in report.policies.items():
+        assert name in over_finding(report)
+        assert len(policy.points) == len([r for r in over_numbers(report) if r["policy"] == name])
+    assert len(over_rows(report)) == sum(len(p.points) for p in report.policies.values())
+    assert [r["policy"] for r in knee_rows(report)] == list(report.policies)
+    words = {v: said_of(report, v) for v in product(("keeps", "open", "misses"), repeat=2)}
+    assert words["misses", "misses"] == "nowhere from × 1 to × 40"
+    assert words["open", "misses"] == "nowhere from × 1 to × 40 (not decided at × 1)"
+    assert words["open", "open"] == "not decided from × 1 to × 40"
+    assert words["keeps", "misses"] == "until × 1 (missed at × 40)"
+    assert words["keeps", "open"] == "until × 1 (open beyond)"
+    assert len(set(words.values())) > 5
+    assert [trace.name for trace in over_figure(report, "goodput").data] == list(report.policies)
+
+
+def said_of(report, verdicts):
+    """What is said of a policy whose points have these verdicts."""
+    points = report.policies["fixed"].points[: len(verdicts)]
+    judged = {p.value: p.model_copy(update={"verdict": v}) for p, v in zip(points, verdicts, strict=True)}
+    policy = PolicyOver(points=tuple(judged.values()), knees=knees_of(judged))
+    return knee_text(report, policy, policy.knees[0])
+
+
+@given(st.floats(0.1, 50.0))
+@examples(20)
+def test_load_multiplies_the_calls_per_second(factor):
+    for name in ("strict_light", "esg_workflows"):
+        scenario = load_scenario(scenario_path(name))
+        if scenario.serverless is None:
+            continue
+        before = calls_per_s(prepare_serverless(scenario))
+        after = calls_per_s(prepare_serverless(number_named(scenario, LOAD).set(scenario, factor)))
+        assert math.isclose(after, factor * before, rel_tol=1e-9)
+
+
+def test_numbers_without_effect_are_refused_and_all_others_can_be_set(scenario):
+    keys = {n.key for n in numbers_of(scenario)}
+    for key in ("background.compute.utilization", "cluster.network.capacity", "workload[0].slo"):
+        with pytest.raises(ScenarioError, match=r"does not depend|slo_factor"):
+            over_number(scenario, key)
+    more = ("serverless.transfer.remote_bandwidth", "serverless.containers.warm", "serverless.interval.most")
+    for key in (*more, *(s.key for s in SWEPT), *(k for k in keys if k.endswith("count"))):
+        number = over_number(scenario, key)
+        assert number.set(scenario, number.of(scenario)) == scenario, key
+    for swept in SWEPT:
+        number = over_number(scenario, swept.key)
+        for value in swept.values:
+            assert number.set(scenario, value) is not None

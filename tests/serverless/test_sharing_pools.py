@@ -1,23 +1,35 @@
-"""Pools of every way of sharing: nothing is handed out twice, and what is given back is there again."""
+"""Ways of sharing a GPU: leases, the automaton of MIG slices, times, and layouts as they are drawn."""
 
-from __future__ import annotations
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sharing_cases import one_function
+from serverless_cases import one_application
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Pool
+from nona.gpu_sharing.pool import Configuration, Invoker, Lease
 from nona.gpu_sharing.registry import WAYS, make_pool
-from nona.hardware.mig import parse_layout
+from nona.gpu_sharing.slices import board_states, idle_instances
+from nona.hardware.mig import MigLayout, Slice, board, legal_layouts, maximal_layouts, parse_layout
+from nona.report.serverless.layouts import layout_rows, placed
+from nona.scenario.file import load_scenario
 from nona.scenario.serverless import SharingSpec
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, grid
-from nona.serverless.sharing import gpu_seconds
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.held import held_vgpus
+from nona.serverless.metrics import batch_cost
+from nona.serverless.policies.base import Plan, Policy
+from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_seconds
+from nona.sources.samples import scenario_path
+from nona.study.serverless.preparation import prepare_serverless
 
-LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
+POOL_LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 OVER = [name for name, way in WAYS.items() if way.oversubscribes]
 SPECS = [
     *(SharingSpec(mode=name) for name, way in WAYS.items() if not way.oversubscribes),
@@ -29,16 +41,16 @@ REQUESTS = st.lists(
 )
 
 
-def _occupied(leases: list[Lease]) -> dict[int, int]:
+def _occupied(leases):
     """Bits held of each GPU; two leases never hold the same."""
-    bits: dict[int, int] = {}
+    bits = {}
     for lease in leases:
         assert not bits.get(lease.gpu, 0) & lease.slots
         bits[lease.gpu] = bits.get(lease.gpu, 0) | lease.slots
     return bits
 
 
-def _state(pool: Pool) -> tuple[object, ...]:
+def _state(pool):
     room = [pool.fits(Configuration(1, v, g)) for v in (1, 5, 16) for g in range(1, 9)]
     return pool.free_vcpus, pool.free_vgpus, pool.stranded, room
 
@@ -46,10 +58,8 @@ def _state(pool: Pool) -> tuple[object, ...]:
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
 @given(gpus=st.integers(1, 2), requests=REQUESTS)
 @examples(60)
-def test_leases_never_overlap_and_amounts_are_conserved(
-    spec: SharingSpec, gpus: int, requests: list[tuple[bool, int, int, int]]
-) -> None:
-    pool = make_pool(Invoker(vcpus=12, gpus=gpus, layout=LAYOUT), spec)
+def test_leases_never_overlap_and_amounts_are_conserved(spec, gpus, requests):
+    pool = make_pool(Invoker(vcpus=12, gpus=gpus, layout=POOL_LAYOUT), spec)
     empty, held = _state(pool), list[Lease]()
     for now, (give_back, which, vcpus, vgpus) in enumerate(requests):
         if give_back and held:
@@ -78,8 +88,8 @@ def test_leases_never_overlap_and_amounts_are_conserved(
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
-def test_a_lease_is_given_back_once_and_where_it_was_taken(spec: SharingSpec) -> None:
-    pool, other = (make_pool(Invoker(layout=LAYOUT), spec) for _ in range(2))
+def test_a_lease_is_given_back_once_and_where_it_was_taken(spec):
+    pool, other = (make_pool(Invoker(layout=POOL_LAYOUT), spec) for _ in range(2))
     lease = pool.take(Configuration(1, 1, 1), 0.0)
     assert lease is not None
     with pytest.raises(SimulationError, match="does not hold it"):
@@ -121,43 +131,38 @@ def test_a_lease_is_given_back_once_and_where_it_was_taken(spec: SharingSpec) ->
         ),
     ],
 )
-def test_a_refusal_names_what_is_short(
-    spec: SharingSpec, layout: str, taken: list[tuple[int, int]], asked: tuple[int, int], reason: str
-) -> None:
+def test_a_refusal_names_what_is_short(spec, layout, taken, asked, reason):
     pool = make_pool(Invoker(layout=parse_layout(layout, "a100-40gb") if layout else None), spec)
     for vcpus, vgpus in taken:
         assert pool.take(Configuration(1, vcpus, vgpus), 0.0) is not None
     assert pool.why_not(Configuration(1, *asked)) == reason
 
 
-def test_without_a_free_vcpu_every_free_vgpu_is_stranded() -> None:
+def test_without_a_free_vcpu_every_free_vgpu_is_stranded():
     for spec in SPECS:
-        pool = make_pool(Invoker(vcpus=1, layout=LAYOUT), spec)
+        pool = make_pool(Invoker(vcpus=1, layout=POOL_LAYOUT), spec)
         assert pool.take(Configuration(1, 1, 1), 0.0) is not None
         assert pool.stranded == pool.free_vgpus > 0
 
 
 @pytest.mark.parametrize("mode", ["mig-geometry", "mig-fixed"])
-def test_slices_need_a_board_and_fixed_ones_a_layout(mode: str) -> None:
+def test_slices_need_a_board_and_fixed_ones_a_layout(mode):
     with pytest.raises(SimulationError, match="no MIG"):
         WAYS[mode].make(Invoker(board=""), SharingSpec())
     with pytest.raises(SimulationError, match="needs the slices"):
         WAYS["mig-fixed"].make(Invoker(layout=None), SharingSpec())
 
 
-def test_a_slice_is_made_once_and_then_used_again() -> None:
+def test_a_slice_is_made_once_and_then_used_again():
     pool = make_pool(Invoker(), SharingSpec(mode="mig-geometry", reconfiguration=3.0))
     first = pool.take(Configuration(1, 1, 2), 0.0)
-    assert first is not None
     pool.release(first, 4.0)
     again, beside = (pool.take(Configuration(1, 1, 2), 5.0) for _ in range(2))
-    assert again is not None
-    assert beside is not None
     assert (first.setup_s, again.setup_s, beside.setup_s) == (3.0, 0.0, 3.0)
     assert again.slots == first.slots
 
 
-def test_a_second_gpu_is_used_before_an_idle_slice_is_destroyed() -> None:
+def test_a_second_gpu_is_used_before_an_idle_slice_is_destroyed():
     layout = parse_layout("4g.20gb, 3g.20gb", "a100-40gb")
     pool = make_pool(Invoker(gpus=2, layout=layout), SharingSpec(mode="mig-geometry"))
     found = [pool.take(Configuration(1, 1, 4), 0.0) for _ in range(2)]
@@ -167,7 +172,7 @@ def test_a_second_gpu_is_used_before_an_idle_slice_is_destroyed() -> None:
 CLIENTS = st.lists(st.integers(1, 7), min_size=1, max_size=8)
 
 
-def _clients(mode: str, sizes: list[int], interference: float) -> tuple[Pool, tuple[Lease, ...]]:
+def _clients(mode, sizes, interference):
     spec = SharingSpec.model_validate(
         {"mode": mode, "oversubscription": 48, "interference": interference, "clients": 48}
     )
@@ -177,9 +182,7 @@ def _clients(mode: str, sizes: list[int], interference: float) -> tuple[Pool, tu
 
 
 @given(sizes=CLIENTS, interference=st.floats(1, 4))
-def test_mps_slows_nobody_until_caps_exceed_the_gpu_and_then_all_alike(
-    sizes: list[int], interference: float
-) -> None:
+def test_mps_slows_nobody_until_caps_exceed_the_gpu_and_then_all_alike(sizes, interference):
     pool, leases = _clients("mps", sizes, interference)
     speeds = {pool.speed(lease, leases) for lease in leases}
     assert len(speeds) == 1
@@ -193,19 +196,19 @@ def test_mps_slows_nobody_until_caps_exceed_the_gpu_and_then_all_alike(
 
 
 @given(sizes=CLIENTS)
-def test_turns_keep_the_gpu_busy_and_go_by_weight(sizes: list[int]) -> None:
+def test_turns_keep_the_gpu_busy_and_go_by_weight(sizes):
     pool, leases = _clients("time-slicing", sizes, 1.0)
     speeds = [pool.speed(lease, leases) for lease in leases]
     assert sum(speeds) == pytest.approx(1)
     assert [s / speeds[0] for s in speeds] == pytest.approx([size / sizes[0] for size in sizes])
 
 
-def _system(*functions: Function) -> ServerlessSystem:
-    return one_function(functions, grid([1, 2], [1], [1, 2]))
+def _system(times):
+    return one_application([Function("f", times)], space=grid([1, 2], [1], [1, 2]))
 
 
-def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mig() -> None:
-    system = _system(Function("f", LawTimes(GpuLaw(0.7, 0.05, exponent=1.0), CpuLaw(0.1))))
+def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mig():
+    system = _system(LawTimes(GpuLaw(0.7, 0.05, exponent=1.0), CpuLaw(0.1)))
     invoker = Invoker(sms=108)
     for spec in (SharingSpec(), SharingSpec(mode="mig-geometry")):
         assert (gpu_seconds(system, make_pool(invoker, spec)) == system.gpu_s).all()
@@ -217,17 +220,17 @@ def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mi
     assert (without == system.gpu_s).all()
 
 
-def test_a_table_stands_in_with_its_most_vgpus() -> None:
+def test_a_table_stands_in_with_its_most_vgpus():
     rows = {Configuration(1, 1, 1): 0.9, Configuration(1, 1, 2): 0.5, Configuration(2, 1, 1): 1.6}
-    system = _system(Function("f", TableTimes(rows)))
+    system = _system(TableTimes(rows))
     turns = gpu_seconds(system, make_pool(Invoker(), SharingSpec(mode="time-slicing")))
     assert turns[0].tolist() == [0.5, 0.5, 1.6, float("inf")]
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
 @given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=10))
-def test_nobody_is_slower_than_on_a_crowded_gpu(spec: SharingSpec, sizes: list[int]) -> None:
-    pool = make_pool(Invoker(vcpus=100, layout=LAYOUT), spec)
+def test_nobody_is_slower_than_on_a_crowded_gpu(spec, sizes):
+    pool = make_pool(Invoker(vcpus=100, layout=POOL_LAYOUT), spec)
     made = [(Configuration(1, 1, g), pool.take(Configuration(1, 1, g), 0.0)) for g in sizes]
     held = [(c, lease) for c, lease in made if lease is not None]
     active = tuple(lease for _, lease in held)
@@ -235,7 +238,7 @@ def test_nobody_is_slower_than_on_a_crowded_gpu(spec: SharingSpec, sizes: list[i
         assert pool.speed(lease, active) * pool.crowded(asked) >= 1 - 1e-12
 
 
-def test_a_full_gpu_runs_as_slowly_as_profiles_say() -> None:
+def test_a_full_gpu_runs_as_slowly_as_profiles_say():
     for spec in (
         SharingSpec(mode="mps", oversubscription=2.0, interference=1.5),
         SharingSpec(mode="time-slicing"),
@@ -245,3 +248,209 @@ def test_a_full_gpu_runs_as_slowly_as_profiles_say() -> None:
         while (lease := pool.take(one, 0.0)) is not None:
             held.append(lease)
         assert pool.speed(held[0], tuple(held)) * pool.crowded(one) == pytest.approx(1)
+
+
+A100 = "a100-40gb"
+
+
+def reachable(board_name, sizes, start=()):
+    """Every state that takes of these sizes and releases lead to."""
+    states = board_states(board_name)
+    seen, todo = {start}, [start]
+    while todo:
+        state = states.at(todo.pop())
+        yield state
+        after = [state.steps[k].after for k in sizes if k in state.steps]
+        for instances in [*after, *state.after_release.values()]:
+            if instances not in seen:
+                seen.add(instances)
+                todo.append(instances)
+
+
+def held_slices(state):
+    return tuple(Slice(i.start, i.profile) for i in state.instances if i.held)
+
+
+@cache
+def stranded(layout):
+    return layout.stranded_compute
+
+
+def size_of(board_name, piece):
+    return MigLayout(board_name, (piece,)).profiles[0].compute_slices
+
+
+@pytest.mark.parametrize(("board_name", "sizes"), [(A100, (1, 2, 3, 4, 7)), ("a30", (1, 2, 4))])
+def test_reachable_states_are_legal_and_offer_whatever_a_legal_layout_allows(board_name, sizes):
+    legal = {layout.slices for layout in legal_layouts(board_name)}
+    more = {
+        (rest, size_of(board_name, piece))
+        for slices in legal
+        for piece in slices
+        for rest in [tuple(s for s in slices if s != piece)]
+    }
+    for state in reachable(board_name, sizes):
+        everything = tuple(Slice(i.start, i.profile) for i in state.instances)
+        assert not everything or everything in legal
+        assert set(state.steps) == {k for k in range(1, 8) if (held_slices(state), k) in more}
+        assert all(k <= state.free for k in state.steps)  # the counter would allow it as well
+        assert state.stranded == stranded(MigLayout(board_name, held_slices(state)))
+
+
+def test_a_step_holds_one_slice_of_the_size_and_touches_no_other_that_is_held():
+    for state in reachable(A100, (1, 2, 3, 4, 7)):
+        idle = {size_of(A100, Slice(i.start, i.profile)) for i in state.instances if not i.held}
+        for size, step in state.steps.items():
+            after = board_states(A100).at(step.after)
+            gained = set(held_slices(after)) - set(held_slices(state))
+            assert set(held_slices(state)) < set(held_slices(after))
+            assert [size_of(A100, piece) for piece in gained] == [size]
+            assert step.made == (size not in idle)
+            back = board_states(A100).at(after.after_release[step.slots])
+            assert held_slices(back) == held_slices(state)
+            assert not back.steps[size].made
+
+
+def test_all_19_maximal_layouts_can_come_about():
+    found = {held_slices(state) for state in reachable(A100, (1, 2, 3, 4, 7))}
+    assert {layout.slices for layout in maximal_layouts(A100)} <= found
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (4,), (7,), (1, 7), (2, 7), (3, 7), (4, 7)])
+def test_one_size_alone_or_with_the_whole_gpu_is_as_the_counter_says(sizes):
+    for state in reachable(A100, sizes):
+        assert [k in state.steps for k in sizes] == [k <= state.free for k in sizes]
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)])
+def test_any_other_pair_of_sizes_meets_a_state_that_only_the_counter_allows(sizes):
+    assert any(k <= s.free and k not in s.steps for s in reachable(A100, sizes) for k in sizes)
+
+
+@pytest.mark.parametrize(("size", "start"), [(1, 6), (2, 4), (3, 4), (4, 0), (7, 0)])
+def test_the_first_slice_lies_where_the_largest_others_still_fit(size, start):
+    step = board_states(A100).at(()).steps[size]
+    assert [i.start for i in step.after] == [start]
+
+
+def test_an_idle_slice_makes_way_only_where_it_must():
+    states = board_states(A100)
+    ready = states.at(idle_instances(parse_layout("1g.5gb, 1g.5gb, 1g.5gb, 4g.20gb", A100)))
+    three = ready.steps[3]
+    assert (three.made, three.slots) == (True, 0b11110000)
+    assert [(i.start, i.held) for i in three.after] == [(0, False), (4, True)]
+
+
+def test_fixed_slices_stay_and_the_smallest_that_is_large_enough_serves():
+    layout = parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)
+    states = board_states(A100, fixed=True)
+    state = states.at(idle_instances(layout))
+    got = []
+    for size in (1, 1, 1, 3):
+        got.append(state.steps[size].vgpus)
+        state = states.at(state.steps[size].after)
+        assert tuple(Slice(i.start, i.profile) for i in state.instances) == layout.slices
+    assert got == [1, 1, 2, 3]
+    assert not state.steps
+
+
+BALANCED = parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", "a100-40gb")
+MODES = ("mig-counter", "mig-geometry", "mig-fixed", "mps")
+
+
+@cache
+def run(mode):
+    """Four nodes, more load than they can serve, configurations of all sizes."""
+    shipped = prepare_serverless(load_scenario(scenario_path("strict_light")))
+    node = Invoker(layout=BALANCED if mode == "mig-fixed" else None)
+    sharing = shipped.sharing.model_copy(update={"mode": mode, "reconfiguration": 0.3})
+    system = replace(shipped, invokers=(node,) * 4, sharing=sharing)
+    policy = Policy("all sizes", "", "", "", "", lambda system, _: AllSizes(system), {}, {})
+    return system, simulate_serverless(system, policy, {}, RunOptions(calls=150, warmup=20))
+
+
+class AllSizes:
+    """One job and two vCPUs; the vGPUs as the last digits of the slack fall, then any others."""
+
+    place = None
+
+    def __init__(self, system):
+        self.ranked = [n for n, c in enumerate(system.space.configurations) if (c.batch, c.vcpus) == (1, 2)]
+
+    def plan(self, ask):
+        first = int(1e6 * ask.slack_s) % len(self.ranked)
+        return Plan((*self.ranked[first:], *self.ranked[:first]))
+
+
+def gpus(mode):
+    """The rows of each GPU that :func:`layout_rows` draws."""
+    system, records = run(mode)
+    rows = layout_rows(records, system, most=10**9)
+    return [placed([r for r in rows if r.invoker == i]) for i in range(4)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_two_rectangles_overlap_and_all_batches_of_the_window_are_there(mode):
+    system, records = run(mode)
+    b, drawn = records.batches, gpus(mode)
+    for own in drawn:
+        for one, other in combinations(own, 2):
+            apart = one.to_s <= other.from_s + 1e-9 or other.to_s <= one.from_s + 1e-9
+            assert apart or one.high <= other.low or other.high <= one.low
+    inside = ~(b.ended_s <= records.sums.start_s)
+    begun = sorted({(r.batch.invoker, r.from_s, r.batch.slots) for own in drawn for r in own})
+    said = zip(b.invoker[inside], b.dispatched_s[inside] - records.sums.start_s, b.slots[inside], strict=True)
+    assert begun == sorted({(int(i), float(t), int(s)) for i, t, s in said})
+    if mode in ("mig-counter", "mps"):
+        height = sum(r.high - r.low for own in drawn for r in own)
+        assert height == system.space.vgpus[b.configuration[inside]].sum()
+
+
+@pytest.mark.parametrize("mode", ["mig-geometry", "mig-fixed"])
+def test_slices_in_use_are_legal_together_at_every_instant(mode):
+    legal = {tuple((s.start, s.profile) for s in m.slices) for m in legal_layouts("a100-40gb")}
+    fixed = {s.start: s.profile for s in BALANCED.slices}
+    made = {p.compute_slices: p for p in board("a100-40gb").profiles if p.standard}
+
+    def slice_of(row):
+        if mode == "mig-fixed":
+            return row.low, fixed[row.low]
+        profile = made[row.batch.vgpus]
+        assert profile.memory_slices == row.high - row.low
+        return row.low, profile.name
+
+    for own in gpus(mode):
+        for now in own:
+            together = [r for r in own if r.from_s <= now.from_s + 1e-9 < r.to_s]
+            assert tuple(sorted(map(slice_of, together))) in legal
+
+
+def test_a_larger_fixed_slice_is_used_and_paid_for_whole():
+    system, records = run("mig-fixed")
+    b = records.batches
+    held, asked = held_vgpus(system, b), system.space.vgpus[b.configuration]
+    assert (held >= asked).all()
+    assert (held > asked).any()
+    rate = (system.space.vcpus[b.configuration] * 0.034 + held * 0.67) / 3600
+    done = ~np.isnan(b.ended_s)
+    assert batch_cost(system, records)[done] == pytest.approx((rate * (b.ended_s - b.dispatched_s))[done])
+    for k in np.flatnonzero(done & (held > asked))[:20].tolist():
+        function = system.applications[b.application[k]].function[b.stage[k]]
+        law = system.functions[function].times.gpu
+        batch = system.space[int(b.configuration[k])].batch
+        on_it = larger_slice_s(system, function, int(b.configuration[k]), int(held[k]))
+        work_s = law.constant_s + law.per_query_s * batch
+        assert on_it == max(law.floor_s, work_s / held[k] ** law.exponent)
+        took = b.ended_s[k] - b.started_s[k] - system.cpu_s[function, b.configuration[k]]
+        assert 0.5 * on_it < took < 2.0 * on_it + 0.2  # noise of a tenth, on the CPU part as well
+
+
+def test_least_times_are_those_of_the_largest_slice_that_may_be_held():
+    system, _ = run("mig-fixed")
+    pool = make_pool(system.invokers[0], system.sharing)
+    assert pool.may_hold(Configuration(1, 1, 2)) == (2, 3)
+    least, own = least_gpu_seconds(system, pool), gpu_seconds(system, pool)
+    for c, configuration in enumerate(system.space.configurations):
+        for f in range(len(system.functions)):
+            on_three = larger_slice_s(system, f, c, 3)
+            assert least[f, c] == (on_three if configuration.vgpus < 3 else own[f, c])

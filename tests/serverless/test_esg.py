@@ -1,0 +1,475 @@
+"""ESG: its search finds what exhaustive search finds, its shares of the SLO, its answers, its waits."""
+
+from dataclasses import replace
+from itertools import pairwise, product
+from math import fsum, inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serverless_cases import CHAIN, dags, one_application, run, workflow_system
+from serverless_cases import trace as calls_at
+from sizes import examples
+
+from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Configuration, Invoker
+from nona.graph.dag import Dag
+from nona.scenario.serverless import DispatchSpec
+from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import Function, TableTimes, default_times, grid
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.choices import split, static_shares
+from nona.serverless.policies.esg.explain import explain, trace
+from nona.serverless.policies.esg.policy import (
+    BASE_S,
+    POLICY,
+    STEP_S,
+    EsgPlanner,
+    Fork,
+    average_normalised_lengths,
+    distribute,
+    reduced,
+)
+from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.system import Application, ServerlessSystem
+
+Group = tuple[np.ndarray, np.ndarray]
+
+
+def by_hand(time, cost, limit, k):
+    """The best path of each first configuration, the k best of these, by listing all."""
+    n, c = time.shape
+    paths = []
+    for path in product(range(c), repeat=n):
+        spent = fsum(time[i, x] for i, x in enumerate(path))
+        if spent <= limit:
+            paths.append((fsum(cost[i, x] for i, x in enumerate(path)), spent, path))
+    best = {path[0]: (cost, spent, path) for cost, spent, path in sorted(paths, reverse=True)}
+    return [p for _, _, p in sorted(best.values())[:k]]
+
+
+@st.composite
+def groups(draw):
+    """Small groups on a coarse grid, so that equal costs and equal times are common; and a limit."""
+    n, c = draw(st.integers(1, 4)), draw(st.integers(1, 6))
+    numbers = st.lists(st.integers(0, draw(st.sampled_from([2, 5, 1000]))), min_size=n * c, max_size=n * c)
+    time = np.array(draw(numbers), dtype=float).reshape(n, c) / 8 + 0.125
+    cost = np.array(draw(numbers), dtype=float).reshape(n, c) / 4
+    low, high = time.min(axis=1).sum(), time.max(axis=1).sum()
+    return (time, cost), low + draw(st.integers(-1, 12)) / 10 * (high - low)
+
+
+@examples(150)
+@given(groups(), st.sampled_from([1, 3, 5]))
+def test_every_variant_finds_the_k_best(drawn, k):
+    (time, cost), limit = drawn
+    expected = by_hand(time, cost, limit, k)
+    group = GroupSearch(time, cost)
+    for variant in VARIANTS:
+        found = group.search(limit, k, variant)
+        if expected:
+            assert list(found.paths) == expected, variant
+            assert found.feasible
+            spent = [fsum(time[i, x] for i, x in enumerate(p)) for p in expected]
+            assert list(found.time_s) == pytest.approx(spent, rel=1e-12)
+        else:
+            assert not found.feasible
+            assert len(found.paths) == 1
+            assert found.time_s[0] == pytest.approx(time.min(axis=1).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_variants_agree_on_real_numbers(seed):
+    draws = np.random.default_rng(seed)
+    time, cost = draws.lognormal(0, 1, (3, 24)), draws.lognormal(-9, 1, (3, 24))
+    time[0, 3] = time[2, 5] = inf  # cannot run there
+    group = GroupSearch(time, cost)
+    limits = np.quantile(time[np.isfinite(time)], [0.2, 0.5, 0.9]) * 3
+    for limit in limits.tolist():
+        found = {v: group.search(limit, 5, v) for v in VARIANTS}
+        exhaustive = found["exhaustive"]
+        assert exhaustive.looked == 23 + 23 * 24 + 23 * 24 * 23
+        for variant, other in found.items():
+            assert (other.paths, other.cost_usd) == (exhaustive.paths, exhaustive.cost_usd), variant
+        assert found["thinned"].looked <= found["two-blades"].looked <= exhaustive.looked
+        assert all(len(f.paths) <= f.opened <= f.looked for f in found.values())
+        assert len({path[0] for path in exhaustive.paths}) == len(exhaustive.paths)
+
+
+def test_equal_paths_cost_no_enumeration():
+    """Where all is free and equally fast, there are 40³ best paths; five are found at once."""
+    group = GroupSearch(np.ones((3, 40)), np.zeros((3, 40)))
+    found = group.search(3.0)
+    assert found.paths == tuple((x, 0, 0) for x in range(5))
+    assert found.looked < 200
+
+
+def test_usable_configurations_only():
+    time, cost = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 9.0], [1.0, 9.0]])
+    usable = np.array([[False, True], [True, True]])
+    assert GroupSearch(time, cost, usable).search(2.0, 1).paths == ((1, 0),)
+    with pytest.raises(SimulationError, match="no configuration"):
+        GroupSearch(time, cost, np.array([[False, False], [True, True]]))
+
+
+def test_refusals():
+    group = GroupSearch(np.ones((1, 2)), np.ones((1, 2)))
+    for k, variant in ((0, "stages"), (1, "three-blades")):
+        with pytest.raises(SimulationError, match="must be at least 1 and the search"):
+            group.search(1.0, k, variant)
+    with pytest.raises(SimulationError, match="lower 'group'"):
+        GroupSearch(np.ones((9, 256)), np.ones((9, 256)))
+
+
+def test_the_lists_grow_when_they_must():
+    draws = np.random.default_rng(3)
+    group = GroupSearch(draws.random((3, 60)), draws.random((3, 60)))
+    assert group.search(2.9, 5, "stages").paths == group.search(2.9, 5, "exhaustive").paths
+    low = GroupSearch(1 - draws.random((3, 60)), draws.random((3, 60)))
+    assert low.search(0.6, 5, "best-first").paths == low.search(0.6, 5, "exhaustive").paths
+
+
+LARGE = grid([1, 2, 4], [1, 2, 4, 16], [1, 2, 7])
+TIMES = (0.3, 0.1, 0.2, 0.5, 0.1)
+
+
+def chain(n=5, **rest):
+    """One application of ``n`` functions in a row; its SLO is nine tenths of the time at the smallest."""
+    functions = tuple(Function(f"f{i}", default_times(t)) for i, t in enumerate(TIMES[:n]))
+    dag = Dag.from_edges(n, [(i, i + 1) for i in range(n - 1)])
+    slo_s = 0.9 * sum(TIMES[:n])
+    names = tuple(f"s{i}" for i in range(n))
+    app = Application("app", names, tuple(range(n)), dag, (0.0,) * n, slo_s, 1.0)
+    return ServerlessSystem(LARGE, functions, (app,), (Invoker(),) * 2, **rest)
+
+
+def planner(system, **options):
+    """ESG, prepared."""
+    made = POLICY.prepare(system, options)
+    assert isinstance(made, EsgPlanner)
+    return made
+
+
+@examples(40)
+@given(st.integers(0, 4), st.integers(1, 9), st.floats(-0.2, 3.0))
+def test_answers(stage, length, slack_s):
+    """Batches that the queue fills, the same from every form of the search, equal for equal asks."""
+    system, ask = chain(), Ask(0, stage, length, slack_s)
+    plans = {v: planner(system, search=v).plan(ask) for v in VARIANTS}
+    plan = plans["thinned"]
+    assert plan.ranked
+    assert all(p.ranked == plan.ranked for p in plans.values())
+    assert all(LARGE[c].batch <= length for c in plan.ranked)
+    assert plan.search_s == pytest.approx(BASE_S + STEP_S["thinned"] * plan.steps)
+    used = planner(system)
+    for other in range(3):
+        used.plan(Ask(0, other, length + 1, slack_s + 0.1))
+    assert used.plan(ask) == plan == used.plan(ask)
+
+
+def test_the_first_configuration_is_that_of_the_cheapest_way_through_the_group():
+    system = chain(3, noise=0.0)
+    ask = Ask(0, 0, 4, 0.55)
+    exact = planner(system, slack_resolution=0.0)
+    best = exact.group(0, (0, 1, 2), 4).search(0.55, 5, "exhaustive")
+    assert exact.plan(ask).ranked == tuple(dict.fromkeys(p[0] for p in best.paths))
+    assert best.feasible
+    spent, slack_s = 0.0, 0.55  # re-planning before every stage keeps the plan while all goes as planned
+    for stage, chosen in enumerate(best.paths[0]):
+        assert exact.plan(Ask(0, stage, 4, slack_s - spent + 1e-12)).ranked[0] == chosen
+        spent += float(exact.group(0, (stage,), 4).tables.time[0][_row(exact, stage, chosen)])
+
+
+def _row(made, stage, chosen):
+    return int(np.flatnonzero(made.group(0, (stage,), 4).tables.number[0] == chosen)[0])
+
+
+def test_less_time_left_never_means_a_cheaper_way():
+    made = planner(chain())
+    for stage in range(5):
+        costs = []
+        for slack_s in (1.2, 0.8, 0.5, 0.4, 0.3, 0.2):
+            ask = Ask(0, stage, 1, slack_s)
+            found = made.found(0, made.stages(ask), 1, made.limit_s(ask, slack_s))
+            costs.append(found.cost_usd[0] if found.feasible else inf)
+        assert costs == sorted(costs)
+        assert costs[0] < costs[-1] or stage == 4  # which 0.2 s are enough for
+
+
+def test_too_late_is_answered_as_the_scenario_says():
+    late = Ask(0, 0, 4, -1.0)
+    for choice, best in (("keep", "job_cost"), ("fastest", "time_s"), ("drop", "time_s")):
+        system = replace(chain(), dispatch=DispatchSpec(late=choice))
+        first = planner(system).plan(late).ranked[0]
+        values = getattr(system, best)[0]
+        assert values[first] == values.min()
+
+
+def test_a_plan_for_all_stages_is_carried():
+    made = planner(chain(), replan=False)
+    plan = made.plan(Ask(0, 0, 4, 0.9))
+    assert plan.ranked[0] == plan.carry[0]
+    assert plan.steps > 0
+    later = made.plan(Ask(0, 3, 4, 0.1, carried=plan.carry))
+    assert later.ranked[0] == plan.carry[3]
+    assert (later.search_s, later.steps, later.missed) == (0.0, 0, False)
+    free = planner(chain())
+    assert free.plan(Ask(0, 0, 4, 0.9)).carry is None
+
+
+def test_shares_of_what_is_left():
+    """Groups of 3 and 2; while all takes its share, the second gets the rest of the SLO."""
+    made = planner(chain(), group=3)
+    assert made.shares[0].group == ((0, 1, 2), (1, 2), (2,), (3, 4), (4,))
+    first = made.limit_s(Ask(0, 0, 1, 1.0), 1.0)
+    assert 0 < first < 1
+    assert made.limit_s(Ask(0, 3, 1, 1.0), 1.0 - first) == pytest.approx(1.0 - first)
+
+
+@examples(40)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 3, 5]),
+    st.floats(0, 1.2),
+    st.booleans(),
+    st.sampled_from(["thinned", "two-blades"]),
+)
+def test_the_search_step_by_step_is_the_compiled_one(seed, k, part, coarse, variant):
+    draws = np.random.default_rng(seed)
+    time, cost = (draws.integers(1, 5, (3, 12)) if coarse else draws.random((3, 12)) for _ in range(2))
+    group = GroupSearch(time.astype(float), cost.astype(float))
+    limit = group.tables.least_s[0] + (part - 0.1) * (group.longest_s - group.tables.least_s[0])
+    found, tables = group.search(limit, k, variant), group.searched(variant, k)
+    steps = trace(tables, limit, k, 10)
+    if found.feasible:
+        assert (steps.paths, steps.cost_usd, steps.time_s) == (found.paths, found.cost_usd, found.time_s)
+        assert len(steps.steps) == min(10, steps.step_count)
+    else:
+        assert steps.paths == ()
+    assert (steps.looked, steps.opened) == (found.looked, found.opened)
+    whole = trace(tables, limit, k, steps.step_count)
+    rows = [whole.start, *(r for s in whole.steps for r in (s.deeper, s.beside))]
+    assert sum(r.looked for r in rows if r) == steps.looked
+    assert sum(r.time_cuts for r in rows if r) == steps.time_cuts
+    assert sum(r.cost_cuts for r in rows if r) == steps.cost_cuts
+    assert [s.best for s in whole.steps if s.best] == list(range(1, len(steps.paths) + 1))
+    low = [s.rsc_low_usd for s in whole.steps]
+    assert low == sorted(low)
+
+
+@pytest.mark.parametrize("ask", [Ask(0, 0, 4, 1.0), Ask(0, 1, 1, 0.7), Ask(0, 4, 2, 0.2), Ask(0, 0, 1, 0.01)])
+def test_an_explanation_says_what_the_policy_does(ask):
+    made = planner(chain())
+    told, plan = explain(made, ask, 5), made.plan(ask)
+    assert told.ranked == plan.ranked
+    assert told.stages == made.stages(ask)
+    assert len(told.trace.steps) <= 5
+    assert told.limit_s == pytest.approx(told.share * told.slack_s)
+    words = " ".join(told.lines)
+    assert f"of {1e3 * ask.slack_s:.1f} ms that are left" in words
+    assert f"{1e3 * told.slack_s:.1f} ms" in words  # what the search takes it for
+    assert LARGE[plan.ranked[0]].text in words
+    assert ("No path is in time" in words) != told.feasible
+    if told.feasible:
+        assert told.trace.looked == plan.steps
+        assert told.trace.time_s[0] <= told.limit_s + 1e-12
+
+
+EXACT = {"slack_resolution": 0.0}
+BATCHES = grid([1, 2, 4], [1], [1])
+#: Batches save: 1 job takes 0.3 s, 2 take 0.4 s, 4 take 0.6 s.
+SAVING = TableTimes(dict(zip([Configuration(b, 1, 1) for b in (1, 2, 4)], (0.3, 0.4, 0.6), strict=True)))
+
+
+def saving(slo_s, **others):
+    """One stage whose batches save time."""
+    return one_application([Function("f", SAVING)], slo_s=slo_s, space=BATCHES, noise=0.0, **others)
+
+
+@examples(80)
+@given(st.integers(1, 5), st.floats(-0.1, 2.0), st.floats(0.0, 30.0), st.sampled_from([0.5, 1.0, 2.0]))
+def test_it_waits_for_the_cheapest_batch_in_time(length, slack_s, rate, patience):
+    """By hand, for the one stage: 0.3 s, 0.2 s and 0.15 s a job for batches of 1, 2 and 4."""
+    planner = get_policy("esg-wait").prepare(saving(2.0), {**EXACT, "patience": patience, "gain": 0.0})
+    plan = planner.plan(Ask(0, 0, length, slack_s, rate=rate))
+    batch_s = {1: 0.3, 2: 0.4, 4: 0.6}
+    own = max(b for b in batch_s if b <= length)
+    now = [b for b in batch_s if b <= own and batch_s[b] <= slack_s]
+    later = [
+        b
+        for b in batch_s
+        if b > length and rate > 0 and batch_s[b] <= slack_s - patience * (b - length) / rate - 1e-9
+    ]
+    best = min((*now, *later), key=lambda b: batch_s[b] / b, default=own)
+    close = any(
+        abs(batch_s[b] - slack_s + patience * (b - length) / rate) < 1e-6
+        for b in batch_s
+        if b > length and rate
+    )
+    if close or min(abs(s - slack_s) for s in batch_s.values()) < 1e-6:
+        return
+    if now and best > length and patience * (best - length) / rate >= 1e-3:
+        assert (plan.ranked, plan.wait_for) == ((), best)
+        assert plan.wait_s == pytest.approx(patience * (best - length) / rate)
+    else:
+        assert plan.ranked
+
+
+def test_without_larger_batches_it_is_esg():
+    system = workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.7, space=grid([1], [1, 2], [1, 2]), noise=0.1)
+    runs = [
+        simulate_serverless(system, get_policy(n), {}, RunOptions(calls=80, warmup=5))
+        for n in ("esg", "esg-wait")
+    ]
+    np.testing.assert_array_equal(runs[0].calls.completion_s, runs[1].calls.completion_s)
+    np.testing.assert_array_equal(runs[0].batches.configuration, runs[1].batches.configuration)
+
+
+def test_nobody_waits_for_ever():
+    """Two calls close together promise a third, which does not come: the wait ends and the SLO is kept."""
+    records = run(
+        saving(1.0, arrivals=calls_at(0.0, 0.1, 0.2, 0.3, 0.4)), 5, get_policy("esg-wait"), stories=0
+    )
+    late = records.calls.completion_s - records.calls.arrival_s
+    assert (late <= 1.0).all()
+    assert records.batches.jobs.max() > 1
+
+
+CLOSE = 1e-9
+
+
+@st.composite
+def large_dags(draw):
+    """DAGs of up to nine stages, of several entries and exits, connected or not."""
+    n = draw(st.integers(1, 9))
+    pairs = [(u, v) for v in range(n) for u in range(v)]
+    return Dag.from_edges(n, draw(st.lists(st.sampled_from(pairs), max_size=16)) if pairs else [])
+
+
+def paths(dag):
+    """Every path from an entry to an exit."""
+    open_paths = [(v,) for v in range(len(dag)) if not dag.predecessors[v]]
+    while open_paths:
+        path = open_paths.pop()
+        if not dag.successors[path[-1]]:
+            yield path
+        open_paths += [(*path, v) for v in dag.successors[path[-1]]]
+
+
+def stages_of(chain):
+    """All stages in a reduced chain."""
+    found = []
+    for element in chain:
+        found += (
+            [s for b in element.branches for s in stages_of(b)] if isinstance(element, Fork) else [element]
+        )
+    return found
+
+
+@examples(150)
+@given(large_dags(), st.data())
+def test_shares_of_groups_along_every_path_are_at_most_the_slo(dag, data):
+    n = len(dag)
+    length = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=n, max_size=n)))
+    most = data.draw(st.integers(1, 4))
+    shares = distribute(dag, length, most)
+    assert sorted(stages_of(shares.chain)) == list(range(n))
+    for path in paths(dag):
+        assert sum(shares.of_slo([s]) for s in path) <= 1 + CLOSE
+    for u, v in dag.edges():  # what is left after a stage covers what its successor may still use
+        assert shares.rest[v] <= shares.rest[u] - shares.scaled[u] + CLOSE
+    for s, group in enumerate(shares.group):
+        assert group[0] == s
+        assert len(group) <= most
+        assert all(v in dag.successors[u] for u, v in pairwise(group))
+        assert 0 < shares.of_rest(s) <= 1
+
+
+@examples(40)
+@given(st.lists(st.floats(0.01, 1), min_size=1, max_size=9), st.integers(1, 4))
+def test_a_chain_shares_in_proportion_to_length_and_uses_all(lengths, most):
+    n, length = len(lengths), np.array(lengths)
+    shares = distribute(Dag.from_edges(n, [(i, i + 1) for i in range(n - 1)]), length, most)
+    heads = range(0, n, most)
+    assert [shares.group[h] for h in heads] == [tuple(range(h, min(h + most, n))) for h in heads]
+    parts = [shares.of_slo(shares.group[h]) for h in heads]
+    assert parts == pytest.approx([length[h : h + most].sum() / length.sum() for h in heads])
+    assert sum(parts) == pytest.approx(1)
+    left = 1.0  # every group uses its share of what is left: the same shares, and nothing remains
+    for head, part in zip(heads, parts, strict=True):
+        assert left * shares.of_rest(head) == pytest.approx(part)
+        left -= left * shares.of_rest(head)
+    assert left == pytest.approx(0, abs=CLOSE)
+
+
+def test_branches_inherit_the_share_of_their_pseudo_node_also_when_nested():
+    # 0 → {1 → {2, 3} → 4, 5} → 6
+    dag = Dag.from_edges(7, [(0, 1), (0, 5), (1, 2), (1, 3), (2, 4), (3, 4), (4, 6), (5, 6)])
+    length = np.array([1.0, 1.0, 3.0, 2.0, 1.0, 1.0, 4.0])
+    shares = distribute(dag, length)
+    inner = Fork(((2,), (3,)))
+    assert shares.chain == (0, Fork(((1, inner, 4), (5,))), 6)
+    assert [shares.of_slo([s]) for s in range(7)] == pytest.approx([0.1, 0.1, 0.3, 0.3, 0.1, 0.5, 0.4])
+    assert shares.group == ((0,), (1,), (2,), (3,), (4,), (5,), (6,))
+    assert shares.of_rest(5) == pytest.approx(5 / 9)
+    assert shares.of_rest(4) == pytest.approx(1 / 5)
+
+
+def test_an_edge_past_a_stage_does_not_make_it_parallel():
+    shares = distribute(Dag.from_edges(3, [(0, 1), (1, 2), (0, 2)]), np.ones(3))
+    assert shares.chain == (0, 1, 2)
+    assert shares.group[0] == (0, 1, 2)
+
+
+def test_what_does_not_nest_goes_by_levels():
+    crossed = Dag.from_edges(4, [(0, 2), (0, 3), (1, 3)])
+    assert reduced(crossed) == (Fork(((0,), (1,))), Fork(((2,), (3,))))
+
+
+def test_lengths_add_up_and_leave_out_what_cannot_run():
+    time = np.array([[1.0, 4.0, np.inf], [3.0, 4.0, 1.0]])
+    assert average_normalised_lengths(time) == pytest.approx([3 / 8, 5 / 8])
+
+
+SLO_S = 2.0
+
+
+def _application(dag):
+    n = len(dag)
+    return Application("a", ("s",) * n, (0,) * n, dag, (0.0,) * n, SLO_S, 1.0)
+
+
+def _paths(dag, stage):
+    if not dag.successors[stage]:
+        yield (stage,)
+    for following in dag.successors[stage]:
+        for rest in _paths(dag, following):
+            yield (stage, *rest)
+
+
+@examples(150)
+@given(dags(), st.data())
+def test_shares_along_every_path_are_at_most_the_slo(dag, data):
+    n = len(dag)
+    weight = np.array(data.draw(st.lists(st.floats(0.01, 10), min_size=n, max_size=n)))
+    shares = split(_application(dag), weight)
+    paths = [p for s in range(n) if not dag.predecessors[s] for p in _paths(dag, s)]
+    totals = [sum(shares[s] for s in path) for path in paths]
+    assert max(totals) <= SLO_S * (1 + 1e-12)
+    heaviest = max(paths, key=lambda p: sum(weight[s] for s in p))
+    assert sum(shares[s] for s in heaviest) == pytest.approx(SLO_S)
+    assert min(shares) > 0
+
+
+def test_a_chain_is_split_in_proportion_to_the_functions_times():
+    system = workflow_system([0.1, 0.3, 0.6], CHAIN, slo_s=SLO_S)
+    assert static_shares(system, system.applications[0]) == pytest.approx((0.2, 0.6, 1.2))
+
+
+def test_a_diamonds_light_branch_gets_a_larger_part_of_what_it_needs():
+    diamond = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
+    shares = split(_application(diamond), np.array([1.0, 2.0, 1.0, 1.0]))
+    assert shares == pytest.approx((0.5, 1.0, 2 / 3, 0.5))

@@ -1,0 +1,294 @@
+"""INFless and FaST-GShare: what they choose and where they put it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serverless_cases import CHAIN, SPACE, CountedView, table_system, views, workflow_system
+from sizes import examples
+
+from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Configuration, Invoker
+from nona.gpu_sharing.registry import make_pool
+from nona.scenario.file import load_scenario
+from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
+from nona.serverless.functions import grid
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.choices import profile_s, static_shares
+from nona.serverless.policies.gshare import POLICY as GSHARE
+from nona.serverless.policies.gshare import WHOLE_TIME, FastGsharePlanner, FreeRectangles, Rectangle, best_fit
+from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, InflessPlanner, candidates, listed
+from nona.serverless.policies.registry import get_policy
+from nona.sources.samples import scenario_path
+
+SYSTEM = workflow_system([0.3, 0.2], [(0, 1)], slo_s=1.2)
+ALL = {"batch_vcpus": False, "gpu_share": 1.0}
+
+
+def _planner(system, **options):
+    planner = POLICY.prepare(system, options)
+    assert isinstance(planner, InflessPlanner)
+    return planner
+
+
+def test_candidates_are_those_within_the_budget_and_the_lists():
+    """One job may take the share, more jobs half of it; all of them and no others."""
+    share_s = static_shares(SYSTEM, SYSTEM.applications[0])[0]
+    time_s = profile_s(SYSTEM, SYSTEM.applications[0])[0]
+    allowed = listed(SYSTEM, True, 0.5)
+    groups = candidates(SYSTEM, 0, time_s, share_s, allowed)
+    expected = {
+        n
+        for n, c in enumerate(SPACE.configurations)
+        if time_s[n] <= (share_s if c.batch == 1 else share_s / 2)
+        and c.vcpus <= max(2, c.batch)
+        and c.vgpus <= 3.5
+    }
+    assert sorted(n for g in groups for n in g.numbers) == sorted(expected)
+    assert [g.batch for g in groups] == sorted({SPACE[n].batch for n in expected}, reverse=True)
+    for group in groups:
+        assert (np.diff(time_s[list(group.numbers)]) >= 0).all()
+        assert list(group.least) == sorted(group.least)
+
+
+def test_a_batch_needs_the_load_that_fills_it_in_time():
+    """Two jobs take 0.4 of 1 s: from 2/0.6 jobs a second on they are batched, and wait at most 0.6 s."""
+    system = table_system([0.3, 0.4], slo_s=1.0, space=grid([1, 2], [1], [1]))
+    planner = _planner(system)
+    assert planner.plan(Ask(0, 0, 5, 1.0, rate=3.3)).ranked == (0,)
+    assert planner.plan(Ask(0, 0, 5, 1.0, rate=3.4)).ranked == (1, 0)
+    waiting = planner.plan(Ask(0, 0, 1, 1.0, waited_s=0.1, rate=3.4))
+    assert waiting.ranked == ()
+    assert waiting.wait_s == pytest.approx(0.5)
+    assert waiting.wait_for == 2
+    assert planner.plan(Ask(0, 0, 1, 1.0, waited_s=0.6, rate=3.4)).ranked == (0,)
+    assert _planner(system, wait=False).plan(Ask(0, 0, 1, 1.0, rate=3.4)).ranked == (0,)
+
+
+def test_the_scenarios_rule_holds_where_nothing_keeps_the_share():
+    system = workflow_system([10.0], slo_s=0.1)
+    ranked = _planner(system).plan(Ask(0, 0, 9, 0.1)).ranked
+    assert {SPACE[n].batch for n in ranked} == {1}
+    assert len(ranked) == 5
+
+
+@examples(150)
+@given(views(SYSTEM), st.integers(1, 5), st.floats(0, 60))
+def test_the_place_is_the_argmax_over_invokers_and_configurations(view, length, rate):
+    planner = _planner(SYSTEM, wait=False, **ALL)
+    ask = Ask(0, 0, length, 1.0, rate=rate)
+    ranked = planner.plan(ask).ranked
+    found = planner.place(ask, ranked, view)
+    time_s = profile_s(SYSTEM, SYSTEM.applications[0])[0]
+
+    def cre(n, invoker):
+        c, node = SPACE[n], SYSTEM.invokers[invoker]
+        weight = 14_200 / node.vgpus
+        left = 64 * (view.free_vcpus[invoker] - c.vcpus) + weight * (view.free_vgpus[invoker] - c.vgpus)
+        share = max(left / (64 * node.vcpus + weight * node.vgpus), SMALLEST_LEFT)
+        return float(c.batch / time_s[n] / share)
+
+    fitting = [(n, i) for n in ranked for i in range(len(SYSTEM.invokers)) if view.fits(i, n)]
+    if not fitting:
+        assert found is None
+        return
+    chosen, invoker = ranked[found[0]], found[1]
+    assert (chosen, invoker) in fitting
+    largest = max(SPACE[n].batch for n, _ in fitting)
+    assert SPACE[chosen].batch == largest
+    best = max(cre(n, i) for n, i in fitting if SPACE[n].batch == largest)
+    assert cre(chosen, invoker) == pytest.approx(best, rel=1e-9)
+
+
+def test_the_fullest_invoker_is_taken_for_equal_configurations():
+    system = workflow_system([0.3], invokers=(Invoker(), Invoker(), Invoker()))
+    planner = _planner(system)
+    view = CountedView(system, (16, 8, 12), (7, 3, 5))
+    assert planner.place(Ask(0, 0, 1, 1.0), (0,), view) == (0, 1)
+
+
+THREE = workflow_system([0.3, 0.1, 0.5], CHAIN, slo_s=0.9)
+
+
+def _gshare(system, **options):
+    planner = GSHARE.prepare(system, options)
+    assert isinstance(planner, FastGsharePlanner)
+    return planner
+
+
+@examples(60)
+@given(st.lists(st.floats(0.05, 1), min_size=3, max_size=3), st.floats(0.2, 3), st.integers(1, 6))
+def test_the_first_one_has_the_largest_throughput_per_cost(times, slo_s, length):
+    system = workflow_system(times, CHAIN, slo_s=slo_s)
+    planner = _gshare(system)
+    for stage, share_s in enumerate(static_shares(system, system.applications[0])):
+        kept = {
+            n: c.batch / system.time_s[stage, n] / system.price_per_s[n]
+            for n, c in enumerate(SPACE.configurations)
+            if c.batch <= length and system.time_s[stage, n] <= share_s
+        }
+        ranked = planner.plan(Ask(0, stage, length, slo_s)).ranked
+        if kept:
+            efficiency = [kept[n] for n in ranked]
+            assert efficiency[0] == pytest.approx(max(kept.values()))
+            assert efficiency == pytest.approx(sorted(kept.values(), reverse=True)[:5])
+        else:
+            assert {SPACE[n].batch for n in ranked} == {1}
+
+
+@examples(100)
+@given(views(THREE), st.permutations(range(len(SPACE))))
+def test_the_place_takes_the_first_that_fits_on_the_fullest_gpu_in_use(view, order):
+    place = _gshare(THREE).place
+    ranked = tuple(order[:5])
+    found = place(Ask(0, 0, 4, 0.9), ranked, view)
+    fitting = [[i for i in range(3) if view.fits(i, n)] for n in ranked]
+    if not any(fitting):
+        assert found is None
+        return
+    first = next(k for k, invokers in enumerate(fitting) if invokers)
+    assert found[0] == first
+    free = view.free_vgpus
+    assert found[1] == min(fitting[first], key=lambda i: (free[i] == 7, free[i], i))
+
+
+@examples(60)
+@given(st.lists(st.sampled_from([1, 2, 7]), max_size=12))
+def test_batches_that_hold_slices_all_the_time_go_where_rectangles_would(sizes):
+    """Strips of a GPU's whole time, put down one after the other by best-area fit."""
+    system = workflow_system([0.1], invokers=(Invoker(),) * 4)
+    place = _gshare(system).place
+    gpus = [FreeRectangles(WHOLE_TIME, 7) for _ in range(4)]
+    for vgpus in sizes:
+        n = SPACE.number[Configuration(1, 1, vgpus)]
+        free = [gpu.free_area // WHOLE_TIME for gpu in gpus]
+        found = place(Ask(0, 0, 1, 1.0), (n,), CountedView(system, (16,) * 4, free))
+        assert (found[1] if found else None) == best_fit(gpus, WHOLE_TIME, vgpus)
+        if found:
+            gpus[found[1]].place(WHOLE_TIME, vgpus)
+
+
+def test_without_prices_the_fastest_comes_first():
+    system = workflow_system([0.3], prices=PricesSpec(vcpu_hour=0, vgpu_hour=0))
+    ranked = _gshare(system).plan(Ask(0, 0, 1, 1.0)).ranked
+    assert system.time_s[0, ranked[0]] == system.time_s[0][SPACE.batch == 1].min()
+
+
+WIDTH, HEIGHT = 8, 7
+Steps = list[tuple[int, int, int]]
+
+
+def _board(gpu):
+    """How often each unit square is placed on."""
+    board = np.zeros((HEIGHT, WIDTH), dtype=int)
+    for x, y, w, h in gpu.used:
+        board[y : y + h, x : x + w] += 1
+    return board
+
+
+def _maximal(board):
+    """Every free rectangle that cannot grow to any side, by trying them all."""
+
+    def empty(x, y, w, h):
+        inside = x >= 0 and y >= 0 and x + w <= WIDTH and y + h <= HEIGHT
+        return inside and not board[y : y + h, x : x + w].any()
+
+    every = (
+        (x, y, w, h)
+        for x in range(WIDTH)
+        for y in range(HEIGHT)
+        for w in range(1, WIDTH - x + 1)
+        for h in range(1, HEIGHT - y + 1)
+    )
+    return {
+        Rectangle(x, y, w, h)
+        for x, y, w, h in every
+        if empty(x, y, w, h)
+        and not any(
+            (
+                empty(x - 1, y, w + 1, h),
+                empty(x, y - 1, w, h + 1),
+                empty(x, y, w + 1, h),
+                empty(x, y, w, h + 1),
+            )
+        )
+    }
+
+
+@examples(40)
+@given(st.lists(st.tuples(st.integers(1, WIDTH), st.integers(1, HEIGHT), st.integers(0, 3)), max_size=9))
+def test_rectangles_never_overlap_and_free_ones_are_all_the_maximal_ones(steps):
+    gpu = FreeRectangles(WIDTH, HEIGHT)
+    for width, height, release in steps:
+        before = gpu.free_area
+        could = any(r.width >= width and r.height >= height for r in _maximal(_board(gpu)))
+        pod = gpu.place(width, height)
+        assert (pod is not None) == could
+        assert gpu.free_area == before - (width * height if pod else 0)
+        if release == 0 and gpu.used:
+            gpu.release(gpu.used[len(gpu.used) // 2])
+    board = _board(gpu)
+    assert board.max(initial=0) <= 1
+    assert gpu.free_area == (board == 0).sum()
+    assert set(gpu.free) == _maximal(board)
+
+
+def test_the_best_area_is_filled_first_and_releasing_undoes_placing():
+    gpu = FreeRectangles(10, 10)
+    wide = gpu.place(10, 7)
+    assert gpu.best(3, 3) == Rectangle(0, 7, 10, 3)
+    assert wide is not None
+    gpu.release(wide)
+    assert gpu.free == (Rectangle(0, 0, 10, 10),)
+    with pytest.raises(SimulationError, match="is not placed here"):
+        gpu.release(wide)
+
+
+@pytest.mark.parametrize("sides", [(0, 1), (1, -1)])
+def test_sides_without_extent_are_refused(sides):
+    with pytest.raises(SimulationError):
+        FreeRectangles(*sides)
+    with pytest.raises(SimulationError):
+        FreeRectangles(2, 2).place(*sides)
+
+
+def test_few_gpus_are_used():
+    """Pods of 100, 50 and 50 by 2 of 4 fill one GPU before a second one is opened."""
+    gpus = [FreeRectangles(100, 4) for _ in range(3)]
+    for width in (100, 50, 50):
+        number = best_fit(gpus, width, 2)
+        assert number == 0
+        gpus[number].place(width, 2)
+    assert gpus[0].free == ()
+    assert best_fit(gpus, 10, 1) == 1
+
+
+@pytest.mark.parametrize("name", ["infless", "fast-gshare"])
+@pytest.mark.parametrize(
+    ("mode", "ready_first", "invoker"),
+    [("mig-geometry", True, 1), ("mig-geometry", False, 0), ("mig-counter", True, 0)],
+)
+def test_existing_slices_come_first(name, mode, ready_first, invoker):
+    """All four are empty and equal; on odd ones no slice need be made."""
+    system = workflow_system(
+        [0.3],
+        invokers=(Invoker(board="a100-40gb"),) * 4,
+        sharing=SharingSpec(mode=mode),
+        dispatch=DispatchSpec(ready_first=ready_first),
+    )
+    planner = get_policy(name).prepare(system, {})
+    view = CountedView(system, (16,) * 4, (7,) * 4)
+    ask = Ask(0, 0, 1, 1.0, rate=1.0)
+    found = planner.place(ask, planner.plan(ask).ranked, view)
+    assert found[1] == invoker
+
+
+def test_in_the_mps_demo_clients_slow_each_other_down():
+    """At the default, caps add up to at most one GPU, and nobody is slowed down."""
+    spec = load_scenario(scenario_path("mig_or_mps")).serverless
+    for settings, slower in ((spec.sharing, True), (SharingSpec(), False)):
+        pool = make_pool(Invoker(board="a100-40gb"), settings.model_copy(update={"mode": "mps"}))
+        leases = []
+        while lease := pool.take(Configuration(1, 1, 1), 0.0):
+            leases.append(lease)
+        assert (pool.speed(leases[0], tuple(leases)) < 1) == slower
