@@ -1,7 +1,8 @@
 """A second simulator, written for clarity: plain heapq, every event explicit, states from scratch.
 
 It shares only the draws with the engine. Background, every message and every turn of the link are
-events; queue lengths are counted when asked for; processor sharing updates every message.
+events; queue lengths are counted when asked for; processor sharing updates every message. With several
+links services begin and end in events of their own.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from reference_decisions import Decisions
 
 from nona.random_streams import RandomStreams
-from nona.schedulers.base import Prepared, Scheduler, View
+from nona.schedulers.base import Prepared, Ready, Scheduler, View
 from nona.simulation.workload import Workload, background_items
 from nona.system import System
+from nona.topology import Topology
 
 BACKGROUND, LINK_END, HOP, DELIVERY, END, ARRIVAL = range(6)
 HANDLERS = ("on_background", "on_link_end", "on_hop", "on_delivery", "on_end", "on_arrival")
 
 
-class Reference(Decisions):
+class Reference:
     def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared, run_on: bool = True) -> None:
         self.system, self.scheduler, self.prepared, self.run_on = system, scheduler, prepared, run_on
         self.pick = scheduler.kind == "pick"
@@ -187,3 +188,192 @@ class Reference(Decisions):
         job["present"].add((tensor, there))
         for target in targets:
             self.take(job, target)
+
+    # the scheduler is asked, and all it shows is counted from scratch
+    def on_arrival(self, number: int, _: int, payload: Any) -> None:
+        query, draws, uniforms = payload
+        graph = self.system.queries[query].tasks
+        inputs = sorted(
+            zip(
+                graph.edge_tensor.tolist(),
+                graph.edge_target.tolist(),
+                graph.edge_source.tolist(),
+                strict=True,
+            )
+        )
+        job = {
+            "number": number, "query": query, "draws": draws, "graph": graph, "inputs": inputs,
+            "ended": set(),
+            "missing": [sum(i[1] == t for i in inputs) for t in range(len(graph))], "done": math.nan,
+            "on_the_way": {}, "present": set(), "executor": [None] * len(graph),
+        }  # fmt: skip
+        sources = [t for t in range(len(graph)) if not graph.dag.predecessors[t]]
+        if self.pick:
+            self.jobs.append(job)
+            self.ready += [{"job": job, "task": t, "since": self.now, "home": -1} for t in sources]
+        else:
+            out = np.zeros(max(len(q.tasks) for q in self.system.queries), dtype=np.int64)
+            view = self.view() if self.scheduler.reads_queues else self.blind
+            self.scheduler.decide(self.now, query, view, self.prepared.tables, uniforms, out)
+            job["executor"] = out[: len(graph)].tolist()
+            self.jobs.append(job)
+            for task in sources:
+                self.join(job, task)
+        self.next_arrival()
+
+    def bound(self) -> list[tuple[dict[str, Any], int]]:
+        """(job, task) pairs bound to an executor and not complete."""
+        return [
+            (j, t)
+            for j in self.jobs
+            if math.isnan(j["done"])
+            for t, e in enumerate(j["executor"])
+            if e is not None and t not in j["ended"]
+        ]
+
+    def view(self) -> View:
+        n = len(self.server)
+        mean = self.system.background_compute.mean
+        length = np.zeros(n, dtype=np.int64)
+        backlog = np.zeros(n)
+        for job, task in self.bound():
+            e = job["executor"][task]
+            length[e] += 1
+            backlog[e] += job["graph"].compute_s[self.system.executor_class[e], task]
+        for e in range(n):
+            items = [*self.queue[e], self.running[e]]
+            background = sum(1 for x in items if x is not None and x[0] == "background")
+            length[e] += background
+            backlog[e] += background * mean
+        s = self.system
+        return View(
+            s.executor_server,
+            s.executor_class,
+            length,
+            backlog.round(9),
+            *[math.nan] * 5,
+            np.full(2 * s.servers, math.nan),
+        )
+
+    def decide_picks(self) -> None:
+        while self.ready:
+            view = self.view()
+            if (view.queue_length > 0).all():
+                return
+            held = [job["number"] for job, _ in self.bound()]
+            numbers = [
+                (r["job"]["number"], r["job"]["query"], r["task"], held.count(r["job"]["number"]), r["home"])
+                for r in self.ready
+            ]
+            job, query, task, running, home = np.array(numbers).T
+            since = np.array([r["since"] for r in self.ready])
+            n_open = sum(math.isnan(j["done"]) for j in self.jobs)
+            alone, draws = np.ones_like(task), np.zeros(len(task))  # no policy that is compared reads them
+            table = Ready(
+                len(self.ready),
+                job,
+                query,
+                task,
+                since,
+                running,
+                home,
+                n_open,
+                task,
+                alone,
+                draws,
+                alone,
+                alone,
+            )
+            out = np.zeros(2, dtype=np.int64)
+            if not self.scheduler.decide(self.now, view, table, self.prepared.tables, self.pick_row, out):
+                return
+            self.pick_row = next(self.pick_rows)
+            self.bind(self.ready.pop(int(out[0])), int(out[1]))
+
+    def bind(self, entry: dict[str, Any], e: int) -> None:
+        job, task = entry["job"], entry["task"]
+        job["executor"][task] = e
+        there = self.server[e]
+        inputs = [i for i in job["inputs"] if i[1] == task]
+        for tensor, _, source in inputs:
+            if self.server[job["executor"][source]] == there or (tensor, there) in job["present"]:
+                self.take(job, task)
+            elif (tensor, there) in job["on_the_way"]:
+                job["on_the_way"][tensor, there].append(task)
+            else:
+                self.send(job, tensor, there, [task])
+        if not inputs:
+            self.join(job, task)
+
+
+def links_between(topology: Topology, a: int, b: int) -> list[int]:
+    """The path from the words of its definition, without :meth:`Topology.path`."""
+    found = [topology.out_link[a]]
+    if topology.rack[a] != topology.rack[b]:
+        found += [topology.up_link[a], topology.core, topology.down_link[b]]
+    return [int(link) for link in [*found, topology.in_link[b]] if link >= 0]
+
+
+class PathReference(Reference):
+    """``line[k]``: messages waiting at link k; the first of them is in service if ``busy[k]``."""
+
+    def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared, run_on: bool = True) -> None:
+        assert system.topology is not None
+        self.topology = system.topology
+        self.speed = self.topology.link_capacity.tolist()
+        self.line: list[list[dict[str, Any]]] = [[] for _ in self.speed]
+        self.busy = [False] * len(self.speed)
+        self.served: list[list[tuple[float, float]]] = [[] for _ in self.speed]
+        super().__init__(system, scheduler, prepared, run_on)
+        streams = RandomStreams(system.seed, 0)
+        self.link_of = {len(self.server): self.topology.core}  # place of a background source → its link
+        for link, (name, stream) in enumerate(system.link_streams):
+            if link != self.topology.core:
+                self.link_of[len(self.sources)] = link
+                self.sources.append(background_items(stream, streams, *name))
+                self.next_background(len(self.sources) - 1)
+
+    def on_background(self, place: int, task: int, size: float) -> None:
+        if place in self.link_of:
+            self.next_background(place)
+            self.joins({"size": size, "path": [self.link_of[place]], "at": 0, "key": (-1, 0), "what": None})
+        else:
+            super().on_background(place, task, size)
+
+    def request(self, work: float, key: tuple[int, int], message: Any) -> None:
+        job, tensor, there = message
+        here = self.server[job["executor"][int(job["graph"].tensor_source[tensor])]]
+        path = links_between(self.topology, here, there)
+        size = float(job["graph"].tensor_bytes[tensor])
+        self.joins({"size": size, "path": path, "at": 0, "key": key, "what": message})
+
+    def joins(self, message: dict[str, Any]) -> None:
+        link = message["path"][message["at"]]
+        self.line[link].append(message)
+        if not self.busy[link]:
+            self.serve(link)
+
+    def serve(self, link: int) -> None:
+        """The first in line begins. Its first byte goes on at once; all of it is through when every
+        link has had time for it."""
+        message = self.line[link][0]
+        self.busy[link] = True
+        end = self.now + message["size"] / self.speed[link]
+        message["ends"] = [*message.get("ends", []), end]
+        self.served[link].append((self.now, end))
+        heappush(self.heap, (end, LINK_END, link, 0, link))
+        if message["at"] + 1 < len(message["path"]):
+            heappush(self.heap, (self.now, HOP, *message["key"], message))
+        elif message["what"] is not None:
+            delivered = max(message["ends"]) + self.system.latency_s
+            heappush(self.heap, (delivered, DELIVERY, *message["key"], message["what"]))
+
+    def on_hop(self, _: int, __: int, message: dict[str, Any]) -> None:
+        """It goes on; at the link before it may still be in service."""
+        self.joins(dict(message, at=message["at"] + 1))
+
+    def on_link_end(self, _: int, __: int, link: Any) -> None:
+        self.line[link].pop(0)
+        self.busy[link] = False
+        if self.line[link]:
+            self.serve(link)

@@ -40,6 +40,12 @@ def task_graph(
     )
 
 
+# One task, three beside each other, and one that joins them.
+FORK = task_graph(
+    [0.2, 0.5, 0.3, 0.4, 0.1], [(0, [1, 2, 3], 0.05), (1, [4], 0.02), (2, [4], 0.02), (3, [4], 0)]
+)
+
+
 def query(
     graph: TaskGraph, rate: float = 1.0, scv: float = 0.0, arrivals: Arrivals | None = None, name: str = "q"
 ) -> QueryClass:
@@ -159,3 +165,12 @@ def newest_capped(cap: int) -> tuple[Scheduler, Prepared]:
         return False
 
     return scheduler(capped, "pick", reads_queues=True, uniforms=1)
+
+
+SCHEDULERS = {
+    "uniform": lambda: uniform(8),
+    "shortest": shortest_queue,
+    "first": first_fit,
+    "drawn": lambda: first_fit(drawn=True),
+    "capped": lambda: newest_capped(1),
+}

@@ -1,15 +1,35 @@
-"""Arrival processes: rate and variability against their definition, and the shape of chunks."""
+"""Arrivals: processes by their definition, draws that depend on names only, traces, their readers and their windows."""
 
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from simulation_cases import make_system, query, task_graph
 
-from nona.errors import SimulationError
+from nona.errors import ScenarioError, SimulationError
+from nona.placement.response.sample_paths import instants
+from nona.random_streams import RandomStreams
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.scenario.schema import Scenario
 from nona.simulation.arrivals import arrival_chunks, effective_rate
-from nona.system import Arrivals
+from nona.simulation.traces import (
+    TRACE_READERS,
+    parse_time,
+    read_azure_functions,
+    read_azure_llm,
+    read_times,
+    read_trace,
+    spread_counts,
+)
+from nona.simulation.workload import Workload, background_items, gamma_draws, stream_names
+from nona.sources.lookup import Sources
+from nona.study.preparation import arrivals_of, prepare
+from nona.study.sweep_numbers import number_named
+from nona.system import Arrivals, QueryClass, Stream
 
 RATE = 50.0
 
@@ -96,3 +116,322 @@ def test_impossible_arrivals(arrivals: Arrivals, rate: float, what: str) -> None
     with pytest.raises(SimulationError, match=what) as error:
         next(arrival_chunks(arrivals, rate, np.random.default_rng(0)))
     assert "\n" not in str(error.value)
+
+
+ONE = task_graph([1.0])
+TWO = task_graph([1.0, 2.0])
+
+
+def rows(*queries: QueryClass, uniforms: int = 0, chunks: int = 6) -> list[tuple]:
+    out: list[tuple] = []
+    for c in islice(Workload(make_system(*queries), 0, uniforms).chunks(), chunks):
+        out += [(*row[:3], row[3].tolist()) for row in c.rows([len(q.tasks) for q in queries])]
+    return out
+
+
+def test_classes_are_merged_in_order_of_time_then_class() -> None:
+    slow, fast = query(ONE, 1.0, name="slow"), query(ONE, 30.0, name="fast")
+    merged = rows(slow, fast)
+    keys = [(t, q) for t, q, _, _ in merged]
+    assert keys == sorted(keys)
+    share = np.mean([q == 0 for _, q in keys])
+    assert share == pytest.approx(1 / 31, abs=5 * (1 / 31 / len(keys)) ** 0.5)
+
+
+def test_equal_instants_of_two_classes_go_by_class() -> None:
+    grid = Arrivals("trace", times_s=(0.0, 0.0, 1.0), scale_to_rate=False)
+    merged = rows(query(ONE, arrivals=grid, name="a"), query(ONE, arrivals=grid, name="b"))
+    assert [q for t, q, _, _ in merged if t == 0] == [0, 0, 1, 1]
+
+
+def test_draws_of_a_class_do_not_change_when_another_joins() -> None:
+    a, b = query(TWO, 2.0, scv=0.5, name="a"), query(TWO, 5.0, scv=2.0, name="b")
+    alone, together = rows(a), [r for r in rows(b, a) if r[1] == 1]
+    n = min(len(alone), len(together))
+    assert n > 500
+    assert [(r[0], r[2]) for r in alone[:n]] == [(r[0], r[2]) for r in together[:n]]
+
+
+def test_chunks_hold_the_multipliers_of_their_jobs_and_nothing_else() -> None:
+    a, b = query(TWO, 2.0, scv=0.5, name="a"), query(ONE, 5.0, name="b")
+    chunk = next(Workload(make_system(a, b), 0).chunks())
+    drawn = chunk.query == 0
+    assert (chunk.offsets[~drawn] == -1).all()
+    assert np.array_equal(np.sort(chunk.offsets[drawn]), np.arange(0, len(chunk.services), 2))
+    assert len(chunk.services) == 2 * drawn.sum() > 0
+
+
+def test_uniforms_of_a_job_do_not_depend_on_how_many_are_used() -> None:
+    q = query(ONE, 1.0)
+    few, many = rows(q, uniforms=3), rows(q, uniforms=40)
+    assert [r[3] for r in few] == [r[3][:3] for r in many]
+    assert np.mean([r[3] for r in many]) == pytest.approx(0.5, abs=0.005)
+
+
+def test_services_have_mean_one_and_the_scv() -> None:
+    services = np.array([r[2] for r in rows(query(TWO, 1.0, scv=0.5), chunks=40)])
+    assert services.shape[1] == 2
+    assert services.mean() == pytest.approx(1, abs=5 * (0.5 / services.size) ** 0.5)
+    assert services.var() == pytest.approx(0.5, rel=0.05)
+    assert rows(query(TWO, 1.0))[0][2] is None
+
+
+@pytest.mark.parametrize("scv", [0.0, 0.3, 1.0, 4.0])
+def test_background_has_its_rate_and_moments(scv: float) -> None:
+    stream = Stream(rate=20.0, mean=3.0, scv=scv)
+    items = np.array(list(islice(background_items(stream, RandomStreams(1), "x"), 50_000)))
+    assert len(items) / items[-1, 0] == pytest.approx(20.0, rel=0.025)
+    assert items[:, 1].mean() == pytest.approx(3.0, rel=5 * (scv / len(items)) ** 0.5 + 1e-12)
+    assert items[:, 1].var() == pytest.approx(9.0 * scv, rel=0.1, abs=1e-12)
+    assert gamma_draws(np.random.default_rng(0), scv, 3).shape == (3,)
+
+
+def test_no_background_ends_at_once() -> None:
+    assert list(background_items(Stream(), RandomStreams(1), "x")) == []
+
+
+def test_names_of_streams_are_unique() -> None:
+    queries = tuple(query(ONE, name=n) for n in ("a", "b", "a"))
+    assert stream_names(queries) == ("a", "b", "a#1")
+
+
+def test_a_class_without_rate_never_arrives_and_all_without_is_an_error() -> None:
+    assert {q for _, q, _, _ in rows(query(ONE, 0.0, name="never"), query(ONE, 1.0))} == {1}
+    with pytest.raises(SimulationError, match="no query class has a rate"):
+        Workload(make_system(query(ONE, 0.0)), 0)
+
+
+def test_negative_scv_is_named() -> None:
+    with pytest.raises(SimulationError, match="service_scv=-1"):
+        Workload(make_system(query(ONE, 1.0, scv=-1.0)), 0)
+
+
+LLM_2023 = (
+    b"TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+    b"2023-11-16 18:17:03.9799600,4808,10\r\n"
+    b"2023-11-16 18:17:04.0319601,3180,8\r\n"
+    b"2023-11-16 18:17:04.0319600,110,27"  # out of order, and no newline at the end
+)
+
+
+def test_seven_decimals_without_zone_and_without_last_newline() -> None:
+    times = read_azure_llm(LLM_2023, "code.csv")
+    assert times == pytest.approx([0.0, 0.052, 0.0520001], abs=1e-12)
+
+
+def test_mixed_zones_and_whole_seconds_of_2024() -> None:
+    data = (
+        b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
+        b"2024-05-12 00:00:00+00:00,1,2\n"
+        b"2024-05-10 00:00:00.009930+00:00,1,2\n"
+    )
+    assert read_azure_llm(data, "x.csv") == pytest.approx([0.0, 2 * 86400 - 0.00993], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:01Z", 1.0),
+        ("1970-01-01 01:00:00.5+01:00", 0.5),
+        ("1969-12-31 23:00:00-0100", 0.0),
+        ("-1.25", -1.25),
+        ("1e3", 1000.0),
+    ],
+)
+def test_times_in_all_notations(text: str, seconds: float) -> None:
+    assert sum(parse_time(text)) == seconds
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"1.5\n3\n2\n", b"time_s\n1.5\n\n3\n2\n", b"\xef\xbb\xbft,x\n1.5,a\n3,b\n2,c", b"1e0\r\n2.5\r\n1.5\r\n"],
+    ids=["plain", "header and blank line", "byte order mark and columns", "windows"],
+)
+def test_one_column_of_times(data: bytes) -> None:
+    assert read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
+
+
+def test_times_may_be_timestamps_without_header() -> None:
+    assert read_times(b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n", "t.csv").tolist() == [0.0, 1.5]
+
+
+FUNCTIONS = (
+    b"HashOwner,HashApp,HashFunction,Trigger,1,2,3\n"
+    b"o,a,f,http,2,0,1\n"
+    b"o,a,g,timer,0,3,\n"  # a missing count is none
+)
+
+
+def test_minute_counts_of_all_functions() -> None:
+    times = read_trace(FUNCTIONS, "day.csv")
+    assert np.bincount((times // 60).astype(int)).tolist() == [2, 3, 1]
+    assert (np.diff(times) >= 0).all()
+    assert times.tolist() == read_azure_functions(FUNCTIONS, "day.csv").tolist()
+    assert times.tolist() != read_azure_functions(FUNCTIONS, "day.csv", seed=1).tolist()
+
+
+def test_minute_counts_of_one_function_equidistant() -> None:
+    times = read_azure_functions(FUNCTIONS, "day.csv", where=("HashFunction", "g"), within="equidistant")
+    assert times == pytest.approx([70.0, 90.0, 110.0])
+
+
+def test_uniform_within_the_minute() -> None:
+    times = spread_counts(np.array([0, 20_000]), "uniform", np.random.default_rng(3))
+    assert times.min() >= 60
+    assert times.max() < 120
+    assert times.mean() == pytest.approx(90, abs=5 * 60 / 12**0.5 / 20_000**0.5)
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "no arrivals"),
+        (b"only a header\n", "no arrivals"),
+        (b"1\nx\n", "line 2: 'x'"),
+        (b"1\nnan\n", "'nan'"),
+        (b"1\ninf\n", "'inf'"),
+        (b"\xff\xfe1\x00", "UTF-8"),
+        (b"2023-13-01 00:00:00\n", "2023-13-01"),
+        (b"TIMESTAMP,A\n,1\n", "line 2: ''"),
+        (b"a,HashFunction,1\no,f,-3\n", "'-3' of minute 1"),
+        (b"a,HashFunction,1\no,f,1.5\n", "'1.5'"),
+        (b"a,HashFunction,1\no,f,0\n", "0 arrivals"),
+        (b"a,HashFunction,1\no,f,999999999\n", "999999999 arrivals"),
+        (b"a,HashFunction,Trigger\no,f,1\n", "minutes 1, 2"),
+        (b'1\n"open\n', "line"),
+    ],
+)
+def test_bad_traces_give_one_line(data: bytes, what: str) -> None:
+    with pytest.raises(SimulationError, match=what) as error:
+        read_trace(data, "bad.csv")
+    assert "\n" not in str(error.value)
+
+
+def test_a_reader_says_when_the_format_is_not_its_own() -> None:
+    for name in ("azure-llm", "azure-functions"):
+        with pytest.raises(SimulationError, match="header"):
+            TRACE_READERS[name](b"1\n2\n", "t.csv")
+
+
+RNG = np.random.default_rng(5)
+TIMES = np.sort(RNG.random(3000)) * 600 + 100
+NAMES = RNG.choice(["a", "b"], 3000, p=[0.7, 0.3])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("traces")
+    rows = "".join(f"{t:.6f},{n}\n" for t, n in zip(TIMES, NAMES, strict=True))
+    (place / "t.csv").write_text("time,model\n" + rows)
+    return place
+
+
+def scenario(*arrivals: dict[str, Any], scaled: bool = False) -> Scenario:
+    usual = {"process": "trace", "trace": "t.csv", "scale_to_rate": scaled}
+    names = "abcdef"
+    rows = [
+        {"model": "slides_example", "name": names[i], "rate": 1, "arrivals": usual | a}
+        for i, a in enumerate(arrivals)
+    ]
+    return scenario_from_mapping({"version": 1, "cluster": {"servers": [{}]}, "workload": rows})
+
+
+def test_a_file_without_the_new_keys_means_what_it_meant(folder: Path) -> None:
+    first, second = (arrivals_of(scenario({}, {}, scaled=s), 1, Sources(folder)) for s in (True, False))
+    relative = tuple((TIMES.round(6) - TIMES.round(6)[0]).tolist())
+    assert first.times_s == pytest.approx(relative, abs=1e-9)
+    assert (first.period_s, first.trace, second.period_s) == (0.0, "", 0.0)
+    assert effective_rate(first, 7.0) == 7.0
+
+
+def test_the_system_has_the_trace_s_own_rate(folder: Path) -> None:
+    query = prepare(scenario({}), Sources(folder)).system.queries[0]
+    assert query.rate == pytest.approx(5.0, rel=0.01), "placements saw the row's rate, which nothing had"
+
+
+def test_a_window_is_replayed_again_and_again(folder: Path) -> None:
+    made = arrivals_of(scenario({"start": "60 s", "length": "2 min"}), 0, Sources(folder))
+    inside = TIMES[(TIMES[0] + 60 <= TIMES) & (TIMES[0] + 180 > TIMES)] - TIMES[0] - 60
+    assert made.times_s == pytest.approx(inside.tolist(), abs=2e-6)
+    assert made.period_s == 120
+    rng = np.random.default_rng(0)
+    found = np.concatenate(list(islice(arrival_chunks(made, 1.0, rng), 4)))
+    assert found[: len(inside)] == pytest.approx(inside, abs=2e-6)
+    assert found[len(inside)] == pytest.approx(inside[0] + 120, abs=2e-6)
+    later = next(arrival_chunks(made, 1.0, rng, replication=1))
+    assert (np.diff(later) >= 0).all()
+    assert later[-1] < 2 * 120
+    assert effective_rate(made, 1.0) == pytest.approx(len(inside) / 120)
+    predicted = instants(made, 1.0, 240.0, rng)
+    assert len(predicted) == pytest.approx(2 * len(inside), abs=1)
+
+
+def test_a_factor_on_the_load_speeds_a_trace_up(folder: Path) -> None:
+    keys: tuple[dict[str, Any], ...] = ({}, {"start": "60 s", "length": "2 min"})
+    for part in keys:
+        slow = scenario(part)
+        fast = number_named(slow, "load").set(slow, 2.0)
+        one, two = (arrivals_of(s, 0, Sources(folder)) for s in (slow, fast))
+        assert effective_rate(two, 1.0) == pytest.approx(2 * effective_rate(one, 1.0))
+        assert two.times_s == pytest.approx([t / 2 for t in one.times_s])
+
+
+def test_shares_divide_a_trace_and_take_no_arrival_twice(folder: Path) -> None:
+    shared = scenario({"share": "50 %"}, {"share": 0.3}, {"share": 0.2})
+    parts = [arrivals_of(shared, i, Sources(folder)).times_s for i in range(3)]
+    assert sorted(t for p in parts for t in p) == pytest.approx((TIMES - TIMES[0]).tolist(), abs=2e-6)
+    assert [len(p) / 3000 for p in parts] == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
+
+
+def test_a_column_names_the_row(folder: Path) -> None:
+    divided = scenario({"column": "model"}, {"column": "model", "value": "b"})
+    for i, name in enumerate("ab"):
+        made = arrivals_of(divided, i, Sources(folder))
+        assert made.times_s == pytest.approx((TIMES[name == NAMES] - TIMES[0]).tolist(), abs=2e-6)
+
+
+def test_rows_of_one_trace_stay_in_step_in_every_run(folder: Path) -> None:
+    prepared = prepare(scenario({"column": "model"}, {"column": "model"}), Sources(folder))
+    together = np.sort((TIMES - TIMES[0]).round(5))
+    for replication in (0, 1):
+        chunks = islice(Workload(prepared.system, replication).chunks(), 3)
+        found = np.concatenate([c.arrival_s for c in chunks])[:1500]
+        gaps = np.diff(found)
+        every = np.diff(together)
+        at = int(np.argmin([np.abs(every[k : k + 50] - gaps[:50]).sum() for k in range(2900)]))
+        assert every[at : at + 50] == pytest.approx(gaps[:50], abs=1e-4), "gaps of the whole trace, in order"
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ([{"share": 0.7}, {"share": 0.7}], "add up to 1.4"),
+        ([{"share": 0.7, "column": "model"}], "give one of them"),
+        ([{"value": "a"}], "give one of them"),
+        ([{"process": "poisson", "trace": None, "length": "5 s"}], "give a trace"),
+        ([{"share": 0}], "share"),
+        ([{"length": "5 apples"}], "length"),
+    ],
+)
+def test_impossible_parts_are_refused_with_their_place(keys: list[dict[str, Any]], why: str) -> None:
+    with pytest.raises(ScenarioError, match=why):
+        scenario(*keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({"start": "1 h"}, "start earlier"),
+        ({"column": "modell"}, "choose one of its header: time, model"),
+        ({"column": "model", "value": "c"}, "no arrival with 'c' in column 'model'"),
+    ],
+)
+def test_parts_that_the_trace_does_not_have_are_named(folder: Path, keys: dict[str, Any], why: str) -> None:
+    with pytest.raises(SimulationError, match=why):
+        arrivals_of(scenario(keys), 0, Sources(folder))
+
+
+def test_the_keys_are_written_and_read_back() -> None:
+    made = scenario({"start": "60 s", "length": "2 min", "share": 0.25}, {"column": "model", "value": "b"})
+    assert parse_scenario(dump_scenario(made)) == made
+    assert Arrivals() == Arrivals(period_s=0.0, trace="")

@@ -1,18 +1,23 @@
-"""The runs on a Dask cluster: a real scheduler and real worker processes."""
+"""Runs on a Dask cluster: a real scheduler and real worker processes, and addresses at which none answers."""
 
 from __future__ import annotations
 
 import gc
 import json
 import logging
+import os
+import socket
+import subprocess
 import sys
 import time
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import distributed
 import pytest
-from dask_cluster import cluster
 from mortal_scheduler import mortal, total_jobs
 from record_equality import same
 
@@ -21,11 +26,54 @@ from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
 from nona.simulation import dask_pool
 from nona.simulation.agreement import one_task_query, system_of
-from nona.simulation.dask_pool import DaskPool, simulation_report
+from nona.simulation.dask_pool import DaskPool, check_address, simulation_report
 from nona.simulation.known_systems import bind_to
 from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
 from nona.system import Stream
+
+HERE = Path(__file__).resolve().parent
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2, nanny: bool = False) -> Iterator[str]:
+    """The address of a scheduler with ``workers`` workers of one thread each.
+
+    With ``nanny`` a worker that dies is started again.
+    """
+    contact, log = folder / "scheduler.json", (folder / "log").open("wb")
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(command: str, *arguments: str) -> None:
+        whole = [sys.executable, "-m", "dask", command, "--scheduler-file", str(contact), "--no-dashboard"]
+        paths = [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        started.append(subprocess.Popen([*whole, *arguments], env=environment, stdout=log, stderr=log))
+
+    try:
+        start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        end = time.monotonic() + 300
+        while not (contact.exists() and contact.read_text()):
+            assert started[0].poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < end, (folder / "log").read_text()
+            time.sleep(0.05)
+        for _ in range(workers):
+            start(
+                "worker",
+                *("--host", "127.0.0.1", "--nthreads", "1", "--memory-limit", "0"),
+                *("--local-directory", str(folder), "--nanny" if nanny else "--no-nanny"),
+            )
+        yield str(json.loads(contact.read_text())["address"])
+    finally:
+        for process in reversed(started):  # a worker that cannot say goodbye to the scheduler waits for long
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        log.close()
+
 
 SYSTEM = system_of(
     [one_task_query("a", 30.0, 0.01, scv=1.0), one_task_query("b", 20.0, 0.02)],
@@ -91,11 +139,7 @@ def test_a_decision_that_is_not_allowed_comes_out_as_its_error(address):
     bad = bind_to([7], [7])
     with pytest.raises(SimulationError, match="does not exist"):
         run_replications(
-            SYSTEM,
-            [(bad, bad.prepare(SYSTEM, None, {}))],
-            OPTIONS,
-            2,
-            pool=simulations(address),
+            SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, pool=simulations(address)
         )
 
 
@@ -191,3 +235,49 @@ def test_the_client_of_dask_is_silent_while_it_is_used(address, caplog, monkeypa
     assert "Failed to reconnect" not in caplog.text
     log.error("Said afterwards")
     assert "Said afterwards" in caplog.text
+
+
+MALFORMED = [
+    "tcp://",
+    "garbage",
+    "http://127.0.0.1:8786",
+    "tls://127.0.0.1:8786",
+    "tcp://h:99999",
+    "",
+    "a\nb:1",
+]
+
+
+@pytest.mark.parametrize("address", MALFORMED)
+def test_what_is_no_address_is_refused_at_once_in_one_line(address: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(SimulationError, match="no scheduler answers at") as caught:
+        check_address(address)
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - began < 2.0
+
+
+def test_names_that_no_host_can_have_are_one_line() -> None:
+    with pytest.raises(SimulationError, match="no scheduler answers at"):
+        check_address("tcp://" + "x" * 300 + ":8786")
+
+
+def test_a_silent_listener_ends_the_command_within_the_limit_and_in_one_line(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        began = time.monotonic()
+        assert main(["simulate", "slides_example", "--jobs", "300", "--dask", address]) == 2
+        assert time.monotonic() - began < 15.0  # 5 s, and the scenario with its imports
+    err = capfd.readouterr().err
+    assert "silent for 5 s" in err
+    assert "Traceback" not in err
+    assert err.count("\n") == 1
+
+
+def test_a_port_that_nobody_serves_is_refused_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(SimulationError, match="refused"):
+        check_address(f"127.0.0.1:{port}")

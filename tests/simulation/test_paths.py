@@ -1,4 +1,4 @@
-"""Several links: against a second simulator, by conservation on every link, and in isolation."""
+"""Several links: by conservation on every link, against what is known of them, and against what is predicted."""
 
 from __future__ import annotations
 
@@ -6,40 +6,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_systems import linked
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from reference_paths import PathReference, links_between
-from simulation_cases import fixed, make_system, query, task_graph, uniform
+from reference_paths import links_between
+from simulation_cases import by_class, fixed, make_system, query, task_graph, uniform
 from sizes import examples
-from test_reference_equality import JOBS, SCHEDULERS
+from test_reference_equality import SCHEDULERS
 from test_run import busy_system
 
+from nona.decomposition import decompose
 from nona.errors import HardwareError
+from nona.placement.configurations import spread_configuration
+from nona.placement.model import Model
+from nona.placement.prediction import LinkWait, as_model, link_waits, predict
+from nona.placement.queueing import fifo_wait_s
+from nona.placement.result import SubGraphPlacement
+from nona.scenario.file import load_scenario
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.intervals import mean_interval
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, System
-from nona.topology import make_topology
-
-
-@pytest.mark.parametrize("name", SCHEDULERS)
-@pytest.mark.parametrize("grid", [False, True], ids=["drawn", "grid"])
-def test_links_equal_the_reference_bit_for_bit(name: str, grid: bool) -> None:
-    @examples(40)
-    @given(linked(grid), st.booleans())
-    def check(system: System, run_on: bool) -> None:
-        made, prepared = SCHEDULERS[name]()
-        records = simulate_run(system, made, prepared, RunOptions(jobs=JOBS, warmup=0, run_on=run_on))
-        assume(records.arrived < 300)  # the reference counts all anew at each event: slow where jobs pile up
-        reference = PathReference(system, made, prepared, run_on)
-        np.testing.assert_array_equal(records.completion_s, reference.run(JOBS, records.arrived))
-        assert [c.name for c in records.checks if not c.ok] == []
-        start, stop = records.window_s
-        for link, served in enumerate(reference.served):
-            busy = sum(max(0.0, min(e, stop) - max(s, start)) for s, e in served)
-            assert records.link_busy_s[link] == pytest.approx(busy, abs=1e-6)
-
-    check()
+from nona.simulation.theory import link_wait_s
+from nona.sources.samples import scenario_path
+from nona.study.preparation import prepare
+from nona.system import Arrivals, QueryClass, Stream, System
+from nona.topology import NONE, Topology, make_topology
 
 
 def outcome(records: Records) -> tuple[object, ...]:
@@ -174,3 +165,248 @@ def test_a_busy_card_among_many_is_not_called_overloaded_by_luck() -> None:
     )
     records = simulate_run(system, *uniform(2), RunOptions(jobs=1500))
     assert "load offered" not in records.state_reason
+
+
+SIZES = (0.3, 1.7)
+ONCE = Arrivals("trace", times_s=(0.0, 1e6), scale_to_rate=False)
+
+
+def sender(rho: float, **changes: object) -> System:
+    """Server 0 sends messages of two sizes to server 1, which load a link of 1 byte/s by ``rho``."""
+    queries = [
+        query(task_graph([0.0, 0.0], [(0, [1], size)]), rho / 2 / size, name=f"q{size}") for size in SIZES
+    ]
+    return make_system(*queries, servers=[0, 1], **changes)
+
+
+@pytest.mark.parametrize("core", [1.0, 1.5, 40.0])
+@pytest.mark.parametrize("rho", [0.5, 0.9])
+def test_one_card_feeding_links_that_are_not_slower_adds_no_wait(core: float, rho: float) -> None:
+    """Job by job: what leaves a link is never closer together than the next one can take."""
+    single = sender(rho)
+    path = sender(rho, capacity=core, topology=make_topology(2, core, nic=1.0))
+    options = RunOptions(jobs=2000)
+    times = [simulate_run(s, *fixed([0, 1]), options).completion_time_s for s in (single, path)]
+    np.testing.assert_allclose(times[1], times[0], rtol=1e-9, atol=1e-9)
+
+
+def test_a_slower_core_behind_a_card_is_the_bottleneck() -> None:
+    """The card is free again whenever the core is, so the core alone decides, job by job."""
+    single = sender(0.8)
+    path = sender(0.8, topology=make_topology(2, 1.0, nic=3.0))
+    options = RunOptions(jobs=2000)
+    times = [simulate_run(s, *fixed([0, 1]), options).completion_time_s for s in (single, path)]
+    np.testing.assert_allclose(times[1], times[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("rho", "jobs", "widest"), [(0.3, 4_000, 0.06), (0.7, 9_000, 0.12)])
+def test_cards_under_a_core_of_low_load_are_mg1_each(rho: float, jobs: int, widest: float) -> None:
+    """Three servers send to three others; each card is a queue of its own, the core is hardly used."""
+    queries = [
+        query(task_graph([0.0, 0.0], [(0, [1], size)]), rho / 2 / size, name=f"q{pair}-{size}")
+        for pair in range(3)
+        for size in SIZES
+    ]
+    topology = make_topology(6, 1e4, nic=1.0)
+    system = make_system(*queries, servers=range(6), capacity=1e4, topology=topology)
+    policy = by_class([[k // 2, 3 + k // 2] for k in range(6)])
+    rates = [q.rate for q in queries[:2]]
+    wait = fifo_wait_s(rho, sum(r * s**2 for r, s in zip(rates, SIZES, strict=True)))
+    means, busy = [], []
+    for r in range(15):
+        run = simulate_run(system, *policy, RunOptions(jobs=jobs, warmup=500, replication=r))
+        assert run.state == "stable", run.state_reason
+        means.append(float(run.completion_time_s.mean()))
+        busy.append(float(run.link_busy_s[1:4].mean()) / (run.window_s[1] - run.window_s[0]))
+    found = mean_interval(means, 0.999)
+    assert found.half_width < widest * found.mean
+    assert found.covers(wait + rho / sum(rates)), (found, wait)
+    assert mean_interval(busy, 0.999).covers(rho)
+
+
+def crossing_time(sources: int, sinks: int, topology: Topology, capacity: float) -> float:
+    """Seconds until all messages of 1 byte, sent at once from ``sources`` to ``sinks``, are there."""
+    pairs = max(sources, sinks)
+    tensors = [(i, [pairs + i], 1.0) for i in range(pairs)]
+    graph = task_graph([0.0] * 2 * pairs, tensors)
+    servers = range(sources + sinks)
+    places = [i % sources for i in range(pairs)] + [sources + i % sinks for i in range(pairs)]
+    system = make_system(query(graph, arrivals=ONCE), servers=servers, capacity=capacity, topology=topology)
+    run = simulate_run(system, *fixed(places), RunOptions(jobs=1, warmup=0))
+    return float(run.completion_time_s[0])
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_many_to_one_and_one_to_many_take_their_turns_at_one_card(n: int) -> None:
+    topology = make_topology(n + 1, 1e6, nic=0.5)
+    assert crossing_time(n, 1, topology, 1e6) == pytest.approx(2.0 * n)
+    assert crossing_time(1, n, topology, 1e6) == pytest.approx(2.0 * n)
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_pairs_of_servers_do_not_meet_but_at_what_they_share(n: int) -> None:
+    free = make_topology(2 * n, 1e9, nic=0.5)
+    assert crossing_time(n, n, free, 1e9) == pytest.approx(2.0, rel=1e-6)
+    uplink = make_topology(2 * n, 1e9, nic=0.5, rack_size=n, uplink=2.0)
+    # they start half a second after one another, and then each goes at the speed of its card
+    assert crossing_time(n, n, uplink, 1e9) == pytest.approx(0.5 * (n - 1) + 2.0, rel=1e-6)
+    narrow = make_topology(2 * n, 1e9, nic=0.5, rack_size=n, uplink=0.1)
+    assert crossing_time(n, n, narrow, 1e9) == pytest.approx(10.0 * n, rel=1e-6)
+
+
+def test_two_directions_of_a_card_do_not_disturb_each_other() -> None:
+    pair = task_graph([0.0, 0.0], [(0, [1], 1.0)])
+    topology = make_topology(2, 1e9, nic=1.0)
+    alone = make_system(query(pair, 0.7, name="there"), servers=[0, 1], capacity=1e9, topology=topology)
+    both = replace(alone, queries=(*alone.queries, query(pair, 0.7, name="back")))
+    policy = by_class([[0, 1], [1, 0]])
+    one = simulate_run(alone, *policy, RunOptions(jobs=500, warmup=0))
+    two = simulate_run(both, *policy, RunOptions(jobs=1500, warmup=0))
+    mine = two.completion_time_s[two.query == 0][:500]
+    assert len(mine) == 500
+    np.testing.assert_allclose(mine, one.completion_time_s, rtol=1e-6, atol=1e-6)
+
+
+def test_background_of_the_link_on_the_way_delays_as_in_mg1() -> None:
+    """Two servers in one rack; they have cards for what comes in alone, under exponential background."""
+    only_in = Topology(
+        ("core", "in 0", "in 1"), np.ones(3), 0,
+        out_link=np.full(2, NONE), up_link=np.full(2, NONE), down_link=np.full(2, NONE),
+        in_link=np.array([1, 2]), rack=np.zeros(2, dtype=np.int64),
+    )  # fmt: skip
+    rate, size, background = 0.02, 0.5, Stream(0.6, 1.0, 1.0)
+    system = make_system(
+        query(task_graph([0.0, 0.0], [(0, [1], size)]), rate),
+        servers=[0, 1], topology=only_in, background_network=background,
+    )  # fmt: skip
+    expected = link_wait_s(1.0, [background, Stream(rate, size, 0.0)]) + size
+    found = mean_interval(
+        [
+            float(simulate_run(system, *fixed([0, 1]), RunOptions(jobs=1000, replication=r))
+                  .completion_time_s.mean())
+            for r in range(15)
+        ],
+        0.999,
+    )  # fmt: skip
+    assert found.half_width < 0.1 * found.mean
+    assert found.covers(expected), (found, expected)
+
+
+KINDS = {"server out": " out", "rack up": " up", "core": "core", "rack down": " down", "server in": " in"}
+Point = list[list[np.ndarray]]
+
+
+def forks(
+    rho: float, *, servers: int = 16, core: float, nic: float, uplink: float, background: float = 0.0
+) -> System:
+    """Servers without work that send one tensor to three others, so that only links rule; busiest at ρ."""
+    graph = task_graph([0.0] * 4, [(0, [1, 2, 3], 1.0)])
+    query = QueryClass("fork", graph, decompose(graph.dag), 1.0)
+    system = make_system(
+        query,
+        servers=range(servers),
+        capacity=core,
+        topology=make_topology(servers, core, nic=nic, rack_size=4, uplink=uplink),
+        background_network=Stream(background * core / 0.5, 0.5, 1.0),
+    )
+    model, x = spread(system)
+    load = model.traffic(x).load
+    rate = min((rho - r.background_utilization) / (r.each * r.slower * load) for r in model.roles)
+    return replace(system, queries=(replace(query, rate=rate),))
+
+
+def spread(system: System) -> tuple[Model, Point]:
+    placed = [
+        [
+            SubGraphPlacement(s, (spread_configuration(s, system.servers),), np.ones(1))
+            for s in q.decomposition.subgraphs
+        ]
+        for q in system.queries
+    ]
+    return as_model(system, placed)
+
+
+def runs(system: System, jobs: int, replications: int) -> list[Records]:
+    policy = get_scheduler("spread")
+    prepared = policy.prepare(system, None, {})
+    found = [
+        simulate_run(system, policy, prepared, RunOptions(jobs=jobs, replication=r, timeline_jobs=jobs))
+        for r in range(replications)
+    ]
+    assert all(r.state == "stable" for r in found)
+    return found
+
+
+def busy(found: list[Records], kind: str) -> float:
+    """Mean utilisation of the links of one role."""
+    names = [k for k, name in enumerate(found[0].link_names) if name.endswith(KINDS[kind])]
+    return float(np.mean([r.link_busy_s[names] / (r.window_s[1] - r.window_s[0]) for r in found]))
+
+
+def on_the_way_s(found: list[Records]) -> np.ndarray:
+    """Mean seconds of a message from request until all of it is through, for each replication."""
+    return np.array([np.mean([m.end_s - m.request_s for m in r.timeline.messages]) for r in found])
+
+
+def predicted_s(model: Model, waits: tuple[LinkWait, ...]) -> float:
+    (candidates,) = model.candidates[0]
+    return float(candidates.messages.through_s.mean()) + sum(w.share * w.wait_s for w in waits)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "background"),
+    [
+        ({"core": 1e4, "nic": 1.0, "uplink": 1e4}, 0.0),  # the cards rule
+        ({"core": 4.0, "nic": 100.0, "uplink": 100.0}, 0.0),  # the core rules, batches arrive whole
+        ({"core": 400.0, "nic": 1.0, "uplink": 2.0}, 0.0),  # the uplinks rule
+        ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.0),  # all together
+        ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.2),
+    ],
+)
+def test_messages_take_as_long_as_predicted_at_half_load(speeds: dict[str, float], background: float) -> None:
+    system = forks(0.5, background=background, **speeds)
+    model, x = spread(system)
+    waits = link_waits(model, x)
+    assert max(w.utilization for w in waits) == pytest.approx(0.5)
+    found = runs(system, 5000, 4)
+    for w in waits:
+        assert busy(found, w.kind) == pytest.approx(w.utilization, rel=0.04, abs=2e-3)
+    times, expected = on_the_way_s(found), predicted_s(model, waits)
+    assert times.std(ddof=1) / 2 < 0.02 * times.mean()
+    assert expected == pytest.approx(times.mean(), rel=0.06)
+    least = float(model.candidates[0][0].messages.through_s.mean())
+    assert expected - least == pytest.approx(times.mean() - least, rel=0.15)
+
+
+def test_the_links_carry_what_the_messages_bring() -> None:
+    """Busy seconds times capacity, summed over a role, are the bytes that crossed it; shares are counts."""
+    system = forks(0.6, core=8.0, nic=1.0, uplink=3.0)
+    model, x = spread(system)
+    found = runs(system, 6000, 2)
+    capacity = system.link_capacity
+    for w in link_waits(model, x):
+        at = [k for k, name in enumerate(system.link_names) if name.endswith(KINDS[w.kind])]
+        carried = sum(float((r.link_busy_s * capacity)[at].sum()) for r in found)
+        sent = sum(r.window_s[1] - r.window_s[0] for r in found) * 3.0 * system.queries[0].rate
+        assert carried / sent == pytest.approx(w.share, rel=0.03)
+    racks = np.arange(16) // 4
+    pairs = [(m.source, m.destination) for r in found for m in r.timeline.messages]
+    across = np.mean([racks[s] != racks[d] for s, d in pairs])
+    (core,) = (w for w in link_waits(model, x) if w.kind == "core")
+    assert across == pytest.approx(core.share, rel=0.02)
+
+
+def test_links_of_the_shipped_racks_are_as_busy_as_predicted() -> None:
+    scenario = load_scenario(scenario_path("racks_and_nics"))
+    system = prepare(scenario).system
+    policy = get_scheduler("spread")
+    prepared = policy.prepare(system, None, {})
+    found = [simulate_run(system, policy, prepared, RunOptions(jobs=3000, replication=r)) for r in range(2)]
+    model, x = spread(system)
+    prediction = predict(system, [
+        [SubGraphPlacement(s, (spread_configuration(s, system.servers),), np.ones(1))
+         for s in q.decomposition.subgraphs] for q in system.queries
+    ])  # fmt: skip
+    assert [link.name for link in prediction.links] == [w.name for w in link_waits(model, x)]
+    for link in prediction.links:
+        assert busy(found, link.kind) == pytest.approx(link.utilization, rel=0.05)

@@ -1,4 +1,4 @@
-"""Running: cohort, progress, cancelling, determinism, errors."""
+"""Running: cohort, determinism, checks, stability, errors, and the example of the slides by hand."""
 
 from __future__ import annotations
 
@@ -10,13 +10,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
+from simulation_cases import (
+    first_fit,
+    fixed,
+    make_system,
+    query,
+    scheduler,
+    shortest_queue,
+    task_graph,
+    uniform,
+)
 
 from nona.errors import SimulationError
-from nona.simulation.collected import Progress
-from nona.simulation.run import ENGINES, Cancelled, RunOptions, simulate_run
-from nona.simulation.sizes import auto_warmup
-from nona.system import Stream, System
+from nona.schedulers.base import Prepared, Scheduler
+from nona.simulation.records import RawRun, Records, run_checks
+from nona.simulation.reference.engine import SimPyRun
+from nona.simulation.run import ENGINES, RunOptions, simulate_run
+from nona.simulation.sizes import RunSize, auto_warmup
+from nona.simulation.summary import summarize
+from nona.system import Arrivals, Stream, System
 
 DIAMOND = task_graph(
     [2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5), (2, [3], 1e5)], name="diamond"
@@ -70,14 +82,6 @@ def test_seed_and_replication_change_the_run() -> None:
     assert len({r.digest() for r in (base, other, second)}) == 3
 
 
-def test_schedulers_see_the_same_arrivals() -> None:
-    a = simulate_run(busy_system(), *uniform(4), OPTIONS)
-    b = simulate_run(busy_system(), *first_fit(), OPTIONS)
-    assert a.arrival_s.tobytes() == b.arrival_s.tobytes()
-    assert a.query.tobytes() == b.query.tobytes()
-    assert a.window_s == b.window_s
-
-
 def test_cohort_follows_the_warmup_and_all_jobs_are_counted() -> None:
     long = simulate_run(busy_system(), *uniform(4), replace(OPTIONS, warmup=0, jobs=450))
     records = simulate_run(busy_system(), *uniform(4), OPTIONS)
@@ -90,37 +94,6 @@ def test_cohort_follows_the_warmup_and_all_jobs_are_counted() -> None:
 
 def test_automatic_warmup() -> None:
     assert [auto_warmup(n) for n in (1, 300, 5_000, 20_000)] == [1, 300, 1_000, 4_000]
-
-
-def test_progress_hands_out_every_measured_job_once() -> None:
-    seen: list[Progress] = []
-    records = simulate_run(busy_system(), *uniform(4), OPTIONS, seen.append)
-    fractions = [p.fraction for p in seen]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
-    assert len(seen) > 50
-    for field in ("query", "arrival_s", "completion_s"):
-        together = np.sort(np.concatenate([getattr(p, field) for p in seen]))
-        np.testing.assert_array_equal(together, np.sort(getattr(records, field)))
-
-
-def test_watching_changes_nothing() -> None:
-    watched = simulate_run(busy_system(), *uniform(4), OPTIONS, lambda _: None)
-    assert watched.digest() == simulate_run(busy_system(), *uniform(4), OPTIONS).digest()
-
-
-def test_cancel_from_the_callback() -> None:
-    calls = []
-
-    def stop(progress: Progress) -> None:
-        calls.append(progress.fraction)
-        if len(calls) == 3:
-            raise Cancelled
-
-    with pytest.raises(Cancelled):
-        simulate_run(busy_system(), *uniform(4), OPTIONS, stop)
-    assert len(calls) == 3
-    assert calls[-1] < 0.1
 
 
 def test_one_measured_job_has_no_window() -> None:
@@ -173,3 +146,281 @@ def test_a_graph_without_tasks_is_an_error() -> None:
     empty = task_graph(np.zeros((1, 0)))
     with pytest.raises(SimulationError, match="0 tasks"):
         simulate_run(make_system(query(empty)), *fixed([]), OPTIONS)
+
+
+DIAMOND_2 = task_graph([2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5), (2, [3], 1e5)])
+NAMES = ["conservation", "work of executors", "work of link", "Little's law", "causality"]
+
+
+def checked_system(discipline: str = "fifo", rate: float = 250.0) -> System:
+    return make_system(
+        query(DIAMOND_2, rate, 1.0),
+        servers=[0, 0, 1, 2, 2, 3],
+        capacity=4e8,
+        latency_s=2e-5,
+        discipline=discipline,
+        background_compute=Stream(20.0, 5e-3, 2.0),
+        background_network=Stream(100.0, 5e5, 1.0),
+    )
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+@pytest.mark.parametrize(
+    "make", [lambda: uniform(4), shortest_queue, first_fit], ids=["bind", "queues", "pick"]
+)
+@pytest.mark.parametrize("rate", [250.0, 900.0], ids=["stable", "overloaded"])
+def test_all_checks_hold(discipline: str, make: object, rate: float) -> None:
+    records = simulate_run(checked_system(discipline, rate), *make(), RunOptions(jobs=2000))  # type: ignore[operator]
+    assert [c.name for c in records.checks] == NAMES
+    assert [c.name for c in records.checks if not c.ok] == []
+    assert records.executor_busy_s.max() <= (records.window_s[1] - records.window_s[0]) * (1 + 1e-9)
+
+
+def raw_run(discipline: str = "fifo") -> tuple[System, RawRun]:
+    made: Scheduler
+    prepared: Prepared
+    made, prepared = uniform(4)
+    size = RunSize(10, 100, 0, True, 0, 1000, 100.0)
+    made_system = checked_system(discipline)
+    return made_system, SimPyRun(made_system, made, prepared, size, None).run()
+
+
+def failing(made_system: System, raw: RawRun) -> list[str]:
+    return [c.name for c in run_checks(made_system, raw) if not c.ok]
+
+
+def test_a_lost_job_is_noticed() -> None:
+    made_system, raw = raw_run()
+    assert failing(made_system, raw) == []
+    of = raw.collected
+    lost = replace(raw, collected=replace(of, completed=of.completed - 1, filled=of.filled - 1))
+    assert failing(made_system, lost) == ["conservation"]
+    twice = replace(raw, collected=replace(of, filled=of.filled - 1))
+    assert failing(made_system, twice) == ["conservation"]
+
+
+def test_a_completion_before_its_arrival_is_noticed() -> None:
+    made_system, raw = raw_run()
+    early = replace(raw, collected=replace(raw.collected, early=1))
+    assert failing(made_system, early) == ["conservation"]
+
+
+def test_work_that_vanishes_is_noticed() -> None:
+    made_system, raw = raw_run()
+    less = raw.executor_work_s - np.array([1e-3, 0, 0, 0, 0, 0])
+    assert failing(made_system, replace(raw, executor_work_s=less)) == ["work of executors"]
+    assert failing(made_system, replace(raw, link_work_s=raw.link_work_s + 1e-6)) == ["work of link"]
+
+
+def test_a_wrong_number_in_the_system_is_noticed() -> None:
+    made_system, raw = raw_run()
+    assert failing(made_system, replace(raw, jobs_area_s=raw.jobs_area_s * 1.0001)) == ["Little's law"]
+
+
+def test_an_effect_before_its_cause_is_noticed() -> None:
+    made_system, raw = raw_run()
+    tasks = list(raw.traced_tasks)
+    assert len(tasks) == 4 * len(raw.collected.traced) > 100
+    last = next(i for i, t in enumerate(tasks) if t.task == 3)
+    early = tasks[last].ready_s - 6e-3
+    tasks[last] = replace(tasks[last], ready_s=early)
+    assert failing(made_system, replace(raw, traced_tasks=tuple(tasks))) == ["causality"]
+    missing = tuple(m for m in raw.traced_messages if m.job != raw.traced_messages[0].job)
+    assert failing(made_system, replace(raw, traced_messages=missing)) == ["causality"]
+
+
+ONE = task_graph([1.0])
+PAIR = task_graph([1e-3, 1e-3], [(0, [1], 1.0)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("arrivals", [Arrivals(), Arrivals("gamma", cv=2.0)], ids=["poisson", "gamma"])
+@pytest.mark.parametrize(("load", "state"), [(0.95, "stable"), (1.1, "overloaded")])
+def test_executor_load_decides(seed: int, arrivals: Arrivals, load: float, state: str) -> None:
+    system = make_system(query(ONE, load, 1.0, arrivals), seed=seed)
+    records = simulate_run(system, *fixed([0]), RunOptions(jobs=1500))
+    assert records.state == state, records.state_reason
+    assert bool(records.state_reason) == (state == "overloaded")
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+@pytest.mark.parametrize(("load", "state"), [(0.95, "stable"), (1.1, "overloaded")])
+def test_link_load_decides_background_included(discipline: str, load: float, state: str) -> None:
+    system = make_system(
+        query(PAIR, load - 0.5),
+        servers=[0, 1],
+        discipline=discipline,
+        background_network=Stream(0.5, 1.0, 1.0),
+    )
+    records = simulate_run(system, *fixed([0, 1]), RunOptions(jobs=800))
+    assert records.state == state
+    assert ("the link" in records.state_reason) == (state == "overloaded")
+
+
+@pytest.mark.parametrize(("load", "state"), [(0.9, "stable"), (1.2, "overloaded")])
+def test_one_hot_executor_among_many_shows_by_growth(load: float, state: str) -> None:
+    """The mean load is a tenth of it, so only the growing queue tells."""
+    system = make_system(query(ONE, load, 1.0), servers=list(range(10)))
+    records = simulate_run(system, *fixed([3]), RunOptions(jobs=6000))
+    assert records.state == state
+    assert ("growing" in records.state_reason) == (state == "overloaded")
+
+
+def test_overload_is_bounded_and_nothing_is_dropped() -> None:
+    chain = task_graph([1.0] * 4, [(0, [1], 0.0), (1, [2], 0.0), (2, [3], 0.0)])
+    system = make_system(query(chain, 20.0), servers=range(4))
+    records = simulate_run(system, *fixed([0, 1, 2, 3]), RunOptions(jobs=100, warmup=0))
+    assert records.state == "overloaded"
+    assert records.in_flight > 0
+    assert records.arrived == records.completed + records.in_flight
+    assert records.utilization_compute <= 1.0
+
+
+def test_starved_jobs_stay_without_completion() -> None:
+    def only_even(
+        now: float, view: object, ready: object, tables: object, u: object, out: np.ndarray
+    ) -> bool:
+        free = np.flatnonzero(view.queue_length == 0)  # type: ignore[attr-defined]
+        for i in range(ready.n):  # type: ignore[attr-defined]
+            if ready.job[i] % 2 == 0:  # type: ignore[attr-defined]
+                out[:] = i, free[0]
+                return True
+        return False
+
+    system = make_system(query(ONE, 0.5), servers=[0, 1])
+    records = simulate_run(system, *scheduler(only_even, "pick", uniforms=1), RunOptions(jobs=50, warmup=0))
+    assert records.state == "overloaded"
+    assert "25 of 50" in records.state_reason
+    assert np.isnan(records.completion_s).tolist() == [False, True] * 25
+    assert all(c.ok for c in records.checks)
+
+
+def test_a_policy_that_never_picks_ends() -> None:
+    def idle(*_: object) -> bool:
+        return False
+
+    system = make_system(query(ONE, 1.0), background_compute=Stream(0.3, 1.0, 1.0))
+    records = simulate_run(system, *scheduler(idle, "pick", uniforms=1), RunOptions(jobs=20, warmup=0))
+    assert (records.completed, records.state) == (0, "overloaded")
+    assert records.in_flight == records.arrived >= 20
+
+
+@pytest.mark.parametrize("make", [first_fit, lambda: uniform(1)])
+def test_many_executors_at_moderate_load_are_stable_in_short_runs(make: object) -> None:
+    system = make_system(query(ONE, 40.0, 1.0), servers=list(range(80)))
+    for seed in range(3):
+        records = simulate_run(
+            make_system(*system.queries, servers=list(range(80)), seed=seed),
+            *make(),
+            RunOptions(jobs=200),  # type: ignore[operator]
+        )
+        assert records.state == "stable", records.state_reason
+
+
+@pytest.mark.parametrize("calm", [600.0, 2000.0])
+def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm: float) -> None:
+    """900 jobs one by one, then 100 at once: no overload, but the mean depends on where the window ends."""
+    times = (*np.linspace(0.0, calm, 900, endpoint=False), *([calm] * 100), 3 * calm)
+    burst = Arrivals("trace", times_s=tuple(map(float, times)), scale_to_rate=False)
+    system = make_system(query(task_graph([0.2]), 0.5, 0.0, burst))
+    records = simulate_run(system, *fixed([0]), RunOptions(jobs=1000, warmup=0))
+    assert records.state == "backlogged"
+    assert "99 jobs were in the system" in records.state_reason
+    assert all(c.ok for c in records.checks)
+    calm_end = simulate_run(system, *fixed([0]), RunOptions(jobs=900, warmup=0))
+    assert calm_end.state == "stable", calm_end.state_reason
+    summary = summarize([records, calm_end], [None], ["q"])
+    assert summary.state == "backlogged"
+    assert np.isfinite(summary.jct.mean.mean)
+
+
+def test_marks_count_the_jobs_just_before_equally_many_arrivals() -> None:
+    system = make_system(query(ONE, 0.7, 1.0), servers=[0])
+    size = RunSize(50, 333, 0, True, 0, 10_000, 1000.0)
+    made, prepared = fixed([0])
+    raw = SimPyRun(system, made, prepared, size, None).run()
+    whole = simulate_run(system, made, prepared, RunOptions(jobs=383, warmup=0))
+    marks = size.marks()
+    assert (marks[0], marks[-1], len(marks)) == (size.first, size.last, 21)
+    assert np.abs(np.diff(marks) - 332 / 20).max() <= 1
+    before = [int(np.sum(whole.completion_s[:m] > whole.arrival_s[m])) for m in marks]
+    assert raw.open_at.tolist() == before
+
+
+MS = 1e-3
+SLIDES = task_graph(
+    [2 * MS, 10 * MS, 8 * MS, 2 * MS],
+    [(0, [1], 9 * MS), (0, [2], 1 * MS), (1, [3], 9 * MS), (2, [3], 1 * MS)],
+)
+
+
+def run_slides(places: list[int], discipline: str = "fifo", latency_s: float = 0.0) -> Records:
+    system = make_system(
+        query(SLIDES, 1e-6), servers=[0, 1, 2, 3], discipline=discipline, latency_s=latency_s
+    )
+    return simulate_run(system, *fixed(places), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
+
+
+@pytest.mark.parametrize(
+    ("places", "expected_ms"),
+    [([0, 0, 0, 0], 22), ([0, 1, 2, 0], 32), ([0, 0, 1, 0], 14)],
+    ids=["local", "spread", "network-aware"],
+)
+def test_times_of_the_slides(places: list[int], expected_ms: float) -> None:
+    assert run_slides(places).completion_time_s == pytest.approx([expected_ms * MS], abs=1e-9)
+
+
+def test_shared_link_by_hand() -> None:
+    """1→2 and 1→3 share: 1→3 is there at 4, 1→2 at 12; 3→4 ends at 13, 2→4 has the link from 22 to 31."""
+    assert run_slides([0, 1, 2, 0], "processor-sharing").completion_time_s == pytest.approx(
+        [33 * MS], abs=1e-9
+    )
+
+
+def test_latency_comes_after_service_and_does_not_hold_the_link() -> None:
+    """Both messages leave one after the other as before; each is 5 ms later: 12 + … on both hops."""
+    records = run_slides([0, 1, 2, 0], latency_s=5 * MS)
+    assert records.completion_time_s == pytest.approx([42 * MS], abs=1e-9)
+    assert records.timeline is not None
+    first, second = records.timeline.messages[:2]
+    assert second.start_s == first.end_s
+    assert first.delivered_s == pytest.approx(first.end_s + 5 * MS)
+
+
+def test_timeline_holds_every_interval() -> None:
+    timeline = run_slides([0, 1, 2, 0]).timeline
+    assert timeline is not None
+    begin = timeline.tasks[0].ready_s
+    spans = {
+        t.task: (round((t.start_s - begin) / MS, 6), round((t.end_s - begin) / MS, 6)) for t in timeline.tasks
+    }
+    assert spans == {0: (0, 2), 1: (11, 21), 2: (12, 20), 3: (30, 32)}
+    assert [(m.source, m.destination) for m in timeline.messages] == [(0, 1), (0, 2), (2, 0), (1, 0)]
+
+
+def test_another_executor_of_the_same_server_needs_no_message() -> None:
+    system = make_system(query(SLIDES, 1e-6), servers=[0, 0, 0])
+    records = simulate_run(system, *fixed([0, 1, 2, 0]), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
+    assert records.completion_time_s == pytest.approx([14 * MS], abs=1e-9)
+    assert records.timeline is not None
+    assert records.timeline.messages == ()
+
+
+def test_one_tensor_goes_once_to_a_server() -> None:
+    graph = task_graph([1.0, 1.0, 1.0, 1.0], [(0, [1, 2, 3], 5.0)])
+    system = make_system(query(graph, 1e-6), servers=[0, 1, 1, 2])
+    records = simulate_run(system, *fixed([0, 1, 2, 3]), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
+    assert records.timeline is not None
+    assert [m.destination for m in records.timeline.messages] == [1, 2]
+    assert records.completion_time_s == pytest.approx([1 + 5 + 5 + 1])
+
+
+@pytest.mark.parametrize(("run_on", "expected"), [(True, [6.0, 7.0]), (False, [7.0, 4.0])])
+def test_run_on(run_on: bool, expected: list[float]) -> None:
+    """A chain of 3 + 3 s meets a task of 1 s: with run_slides-on that task waits for the whole chain."""
+    once = Arrivals("trace", times_s=(0.0, 1e6), scale_to_rate=False)
+    chain = query(task_graph([3.0, 3.0], [(0, [1], 1.0)]), arrivals=once, name="chain")
+    single = query(task_graph([1.0]), arrivals=once, name="single")
+    options = RunOptions(jobs=2, warmup=0, run_on=run_on)
+    records = simulate_run(make_system(chain, single), *fixed([0, 0]), options)
+    assert records.completion_s == pytest.approx(expected)

@@ -1,0 +1,450 @@
+"""What is kept of a run and said of runs: collector, sketch of quantiles, summaries that count every job."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from scipy.stats import t
+from simulation_cases import first_fit, make_system, query, task_graph, uniform
+from sizes import examples
+
+from nona.errors import SimulationError
+from nona.simulation.collected import PARTS, RELATIVE_ERROR, Collected, Collector, QuantileSketch, tally_of
+from nona.simulation.intervals import mean_interval, percentile
+from nona.simulation.records import Check, Records, pieces
+from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.sizes import RunSize
+from nona.simulation.summary import hit_rate_difference, jct_difference, summarize
+from nona.system import Stream, System
+
+
+def records(jct_s, query=None, **changes):
+    jct = np.asarray(jct_s, dtype=float)
+    arrival = np.arange(len(jct), dtype=float)
+    classes = np.zeros(len(jct), dtype=np.int64) if query is None else np.asarray(query)
+    parts = np.outer(jct, [0.4, 0.3, 0.2, 0.1, 0.0])
+    base = Records(
+        scheduler="local",
+        replication=0,
+        engine="simpy",
+        decisions="python",
+        jobs=len(jct),
+        every=1,
+        query=classes,
+        arrival_s=arrival,
+        completion_s=arrival + jct,
+        parts_s=parts,
+        tally=tally_of(classes, jct, parts, [None] * (1 + classes.max(initial=0))),
+        arrived=len(jct) + 2,
+        completed=int(np.isfinite(jct).sum()) + 1,
+        in_flight=int(np.isnan(jct).sum()) + 1,
+        window_s=(0.0, float(len(jct))),
+        executor_busy_s=np.ones(2),
+        link_busy_s=np.array([0.5]),
+        link_names=("link",),
+        utilization_compute=0.4,
+        utilization_network=0.2,
+        state="stable",
+        state_reason="",
+        checks=(Check("conservation", True, "all there"),),
+        timeline=None,
+        seconds=0.1,
+    )
+    return replace(base, **changes)
+
+
+def test_little_s_law_gives_the_mean_completion_time_where_nothing_crosses_the_window():
+    """One job a second, each 0.5 s long: half a job is there on average, whichever way it is counted."""
+    runs = [records([0.5] * 11, mean_open=0.5, window_s=(0.0, 10.0), jobs=11, offered=(0.3, 0.1))] * 2
+    found = summarize(runs, [None], ["m"])
+    assert found.little_s == pytest.approx(0.5) == pytest.approx(found.jct.mean.mean)
+    assert found.offered == pytest.approx((0.3, 0.1))
+
+
+@given(values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), level=st.floats(0.5, 0.999))
+@examples(60)
+def test_mean_interval_is_students(values, level):
+    ours = mean_interval(values, level)
+    spread = np.std(values, ddof=1) / math.sqrt(len(values))
+    assert ours.half_width == pytest.approx(
+        t.ppf((1 + level) / 2, len(values) - 1) * spread, rel=1e-6, abs=1e-9
+    )
+    assert ours.mean == pytest.approx(np.mean(values), abs=1e-6)
+
+
+def test_intervals_without_enough_values_say_so():
+    assert math.isnan(mean_interval([]).mean)
+    one = mean_interval([4.0, math.nan])
+    assert (one.mean, one.n) == (4.0, 1)
+    assert math.isnan(one.half_width)
+    assert not one.covers(4.0)
+    with pytest.raises(SimulationError, match="level"):
+        mean_interval([1.0, 2.0], 1.0)
+
+
+@given(values=st.lists(st.floats(0, 1e3), min_size=1, max_size=40), percent=st.floats(0, 100))
+@examples(80)
+def test_percentile_by_its_definition(values, percent):
+    x = sorted(values)
+    h = (len(x) - 1) * percent / 100
+    low = min(int(h), len(x) - 1)
+    high = min(low + 1, len(x) - 1)
+    assert percentile(values, percent) == pytest.approx(x[low] + (h - low) * (x[high] - x[low]), abs=1e-9)
+
+
+def test_unfinished_and_late_jobs_miss_the_slo_and_count():
+    r = records([0.1, 0.3, math.nan, 0.2], query=[0, 0, 0, 1])
+    s = summarize([r, replace(r, replication=1)], [0.2, None], ["a", "b"])
+    a, b = s.models
+    assert a.hit_rate.mean == pytest.approx(1 / 3)
+    assert b.hit_rate is None
+    assert s.hit_rate.mean == pytest.approx(1 / 3)
+    assert s.jct.mean.mean == pytest.approx(0.2)
+    assert (a.jct.jobs, b.jct.jobs, s.jct.jobs) == (4, 2, 6)
+    assert (s.arrived, s.completed, s.in_flight) == (12, 8, 4)
+    assert summarize([r], [None, None], ["a", "b"]).hit_rate is None
+
+
+def test_boundary_of_the_slo_is_a_hit():
+    # the arrival at 0 s keeps the completion time exact
+    r = records([0.2])
+    assert summarize([r], [0.2], ["a"]).hit_rate.mean == 1.0
+
+
+def test_overload_shows_no_means_but_its_jobs():
+    good = records([0.1] * 50)
+    bad = replace(good, replication=1, state="overloaded", state_reason="executors at load 1.2")
+    s = summarize([good, bad], [0.2], ["a"])
+    assert (s.state, s.state_reason) == ("overloaded", "executors at load 1.2")
+    for j in (s.jct, s.models[0].jct):
+        assert math.isnan(j.mean.mean)
+        assert all(math.isnan(p.interval.mean) for p in j.percentiles)
+        assert all("overloaded" in p.withheld for p in j.percentiles)
+        assert j.jobs == 100
+    assert s.hit_rate.mean == 1.0
+
+
+def test_the_worst_state_of_the_replications_counts():
+    good, late = (
+        records([0.1] * 30),
+        records([0.1] * 30, replication=1, state="backlogged", state_reason="why"),
+    )
+    s = summarize([late, good], [None], ["a"])
+    assert (s.state, s.state_reason) == ("backlogged", "why")
+    assert s.jct.mean.mean == pytest.approx(0.1)
+
+
+def test_one_replication_uses_batch_means_and_a_class_without_jobs_is_nan():
+    rng = np.random.default_rng(0)
+    r = records(rng.exponential(1.0, 400))
+    s = summarize([r], [1.0, 1.0], ["a", "rare"])
+    assert s.jct.mean.n == 20
+    assert s.jct.mean.half_width > 0
+    assert s.hit_rate.half_width > 0
+    rare = s.models[1]
+    assert rare.jct.jobs == 0
+    assert math.isnan(rare.jct.mean.mean)
+    assert math.isnan(rare.hit_rate.mean)
+
+
+def test_checks_fail_if_they_fail_once():
+    good = records([0.1, 0.2])
+    bad = replace(good, replication=3, checks=(Check("conservation", False, "one job lost"),))
+    (check,) = summarize([good, bad, good], [None], ["a"]).checks
+    assert not check.ok
+    assert check.detail == "replication 3: one job lost"
+
+
+def test_decisions_are_python_if_they_were_once_and_links_are_averaged():
+    names, busy = ("core", "a", "b"), np.array([[1.0, 3.0, 2.0], [3.0, 5.0, 0.0]])
+    runs = [
+        records(
+            [0.1] * 4,
+            replication=r,
+            decisions=kind,
+            link_names=names,
+            link_busy_s=busy[r],
+            window_s=(2.0, 12.0),
+        )
+        for r, kind in enumerate(("machine code", "python"))
+    ]
+    both, first = summarize(runs, [None], ["a"]), summarize(runs[:1], [None], ["a"])
+    assert (both.decisions, first.decisions) == ("python", "machine code")
+    assert [name for name, _ in both.links] == ["a", "core", "b"]
+    assert [share for _, share in both.links] == pytest.approx([0.4, 0.2, 0.1])
+    assert summarize([records([0.1])], [None], ["a"]).links == ()
+
+
+def test_difference_of_schedulers_is_paired_by_replication():
+    a = [records([1.0 + i, 2.0 + i], replication=i) for i in range(5)]
+    b = [records([0.5 + i, 1.5 + i], replication=i) for i in range(5)]
+    d = jct_difference(a, b)
+    assert d.difference.mean == pytest.approx(0.5)
+    assert d.difference.half_width < 1e-9
+    assert d.variance_reduction > 1e6
+    hits = hit_rate_difference(a, b, [1.75])
+    assert hits.difference.mean == pytest.approx((-0.5 - 0.5) / 5)
+    for other in (b[::-1], b[:4], [replace(r, every=2) for r in b]):
+        with pytest.raises(SimulationError, match="must match"):
+            jct_difference(a, other)
+        with pytest.raises(SimulationError, match="must match"):
+            hit_rate_difference(a, other, [1.0])
+
+
+def test_no_difference_to_an_overloaded_scheduler_but_of_its_hits():
+    a = [records([1.0, 2.0], replication=i) for i in range(5)]
+    b = [replace(r, state="overloaded") for r in a]
+    assert math.isnan(jct_difference(a, b).difference.mean)
+    assert hit_rate_difference(a, b, [1.5]).difference.mean == 0
+
+
+def test_one_run_of_each_is_paired_job_by_job():
+    rng = np.random.default_rng(4)
+    common = rng.exponential(1.0, 4000)
+    a, b = records(common + 0.02 + 0.002 * rng.random(4000)), records(common)
+    d = jct_difference([a], [b])
+    assert d.difference.covers(0.021)
+    assert d.is_clear
+    assert d.variance_reduction > 1000
+    assert not summarize([a], [None], ["a"]).jct.mean.low > summarize([b], [None], ["a"]).jct.mean.high
+
+
+def test_mixed_or_missing_input_is_refused():
+    r = records([0.1], query=[1])
+    with pytest.raises(SimulationError, match="0 schedulers"):
+        summarize([], [], [])
+    with pytest.raises(SimulationError, match="2 schedulers"):
+        summarize([r, replace(r, scheduler="spread")], [None] * 2, ["a", "b"])
+    with pytest.raises(SimulationError, match="query classes"):
+        summarize([r], [None], ["a"])
+
+
+VALUES = st.lists(st.one_of(st.just(0.0), st.floats(1e-9, 1e9)), min_size=1, max_size=60)
+ROUNDING = 1e-12
+
+
+def assert_close(found: float, exact: float) -> None:
+    assert abs(found - exact) <= RELATIVE_ERROR * exact * (1 + ROUNDING) + ROUNDING * exact
+
+
+@given(VALUES, st.floats(0, 1))
+@examples(200)
+def test_quantiles_are_within_the_stated_error(values: list[float], p: float) -> None:
+    sketch = QuantileSketch().added(values)
+    assert sketch.count == len(values)
+    assert_close(sketch.quantile(p), float(np.quantile(values, p)))
+
+
+@given(VALUES, VALUES, VALUES)
+@examples(60)
+def test_merging_is_counting_together(a: list[float], b: list[float], c: list[float]) -> None:
+    one, two, three = (QuantileSketch().added(v) for v in (a, b, c))
+    together = list(pieces(QuantileSketch().added(a + b + c)))
+    assert list(pieces(one.merged(two).merged(three))) == together
+    assert list(pieces(three.merged(QuantileSketch()).merged(two.merged(one)))) == together
+
+
+@pytest.mark.parametrize("draw", ["exponential", "lognormal", "pareto"])
+def test_quantiles_of_many_values(draw: str) -> None:
+    rng = np.random.default_rng(4)
+    x = {"exponential": rng.exponential(1e-3, 50_000), "lognormal": rng.lognormal(0, 3, 50_000)}.get(draw)
+    x = rng.pareto(1.1, 50_000) + 1e-3 if x is None else x
+    sketch = QuantileSketch()
+    for part in np.array_split(x, 13):
+        sketch = sketch.added(part)
+    for p in (0.0, 0.001, 0.5, 0.95, 0.99, 0.9999, 1.0):
+        assert_close(sketch.quantile(p), float(np.quantile(x, p)))
+    assert len(sketch.counts) < math.log(x.max() / x.min()) / (2 * RELATIVE_ERROR) + 2
+
+
+def test_no_values_have_no_quantile() -> None:
+    assert math.isnan(QuantileSketch().quantile(0.5))
+    assert math.isnan(QuantileSketch().added([]).quantile(0.5))
+
+
+GRAPH = task_graph([2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5), (2, [3], 1e5)])
+SYSTEM = make_system(
+    replace(query(GRAPH, 150.0, 0.5, name="a"), slo_s=0.03),
+    query(task_graph([3e-3]), 150.0, 1.0, name="b"),
+    servers=[0, 0, 1, 2, 2, 3],
+    capacity=2e8,
+    background_compute=Stream(20.0, 5e-3, 1.0),
+)
+FULL = RunOptions(jobs=6000, warmup=500, timeline_jobs=2)
+
+
+@pytest.mark.parametrize("make", [lambda: uniform(4), first_fit], ids=["bind", "pick"])
+def test_thinned_records_are_a_sample_of_the_same_run(make: object) -> None:
+    full = simulate_run(SYSTEM, *make(), FULL)  # type: ignore[operator]
+    thin = simulate_run(SYSTEM, *make(), replace(FULL, record_jobs=100))  # type: ignore[operator]
+    assert (full.every, thin.every, thin.jobs, len(thin.query)) == (1, 60, 6000, 100)
+    rows = {n: getattr(full, n)[::60] for n in ("query", "arrival_s", "completion_s", "parts_s")}
+    assert replace(full, every=60, **rows).digest() == thin.digest()
+    assert list(pieces(full.tally)) == list(pieces(thin.tally))
+    a, b = (summarize([r], [0.03, None], ["a", "b"]) for r in (full, thin))
+    for x, y in [(a.jct, b.jct), *((m.jct, n.jct) for m, n in zip(a.models, b.models, strict=True))]:
+        assert y.mean.mean == pytest.approx(x.mean.mean, rel=1e-12)
+        assert y.parts_s == x.parts_s
+        assert sum(y.parts_s) == pytest.approx(y.mean.mean, rel=1e-9)
+        for p, q in zip(x.percentiles, y.percentiles, strict=True):
+            assert_close(q.interval.mean, p.interval.mean)
+    assert b.models[0].hit_rate.mean == pytest.approx(a.models[0].hit_rate.mean, rel=1e-12)
+    assert len(b.jct.parts_s) == len(PARTS)
+
+
+ONE = task_graph([1.0])
+
+
+class Jobs(NamedTuple):
+    """A run: what each job brings, and how it is measured."""
+
+    query: np.ndarray
+    arrival_s: np.ndarray
+    completion_s: np.ndarray
+    parts_s: np.ndarray
+    size: RunSize
+
+
+def two_classes() -> System:
+    return make_system(replace(query(ONE, 1.0, name="a"), slo_s=1.5), query(ONE, 1.0, name="b"))
+
+
+@st.composite
+def drawn_jobs(draw: st.DrawFn) -> Jobs:
+    n = draw(st.integers(1, 120))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    first = draw(st.integers(0, n - 1))
+    arrival = np.sort(rng.integers(0, 40, n) / 4 if draw(st.booleans()) else rng.uniform(0, 10, n))
+    completion = arrival + rng.choice([0.0, 0.5, 1.5, 30.0], n) * rng.uniform(0.5, 1.5, n)
+    completion[rng.random(n) < draw(st.sampled_from([0.0, 0.1]))] = math.nan
+    jobs = draw(st.integers(1, n - first))
+    size = RunSize(first, jobs, 0, True, 3, 10, 1.0, draw(st.integers(1, 40)))
+    return Jobs(rng.integers(0, 2, n), arrival, completion, rng.uniform(0, 1, (n, len(PARTS))), size)
+
+
+def all_at_once(jobs: Jobs) -> Collected:
+    collector = Collector(two_classes(), jobs.size)
+    collector.arrivals(0, jobs.query, jobs.arrival_s)
+    done = np.flatnonzero(~np.isnan(jobs.completion_s))
+    collector.completions(done, jobs.completion_s[done], jobs.parts_s[done])
+    return collector.finish()
+
+
+def in_pieces(jobs: Jobs, rng: np.random.Generator, watched: bool = False) -> Collector:
+    """Arrivals and completions in random chunks; each completion some time after its arrival."""
+    collector = Collector(two_classes(), jobs.size, watched)
+    handed, waiting = 0, np.flatnonzero(~np.isnan(jobs.completion_s))
+    while handed < len(jobs.query) or len(waiting):
+        upto = handed + int(rng.integers(0, 20))
+        collector.arrivals(handed, jobs.query[handed:upto], jobs.arrival_s[handed:upto])
+        handed = min(upto, len(jobs.query))
+        ready = waiting[(waiting < handed) & (rng.random(len(waiting)) < 0.6)]
+        rng.shuffle(ready)
+        collector.completions(ready, jobs.completion_s[ready], jobs.parts_s[ready])
+        waiting = np.setdiff1d(waiting, ready)
+    return collector
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nona.simulation.collected.BLOCK", 16)
+
+
+def content(collected: Collected) -> list[bytes]:
+    return list(pieces(collected))
+
+
+checked = examples(
+    80,  # the fixture sets one block size for all examples
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@checked
+@given(drawn_jobs(), st.integers(0, 10_000))
+def test_chunking_does_not_matter(jobs: Jobs, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    assert content(in_pieces(jobs, rng).finish()) == content(all_at_once(jobs))
+
+
+@checked
+@given(drawn_jobs())
+def test_the_outcome_is_that_of_all_jobs_at_once(jobs: Jobs) -> None:
+    found, size = all_at_once(jobs), jobs.size
+    measured = slice(size.first, size.last + 1)
+    jct = (jobs.completion_s - jobs.arrival_s)[measured]
+    of, tally = jobs.query[measured], found.tally
+    assert len(found.query) <= size.record_jobs
+    every = math.ceil(size.jobs / size.record_jobs)
+    for name in ("query", "arrival_s", "completion_s"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(jobs, name)[measured][::every])
+    done = ~np.isnan(jobs.completion_s)
+    expected_parts = np.where(done[:, None], jobs.parts_s, np.nan)[measured]
+    np.testing.assert_array_equal(found.parts_s, expected_parts[::every])
+    assert tally.arrived.tolist() == [int((of == q).sum()) for q in (0, 1)]
+    assert tally.completed.tolist() == [int((~np.isnan(jct[of == q])).sum()) for q in (0, 1)]
+    assert tally.hits.tolist() == [int((jct[of == 0] <= 1.5).sum()), 0]
+    for q in (0, 1):
+        np.testing.assert_allclose(tally.total_s[q], np.nansum(jct[of == q]), rtol=1e-12)
+        np.testing.assert_allclose(tally.squares_s2[q], np.nansum(jct[of == q] ** 2), rtol=1e-12)
+        np.testing.assert_allclose(tally.parts_s[q], np.nansum(expected_parts[of == q], axis=0), rtol=1e-12)
+    assert (found.arrived, found.completed, found.filled) == (len(done), done.sum(), done.sum())
+    start, stop = jobs.arrival_s[size.first], jobs.arrival_s[size.last]
+    inside = np.minimum(np.where(done, jobs.completion_s, np.inf), stop) - np.maximum(jobs.arrival_s, start)
+    np.testing.assert_allclose(found.inside_s, inside[inside > 0].sum(), rtol=1e-12)
+    assert found.window_s == (start, stop)
+    np.testing.assert_array_equal(found.traced_arrival_s, jobs.arrival_s[found.traced])
+
+
+@checked
+@given(drawn_jobs(), st.integers(0, 10_000))
+def test_progress_hands_out_every_measured_completion_once(jobs: Jobs, seed: int) -> None:
+    collector = in_pieces(jobs, np.random.default_rng(seed), watched=True)
+    size, progress = jobs.size, collector.progress()
+    measured = jobs.completion_s[size.first : size.last + 1]
+    expected = np.sort(measured[~np.isnan(measured)])
+    np.testing.assert_array_equal(np.sort(progress.completion_s), expected)
+    assert (progress.completion_s >= progress.arrival_s).all()
+    assert progress.fraction <= 1
+    assert len(collector.progress().query) == 0
+
+
+def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded() -> None:
+    """100,000 jobs, some fifty at a time in the system: a handful of blocks, 500 rows."""
+    n, ahead = 100_000, 50
+    size = RunSize(1000, n - 1000, 0, True, 0, 10, 1.0, record_jobs=500)
+    collector = Collector(two_classes(), size)
+    most = 0
+    for begin in range(0, n, 40):
+        numbers = np.arange(begin, begin + 40)
+        collector.arrivals(begin, numbers % 2, numbers.astype(float))
+        done = numbers[numbers >= ahead] - ahead
+        collector.completions(done, done + float(ahead), np.zeros((len(done), len(PARTS))))
+        most = max(most, len(collector.blocks))
+    found = collector.finish()
+    assert most <= (ahead + 40) // 16 + 2
+    assert len(found.query) == 500
+    assert found.tally.completed.sum() == n - 1000 - ahead
+    assert sum(len(s.counts) for s in found.tally.sketches) < 10
+
+
+def test_an_early_completion_is_counted() -> None:
+    collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
+    collector.arrivals(0, np.array([0, 1]), np.array([1.0, 2.0]))
+    collector.completions(np.array([0, 1]), np.array([0.5, 2.0]), np.zeros((2, len(PARTS))))
+    assert collector.finish().early == 1
+
+
+def test_jobs_left_out_or_complete_too_soon_are_refused() -> None:
+    collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
+    collector.arrivals(0, np.array([0]), np.array([1.0]))
+    with pytest.raises(SimulationError, match="arrivals from job 5"):
+        collector.arrivals(5, np.array([0]), np.array([2.0]))
+    with pytest.raises(SimulationError, match="before its arrival"):
+        collector.completions(np.array([1]), np.array([3.0]), np.zeros((1, len(PARTS))))
