@@ -21,7 +21,6 @@ from nona.placement.configurations import server_slots
 from nona.placement.interiors.column_generation import Budget
 from nona.placement.interiors.exchange_groups import ExchangeGroups, exchange_groups_of
 from nona.placement.interiors.prices import BlockPrice, Prices, group_prices, shadow, weight_of
-from nona.placement.interiors.relaxed_columns import least_columns
 from nona.placement.model import Model
 from nona.placement.solver.parametric import bound_between, solve_parametric
 from nona.placement.solver.problem import Group, Least, Problem, build_problem, groups_of
@@ -57,6 +56,8 @@ class Task:
 
     def problem(self, floor: float, end: float = math.inf) -> Problem:
         """With relaxed columns that hold where the link's wait is between ``floor`` and ``end``."""
+        from nona.placement.interiors.relaxed_columns import least_columns  # it imports Numba
+
         slots = server_slots(self.model.system)
         known: dict[tuple[int, int], tuple[Least, ...]] = {}
         least: list[tuple[Least, ...]] = []

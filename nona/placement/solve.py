@@ -17,7 +17,6 @@ from nona.placement.configurations import ENUMERATED, Shape, server_slots
 from nona.placement.enumeration import candidates
 from nona.placement.interiors.column_generation import Budget, cheapest_configuration, climbed, generate
 from nona.placement.interiors.prices import Prices
-from nona.placement.interiors.relaxed_columns import least_columns
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import Model, build_model, value_at
 from nona.placement.prediction import prediction_of
@@ -194,6 +193,8 @@ def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, s
 
 def compile_searches() -> None:
     """Run each search once on a fork of two tasks; numba keeps what it compiles on disk."""
+    from nona.placement.interiors.relaxed_columns import least_columns
+
     ends = np.array([0, 0, 1, 2], dtype=np.int64), np.array([1, 2, 3, 3], dtype=np.int64)
     shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ends, np.arange(4), np.ones(4))
     link, prices = Link(10.0, 0.0), Prices()

@@ -123,6 +123,11 @@ class LiveRun(Document):
     loads: Mapping[str, ResourceLoad] = Field(default_factory=dict)
 
 
+# What the Overview's story compares, and the number of the scenario that its slider sets.
+STRATEGIES = ("local", "spread", "nona")
+LINK_LOAD = "background.network.utilization"
+
+
 class StoryBlock(Document):
     """A task or a message on its lane; asked for, started and ended, in milliseconds."""
 

@@ -18,7 +18,6 @@ from nona.simulation.collected import OnProgress
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.preparation import prepare_in_background
 from nona.simulation.records import RawRun, Records, Timeline, run_checks
-from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.simulation.steady_state import judge, offered_load
 from nona.system import System
@@ -30,6 +29,8 @@ Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], Raw
 def _simpy(
     system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
 ) -> RawRun:
+    from nona.simulation.reference.engine import SimPyRun
+
     return SimPyRun(system, scheduler, prepared, size, on_progress).run()
 
 

@@ -23,6 +23,7 @@ from nona.placement.shares import is_choice
 from nona.placement.solve import solve
 from nona.report.simulations.series import StoryRun
 from nona.results.placement import CongestionCurve, CongestionPoint
+from nona.results.simulation_charts import LINK_LOAD, STRATEGIES
 from nona.scenario.schema import Scenario
 from nona.scenario.values import SchedulerSpec
 from nona.simulation.records import MessageInterval, Records, TaskInterval
@@ -120,8 +121,6 @@ def _stops(system: System, points: Sequence[CongestionPoint], shares: Floats | N
     return (low + high) / 2
 
 
-STRATEGIES = ("local", "spread", "nona")
-LINK_LOAD = "background.network.utilization"
 _TOLERANCE = 1e-3  # of the link load, to which the edge is found
 _SAME = 1e-9  # placements whose predicted times differ by less, relatively, are the same
 _NO_SOURCES = Sources()

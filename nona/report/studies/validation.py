@@ -75,8 +75,8 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
 
 
 _INTRODUCTION = """\
-Waits and completion times come from a simulator. These are systems whose mean completion time is
-known; `nona/simulation/known_systems.py` defines them, `nona/simulation/theory.py` has the formulas with their
+Waits and completion times come from a simulator. These are systems whose mean completion time is known;
+`nona/simulation/known_systems.py` defines them, `nona/simulation/theory.py` has the formulas with their
 sources. Each mean is that of {replications} independent runs, with Student's t interval at the level {level}
 of each row. A row agrees when its interval meets theory (two numbers: bounds). The last
 column names neighbouring theories, which a simulator with a likely error would follow, and which

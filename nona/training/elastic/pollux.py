@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
@@ -12,9 +13,10 @@ from nona.options import Options, check_known, switch_of, whole
 from nona.registry import Look
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
-from nona.training.elastic.pollux_goodput import Observations, best_batch, fit, goodputs
-from nona.training.elastic.pollux_search import Effort, Jobs, Matrix, evolve
 from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, Share
+
+if TYPE_CHECKING:
+    from nona.training.elastic.pollux_search import Effort, Jobs, Matrix
 
 
 @dataclass(slots=True)
@@ -49,6 +51,8 @@ class TunedBatch:
 
     def split(self, counts: Counts) -> Split:
         """The batch size of the largest goodput on these GPUs; an application's fixed one stays."""
+        from nona.training.elastic.pollux_goodput import best_batch
+
         application, gpus = self.job.application, sum(counts)
         batches = application.batches
         if application.fixed_batch is not None:
@@ -72,6 +76,8 @@ class TunedBatch:
     @property
     def params(self) -> Floats:
         """The step model fitted to all that was measured."""
+        from nona.training.elastic.pollux_goodput import Observations, fit
+
         if self._params is None:
             nodes, gpus, local = np.array(list(self._seen)).T
             step, sync = np.array(list(self._seen.values())).T
@@ -83,6 +89,8 @@ class TunedBatch:
 
         Before the first measurement s = r / fair.
         """
+        from nona.training.elastic.pollux_goodput import best_batch, goodputs
+
         if self._noise is None:
             found: Floats = np.tile(np.arange(most + 1) / fair, (2, 1))
             return found
@@ -119,6 +127,8 @@ class Pollux:
 
     def plan(self, question: Question) -> Answer:
         """The best by the first objective of the search's last front."""
+        from nona.training.elastic.pollux_search import evolve
+
         seen = sorted(question.jobs, key=lambda active: (active.gpu_s, active.job.arrival_s))
         jobs = self._jobs(seen)
         states, values = evolve(self._first(seen, jobs), jobs, self.effort, self.rng)
@@ -139,6 +149,8 @@ class Pollux:
         return Answer(given, speed, facts)
 
     def _jobs(self, seen: list[Active]) -> Jobs:
+        from nona.training.elastic.pollux_search import Jobs
+
         cluster = self.system.cluster
         base = np.zeros((len(seen), cluster.nodes), np.int8)
         for j, active in enumerate(seen):
@@ -172,6 +184,8 @@ def _given(row: Matrix) -> Given:
 
 
 def _prepare(system: ElasticSystem, options: Options, rng: Generator) -> Pollux:
+    from nona.training.elastic.pollux_search import Effort
+
     owner = "Policy 'pollux'"
     check_known(owner, options, POLICY.defaults)
     chosen = {**POLICY.defaults, **options}

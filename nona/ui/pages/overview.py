@@ -20,11 +20,10 @@ from nona.report.training.findings import by_mean_jct
 from nona.results.document import Document, Figure
 from nona.results.elastic import ElasticHistory
 from nona.results.placement import SolvedPlacement
-from nona.results.simulation_charts import Story, StoryLoad
+from nona.results.simulation_charts import LINK_LOAD, STRATEGIES, Story, StoryLoad
 from nona.results.training import TrainingOutcome
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_description, scenario_path
-from nona.study.link_load import LINK_LOAD, STRATEGIES
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import is_own
