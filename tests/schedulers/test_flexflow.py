@@ -1,8 +1,5 @@
 """The scheduler ``flexflow``: its cost is the simulator's, its search finds what trying all finds."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,14 +13,14 @@ from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.flexflow import Walk, alone, best_placement, searched
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, QueryClass, Stream, System
+from nona.system import Arrivals, QueryClass, Stream
 from nona.topology import make_topology
 
 FLEX = get_scheduler("flexflow")
 EVERY_MINUTE = Arrivals(process="deterministic")
 
 
-def drawn_query(tasks: int, seed: int) -> QueryClass:
+def drawn_query(tasks, seed):
     """A random DAG with times of 1 to 9 ms and messages of 0 to 6 ms at 1 GB/s, some of them shared."""
     rng = np.random.default_rng(seed)
     edges = [
@@ -33,17 +30,17 @@ def drawn_query(tasks: int, seed: int) -> QueryClass:
     return QueryClass(graph.name, graph, decompose(graph.dag), 1 / 60, arrivals=EVERY_MINUTE)
 
 
-def quiet(query: QueryClass, servers: tuple[int, ...], **changes: object) -> System:
+def quiet(query, servers, **changes):
     system = system_of([query], servers)
     return replace(
         system, background_compute=Stream(), background_network=Stream(), latency_s=1e-4, **changes
     )
 
 
-def partitions(n: int) -> Iterator[tuple[int, ...]]:
+def partitions(n):
     """Every partition of n tasks, each part numbered by its first task."""
 
-    def grow(labels: tuple[int, ...], parts: int) -> Iterator[tuple[int, ...]]:
+    def grow(labels, parts):
         if len(labels) == n:
             yield labels
             return
@@ -53,7 +50,7 @@ def partitions(n: int) -> Iterator[tuple[int, ...]]:
     yield from grow((), 0)
 
 
-def jct_s(system: System, places: tuple[int, ...]) -> float:
+def jct_s(system, places):
     """Of one query alone in the simulator, its tasks bound to ``places``."""
 
     def decide(now, query, view, tables, u, out):

@@ -1,7 +1,5 @@
 """What each policy gives query flows, computed by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from flow_cases import AMPLE, cluster, question, seen
@@ -27,7 +25,7 @@ from nona.schedulers.flows.tiresias import AskTiresias
 from nona.schedulers.registry import get_scheduler
 
 
-def test_max_min_fairness_by_hand() -> None:
+def test_max_min_fairness_by_hand():
     """Two fast executors and two slow ones; flow 0 does 2/s and 1/s there, flow 1 always 1/s.
 
     With all executors they do 6/s and 4/s. Flow 0 takes a of the fast ones, flow 1 the rest:
@@ -39,14 +37,14 @@ def test_max_min_fairness_by_hand() -> None:
     assert claims.executors == pytest.approx(np.array([[12 / 7, 0], [2 / 7, 2]]), abs=1e-5)
 
 
-def test_makespan_gives_every_flow_the_same_headroom() -> None:
+def test_makespan_gives_every_flow_the_same_headroom():
     asked = question([[1.0], [1.0]], [8], expected=[3.0, 1.0])
     claims, _ = AskPolicy("makespan")(asked, None)
     assert claims.executors[:, 0] == pytest.approx([6, 2], abs=1e-5)
 
 
 @pytest.mark.parametrize("policy", flow_policies())
-def test_every_policy_that_gavel_takes_gives_executors_that_there_are_and_that_hold_the_model(policy) -> None:
+def test_every_policy_that_gavel_takes_gives_executors_that_there_are_and_that_hold_the_model(policy):
     asked = question([[2, 1], [1, 0], [3, 3]], [4, 2], open=[3, 0, 1])
     claims, _ = AskPolicy(policy)(asked, None)
     cut = within_needs(asked, claims).executors
@@ -55,14 +53,14 @@ def test_every_policy_that_gavel_takes_gives_executors_that_there_are_and_that_h
     assert cut.sum() > 0
 
 
-def test_gavel_refuses_a_policy_that_places_whole_jobs() -> None:
+def test_gavel_refuses_a_policy_that_places_whole_jobs():
     from flow_cases import slides_query, system_of
 
     with pytest.raises(SimulationError, match=r"policy='fifo'.*choose from max-min-fairness"):
         get_scheduler("gavel").prepare(system_of([slides_query()]), None, {"policy": "fifo"})
 
 
-def test_themis_lets_the_worst_off_bid() -> None:
+def test_themis_lets_the_worst_off_bid():
     """Of two flows with f = 0.8 one bids. Flow 1's queries have waited, so its ρ is worse; alone, it pays
     nothing and gets all."""
     asked = question([[1.0], [1.0]], [4], expected=[4.0, 4.0], open=[0, 8], now_s=9.0)
@@ -70,7 +68,7 @@ def test_themis_lets_the_worst_off_bid() -> None:
     assert claims.executors[:, 0] == pytest.approx([0, 4], abs=1e-4)
 
 
-def test_tiresias_serves_the_flow_with_the_least_service() -> None:
+def test_tiresias_serves_the_flow_with_the_least_service():
     """Both need 3 of 4 executors. Flow 0 falls when it has had 10 executor-seconds; then flow 1 is first."""
     ask = AskTiresias((10.0, 50.0), 0.0)
     first, standing = ask(question([[1.0], [1.0]], [4], [3.0, 3.0], service_s=[[1.0], [1.0]]), None)
@@ -80,7 +78,7 @@ def test_tiresias_serves_the_flow_with_the_least_service() -> None:
     assert standing.queue.tolist() == [1, 0]
 
 
-def test_optimus_and_pollux_by_hand() -> None:
+def test_optimus_and_pollux_by_hand():
     """Work 1 : 4 at equal rates: executors as its root for Optimus; for Pollux, which only knows what a flow
     needs, in equal parts until the need of flow 0 is met."""
     plain = question([[1.0], [1.0]], [6], [1000.0, 4000.0])
@@ -90,19 +88,19 @@ def test_optimus_and_pollux_by_hand() -> None:
     assert AskPollux()(small, None)[0].executors[:, 0].tolist() == [2, 4]
 
 
-def gandiva_after(slowdown: list[float]) -> tuple[tuple[int, ...], ...]:
+def gandiva_after(slowdown):
     trial = Trial(((0, 1), (2,), (3,)), np.array([2.0, 2.0, 2.0, 2.0]))
     asked = question([[1.0]] * 4, [8], slowdown=slowdown)
     return AskGandiva(0)(asked, trial)[1].rows
 
 
-def test_gandiva_undoes_a_pair_that_got_slower_and_keeps_one_that_did_not() -> None:
+def test_gandiva_undoes_a_pair_that_got_slower_and_keeps_one_that_did_not():
     assert (0, 1) in gandiva_after([1.0, 2.0, 2.0, 2.0])
     assert (0, 1) in gandiva_after([2.0, 2.0, 9.0, 9.0])
     assert (0, 1) not in gandiva_after([4.0, 2.0, 2.0, 2.0])
 
 
-def test_gandiva_gives_each_row_an_equal_part_and_remembers_slowdowns_alone() -> None:
+def test_gandiva_gives_each_row_an_equal_part_and_remembers_slowdowns_alone():
     first, trial = AskGandiva(0)(question([[1.0]] * 5, [12]), None)
     used = first.executors[first.executors.any(axis=1)]
     assert used[:, 0] == pytest.approx([12 / len(used)] * len(used))
@@ -127,7 +125,7 @@ ASKS = [
 
 
 @pytest.mark.parametrize("ask", ASKS, ids=repr)
-def test_flows_without_queries_claim_nothing(ask) -> None:
+def test_flows_without_queries_claim_nothing(ask):
     nobody, memory = ask(question([[1.0], [1.0]], [4], expected=[1e-300, 1e-300]), None)
     assert within_needs(question([[1.0], [1.0]], [4], expected=[1e-300] * 2), nobody).executors.sum() == 0
     one = question([[1.0], [1.0]], [4], expected=[1e-300, AMPLE])
@@ -135,7 +133,7 @@ def test_flows_without_queries_claim_nothing(ask) -> None:
     assert claims.executors[[0 in row for row in claims.rows]].sum() <= 1e-6
 
 
-def test_claims_are_cut_to_what_the_work_needs() -> None:
+def test_claims_are_cut_to_what_the_work_needs():
     asked = question([[2.0], [1.0]], [9], expected=[4.0, 100.0])
     cut = within_needs(asked, single_claims(np.array([[4.0], [5.0]])))
     assert cut.executors[:, 0].tolist() == [2.0, 5.0]  # 4 queries/s at 2/s each
@@ -146,7 +144,7 @@ def test_claims_are_cut_to_what_the_work_needs() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_over_rounds_every_row_gets_what_it_claims_to_less_than_an_executor(seed: int) -> None:
+def test_over_rounds_every_row_gets_what_it_claims_to_less_than_an_executor(seed):
     rng = np.random.default_rng(seed)
     of = cluster(np.ones((3, 2)).tolist(), [5, 3])
     claim = rng.dirichlet(np.ones(4), 2).T[:3] * np.array([5, 3])
@@ -160,7 +158,7 @@ def test_over_rounds_every_row_gets_what_it_claims_to_less_than_an_executor(seed
         assert (np.abs(got - due) < 1 + 1e-6).all()
 
 
-def test_a_row_keeps_its_executors_and_all_flows_share_the_rest() -> None:
+def test_a_row_keeps_its_executors_and_all_flows_share_the_rest():
     of = cluster([[1.0], [1.0]], [6])
     first = hold(of, single_claims(np.array([[2.0], [3.0]])), None)
     assert first.owner.tolist() == [0, 0, 1, 1, 1, 2]
@@ -173,7 +171,7 @@ def test_a_row_keeps_its_executors_and_all_flows_share_the_rest() -> None:
     assert sets_of(of, together).all()
 
 
-def test_rates_and_expectations_are_half_measured() -> None:
+def test_rates_and_expectations_are_half_measured():
     of = cluster([[4.0], [4.0]], [2])
     known = learned(of, None, seen(of, offered=[10, 2], completed=[[6], [0]], service_s=[[3.0], [0.0]]))
     assert known.expected.tolist() == [10.0, 2.0]

@@ -1,7 +1,5 @@
 """The scheduler ``nona-live``: whole or split, whichever ends first in the queues as they stand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -39,14 +37,6 @@ def simulated_jct_s(system, scheduler, placement=None):
     prepared = scheduler.prepare(system, placement, {})
     runs = [simulate_run(system, scheduler, prepared, RunOptions(jobs=1500, replication=r)) for r in range(5)]
     return np.array([r.completion_time_s.mean() for r in runs])
-
-
-@pytest.mark.parametrize("placed", [local_placement, spread_placement])
-def test_alone_it_finds_the_slides_best_whatever_the_plan(placed):
-    """14 ms: the task with the small tensors leaves, the other stays with root and sink."""
-    system = quiet(system_of([slides_query()], range(3)))
-    decided = bound(system, idle_view(system), placed(system))
-    assert decided[0] == decided[1] == decided[3] != decided[2]
 
 
 @pytest.mark.parametrize("placed", [local_placement, spread_placement])

@@ -1,11 +1,7 @@
 """The scheduler ``sparrow``: its probes, its order, and times against theory and other ways of sampling."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,17 +10,17 @@ from scheduler_cases import random_view, slides_query, system_of
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.errors import SimulationError
-from nona.schedulers.base import Prepared, Ready, Scheduler
+from nona.schedulers.base import Prepared, Ready
 from nona.schedulers.jsq_d import Draws
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.theory import choices_jct_s
-from nona.system import Arrivals, QueryClass, Stream, System
+from nona.system import Arrivals, QueryClass, Stream
 
 SPARROW = get_scheduler("sparrow")
 
 
-def ready_of(rows: list[tuple[int, int, int, float]]) -> Ready:
+def ready_of(rows):
     """Rows of (job, first of the batch, size of the batch, the job's draw)."""
     n = len(rows)
     job, first, size = (np.array([r[c] for r in rows], dtype=np.int64) for c in range(3))
@@ -47,7 +43,7 @@ def ready_of(rows: list[tuple[int, int, int, float]]) -> Ready:
     )
 
 
-def picked(free: set[int], executors: int, rows: list[tuple[int, int, int, float]], d: int = 2):
+def picked(free, executors, rows, d=2):
     """Place in the list and executor; ``None``: nothing is picked."""
     system = system_of([slides_query()], range(executors))
     queue = np.array([0 if e in free else 1 for e in range(executors)])
@@ -58,7 +54,7 @@ def picked(free: set[int], executors: int, rows: list[tuple[int, int, int, float
     return (int(out[0]), int(out[1])) if said else None
 
 
-def probed(executors: int, row: tuple[int, int, int, float], d: int = 2) -> list[int]:
+def probed(executors, row, d=2):
     """The executors that would take a task of a batch, found by leaving one free at a time."""
     return [e for e in range(executors) if picked({e}, executors, [row], d)]
 
@@ -96,7 +92,6 @@ def test_when_the_tasks_of_a_batch_are_placed_its_reservations_are_gone():
     assert len(probes) == 4
     first = picked(probes, 9, [row, row])
     second = picked(probes - {first[1]}, 9, [row])  # one of two is left, the batch is still one of two
-    assert second is not None
     assert second[1] in probes - {first[1]}
     assert picked(probes, 9, []) is None
 
@@ -115,7 +110,7 @@ def test_impossible_options_are_refused(options, said):
         SPARROW.prepare(system_of([slides_query()]), None, options)
 
 
-def quiet(query: QueryClass, executors: int, seed: int = 3) -> System:
+def quiet(query, executors, seed=3):
     system = system_of([query], range(executors), seed)
     return replace(system, background_compute=Stream(), background_network=Stream())
 
@@ -134,13 +129,13 @@ def test_a_round_trip_is_paid_once_for_each_layer(engine):
         assert run.parts_s[:, 3] == pytest.approx([3 * round_trip_s] * 40, abs=1e-9)  # as for a server
 
 
-def single(tasks: int, rate: float) -> QueryClass:
+def single(tasks, rate):
     """Jobs of independent tasks of mean 1 s, exponential."""
     graph = TaskGraph.from_edges("bag", [1.0] * tasks, [])
     return QueryClass("bag", graph, Decomposition((), ()), rate, service_scv=1.0)
 
 
-def mean_s(system: System, scheduler: Scheduler, options: Mapping[str, Any], jobs: int) -> float:
+def mean_s(system, scheduler, options, jobs):
     prepared = scheduler.prepare(system, None, options)
     run = simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, warmup=jobs // 5))
     return float(run.completion_time_s.mean())
@@ -168,7 +163,7 @@ def test_single_tasks_take_as_long_as_theory_says(load):
     assert late < per_task
 
 
-def batch_sampling() -> Scheduler:
+def batch_sampling():
     """Batch sampling without late binding: of 2·m executors drawn each task joins the shortest queue."""
 
     def decide(now, query, view, tables, u, out):

@@ -1,7 +1,5 @@
 """The scheduler ``tetris``: picks computed by hand, and cards that are not promised more than they have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

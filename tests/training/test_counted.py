@@ -64,24 +64,6 @@ def test_ranks_agree_with_sums_term_by_term(sizes, step, attained):
     assert GittinsRank.of(sizes, step).rank(attained) == oracle.gittins(sizes, step, attained)
 
 
-def test_who_had_much_waits_and_who_starved_returns():
-    """Two jobs of 8 GPUs: the first sinks after 10 s; with the knob they alternate."""
-    rows = [(0, 8, 30), (0, 8, 30)]
-    assert run(rows, "dlas-gpu", limits_gpu_s="80", late_moves=False).jct_s.tolist() == [40, 60]
-    turns = run(rows, "dlas-gpu", limits_gpu_s="80", late_moves=False, starvation=1.0)
-    assert turns.preemptions.tolist() == [2, 2]
-    # The public simulator computes the move from seconds, not from GPU-seconds: here at the end only.
-    assert run(rows, "dlas-gpu", limits_gpu_s="1600").jct_s.tolist() == [30, 60]
-
-
-def test_starvation_is_bounded_where_it_is_forbidden():
-    """A long job with all GPUs, and short ones that never stop coming."""
-    rows = [(0, 8, 100)] + [(at, 8, 10) for at in range(5, 400, 9)]
-    starved = run(rows, "dlas-gpu", limits_gpu_s="160").jct_s[0]
-    helped = run(rows, "dlas-gpu", limits_gpu_s="160", starvation=1.0).jct_s[0]
-    assert helped < starved
-
-
 def test_the_command_replays_beside_the_authors_figures(capsys, tmp_path):
     assert main(["training", "counted", "--json", "--schedule", "fifo", "--schedule", "dlas-gpu"]) == 0
     report = CountedReport.from_json(json.loads(capsys.readouterr().out))

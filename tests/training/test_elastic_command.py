@@ -1,41 +1,48 @@
-"""``nona training elastic`` and ``nona study elastic``: reports, processes, refusals, the shipped study."""
-
-from __future__ import annotations
+"""Elastic jobs by command and in a scenario: reports, refusals, files and bundles, the study."""
 
 import json
 import statistics
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nona.cli.main import main
-from nona.errors import SimulationError
+from nona.errors import NonaError, ScenarioError, SimulationError
+from nona.hardware.cluster import Network
 from nona.report.studies.elastic import elastic_study_text, mean_of, published_of
 from nona.results.elastic import ElasticReport
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
+from nona.scenario.training import ElasticSpec
 from nona.simulation.run import Cancelled
-from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.sources.lookup import Sources, file_names, with_files_renamed
+from nona.sources.opening import open_scenario, pack_bundle
+from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
 from nona.study.training.elastic_study import ElasticStudySettings, elastic_study, places_of
+from nona.study.training.preparation import prepare_training
+from nona.training.elastic.system import Link
 
 JOBS = "name,arrival_s,application,gpus,batch_size\na,0,ncf,1,32768\nb,30,cifar10,4,1024\nc,61,ncf,1,32768\n"
 SMALL = ("--nodes", "2", "--policy", "pollux", "--policy", "fifo", "--replications", "2")
+QUICK = ("--set", "pollux.population=20", "--set", "pollux.generations=10")
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Path:
+def workload(tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text(JOBS)
     return path
 
 
-def _report(capsys: pytest.CaptureFixture[str], *arguments: str) -> ElasticReport:
+def _report(capsys, *arguments):
     assert main(["training", "elastic", "--json", *arguments]) == 0
     return ElasticReport.from_json(json.loads(capsys.readouterr().out))
 
 
-def test_reports_are_equal_in_one_process_and_two(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_are_equal_in_one_process_and_two(workload, capsys):
     one, two = (
-        _report(capsys, "--workload", str(workload), *SMALL, "--workers", count) for count in ("1", "2")
+        _report(capsys, "--workload", str(workload), *SMALL, *QUICK, "--workers", count) for count in ("1", "2")
     )
     assert one.policies == two.policies
     assert {name: p.replications for name, p in one.policies.items()} == {"pollux": 2, "fifo": 1}
@@ -46,7 +53,7 @@ def test_reports_are_equal_in_one_process_and_two(workload: Path, capsys: pytest
     assert one.policies["pollux"].published_s is None
 
 
-def test_a_replay_stands_beside_the_authors_figure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_stands_beside_the_authors_figure(capsys):
     assert main(["training", "elastic", "--workload", "3", "--policy", "tiresias", "--policy", "sjf"]) == 0
     text = capsys.readouterr().out
     assert "3,876.26 s  3,876.26 s     +0.0 %" in text
@@ -56,7 +63,7 @@ def test_a_replay_stands_beside_the_authors_figure(capsys: pytest.CaptureFixture
     assert (slowed.policies["tiresias"].jct_s.mean or 0) > 3876.26
 
 
-def test_own_profiles_need_an_own_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_profiles_need_an_own_workload(tmp_path, capsys):
     folder = files("nona.training.elastic").joinpath("data")
     for name in ("applications", "placements", "scalability", "epochs"):
         data = folder.joinpath(f"{name}.csv").read_bytes().replace(b"\nbert,", b"\nmine,")
@@ -80,25 +87,24 @@ def test_own_profiles_need_an_own_workload(tmp_path: Path, capsys: pytest.Captur
         (("--nodes", "2"), "asks for 12 GPUs of 8"),
         (("--interference", "1"), "must lie between 0 and 1"),
         (("--load", "0"), "Load 0 must be above 0"),
+        (("--restart", "100000"), "100000"),
+        (("--policy", "pollux", "--set", "pollux.avoid_interference=0.3"), "0.3 must be true or false"),
         (("--profiles", "nowhere"), "No such file or directory; check the path"),
     ],
 )
-def test_what_cannot_be_run_is_refused(
-    arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_command_cannot_run_is_refused(arguments, reason, capsys):
     assert main(["training", "elastic", *arguments]) == 2
     assert reason in capsys.readouterr().err
 
 
-def test_options_of_a_link_need_one_and_change_that_of_a_scenario(
-    workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_of_a_link_need_one_and_change_that_of_a_scenario(workload, tmp_path, capsys):
     own = ("training", "elastic", "--json", "--policy", "fifo")
     assert main([*own, "--workload", str(workload), "--capacity", "1 Gbit/s"]) == 2
     assert "there is none; add --background 0.5" in capsys.readouterr().err
+    assert main([*own, "--workload", str(workload), "--load", "2"]) == 2
+    assert "Load 2 needs a shipped workload" in capsys.readouterr().err
     assert main([*own, "--capacity", "1 Gbit/s", "--background", "0.25", "who_sees_the_link"]) == 0
     link = ElasticReport.from_json(json.loads(capsys.readouterr().out)).setting.link
-    assert link is not None
     assert (link.capacity, link.background, link.latency_s, link.discipline) == (1.25e8, 0.25, 2e-5, "fifo")
 
 
@@ -109,9 +115,7 @@ def test_options_of_a_link_need_one_and_change_that_of_a_scenario(
         ("a,0,cifar10,6,2048", ("--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
     ],
 )
-def test_what_was_not_measured_or_comes_too_late_is_said(
-    row: str, more: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_not_measured_or_comes_too_late_is_said(row, more, said, tmp_path, capsys):
     file = tmp_path / "own.csv"
     file.write_text(f"name,arrival_s,application,gpus,batch_size\n{row}\n")
     assert main(["training", "elastic", "--workload", str(file), "--policy", "fifo", *more]) == 2
@@ -119,21 +123,10 @@ def test_what_was_not_measured_or_comes_too_late_is_said(
     assert found.count("\n") == 1
 
 
-def test_a_switch_of_pollux_is_true_or_false(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["training", "elastic", "--workload", str(workload), "--policy", "pollux"]
-    assert main([*words, "--set", "pollux.avoid_interference=0.3"]) == 2
-    assert "avoid_interference=0.3 must be true or false" in capsys.readouterr().err
-
-
-def test_a_file_has_no_other_load(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["training", "elastic", "--workload", str(workload), "--load", "2"]) == 2
-    assert "Load 2 needs a shipped workload" in capsys.readouterr().err
-
-
-def test_progress_names_every_run_and_may_stop_all() -> None:
+def test_progress_names_every_run_and_may_stop_all():
     heard = set()
 
-    def hear(progress: object) -> None:
+    def hear(progress):
         heard.add(id(progress))
         raise Cancelled
 
@@ -143,7 +136,7 @@ def test_progress_names_every_run_and_may_stop_all() -> None:
     assert len(heard) == 1
 
 
-def test_the_study_has_every_point_once() -> None:
+def test_the_study_has_every_point_once():
     settings = ElasticStudySettings(policies=("pollux", "optimus"))
     places = places_of(settings)
     assert len(places) == len(set(places)) == 2 * 4 + 3 + 2
@@ -152,7 +145,7 @@ def test_the_study_has_every_point_once() -> None:
         ElasticStudySettings(workloads=(7,))
 
 
-def test_a_study_of_one_policy_is_made_of_its_replays() -> None:
+def test_a_study_of_one_policy_is_made_of_its_replays():
     settings = ElasticStudySettings(workloads=(3,), loads=(1.0,), interference=(0.5,), policies=("tiresias",))
     data = elastic_study(settings)
     calm, slowed = data.points
@@ -165,3 +158,121 @@ def test_a_study_of_one_policy_is_made_of_its_replays() -> None:
     assert "Replay, tiresias, by workload, against the authors' figure: 3: 3,876.26 s (+0.00 %)." in (
         elastic_study_text(data)
     )
+
+
+def scenario(elastic, servers="{count: 2, gpu: t4, gpus: 4}"):
+    return parse_scenario(f"{{cluster: {{servers: [{servers}]}}, training: {{elastic: {{{elastic}}}}}}}")
+
+
+def test_the_link_is_the_clusters_with_its_background():
+    network = (
+        "cluster: {servers: [{count: 4, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"
+    )
+    others = "background: {network: {utilization: 0.25, mean_size: 2 MB, scv: 3}}"
+    for link in (True, False):
+        part = f"training: {{elastic: {{workload: 1, link: {str(link).lower()}}}}}"
+        made = elastic_request(parse_scenario(f"{{{network}, {others}, {part}}}")).link
+        assert made == (Link(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0) if link else None)
+
+
+@given(
+    workload=st.integers(1, 4),
+    load=st.floats(0.1, 4),
+    tick=st.integers(1, 600),
+    restart=st.integers(0, 300),
+    interference=st.floats(0, 0.99),
+)
+def test_what_is_written_is_read_back(workload, load, tick, restart, interference):
+    text = f"workload: {workload}, load: {load!r}, tick: {tick}, restart: {restart} s, "
+    made = scenario(
+        f"{text} interference: {interference!r}, policies: [fifo, {{tiresias: {{starvation: 9}}}}]"
+    )
+    again = parse_scenario(dump_scenario(made))
+    assert again == made
+    assert scenario_hash(again) == scenario_hash(made)
+    request = elastic_request(made)
+    assert (request.workload, request.load, request.tick_s) == (str(workload), load, tick)
+    assert (request.restart_s, request.interference) == (restart, interference)
+    assert (request.policies, request.options) == (("fifo", "tiresias"), {"tiresias": {"starvation": 9}})
+
+
+def test_fingerprints_follow_what_counts_and_old_files_keep_theirs():
+    made = scenario("workload: 2")
+    assert scenario_hash(made) == scenario_hash(scenario("workload: '2', load: 1.0, tick: 1 min"))
+    assert scenario_hash(made) != scenario_hash(scenario("workload: 2, load: 0.5"))
+    old = parse_scenario("{cluster: {servers: [{}]}, training: {generate: {jobs: 9}}}")
+    assert "elastic" not in dump_scenario(old)
+
+
+@pytest.mark.parametrize(
+    ("elastic", "reason"),
+    [
+        ("workload: 7", "workload 7 does not ship; choose from 1, 2, 3, 4"),
+        ("tick: 1.5 s", "tick 1.5 s must be a whole number of seconds; round it"),
+        ("workload: a.csv, load: 2", "load 2 needs a workload that ships"),
+        ("profiles: {}", "your own profiles need a workload of your own"),
+        ("policies: [fifo, fifo]", "policy 'fifo' is there twice; remove one"),
+        ("interference: 1", "interference"),
+        ("restart: 2 h", "training.elastic.restart"),
+        ("policies: []", "must have at least 1 entry"),
+        ("speed: 3", "training.elastic.speed"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line(elastic, reason):
+    with pytest.raises(ScenarioError) as caught:
+        scenario(elastic)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("elastic", "servers", "reason"),
+    [
+        ("", "{count: 2}, {count: 3}", "there are 2 groups"),
+        ("", "{gpu: a100-40gb, mig: '3g.20gb, 3g.20gb'}", "divides a GPU"),
+        ("", "{gpus: 16}", "gpus: 16 is more than the 9"),
+        ("policies: [nobody]", "{count: 16, gpus: 4}", "'nobody'"),
+        ("workload: nowhere.csv", "{count: 2}", "nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_line(elastic, servers, reason):
+    with pytest.raises(NonaError) as caught:
+        elastic_request(scenario(elastic, servers))
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_source_of_jobs_and_the_right_command():
+    with pytest.raises(ScenarioError, match="exactly one of the four"):
+        parse_scenario("{cluster: {servers: [{}]}, training: {elastic: {}, generate: {}}}")
+    with pytest.raises(ScenarioError, match="nona training elastic"):
+        prepare_training(scenario("workload: 1"))
+    with pytest.raises(ScenarioError, match=r"training\.elastic: is missing"):
+        elastic_request(parse_scenario("{cluster: {servers: [{}]}, training: {generate: {}}}"))
+    assert ElasticSpec().policies[0].name == "pollux"
+
+
+def test_files_travel_in_a_bundle_and_the_command_runs_it(tmp_path, capsys):
+    (tmp_path / "mine.csv").write_text(JOBS)
+    text = dump_scenario(scenario("workload: mine.csv, policies: [fifo]"))
+    (tmp_path / "plan.yaml").write_text(text)
+    found, sources = open_scenario(tmp_path / "plan.yaml")
+    assert file_names(found) == ["mine.csv"]
+    assert file_names(with_files_renamed(found, lambda name: f"x-{name}")) == ["x-mine.csv"]
+    packed = tmp_path / "plan.nona.zip"
+    packed.write_bytes(pack_bundle(found, sources))
+    reports = []
+    for arguments in ([str(packed)], ["--workload", str(tmp_path / "mine.csv"), "--nodes", "2"]):
+        assert main(["training", "elastic", "--json", *arguments, "--policy", "fifo"]) == 0
+        reports.append(ElasticReport.from_json(json.loads(capsys.readouterr().out)))
+    assert reports[0].policies == reports[1].policies
+    assert main(["training", "elastic", str(packed), "--restart", "99", "--seed", "4", "--json"]) == 0
+    setting = ElasticReport.from_json(json.loads(capsys.readouterr().out)).setting
+    assert (setting.restart_s, setting.seed, setting.nodes, setting.workload) == (99, 4, 2, "mine.csv")
+
+
+def test_own_profiles_are_four_files(tmp_path):
+    made = scenario("workload: mine.csv, profiles: {epochs: e.csv}")
+    assert file_names(made) == ["mine.csv", "applications.csv", "placements.csv", "scalability.csv", "e.csv"]
+    with pytest.raises(ScenarioError, match=r"training\.elastic\.profiles\.epochs: 'e\.csv' is not a file"):
+        elastic_request(made, Sources(tmp_path))

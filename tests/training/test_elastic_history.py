@@ -1,7 +1,5 @@
 """What a run of elastic jobs leaves for the page: nothing lost, nothing counted twice, reasons recorded."""
 
-from __future__ import annotations
-
 import pytest
 
 from nona.report.training.elastic import change_rows, course_rows, every_job, finding, policy_rows
@@ -9,7 +7,6 @@ from nona.report.training.elastic_report import elastic_history, elastic_trace
 from nona.report.training.findings import overlap
 from nona.results.elastic import ElasticHistory
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
-from nona.training.elastic.records import ElasticRecords
 from tests.report.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")
@@ -21,11 +18,11 @@ def result():
 
 
 @pytest.fixture(scope="module")
-def history(result) -> ElasticHistory:
+def history(result):
     return elastic_history(result.system, result.runs, result.report, ABOUT)
 
 
-def records(result, name: str) -> ElasticRecords:
+def records(result, name):
     return result.runs[name][0].records
 
 

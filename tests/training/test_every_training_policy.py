@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from allocation_cases import problem
 
-from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
+from nona.allocation.problem import EntityShare
 from nona.allocation.registry import POLICIES
 from nona.training.records import run_checks
 from nona.training.rounds import simulate_training
@@ -19,11 +19,11 @@ SHARING = [
 IDS = [f"{p.name}{', packed' if share else ''}" for p, share in SHARING]
 
 
-def options(policy: Policy, share: bool) -> dict[str, object]:
+def options(policy, share):
     return {**policy.defaults, "space_sharing": True} if share else dict(policy.defaults)
 
 
-def random_problem(seed: int, single: bool) -> Problem:
+def random_problem(seed, single):
     """1 to 9 jobs; some types run some jobs not at all; pairs of equal jobs at 60 % of their rates each."""
     rng = np.random.default_rng(seed)
     m = int(rng.integers(1, 10))
@@ -51,14 +51,14 @@ def random_problem(seed: int, single: bool) -> Problem:
     )
 
 
-def answer(policy: Policy, share: bool, seed: int) -> tuple[Problem, Allocation]:
+def answer(policy, share, seed):
     asked = random_problem(seed, single=policy.name == "allox")
     return asked, policy.prepare(options(policy, share))(asked)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("policy", "share"), SHARING, ids=IDS)
-def test_shares_are_feasible_and_certified(policy: Policy, share: bool, seed: int) -> None:
+def test_shares_are_feasible_and_certified(policy, share, seed):
     asked, found = answer(policy, share, seed)
     shares = found.shares
     assert shares.shape == (len(found.rows), 3)
@@ -76,14 +76,14 @@ def test_shares_are_feasible_and_certified(policy: Policy, share: bool, seed: in
 
 
 @pytest.mark.parametrize(("policy", "share"), SHARING, ids=IDS)
-def test_equal_questions_have_equal_answers(policy: Policy, share: bool) -> None:
+def test_equal_questions_have_equal_answers(policy, share):
     for seed in SEEDS[:3]:
         first, second = answer(policy, share, seed)[1], answer(policy, share, seed)[1]
         assert first.rows == second.rows
         assert first.shares.tobytes() == second.shares.tobytes()
 
 
-def random_system(seed: int, policy: Policy, share: bool) -> TrainingSystem:
+def random_system(seed, policy, share):
     rng = np.random.default_rng(seed)
     jobs, at = [], 0.0
     for number in range(12):
@@ -108,7 +108,7 @@ def random_system(seed: int, policy: Policy, share: bool) -> TrainingSystem:
 
 
 @pytest.mark.parametrize(("policy", "share"), SHARING, ids=IDS)
-def test_runs_pass_their_checks_and_repeat_to_the_byte(policy: Policy, share: bool) -> None:
+def test_runs_pass_their_checks_and_repeat_to_the_byte(policy, share):
     for seed in (1, 2):
         system = random_system(seed, policy, share)
         first, second = (simulate_training(system, policy, options(policy, share)) for _ in range(2))

@@ -1,16 +1,21 @@
-"""Traces and tables of jobs: read, written, refused."""
-
-from __future__ import annotations
+"""Jobs: generated, in traces and tables, read, written, refused."""
 
 from dataclasses import replace
+from math import log
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.errors import ScenarioError
-from nona.training.generated_jobs import MODELS
+from nona.cli.main import main
+from nona.errors import ScenarioError, SimulationError
+from nona.scenario.file import load_scenario, parse_scenario
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_names, scenario_path
+from nona.study.training.preparation import has_trace, job_trace, prepare_training
+from nona.training.generated_jobs import MODELS, Generation, generate, models_of
 from nona.training.job_files import (
     TraceJob,
     read_job_table,
@@ -21,7 +26,7 @@ from nona.training.job_files import (
     write_trace,
 )
 from nona.training.rows import MOST_PROBLEMS
-from nona.training.system import Job
+from nona.training.system import AloneKey, Job, Throughputs
 from nona.training.throughput_table import shipped_throughputs
 
 TABLE = shipped_throughputs()
@@ -47,7 +52,7 @@ names = some_text.filter(lambda name: name != "" and name.isprintable())
         max_size=8,
     )
 )
-def test_what_is_written_is_read_back(jobs: list[TraceJob]) -> None:
+def test_what_is_written_is_read_back(jobs):
     ordered = tuple(sorted(jobs, key=lambda job: job.arrival_s))
     assert read_trace(write_trace(ordered).encode(), "t.trace") == ordered
 
@@ -76,18 +81,18 @@ def test_what_is_written_is_read_back(jobs: list[TraceJob]) -> None:
         unique_by=lambda job: job.name,
     )
 )
-def test_a_table_that_is_written_is_read_back(jobs: list[Job]) -> None:
+def test_a_table_that_is_written_is_read_back(jobs):
     ordered = tuple(sorted(jobs, key=lambda job: job.arrival_s))
     assert read_job_table(write_job_table(ordered).encode(), "t.csv") == ordered
 
 
-def test_a_line_of_the_original() -> None:
+def test_a_line_of_the_original():
     (job,) = read_trace((LINE + "\n").encode(), "t.trace")
     assert job == TraceJob("LM (batch size 5)", 392999, 2)
     assert trace_jobs([job], TABLE)[0] == Job("0", "LM (batch size 5)", 392999, 2)
 
 
-def test_deadlines_are_multiples_of_the_duration_on_a_v100() -> None:
+def test_deadlines_are_multiples_of_the_duration_on_a_v100():
     job = TraceJob("CycleGAN", 1000, slo_factor=1.2)
     assert trace_jobs([job], TABLE)[0].slo_s == pytest.approx(1200 / TABLE.rate("v100", "CycleGAN", 1))
     with pytest.raises(ScenarioError, match="job 0 has an SLO, but 'unknown'"):
@@ -96,10 +101,10 @@ def test_deadlines_are_multiples_of_the_duration_on_a_v100() -> None:
     assert reference_rate(TABLE, "CycleGAN", 2) == 0
 
 
-def test_all_problems_of_a_trace_are_told_at_once() -> None:
+def test_all_problems_of_a_trace_are_told_at_once():
     cells = LINE.split("\t")
 
-    def changed(place: int, value: str) -> str:
+    def changed(place, value):
         return "\t".join(value if i == place else c for i, c in enumerate(cells))
 
     wrong = ["a\tb", changed(4, "2"), changed(5, "0"), changed(6, "1.5"), changed(7, "-1"), changed(8, "inf")]
@@ -125,7 +130,7 @@ def test_all_problems_of_a_trace_are_told_at_once() -> None:
         (LINE.replace("\t2\t", "\t" + "9" * 30 + "\t").encode(), "scale factor"),
     ],
 )
-def test_broken_traces_are_refused(data: bytes, why: str) -> None:
+def test_broken_traces_are_refused(data, why):
     with pytest.raises(ScenarioError, match=why):
         read_trace(data, "t.trace")
 
@@ -148,13 +153,13 @@ def test_broken_traces_are_refused(data: bytes, why: str) -> None:
         ("name,model,steps\na,A3C,1\na,A3C,1\n", "that of line 2"),
     ],
 )
-def test_broken_tables_of_jobs_are_refused(text: str, why: str) -> None:
+def test_broken_tables_of_jobs_are_refused(text, why):
     with pytest.raises(ScenarioError, match=why) as caught:
         read_job_table(text.encode(), "jobs.csv")
     assert all(p.startswith("Table of jobs 'jobs.csv'") for p in caught.value.problems)
 
 
-def test_units_defaults_and_order() -> None:
+def test_units_defaults_and_order():
     text = "steps,model,arrival,checkpoint,slo\n5,A3C,1 h,2 GB,\n7,LM,30 min,,90 min\n"
     late, early = read_job_table(text.encode(), "j.csv")[::-1]
     assert (early.name, early.arrival_s, early.slo_s, early.steps) == ("1", 1800, 5400, 7)
@@ -163,8 +168,8 @@ def test_units_defaults_and_order() -> None:
 
 @examples(60)
 @given(st.binary(max_size=150) | st.text("\t\n1aA.,-e\0\"'", max_size=150).map(str.encode), st.booleans())
-def test_any_bytes_give_jobs_or_lines(data: bytes, table: bool) -> None:
-    problems: tuple[str, ...] = ()
+def test_any_bytes_give_jobs_or_lines(data, table):
+    problems = ()
     try:
         found = read_job_table(b"model,steps\n" + data, "f") if table else read_trace(data, "f")
         assert found
@@ -172,3 +177,156 @@ def test_any_bytes_give_jobs_or_lines(data: bytes, table: bool) -> None:
         problems = error.problems
     assert len(problems) <= MOST_PROBLEMS + 1
     assert all("\n" not in p for p in problems)
+
+
+def test_draw_by_draw_as_specified():
+    """Written out once more from the specification, job by job."""
+    jobs, arrivals, slos = Random(7 + 2), Random(7 + 3), Random(7 + 6)
+    now = 0.0
+    for number, job in enumerate(generate(Generation(200, 450, True, True, True), TABLE, 7)):
+        u = jobs.uniform(0, 1)
+        size = 8 if u >= 0.95 else 4 if u >= 0.8 else 2 if u >= 0.7 else 1
+        seconds = 60 * 10 ** jobs.uniform(3, 4) if jobs.random() >= 0.8 else 60 * 10 ** jobs.uniform(1.5, 3)
+        model = jobs.choice(MODELS)
+        while size > 1 and model not in MODELS[:19]:
+            model = jobs.choice(MODELS)
+        weight = 5.0 if jobs.uniform(0, 1) <= 0.2 else 1.0
+        v = slos.uniform(0, 1)
+        slo = 1.2 if v < 0.33 else 2.0 if v < 0.67 else 10.0
+        steps = seconds * TABLE.rate("v100", model, size)
+        assert job == TraceJob(model, steps, size, weight, slo, now), number
+        now -= log(1 - arrivals.random()) * 450
+
+
+def test_one_gpu_each_draws_the_sizes_all_the_same():
+    single = generate(Generation(300, 600), TABLE, 3)
+    several = generate(Generation(300, 600, multi_gpu=True), TABLE, 3)
+    assert {job.workers for job in single} == {1}
+    first = next(i for i, job in enumerate(several) if job.workers > 1)
+    assert first > 0
+    assert several[:first] == single[:first]
+    assert [j.arrival_s for j in several] == [j.arrival_s for j in single]
+    assert {(j.weight, j.slo_factor) for j in single} == {(1.0, None)}
+
+
+def test_equal_seeds_give_equal_jobs_and_others_give_others():
+    what = Generation(50, 600)
+    assert generate(what, TABLE, 5) == generate(what, TABLE, 5)
+    assert generate(what, TABLE, 5) == generate(Generation(80, 600), TABLE, 5)[:50]
+    others = {generate(what, TABLE, 5, r) for r in range(3)} | {generate(what, TABLE, 6)}
+    assert len(others) == 4
+
+
+def test_another_table_gives_its_own_models():
+    rates = {AloneKey("a", "x", 1): 2.0, AloneKey("b", "x", 1): 3.0, AloneKey("b", "y", 1): 1.0}
+    table = Throughputs(rates | {AloneKey("b", "y", 4): 4.0}, provenance={"a": "given", "b": "given"})
+    jobs = generate(Generation(400, 0, multi_gpu=True), table, 0)
+    assert {(job.model, job.workers) for job in jobs} == {("x", 1), ("y", 1), ("y", 4)}
+    short = min(job.steps for job in jobs if job.model == "x")
+    assert short >= 3.0 * 60 * 10**1.5  # durations are those on the fastest GPU
+    assert models_of(TABLE) == MODELS
+
+
+def test_a_table_without_single_gpus_is_refused():
+    table = Throughputs({AloneKey("a", "x", 2): 1.0}, provenance={"a": "given"}, source="t.csv")
+    with pytest.raises(SimulationError, match="no model runs on a single GPU"):
+        generate(Generation(1, 0), table, 0)
+    with pytest.raises(SimulationError, match="of a100-40gb"):
+        generate(Generation(1, 0), TABLE, 0, gpus={"a100-40gb": 8})
+
+
+def test_jobs_fit_the_cluster_that_they_are_drawn_for():
+    what = Generation(2000, 0, multi_gpu=True)
+    whole = generate(what, TABLE, 1, gpus={"k80": 8, "p100": 8, "v100": 8})
+    assert whole == generate(what, TABLE, 1)
+    small = generate(what, TABLE, 1, gpus={"k80": 4})
+    assert {job.workers for job in small} == {1, 2, 4}
+    assert all(TABLE.rate("k80", job.model, job.workers) > 0 for job in small)
+    assert sum(a == b for a, b in zip(small, whole, strict=True)) > 5
+
+
+def written(capsys, *words):
+    assert main(["training", "generate", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_trace_holds_what_is_drawn(capsys):
+    words = ("--jobs", "40", "--mean-gap", "5 min", "--multi-gpu", "--weights", "--slos", "--seed", "3")
+    text = written(capsys, *words)
+    drawn = generate(Generation(40, 300, True, True, True), shipped_throughputs(), 3)
+    assert read_trace(text.encode(), "t.trace") == drawn
+    assert text == written(capsys, *words)
+    assert len(read_trace(written(capsys).encode(), "t.trace")) == 120
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--jobs", "0"), ("--mean-gap", "-5"), ("--mean-gap", "1e9"), ("--mean-gap", "soon"), ("--seed", "x")],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_line(words, capsys):
+    assert main(["training", "generate", *words]) == 2
+    out = capsys.readouterr()
+    assert out.out == ""
+    assert out.err.count("\n") == 1
+    assert words[0] in out.err
+
+
+GPUS = "cluster: {servers: [{gpu: v100, gpus: 8}, {gpu: k80, gpus: 8}]}"
+DRAWN = "generate: {jobs: 60, mean_gap: 600 s, multi_gpu: true, weights: true, slos: true}"
+LISTED = """
+  jobs:
+    - {name: late, model: A3C, steps: 500, arrival: 90.25, slo: 1000 s, weight: 2.5}
+    - {name: early, model: ResNet-50 (batch size 64), steps: 1234.5, workers: 2}
+    - {name: own, throughputs: {v100: 3}, steps: 9}
+    - {name: notebook, kind: interactive, duration: 1 h}
+"""
+
+
+def jobs_of(part, sources=None):
+    return prepare_training(parse_scenario(f"{GPUS}\ntraining: {{{part}}}\n"), sources or Sources()).jobs
+
+
+@pytest.mark.parametrize("rates", ["gavel", "modelled"])
+def test_drawn_jobs_come_back_exactly(tmp_path, rates):
+    part = f"{DRAWN}, throughputs: {rates}"
+    text = job_trace(parse_scenario(f"{GPUS}\ntraining: {{{part}}}\n"))
+    (tmp_path / "drawn.trace").write_text(text)
+    if rates == "modelled":  # of a trace the modelled table has no deadlines
+        assert text.count("\n") == 60
+        return
+    again = jobs_of("trace: drawn.trace", Sources(tmp_path))
+    assert again == jobs_of(part)
+    traced = parse_scenario(f"{GPUS}\ntraining: {{trace: drawn.trace}}\n")
+    assert job_trace(traced, Sources(tmp_path)) == text
+
+
+def test_listed_jobs_come_back_without_names(tmp_path):
+    text = job_trace(parse_scenario(f"{GPUS}\ntraining:\n{LISTED}"))
+    (tmp_path / "listed.trace").write_text(text)
+    before = {j.name: j for j in prepare_training(parse_scenario(f"{GPUS}\ntraining:\n{LISTED}")).jobs}
+    after = jobs_of("trace: listed.trace", Sources(tmp_path))
+    assert [replace(j, slo_s=None) for j in after] == [
+        replace(before[old], name=new, slo_s=None) for new, old in (("0", "early"), ("1", "late"))
+    ]
+    assert after[0].slo_s is None
+    assert after[1].slo_s == pytest.approx(1000.0)
+
+
+def test_every_demo_that_has_a_trace_is_read_back(tmp_path):
+    shown = [load_scenario(scenario_path(name)) for name in scenario_names()]
+    shown = [s for s in shown if s.training is not None and has_trace(s.training)]
+    assert len(shown) >= 4
+    for scenario in shown:
+        (tmp_path / "jobs.trace").write_text(job_trace(scenario))
+        part = scenario.training.model_copy(update={"trace": "jobs.trace", "generate": None, "jobs": ()})
+        again = prepare_training(scenario.model_copy(update={"training": part}), Sources(tmp_path)).jobs
+        before = [j for j in prepare_training(scenario).jobs if j.kind == "training"]
+        told = [(j.model, j.steps, j.workers, j.weight, j.arrival_s) for j in again]
+        assert sorted(told) == sorted((j.model, j.steps, j.workers, j.weight, j.arrival_s) for j in before)
+
+
+def test_jobs_with_rates_of_their_own_alone_have_no_trace():
+    own = parse_scenario(f"{GPUS}\ntraining: {{jobs: [{{name: a, throughputs: {{v100: 1}}, steps: 5}}]}}\n")
+    assert own.training is not None
+    assert not has_trace(own.training)
+    assert not job_trace(own)

@@ -1,16 +1,20 @@
-"""Policies that solve linear programs: golden numbers, their own definitions, invariances, hard cases."""
+"""Policies that solve linear programs, and the programs: definitions, duals, a dense solver, hard cases."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from allocation_cases import pairs, problem
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from sizes import examples
 
+from nona.allocation.centre import LAST_MU, centre, solve
 from nona.allocation.equal_shares import isolated_shares
-from nona.allocation.problem import Allocation, Floats, Problem
+from nona.allocation.polytope import polytope, worthwhile_pairs
+from nona.allocation.program import InfeasibleError, Prices, certified, linear, max_min, solve_highs
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
 
@@ -21,12 +25,12 @@ LINEAR = (
 SHARING = tuple(n for n in LINEAR if get_policy(n).space_sharing)
 
 
-def ask(name: str, asked: Problem, **options: bool) -> Allocation:
+def ask(name, asked, **options):
     policy = get_policy(name)
     return policy.prepare({**policy.defaults, **options})(asked)
 
 
-def drawn(seed: int, jobs: int = 9) -> Problem:
+def drawn(seed, jobs=9):
     """A problem with all that any policy looks at, and pairs."""
     rng = np.random.default_rng(seed)
     m, kinds = int(rng.integers(2, jobs)), int(rng.integers(1, 4))
@@ -48,7 +52,7 @@ def drawn(seed: int, jobs: int = 9) -> Problem:
     )
 
 
-def throughputs(asked: Problem, found: Allocation) -> Floats:
+def throughputs(asked, found):
     beside = {tuple(p): r for p, r in zip(asked.pairs.tolist(), asked.pair_rates, strict=True)}
     total = np.zeros(asked.jobs)
     for row, x in zip(found.rows, found.shares, strict=True):
@@ -59,7 +63,7 @@ def throughputs(asked: Problem, found: Allocation) -> Floats:
     return total
 
 
-def objective(name: str, asked: Problem, found: Allocation) -> float:
+def objective(name, asked, found):
     """What the policy says it optimises, from shares and the definition."""
     thr = throughputs(asked, found)
     if name == "max-min-fairness":
@@ -79,7 +83,7 @@ def objective(name: str, asked: Problem, found: Allocation) -> float:
     return float(throughputs(priced, found).sum())
 
 
-def check_possible(asked: Problem, found: Allocation) -> None:
+def check_possible(asked, found):
     workers = np.array([asked.workers[row[0]] for row in found.rows])
     assert (found.shares >= 0).all()
     assert (workers @ found.shares <= asked.gpus * (1 + 1e-9)).all()
@@ -87,7 +91,7 @@ def check_possible(asked: Problem, found: Allocation) -> None:
         assert sum(found.shares[k].sum() for k, row in enumerate(found.rows) if i in row) <= 1 + 1e-9
 
 
-def test_max_min_fairness_g01() -> None:
+def test_max_min_fairness_g01():
     """Columns k80, v100."""
     asked = problem([[10, 40], [4, 12], [50, 100]], [1, 1])
     found = ask("max-min-fairness", asked)
@@ -98,12 +102,7 @@ def test_max_min_fairness_g01() -> None:
     assert throughputs(asked, found) == pytest.approx([200 / 11, 64 / 11, 600 / 11], rel=1e-6)
 
 
-def test_isolated_g09() -> None:
-    found = ask("isolated", problem([[0.5, 1, 2], [1, 2, 3], [2, 3, 4]], [1, 1, 1], workers=[1, 2, 1]))
-    assert found.shares == pytest.approx(np.array([[1 / 3] * 3, [1 / 6] * 3, [1 / 3] * 3]))
-
-
-def test_makespan_g13() -> None:
+def test_makespan_g13():
     """The exact optimum; the public code's bisection ends at 19629.297."""
     rates = [[1, 4, 8], [2, 3, 6], [1.5, 6, 10], [2, 3, 4]]
     found = ask("makespan", problem(rates, [1, 1, 1], remaining=[40e3, 90e3, 30e3, 60e3]))
@@ -114,7 +113,7 @@ def test_makespan_g13() -> None:
 @examples(8)
 @given(seed=st.integers(0, 10_000), pack=st.booleans())
 @pytest.mark.parametrize("name", SHARING)
-def test_answers_are_possible_and_proved_optimal(name: str, seed: int, pack: bool) -> None:
+def test_answers_are_possible_and_proved_optimal(name, seed, pack):
     asked = drawn(seed)
     found = ask(name, asked, space_sharing=pack)
     check_possible(asked, found)
@@ -124,7 +123,7 @@ def test_answers_are_possible_and_proved_optimal(name: str, seed: int, pack: boo
 
 @examples(8)
 @given(st.integers(0, 10_000))
-def test_no_feasible_allocation_has_a_better_rho(seed: int) -> None:
+def test_no_feasible_allocation_has_a_better_rho(seed):
     """Against allocations drawn at random and mixed with the answer, and against the bound."""
     asked = drawn(seed)
     best = ask("finish-time-fairness", asked)
@@ -141,7 +140,7 @@ def test_no_feasible_allocation_has_a_better_rho(seed: int) -> None:
 @examples(6)
 @given(st.integers(0, 10_000))
 @pytest.mark.parametrize("name", LINEAR)
-def test_order_of_jobs_does_not_matter(name: str, seed: int) -> None:
+def test_order_of_jobs_does_not_matter(name, seed):
     """Nor do units of steps, where the policy compares a job with itself."""
     asked = drawn(seed)
     order = np.random.default_rng(seed).permutation(asked.jobs)
@@ -155,27 +154,19 @@ def test_order_of_jobs_does_not_matter(name: str, seed: int) -> None:
         assert ask(name, scaled).objective == pytest.approx(one.objective, rel=1e-6)
 
 
-def pairs_none(asked: Problem) -> dict[str, np.ndarray]:
+def pairs_none(asked):
     return {"pairs": np.empty((0, 2), np.int64), "pair_rates": np.empty((0, len(asked.types), 2))}
 
 
-@pytest.mark.parametrize("pack", [False, True])
-@pytest.mark.parametrize("name", SHARING)
-def test_equal_questions_have_equal_answers(name: str, pack: bool) -> None:
-    one, two = (ask(name, drawn(5), space_sharing=pack) for _ in range(2))
-    assert one.shares.tobytes() == two.shares.tobytes()
-    assert (one.objective, one.bound) == (two.objective, two.bound)
-
-
 @pytest.mark.parametrize("name", LINEAR)
-def test_equal_jobs_share_equally(name: str) -> None:
+def test_equal_jobs_share_equally(name):
     asked = problem([[1, 2]] * 5, [1, 1], prices=[1, 2])
     shares = ask(name, asked).shares
     assert shares == pytest.approx(np.tile(shares[0], (5, 1)), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_a_job_that_can_run_nowhere_is_left_out(name: str) -> None:
+def test_a_job_that_can_run_nowhere_is_left_out(name):
     asked = problem([[1, 2], [0, 0], [3, 1]], [1, 1], prices=[1, 2], slo_s=[np.nan, 5.0, np.nan])
     found = ask(name, asked)
     without = ask(name, problem([[1, 2], [3, 1]], [1, 1], prices=[1, 2]))
@@ -188,27 +179,21 @@ def test_a_job_that_can_run_nowhere_is_left_out(name: str) -> None:
     assert np.isnan(nobody.objective)
 
 
-@pytest.mark.parametrize("name", LINEAR)
-def test_one_type(name: str) -> None:
-    found = ask(name, problem([[2], [4]], [1], prices=[1]))
-    assert found.shares.sum() == pytest.approx(1.0, abs=1e-6)
-
-
-def test_cost_is_a_choice_of_types_by_steps_per_dollar() -> None:
+def test_cost_is_a_choice_of_types_by_steps_per_dollar():
     """One job: 4 steps/s at 4 dollars against 2 at 1 dollar."""
     found = ask("cost", problem([[2, 4]], [1, 1], prices=[1, 4]))
     assert found.shares == pytest.approx(np.array([[1, 0]]), abs=1e-6)
     assert found.objective == pytest.approx(2, rel=1e-6)
 
 
-def test_a_deadline_makes_a_job_take_the_dear_type() -> None:
+def test_a_deadline_makes_a_job_take_the_dear_type():
     asked = problem([[2, 4]], [1, 1], prices=[1, 4], remaining=[3000], slo_s=[1000])
     found = ask("cost-slo", asked)
     assert found.shares == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-6)
     assert found.warnings == ()
 
 
-def test_the_tightest_deadlines_are_dropped_one_by_one() -> None:
+def test_the_tightest_deadlines_are_dropped_one_by_one():
     """Three jobs on one GPU need .9, .5 and .3 of it: without the first, .8 is enough."""
     asked = problem([[1.0]] * 3, [1], prices=[1], remaining=[500, 900, 300], slo_s=[1000] * 3)
     found = ask("cost-slo", asked)
@@ -221,7 +206,7 @@ def test_the_tightest_deadlines_are_dropped_one_by_one() -> None:
     assert len(every.warnings) == 3
 
 
-def test_deadlines_that_are_kept_only_just_are_kept() -> None:
+def test_deadlines_that_are_kept_only_just_are_kept():
     asked = problem([[1.0]] * 2, [1], prices=[1], remaining=[600, 400], slo_s=[1000] * 2)
     found = ask("cost-slo", asked)
     assert found.warnings == ()
@@ -231,7 +216,7 @@ def test_deadlines_that_are_kept_only_just_are_kept() -> None:
 @pytest.mark.parametrize(
     "name", ["max-min-fairness", "makespan", "sum-of-throughputs", "finish-time-fairness"]
 )
-def test_space_sharing_helps_by_what_pairs_gain(name: str) -> None:
+def test_space_sharing_helps_by_what_pairs_gain(name):
     """Two jobs on one GPU, each at .8 of its rate beside the other: 1.6 instead of 1 together."""
     asked = problem([[10], [10]], [1], **pairs((0, 1, [[8, 8]])))
     alone, packed = ask(name, asked), ask(name, asked, space_sharing=True)
@@ -239,8 +224,165 @@ def test_space_sharing_helps_by_what_pairs_gain(name: str) -> None:
     assert throughputs(asked, packed) == pytest.approx([8, 8], rel=1e-5)
 
 
-def test_options_are_checked() -> None:
+def test_options_are_checked():
     with pytest.raises(SimulationError, match="space_sharing='yes' must be true or false"):
         get_policy("makespan").prepare({"space_sharing": "yes"})
     with pytest.raises(SimulationError, match="takes no options"):
         get_policy("max-min-fairness-agnostic").prepare({"space_sharing": True})
+
+
+def drawn_program(seed, zeros=True):
+    """(rates, workers, gpus); some jobs are equal, some rates 0, and every job can run on the first type."""
+    rng = np.random.default_rng(seed)
+    m, kinds = int(rng.integers(1, 12)), int(rng.integers(1, 5))
+    rates = rng.lognormal(size=(m, kinds))
+    rates[:, 1:] *= rng.random((m, kinds - 1)) > (0.2 if zeros else 0)
+    kind = rng.integers(0, m, m)
+    workers = rng.choice([1.0, 1.0, 2.0, 4.0], m)
+    return rates[kind], workers[kind], rng.integers(1, 9, kinds).astype(float)
+
+
+def with_pairs(seed):
+    rates, workers, gpus = drawn_program(seed)
+    rng = np.random.default_rng([seed, 1])
+    both = np.array(list(combinations(range(len(rates)), 2)), np.int64).reshape(-1, 2)
+    beside = rng.uniform(0.2, 1.0, (len(both), len(gpus), 2)) * np.moveaxis(rates[both], 1, 2)
+    kept, kept_rates = worthwhile_pairs(rates, workers, both, beside)
+    return polytope(gpus, workers, rates, kept, kept_rates)
+
+
+def dense_optimum(program):
+    """The optimum by scipy on dense matrices that are written down here once more, row by row."""
+    space = program.space
+    n, m = space.variables, space.jobs
+    upper, limits = [], []
+    for j, count in enumerate(space.gpus):
+        upper.append([*(space.workers * (space.column == j)), 0.0])
+        limits.append(count)
+    for i in range(m):
+        own, other = space.first == i, space.second == i
+        upper.append([*(own | other).astype(float), 0.0])
+        limits.append(1.0)
+        rate = np.where(own, space.rate, 0.0) + np.where(other, space.partner_rate, 0.0)
+        upper.append([*-rate, program.steps[i]])
+        limits.append(-program.floors[i])
+    cost = [*-program.gains, -1.0 if program.levelled else 0.0]
+    bounds = [(0, None)] * n + [(None, None)]
+    done = linprog(cost, A_ub=np.array(upper), b_ub=limits, bounds=bounds, method="highs-ds")
+    assert done.status == 0
+    return float(-done.fun)
+
+
+def check_feasible(space, x):
+    assert (x >= -1e-9).all()
+    assert (space.limit_matrix() @ x <= space.limits * (1 + 1e-9)).all()
+    assert space.throughput_matrix() @ x == pytest.approx(space.throughputs(x), rel=1e-12, abs=1e-12)
+
+
+@examples(25)
+@given(st.integers(0, 10_000))
+def test_max_min_is_feasible_and_optimal(seed):
+    rates, workers, gpus = drawn_program(seed)
+    space = polytope(gpus, workers, rates)
+    program = max_min(space, rates @ gpus / gpus.sum() / workers)
+    for found in (centre(program), solve_highs(program)):
+        check_feasible(space, found.x)
+        assert found.objective == pytest.approx(dense_optimum(program), rel=1e-6)
+        assert found.objective <= found.bound * (1 + 1e-9)
+        assert found.bound == pytest.approx(found.objective, rel=1e-6)
+
+
+@examples(20)
+@given(st.integers(0, 10_000), st.floats(0, 0.9))
+def test_linear_programs_with_floors(seed, part):
+    """Floors are a part of what max-min gives to everybody, so they can be kept."""
+    rates, workers, gpus = drawn_program(seed)
+    space = polytope(gpus, workers, rates)
+    rng = np.random.default_rng(seed)
+    steps = rates @ gpus
+    floors = part * steps * centre(max_min(space, steps)).objective
+    program = linear(space, rng.lognormal(size=space.variables), floors)
+    found = solve(program)
+    check_feasible(space, found.x)
+    assert (space.throughputs(found.x) >= floors * (1 - 1e-6)).all()
+    assert found.objective == pytest.approx(dense_optimum(program), rel=1e-6)
+    assert found.bound == pytest.approx(found.objective, rel=1e-6)
+
+
+@examples(20)
+@given(st.integers(0, 10_000))
+def test_programs_with_pairs(seed):
+    space = with_pairs(seed)
+    program = max_min(space, np.ones(space.jobs))
+    found = solve(program)
+    check_feasible(space, found.x)
+    assert found.objective == pytest.approx(dense_optimum(program), rel=1e-6)
+    assert found.bound == pytest.approx(found.objective, rel=1e-6)
+
+
+@examples(20)
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_any_prices_give_a_bound(seed, prices):
+    """Weak duality: whatever the prices, no allocation beats the bound that they certify."""
+    space = with_pairs(seed)
+    rng = np.random.default_rng(prices)
+    program = max_min(space, rng.lognormal(size=space.jobs))
+    drawn_prices = Prices(*(rng.lognormal(size=k) for k in (space.jobs, len(space.gpus), space.jobs)))
+    assert certified(program, drawn_prices)[0] >= dense_optimum(program) * (1 - 1e-9)
+
+
+@examples(25)
+@given(st.integers(0, 10_000))
+def test_equal_jobs_get_equal_shares(seed):
+    rates, workers, gpus = drawn_program(seed)
+    space = polytope(gpus, workers, rates)
+    shares = space.shares(centre(max_min(space, rates @ gpus / workers)).x)
+    for a, b in combinations(range(len(rates)), 2):
+        if (rates[a] == rates[b]).all() and workers[a] == workers[b]:
+            assert shares[a] == pytest.approx(shares[b], abs=1e-9)
+
+
+def test_the_centre_of_a_face():
+    """One job of rate 1 on two types with 1 GPU each: x_1 + x_2 = 1 is optimal, and (½, ½) is its centre."""
+    space = polytope(np.ones(2), np.ones(1), np.ones((1, 2)))
+    assert centre(max_min(space, np.ones(1))).x == pytest.approx([0.5, 0.5], abs=1e-7)
+    # capacities 1 and 2: the slacks x_1, x_2, 1 − x_1, 2 − x_2 on x_1 + x_2 = 1 are x, 1 − x, 1 − x, 1 + x
+    # where x is x_1; log x + 2 log(1 − x) + log(1 + x) has its maximum at 1/x − 2/(1 − x) + 1/(1 + x) = 0
+    wide = polytope(np.array([1.0, 2.0]), np.ones(1), np.ones((1, 2)))
+    x = (np.sqrt(17) - 1) / 8
+    # at the last μ = 10⁻¹¹ rounding counts, up to ε/μ = 2·10⁻⁵ on some processors; at 10⁻⁸ it does not
+    for mu, near in ((1e-8, 1e-7), (LAST_MU, 2e-6)):
+        assert centre(max_min(wide, np.ones(1)), mu).x == pytest.approx([x, 1 - x], abs=near)
+
+
+def test_floors_that_nobody_can_keep():
+    space = polytope(np.ones(1), np.ones(2), np.ones((2, 1)))
+    with pytest.raises(InfeasibleError, match="no shares of time"):
+        solve(linear(space, np.ones(2), np.array([0.7, 0.7])))
+
+
+def test_pairs_that_gain_nothing_cost_nothing():
+    """Leaving out pairs whose combined rate is at most 1 never lowers the optimum."""
+    rates, gpus = np.array([[4.0, 2.0], [3.0, 1.0], [1.0, 1.0]]), np.ones(2)
+    both = np.array([[0, 1], [0, 2], [1, 2]])
+    factors = np.array([[[0.4, 0.5], [0.9, 0.8]], [[0.5, 0.5], [0.3, 0.2]], [[0.7, 0.7], [0.1, 0.9]]])
+    beside = factors * np.moveaxis(rates[both], 1, 2)
+    kept, kept_rates = worthwhile_pairs(rates, np.ones(3), both, beside)
+    assert kept.tolist() == [[0, 1], [1, 2]]
+    steps = np.array([2.0, 1.0, 1.0])
+    few = solve(max_min(polytope(gpus, np.ones(3), rates, kept, kept_rates), steps)).objective
+    every = solve(max_min(polytope(gpus, np.ones(3), rates, both, beside), steps)).objective
+    assert few == pytest.approx(every, rel=1e-9)
+
+
+def test_each_job_proposes_its_best_partners():
+    m = 12
+    both = np.array(list(combinations(range(m), 2)))
+    beside = np.random.default_rng(0).uniform(0.6, 1.0, (len(both), 1, 2))
+    kept, _ = worthwhile_pairs(np.ones((m, 1)), np.ones(m), both, beside, partners=2)
+    gain = {tuple(p): g for p, g in zip(both.tolist(), beside.sum((1, 2)), strict=True)}
+    best = set()
+    for i in range(m):
+        own = sorted((p for p in gain if i in p), key=lambda p: -gain[p])
+        best |= set(own[:2])
+    assert {tuple(p) for p in kept.tolist()} == best

@@ -1,27 +1,25 @@
-"""From scenarios to training systems: nodes, rates, prices, inference and interactive jobs, refusals."""
-
-from __future__ import annotations
+"""The training part of a scenario: what is refused, its files, and the system that it becomes."""
 
 from itertools import product
 from math import exp
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
+from nona.cli.main import main
 from nona.cost.options import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.device import find_device
-from nona.scenario.file import parse_scenario
-from nona.sources.lookup import Sources
+from nona.scenario.file import parse_scenario, scenario_hash
+from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
+from nona.sources.opening import open_bytes, open_scenario, pack_bundle, read_bundle
 from nona.sources.samples import load_sample, scenario_names, scenario_path
 from nona.study.training.preparation import prepare_training
 from nona.study.training.rates import drawn_models
 from nona.training.generated_jobs import MOST_LOAD, Generation, choose_replicas, generate, replica_capacity
 from nona.training.job_files import trace_jobs, write_trace
-from nona.training.system import TrainingSystem
 from nona.training.throughput_table import STACK, all_reduce_s, shipped_throughputs, training_step
 
 TABLE = shipped_throughputs()
@@ -36,18 +34,18 @@ DEMOS = (
 )
 
 
-def prepared(training: str, servers: str = CLUSTER, more: str = "", replication: int = 0) -> TrainingSystem:
+def prepared(training, servers=CLUSTER, more="", replication=0):
     text = f"{{cluster: {{servers: {servers}}}, training: {training}{more}}}"
     return prepare_training(parse_scenario(text), replication=replication)
 
 
-def problems(training: str, servers: str = CLUSTER) -> tuple[str, ...]:
+def problems(training, servers=CLUSTER):
     with pytest.raises(NonaError) as caught:
         prepared(training, servers)
     return getattr(caught.value, "problems", (str(caught.value),))
 
 
-def test_servers_are_nodes_and_prices_are_those_of_the_list_or_given() -> None:
+def test_servers_are_nodes_and_prices_are_those_of_the_list_or_given():
     system = prepared("{generate: {jobs: 5}, prices: {k80: 0.1}, round: 5 min, reallocation: 0}")
     assert system.cluster.gpus == {"k80": 6, "v100": 9}
     assert system.cluster.nodes == {"k80": (2, 2, 2), "v100": (4, 4, 1)}
@@ -55,7 +53,7 @@ def test_servers_are_nodes_and_prices_are_those_of_the_list_or_given() -> None:
     assert (system.round_s, system.reallocation_s) == (300, 0)
 
 
-def test_generated_jobs_are_those_of_the_generator_and_replications_differ() -> None:
+def test_generated_jobs_are_those_of_the_generator_and_replications_differ():
     drawn = trace_jobs(generate(Generation(30, 600), TABLE, 4), TABLE)
     assert prepared("{generate: {jobs: 30, measured: [5, 9]}}", more=", seed: 4").jobs == drawn
     first, second = (prepared("{generate: {jobs: 30}}", replication=r).jobs for r in (0, 1))
@@ -65,7 +63,7 @@ def test_generated_jobs_are_those_of_the_generator_and_replications_differ() -> 
 
 
 @pytest.mark.parametrize("name", ["jobs.trace", "jobs.csv"])
-def test_jobs_come_from_a_file_beside_the_scenario(tmp_path: Path, name: str) -> None:
+def test_jobs_come_from_a_file_beside_the_scenario(tmp_path, name):
     drawn = generate(Generation(10, 60, slos=True), TABLE, 0)
     csv = "name,model,steps,arrival\nlate,A3C,5,1 h\nearly,CycleGAN,6,\n"
     (tmp_path / name).write_text(write_trace(drawn) if name.endswith("trace") else csv)
@@ -77,7 +75,7 @@ def test_jobs_come_from_a_file_beside_the_scenario(tmp_path: Path, name: str) ->
         assert [(job.name, job.arrival_s) for job in jobs] == [("early", 0), ("late", 3600)]
 
 
-def test_own_rates_stand_beside_the_table() -> None:
+def test_own_rates_stand_beside_the_table():
     jobs = "[{name: A3C, throughputs: {v100: 3, k80: 0}, steps: 5}, {name: t, model: A3C, steps: 5}]"
     system = prepared(f"{{jobs: {jobs}}}")
     own, other = system.jobs
@@ -85,7 +83,7 @@ def test_own_rates_stand_beside_the_table() -> None:
     assert rates == [[3, 0], [TABLE.rate("v100", "A3C", 1), TABLE.rate("k80", "A3C", 1)]]
 
 
-def test_all_jobs_that_cannot_run_are_told_at_once() -> None:
+def test_all_jobs_that_cannot_run_are_told_at_once():
     jobs = [
         "{name: a, model: A3D, steps: 5}",
         "{name: b, model: A3C, steps: 5, workers: 2}",
@@ -121,16 +119,16 @@ def test_all_jobs_that_cannot_run_are_told_at_once() -> None:
         ),
     ],
 )
-def test_what_cannot_be_prepared_is_refused(servers: str, training: str, why: str) -> None:
+def test_what_cannot_be_prepared_is_refused(servers, training, why):
     assert any(why in problem for problem in problems(training, servers))
 
 
-def test_a_scenario_without_training_is_refused() -> None:
+def test_a_scenario_without_training_is_refused():
     with pytest.raises(ScenarioError, match="training: is missing"):
         prepare_training(parse_scenario("{cluster: {servers: [{}]}, workload: [{model: gpt2, rate: 5}]}"))
 
 
-def test_entities_regions_and_measured_jobs_are_carried_over() -> None:
+def test_entities_regions_and_measured_jobs_are_carried_over():
     jobs = "[{name: a, model: A3C, steps: 5, entity: two}, {name: b, model: A3C, steps: 5}]"
     system = prepared(f"{{jobs: {jobs}, regions: {{groups: {{eu: [0, 2], us: [1]}}}}}}")
     assert [g.region for g in system.cluster.groups] == ["eu", "us", "eu"]
@@ -138,7 +136,7 @@ def test_entities_regions_and_measured_jobs_are_carried_over() -> None:
     assert prepared("{generate: {jobs: 9, measured: [2, 5]}}").window == (2, 5)
 
 
-def test_an_interactive_job_may_take_any_gpu_that_runs_it() -> None:
+def test_an_interactive_job_may_take_any_gpu_that_runs_it():
     jobs = "[{name: n, duration: 30 min, kind: interactive}]"
     system = prepared(f"{{jobs: {jobs}}}")
     assert system.jobs[0].steps == 1800
@@ -147,7 +145,7 @@ def test_an_interactive_job_may_take_any_gpu_that_runs_it() -> None:
     assert [only.throughputs.rate(g, only.jobs[0].model, 1) for g in only.cluster.types] == [0, 1]
 
 
-def test_inference_replicas_serve_the_rate_on_different_servers() -> None:
+def test_inference_replicas_serve_the_rate_on_different_servers():
     jobs = "[{name: web, model: resnet50, steps: 3600, kind: inference, rate: 1500/s, workers: 4}]"
     system = prepared(f"{{jobs: {jobs}}}")
     held = {job.name: job.workers for job in system.jobs}
@@ -160,7 +158,7 @@ def test_inference_replicas_serve_the_rate_on_different_servers() -> None:
     assert any("queries/s on" in note for note in system.notes)
 
 
-def test_the_slo_bounds_the_load_of_a_replica() -> None:
+def test_the_slo_bounds_the_load_of_a_replica():
     """With exponential response times of rate μ − λ, 95 % are within the SLO exactly at the bound."""
     mu, slo = 40.0, 0.1
     most = replica_capacity(mu, slo)
@@ -175,9 +173,7 @@ def test_the_slo_bounds_the_load_of_a_replica() -> None:
     st.integers(1, 5),
     st.floats(0.1, 20),
 )
-def test_the_cheapest_replicas_are_found(
-    types: list[tuple[float, int, float]], replicas: int, rate: float
-) -> None:
+def test_the_cheapest_replicas_are_found(types, replicas, rate):
     """Against every possible choice."""
     names = [f"g{i}" for i in range(len(types))]
     capacity, servers, prices = (dict(zip(names, column, strict=True)) for column in zip(*types, strict=True))
@@ -195,7 +191,7 @@ def test_the_cheapest_replicas_are_found(
 
 
 @pytest.mark.parametrize("batch", [16, 32, 64, 128])
-def test_modelled_resnet50_is_near_what_was_measured(batch: int) -> None:
+def test_modelled_resnet50_is_near_what_was_measured(batch):
     """Ratio modelled/measured on one V100: 1.19, 1.04, 1.01, 0.94; P100 1.06 to 1.23; K80 about 2."""
     graph, measured = load_sample("resnet50"), f"ResNet-50 (batch size {batch})"
     for gpu, least, most in (("v100", 0.85, 1.25), ("p100", 0.9, 1.35), ("k80", 0.9, 2.4)):
@@ -204,7 +200,7 @@ def test_modelled_resnet50_is_near_what_was_measured(batch: int) -> None:
         assert least < ratio < most, (gpu, ratio)
 
 
-def test_modelled_rates_scale_less_than_linearly_and_worse_when_spread() -> None:
+def test_modelled_rates_scale_less_than_linearly_and_worse_when_spread():
     training = "{throughputs: modelled, generate: {jobs: 5, multi_gpu: true}}"
     system = prepared(training, "[{gpu: a100-40gb, gpus: 8, count: 2}, {gpu: t4, count: 8}]")
     table = system.throughputs
@@ -221,16 +217,143 @@ def test_modelled_rates_scale_less_than_linearly_and_worse_when_spread() -> None
     assert {key.model for key in table.alone} <= set(drawn_models())
 
 
-def test_a_ring_moves_every_byte_twice_but_a_part() -> None:
+def test_a_ring_moves_every_byte_twice_but_a_part():
     for workers in (2, 4, 8):
         assert all_reduce_s(1e9, workers, 1e9, 0) == pytest.approx(2 * (workers - 1) / workers)
     assert all_reduce_s(0, 8, 1e9, 1e-3) == pytest.approx(14e-3)
 
 
 @pytest.mark.parametrize("name", DEMOS)
-def test_every_demo_prepares(name: str) -> None:
+def test_every_demo_prepares(name):
     assert name in scenario_names()
     scenario = parse_scenario(scenario_path(name).read_text("utf-8"))
     system = prepare_training(scenario, Sources(scenario_path(name).parent))
     assert system.jobs
     assert scenario.description
+
+
+BAD = """
+version: 1
+cluster: {servers: [{gpu: v1000}]}
+training:
+  throughputs: gavle
+  trace: missing.trace
+  policies: [isolated, isolatedd]
+  prices: {k800: 1}
+  entities: {team: {weight: -1}}
+  jobs:
+    - {name: a, model: ResNet-50 (batch size 65), steps: 5, entity: teem}
+    - {name: b, throughputs: {p10: 3}, steps: 0}
+    - {name: c, steps: 5}
+"""
+FILES = """
+version: 1
+cluster: {servers: [{gpu: v100}]}
+training:
+  throughputs: tables/mine.csv
+  jobs:
+    - {name: a, model: x, steps: 5}
+    - {name: s, model: nets/own.onnx, steps: 60, kind: inference, rate: 5/s}
+"""
+
+
+def test_one_pass_lists_every_problem(tmp_path):
+    (tmp_path / "bad.yaml").write_text(BAD)
+    with pytest.raises(ScenarioError) as caught:
+        open_scenario(tmp_path / "bad.yaml")
+    assert {problem.partition(": ")[0] for problem in caught.value.problems} >= {
+        "cluster.servers[0].gpu",
+        "training.throughputs",
+        "training.trace",
+        "training.policies[1]",
+        "training.prices",
+        "training.entities.team.weight",
+        "training.jobs[0].entity",
+        "training.jobs[1].throughputs",
+        "training.jobs[1].steps",
+        "training.jobs[2]",
+    }
+    near = open_problems(BAD.replace("gavle", "gavel"), tmp_path)
+    assert any("use ResNet-50 (batch size 64)" in problem for problem in near)
+
+
+def open_problems(text, folder):
+    with pytest.raises(ScenarioError) as caught:
+        open_bytes(text.encode(), "a.yaml", Sources(folder))
+    return caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("training", "why"),
+    [
+        ("{}", "give exactly one of the four"),
+        ("{generate: {}, jobs: [{name: a, model: A3C, steps: 1}]}", "give exactly one of the four"),
+        ("{generate: {jobs: 10, measured: [0, 10]}}", "first and last number"),
+        ("{generate: {jobs: 10, measured: [5, 4]}}", "first and last number"),
+        ("{jobs: [{name: a, model: A3C, steps: 1}, {name: a, model: A3C, steps: 1}]}", "called 'a'"),
+        ("{jobs: [{name: a, model: gpt2, steps: 1, kind: inference}]}", "go together"),
+        ("{jobs: [{name: a, model: A3C, steps: 1, rate: 3/s}]}", "go together"),
+        ("{jobs: [{name: a, model: A3C, duration: 3 h}]}", "in place of steps"),
+        ("{jobs: [{name: a, steps: 5, duration: 3 h, kind: interactive}]}", "in place of steps"),
+        ("{jobs: [{name: a, duration: long, kind: interactive}]}", "is not a time"),
+        ("{jobs: [{name: a, model: A3C, steps: 1, latency_slo: 1 s}]}", "use slo for a deadline"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(training, why):
+    text = f"{{version: 1, cluster: {{servers: [{{gpu: v100}}]}}, training: {training}}}"
+    with pytest.raises(ScenarioError, match=why):
+        parse_scenario(text)
+
+
+@pytest.mark.parametrize("broken", ["1", "[]", "{jobs: 3}", "{jobs: [1], policies: {a: 1}}", "{prices: [1]}"])
+def test_whatever_the_part_holds_the_look_at_its_names_does_not_break(broken, tmp_path):
+    assert open_problems(f"version: 1\ncluster: {{servers: [{{}}]}}\ntraining: {broken}\n", tmp_path)
+
+
+def test_trace_table_and_models_travel_in_a_bundle(tmp_path):
+    for folder, name in (("tables", "mine.csv"), ("nets", "own.onnx")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(name.encode())
+    scenario = parse_scenario(FILES)
+    assert [(f.place, f.name, f.kind) for f in named_files(scenario)] == [
+        ("training.jobs[1].model", "nets/own.onnx", "model"),
+        ("training.throughputs", "tables/mine.csv", "throughputs"),
+    ]
+    data = pack_bundle(scenario, Sources(tmp_path))
+    opened = open_bytes(data, "x.nona.zip", Sources())
+    assert file_names(opened.scenario) == ["own.onnx", "mine.csv"]
+    assert opened.sources.read("mine.csv") == b"mine.csv"
+    assert set(read_bundle(data)) == {"scenario.yaml", "own.onnx", "mine.csv"}
+    back = with_files_renamed(
+        opened.scenario, {"own.onnx": "nets/own.onnx", "mine.csv": "tables/mine.csv"}.get
+    )
+    assert scenario_hash(back) == scenario_hash(scenario)
+
+
+def test_a_batch_size_stays_when_a_file_is_renamed():
+    text = FILES.replace("tables/mine.csv", "modelled").replace("model: x", "model: a.onnx (batch size 8)")
+    renamed = with_files_renamed(parse_scenario(text), lambda name: f"new-{name}")
+    assert file_names(renamed) == ["new-a.onnx", "new-nets/own.onnx"]
+    assert [job.model for job in renamed.training.jobs] == ["new-a.onnx (batch size 8)", "new-nets/own.onnx"]
+
+
+def test_missing_files_are_named(tmp_path):
+    text = FILES.replace("jobs:\n", "trace: t.trace\n  xjobs:\n")
+    assert any(
+        p.startswith("training.trace: 't.trace' is not a file here") for p in open_problems(text, tmp_path)
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["simulate"], ["place"], ["serverless"], ["sweep", "--key", "load", "--values", "0.5,1"], ["capacity"]],
+)
+def test_commands_for_queries_say_that_there_are_none(command, tmp_path, capsys):
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "{version: 1, cluster: {servers: [{gpu: v100}]}, training: {generate: {}}, serverless: {}}"
+    )
+    assert main([command[0], str(path), *command[1:]]) == 2
+    told = capsys.readouterr().err
+    assert "nona training simulate" in told
+    assert told.count("\n") == 1

@@ -1,0 +1,217 @@
+"""Parts of a plan: the least count, prices, growth, offers, targets, the week."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sizes import examples
+
+from nona.errors import HardwareError, ScenarioError
+from nona.hardware.device import devices
+from nona.planning.least import driven, least
+from nona.planning.offers import Offer, Option, Target, slicings
+from nona.planning.prices import breaks_after, growth_per_month, growth_text, listed_prices, per_hour
+from nona.planning.traffic import is_table, read_profile
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
+
+
+@examples(300)
+@given(st.integers(0, 400), st.integers(1, 300), st.integers(1, 350), st.integers(0, 5), st.integers(0, 3))
+def test_a_monotone_target_is_found(answer, most, start, low, beside):
+    answer = max(answer, low + 1)
+    asked = []
+
+    def keeps(count):
+        asked.append(count)
+        return count >= answer
+
+    found = driven(least(most, start, low=low, beside=beside), keeps)
+    assert found == (answer if low < answer <= most else None)
+    assert len(asked) == len(set(asked))
+    assert all(low < count <= most for count in asked)
+    distance = abs(answer - min(max(start, low + 1), max(most, low + 1))) + 2
+    assert len(asked) <= 2 * distance.bit_length() + 4 + 2 * beside
+
+
+@examples(300)
+@given(st.sets(st.integers(1, 40)), st.integers(1, 40), st.integers(1, 40), st.integers(1, 3))
+def test_what_is_found_is_settled_and_none_just_below(kept, most, start, beside):
+    found = driven(least(most, start, beside=beside), lambda count: count in kept)
+
+    def settled(count):
+        return all(n in kept for n in range(count, min(count + beside, most) + 1))
+
+    if found is None:
+        assert not (settled(most) and most in kept) or most == 0
+    else:
+        assert settled(found)
+        assert not any(settled(n) for n in range(max(1, found - beside), found))
+
+
+def test_a_count_that_does_not_help_ends_the_search():
+    asked = []
+    search = least(1000, 8, helps=lambda count: count < 20)
+    assert driven(search, lambda count: bool(asked.append(count))) is None
+    assert max(asked) < 64
+
+
+def test_searches_can_run_side_by_side():
+    answers, found = [5, 40, 17], {}
+    lanes = {n: least(100, 10) for n in range(3)}
+    wanted = {n: next(search) for n, search in lanes.items()}
+    while wanted:
+        for n, count in list(wanted.items()):
+            try:
+                wanted[n] = lanes[n].send(count >= answers[n])
+            except StopIteration as end:
+                found[n] = end.value
+                del wanted[n]
+    assert [found[n] for n in range(3)] == answers
+
+
+def with_plan(plan):
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2}]},
+            "workload": [{"model": "resnet18", "rate": "100/s", "slo": "40 ms"}],
+            "plan": plan,
+        }
+    )
+
+
+@pytest.mark.parametrize("text", ["-1", "a", "1/fortnight", "5/0 years", "1e12", "", "1/", True, None])
+def test_bad_prices_are_refused_in_one_line(text):
+    with pytest.raises(ScenarioError, match="it must be a number of at least 0"):
+        per_hour(text)
+
+
+def test_a_price_per_month_is_that_per_hour_times_its_hours():
+    assert per_hour("730/month") == per_hour("1/h") == per_hour(1) == 1.0
+    assert per_hour("8760/year") == pytest.approx(per_hour("17520/2 years")) == 1.0
+
+
+@pytest.mark.parametrize("share", [0.08, 0.0123456789, -0.05, 1 / 3, 1e-9])
+def test_growth_is_written_as_it_is_read(share):
+    assert growth_per_month(growth_text(share)) == pytest.approx(share, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["8", "8%", "8/month", "-100%/month", "8%/day"])
+def test_bad_growth_is_refused(text):
+    with pytest.raises(ScenarioError, match="share per time above"):
+        growth_per_month(text)
+
+
+@pytest.mark.parametrize(("headroom", "growth"), [(1.31, 0.08), (1.0, 0.05), (3.7, 0.01), (1.08, 0.08)])
+def test_the_month_that_breaks_is_the_first_beyond_the_headroom(headroom, growth):
+    month = breaks_after(headroom, growth)
+    assert (1 + growth) ** month > headroom * (1 - 1e-9)
+    assert (1 + growth) ** (month - 1) <= headroom * (1 + 1e-9)
+
+
+def test_layouts_may_be_written_short_and_all_are_the_maximal_ones():
+    assert slicings("a100-40gb", "3g+2g+2g") == slicings("a100-40gb", "2g.10gb, 2g.10gb, 3g.20gb")
+    assert "7g.40gb" in slicings("a100-40gb", "all")
+    with pytest.raises(HardwareError, match="holds at most 1"):
+        slicings("a100-40gb", "4g+4g")
+
+
+def test_an_option_costs_what_its_servers_and_its_link_cost():
+    offers = [Offer("l4", None, 0.5, 9), Offer("t4", None, 0.25, 9)]
+    assert Option((2, 4), link=1).cost(offers, (0.0, 3.0)) == 5.0
+    assert Option((0, 4)).used == (1,)
+
+
+@pytest.mark.parametrize(("share", "bound"), [(0.0, 1.0), (1.0, 1.0), (0.9, 0.0), (0.9, float("inf"))])
+def test_impossible_targets_are_refused(share, bound):
+    with pytest.raises(ScenarioError, match="Target"):
+        Target(0, share, bound)
+
+
+def test_watts_have_a_source():
+    assert set(listed_prices()) == set(devices())
+    for price in listed_prices().values():
+        assert (price.watts_busy is None) == (price.watts_source == "")
+        assert price.watts_idle is None or price.watts_busy is None or price.watts_idle < price.watts_busy
+
+
+def test_the_part_of_a_scenario_is_read_and_written_back():
+    made = with_plan(
+        {
+            "hit": "98%",
+            "offers": ["a100-40gb:3g+2g+2g=1.29", {"gpu": "l4", "price": "30000/3 years"}, "t4"],
+            "schedulers": ["nona", {"jsq-d": {"d": 3}}],
+            "growth": "8%/month",
+            "targets": {"resnet18": {"p99": "35 ms"}},
+            "confidence": "90%",
+            "links": [{"capacity": "25 Gbit/s", "price": "100/month"}],
+        }
+    )
+    first = made.plan.offers[0]
+    assert (first.gpu, first.mig, first.price) == ("a100-40gb", "3g+2g+2g", 1.29)
+    assert made.plan.growth == 0.08
+    assert made.plan.schedulers[1].options == {"d": 3}
+    assert parse_scenario(dump_scenario(made)) == made
+    assert with_plan({}).plan is not None
+
+
+@pytest.mark.parametrize(
+    ("plan", "why"),
+    [
+        ({"hit": 2}, "plan.hit"),
+        ({"offers": ["t4=x"]}, "plan.offers"),
+        ({"offers": ["t4="]}, "plan.offers.*Price ''"),
+        ({"offers": ["a30:=1"]}, "plan.offers.*mig"),
+        ({"links": ["25 Gbit/s="]}, "plan.links.*Price ''"),
+        ({"prices": {"watts": {"t4": {"idle": 70, "busy": 10}}}}, "busy must be at least idle"),
+        ({"growth": "fast"}, "plan: Growth 'fast'|plan.growth: Growth 'fast'"),
+        ({"budget": 3}, "plan.budget"),
+        ({"schedulers": []}, "plan.schedulers"),
+        ({"confidence": 0.2}, "plan.confidence"),
+    ],
+)
+def test_bad_parts_are_refused_with_their_place(plan, why):
+    with pytest.raises(ScenarioError, match=why):
+        with_plan(plan)
+
+
+DAY = [f"{hour},{1 + hour / 24:.3f}" for hour in range(24)]
+
+
+def profile_table(rows, head="hour,factor"):
+    return "\n".join([head, *rows, ""]).encode()
+
+
+PLAIN = profile_table(DAY)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        profile_table(DAY, '"hour","factor"'),
+        profile_table([",".join(f'"{cell}"' for cell in row.split(",")) for row in DAY], '"Hour", "Factor"'),
+        b"\xef\xbb\xbf" + PLAIN.replace(b"\n", b"\r\n"),
+        b"\n\n" + PLAIN,
+        profile_table(list(reversed(DAY))),
+    ],
+    ids=["quoted head", "quoted", "spreadsheet", "blank lines first", "hours in another order"],
+)
+def test_a_table_is_read_however_a_spreadsheet_writes_it(data):
+    assert is_table(data)
+    assert read_profile(data, "w.csv", 10.0) == read_profile(PLAIN, "w.csv", 10.0)
+
+
+@pytest.mark.parametrize("hour", ["nan", "inf", "-1", "0.4", "168", "1e300"])
+def test_an_hour_is_a_whole_number_of_the_week(hour):
+    data = profile_table([f"{hour},1", *DAY[1:]])
+    with pytest.raises(
+        ScenarioError, match=r"Profile 'w.csv', line 2: hour .* must be a whole number from 0"
+    ):
+        read_profile(data, "w.csv", 10.0)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_columns_separated_otherwise_are_a_table_whose_remedy_is_named(separator):
+    data = PLAIN.replace(b",", separator.encode())
+    assert is_table(data)
+    with pytest.raises(ScenarioError, match="separate columns by commas"):
+        read_profile(data, "w.csv", 10.0)

@@ -1,0 +1,379 @@
+"""What holds for every registered scheduler: declared, compiled, on lists, blind to what it declares not."""
+
+import math
+import pickle
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scheduler_cases import (
+    fork_join_chain,
+    random_placement,
+    random_ready,
+    random_view,
+    slides_query,
+    system_of,
+)
+
+from nona.errors import SimulationError
+from nona.schedulers.base import FAMILY_TITLES, NetworkView, Prepared, Scheduler, as_lists
+from nona.schedulers.registry import SCHEDULERS, get_scheduler, scheduler_names
+from nona.simulation.compiled.build import compile_function
+from nona.simulation.compiled.core import adapter_source, flatten_tables
+from nona.simulation.compiled.engine import policy_of
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import Stream
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_every_scheduler_declares_itself(name):
+    scheduler = get_scheduler(name)
+    assert scheduler.name == name
+    assert scheduler.kind in ("bind", "pick", "configure", "allocate")
+    assert isinstance(scheduler.network_view, NetworkView)
+    for text in (scheduler.summary, scheduler.source, scheduler.adaptation):
+        assert len(text) > 20
+        assert "\n" not in text
+    assert pickle.loads(pickle.dumps(scheduler)) == scheduler
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_every_shipped_scheduler_belongs_to_a_family(name):
+    """ "other" is what a scheduler has that declares none."""
+    assert get_scheduler(name).family in set(FAMILY_TITLES) - {"other"}
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_unknown_options_and_missing_placements_are_refused(name):
+    scheduler = get_scheduler(name)
+    system = system_of([slides_query()])
+    with pytest.raises(SimulationError, match=f"{name}.*'cap' is not known"):
+        scheduler.prepare(system, None, {"cap": 3})
+    if scheduler.needs_placement:
+        with pytest.raises(SimulationError, match="solve one first"):
+            scheduler.prepare(system, None, {})
+
+
+def test_unknown_names_get_the_list():
+    with pytest.raises(SimulationError, match=f"choose from {', '.join(scheduler_names())}"):
+        get_scheduler("quincy")
+
+
+def test_register_adds_once_and_refuses_a_taken_name():
+    mine = replace(get_scheduler("local"), name="mine")
+    assert SCHEDULERS.register(mine) is mine
+    try:
+        assert get_scheduler("mine") is mine
+        assert scheduler_names()[-1] == "mine"
+        with pytest.raises(SimulationError, match="taken"):
+            SCHEDULERS.register(replace(mine, kind="bind"))
+    finally:
+        SCHEDULERS.unregister("mine")
+    assert "mine" not in scheduler_names()
+
+
+SYSTEM = system_of([fork_join_chain("a", (3, 2), 1, 60.0), fork_join_chain("b", (4,), 2, 40.0)])
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_parts_add_up(name):
+    scheduler = get_scheduler(name)
+    placement = random_placement(SYSTEM) if scheduler.needs_placement else None
+    prepared = scheduler.prepare(SYSTEM, placement, {})
+    records = simulate_run(SYSTEM, scheduler, prepared, RunOptions(jobs=300, warmup=50))
+    done = ~np.isnan(records.completion_s)
+    assert done.all()
+    assert records.parts_s.min() >= 0
+    np.testing.assert_allclose(records.parts_s.sum(axis=1), records.completion_time_s, rtol=1e-9)
+    np.testing.assert_allclose(records.tally.parts_s.sum(), records.completion_time_s.sum(), rtol=1e-9)
+    least = np.array([q.tasks.compute_s.min() for q in SYSTEM.queries])
+    assert (records.parts_s[:, 0] >= 2 * least[records.query]).all()  # a root and a sink at the least
+
+
+LISTED = system_of([fork_join_chain("a", [3, 0, 4], 1, rate=40.0), slides_query()], (0, 0, 1, 1, 2))
+TAKERS = [n for n in scheduler_names() if get_scheduler(n).takes_lists]
+
+
+def prepared_on_lists(scheduler):
+    placement = random_placement(LISTED, 4) if scheduler.needs_placement else None
+    return scheduler.prepare(LISTED, placement, {})
+
+
+def test_those_that_sample_tables_take_lists():
+    assert {"nona", "nona-d2", "local", "spread", "expert", "random"} <= set(TAKERS)
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_lists_and_arrays_give_the_same_decisions(name):
+    scheduler = get_scheduler(name)
+    prepared = prepared_on_lists(scheduler)
+    lists = as_lists(prepared.tables)
+    rng = np.random.default_rng(0)
+    for query in (0, 1) * 20:
+        view, u = random_view(LISTED, rng), rng.random(prepared.uniforms_per_job)
+        tasks = len(LISTED.queries[query].tasks)
+        array, plain = np.full(tasks, -1, dtype=np.int64), [-1] * tasks
+        scheduler.decide(0.0, query, view, prepared.tables, u, array)
+        scheduler.decide(0.0, query, view, lists, u.tolist(), plain)
+        assert plain == array.tolist()
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_runs_are_the_same_with_either(name):
+    scheduler = get_scheduler(name)
+    prepared = prepared_on_lists(scheduler)
+    options = RunOptions(jobs=300, warmup=20)
+    lists = simulate_run(LISTED, scheduler, prepared, options)
+    arrays = simulate_run(LISTED, replace(scheduler, takes_lists=False), prepared, options)
+    assert lists.completion_s.tobytes() == arrays.completion_s.tobytes()
+
+
+SYSTEMS = [
+    system_of([fork_join_chain("a", [3, 0, 4], 1), slides_query(), fork_join_chain("one", [])], cluster)
+    for cluster in (tuple(range(6)), (0, 0, 1, 1, 2), (0,))
+]
+
+
+def machine_code(scheduler, prepared):
+    """The machine code that the engine calls, kept on disk, and the tables as it gets them."""
+    policy = policy_of(scheduler, prepared)
+    assert policy.machine is not None
+    return policy
+
+
+@pytest.mark.parametrize("name", [n for n in scheduler_names() if not get_scheduler(n).picks])
+def test_compiled_bind_decides_as_the_plain_one(name):
+    scheduler = get_scheduler(name)
+    rng = np.random.default_rng(8)
+    seen = set()
+    for system in SYSTEMS:
+        placement = random_placement(system, 5) if scheduler.needs_placement else None
+        prepared = scheduler.prepare(system, placement, {})
+        compiled = machine_code(scheduler, prepared)
+        for i in range(60):
+            query = i % 3
+            view, u = random_view(system, rng), rng.random(prepared.uniforms_per_job)
+            plain = np.full(12, -1, dtype=np.int64)
+            fast = plain.copy()
+            scheduler.decide(1.0, query, view, prepared.tables, u, plain)
+            compiled.machine(1.0, query, view, compiled.flat.ints, compiled.flat.floats, u, fast)
+            tasks = len(system.queries[query].tasks)
+            assert plain.tolist() == fast.tolist()
+            assert plain[:tasks].min() >= 0
+            assert (plain[tasks:] == -1).all()
+            seen.add(tuple(plain.tolist()))
+    assert len(seen) > 10
+
+
+@pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "pick"])
+def test_compiled_pick_decides_as_the_plain_one(name):
+    scheduler = get_scheduler(name)
+    rng = np.random.default_rng(8)
+    outcomes = set()
+    for system in SYSTEMS:
+        prepared = scheduler.prepare(system, None, {})
+        compiled = machine_code(scheduler, prepared)
+        for _ in range(100):
+            view, ready = random_view(system, rng, busiest=3), random_ready(system, rng)
+            u = rng.random(prepared.uniforms_per_job)
+            plain, fast = np.full(2, -1, dtype=np.int64), np.full(2, -1, dtype=np.int64)
+            said = scheduler.decide(1.0, view, ready, prepared.tables, u, plain)
+            assert said == compiled.machine(
+                1.0, view, ready, compiled.flat.ints, compiled.flat.floats, u, fast
+            )
+            assert plain.tolist() == fast.tolist()
+            if said:
+                assert 0 <= plain[0] < ready.n
+                assert view.queue_length[plain[1]] == 0
+            outcomes.add((bool(said), *plain.tolist()))
+    assert {o[0] for o in outcomes} == {True, False}
+    assert len(outcomes) > 5
+
+
+def test_only_plain_functions_are_compiled():
+    with pytest.raises(TypeError, match="plain Python function"):
+        compile_function(len)
+
+
+class Inner(NamedTuple):
+    share: float
+    rows: Any
+
+
+class Outer(NamedTuple):
+    starts: Any
+    inner: Inner
+    again: Inner
+    count: int
+
+
+def test_tables_in_tables_travel_flat_and_are_made_again():
+    tables = Outer(np.array([1, 2]), Inner(0.5, np.array([3])), Inner(1.5, np.array([4.0, 5.0])), 7)
+    flat = flatten_tables(tables)
+    assert flat.kinds == "i(Fi)(Ff)I"
+    assert flat.types == (Outer, Inner, Inner)
+    scope = {f"tables{i}": made for i, made in enumerate(flat.types)}
+    scope["decide"] = lambda now, view, ready, made, uniforms, out: made
+    exec(adapter_source("pick", flat.kinds), scope)
+    made = scope["adapter"](0.0, None, None, flat.ints, flat.floats, None, None)
+    assert isinstance(made, Outer)
+    assert isinstance(made.inner, Inner)
+    assert made.starts.tolist() == [1, 2]
+    assert (made.inner.share, made.inner.rows.tolist()) == (0.5, [3])
+    assert (made.again.share, made.again.rows.tolist()) == (1.5, [4.0, 5.0])
+    assert made.count == 7
+
+
+FIELD_LEVEL = {
+    "capacity": NetworkView.N1,
+    "latency_s": NetworkView.N1,
+    "past_transfer_s": NetworkView.N2,
+    "link_promised_s": NetworkView.N3,
+    "link_queue_bytes": NetworkView.N4,
+}
+SEEN = system_of([fork_join_chain("a", [3, 2], 1, rate=40.0), slides_query()], (0, 0, 1, 2, 3, 4))
+PLACEMENT = random_placement(SEEN, 9)
+
+
+def cheat(field, declared):
+    """Reads ``field`` and binds accordingly, whatever it declares."""
+
+    def decide(now, query, view, tables, u, out):
+        value = getattr(view, field)
+        out[:] = 0 if math.isnan(value) else int(value * 1e6) % len(view.executor_server)
+
+    return Scheduler(
+        "cheat", "bind", declared, "", "", "", decide, lambda system, placement, options: Prepared((), 1)
+    )
+
+
+def prepared_for(scheduler):
+    return scheduler.prepare(SEEN, PLACEMENT if scheduler.needs_placement else None, {})
+
+
+def scrambled(view, scheduler, rng):
+    """The view with everything changed that the scheduler does not declare."""
+    hidden = {f: float(rng.exponential(1e3)) for f, n in FIELD_LEVEL.items() if n > scheduler.network_view}
+    if scheduler.network_view < NetworkView.N3:
+        hidden["card_bytes_s"] = rng.exponential(1e9, len(view.card_bytes_s))
+    if not (scheduler.reads_queues or scheduler.picks):
+        hidden["queue_length"] = rng.integers(0, 9, len(view.queue_length))
+        hidden["backlog_s"] = rng.exponential(1.0, len(view.backlog_s))
+    return view._replace(**hidden)
+
+
+def decision(scheduler, prepared, view, ready, query, u):
+    if not scheduler.picks:
+        out = np.full(len(SEEN.queries[query].tasks), -1, dtype=np.int64)
+        scheduler.decide(0.0, query, view, prepared.tables, u, out)
+        return out.tolist()
+    out = np.full(2, -1, dtype=np.int64)
+    return [bool(scheduler.decide(0.0, view, ready, prepared.tables, u, out)), *out.tolist()]
+
+
+def decides_by_what_it_declares(scheduler, rounds=150):
+    rng = np.random.default_rng(17)
+    prepared = prepared_for(scheduler)
+    for i in range(rounds):
+        view, ready = random_view(SEEN, rng, 2), random_ready(SEEN, rng)
+        u = rng.random(prepared.uniforms_per_job)
+        before = decision(scheduler, prepared, view, ready, i % 2, u)
+        if decision(scheduler, prepared, scrambled(view, scheduler, rng), ready, i % 2, u) != before:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_decisions_do_not_depend_on_what_is_above_the_declared_level(name):
+    assert decides_by_what_it_declares(get_scheduler(name))
+
+
+@pytest.mark.parametrize("field", FIELD_LEVEL)
+def test_a_cheat_is_caught_at_every_level_and_an_honest_reader_is_not(field):
+    level = FIELD_LEVEL[field]
+    assert not decides_by_what_it_declares(cheat(field, NetworkView(level - 1)))
+    assert decides_by_what_it_declares(cheat(field, level))
+
+
+def test_reading_queues_without_saying_so_is_caught():
+    d2 = get_scheduler("nona-d2")
+    assert decides_by_what_it_declares(d2)
+    assert not decides_by_what_it_declares(replace(d2, reads_queues=False))
+
+
+# Whole runs: the live state of the network is changed, not only the view.
+
+OTHER_NETWORKS = {
+    "more background": {"background_network": Stream(600.0, 1e6, 4.0)},
+    "no background": {"background_network": Stream()},
+    "slower link": {"capacity": 4e8, "latency_s": 1e-3},
+    "shared link": {"discipline": "processor-sharing"},
+}
+
+
+def recorded_run(system, scheduler, prepared, watch=None):
+    """The decisions of a whole run, in order."""
+    seen = []
+
+    def bind(now, query, view, tables, u, out):
+        scheduler.decide(now, query, view, tables, u, out)
+        seen.append((query, *out[: len(system.queries[query].tasks)].tolist()))
+        if watch:
+            watch((now, query), view, (tables, u), out)
+
+    def pick(now, view, ready, tables, u, out):
+        said = scheduler.decide(now, view, ready, tables, u, out)
+        seen.append((said, *out.tolist()))
+        if watch:
+            watch((now,), view, (ready, tables, u), out, said)
+        return said
+
+    spied = replace(scheduler, decide=pick if scheduler.picks else bind, takes_lists=False)
+    simulate_run(system, spied, prepared, RunOptions(jobs=300, warmup=20))
+    return seen
+
+
+OBLIVIOUS = [n for n in scheduler_names() if not get_scheduler(n).picks and not get_scheduler(n).reads_queues]
+
+
+@pytest.mark.parametrize("change", OTHER_NETWORKS)
+@pytest.mark.parametrize("name", OBLIVIOUS)
+def test_oblivious_schedulers_decide_alike_on_another_network(name, change):
+    scheduler = get_scheduler(name)
+    prepared = prepared_for(scheduler)
+    before = recorded_run(SEEN, scheduler, prepared)
+    after = recorded_run(replace(SEEN, **OTHER_NETWORKS[change]), scheduler, prepared)
+    common = min(len(before), len(after))  # a slower network may need more arrivals to finish
+    assert common >= 320
+    assert before[:common] == after[:common]
+
+
+def test_a_reader_of_the_live_link_decides_otherwise_on_another_network_unless_it_is_hidden():
+    reader = cheat("link_queue_bytes", NetworkView.N4)
+    prepared = prepared_for(reader)
+    busier = replace(SEEN, **OTHER_NETWORKS["more background"])
+    assert recorded_run(SEEN, reader, prepared)[:320] != recorded_run(busier, reader, prepared)[:320]
+    hidden = cheat("link_queue_bytes", NetworkView.N3)
+    assert recorded_run(SEEN, hidden, prepared)[:320] == recorded_run(busier, hidden, prepared)[:320]
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_in_a_run_hidden_fields_are_nan_and_do_not_matter(name):
+    scheduler = get_scheduler(name)
+    rng = np.random.default_rng(4)
+    calls = 0
+
+    def watch(before, view, after, out, said=None):
+        nonlocal calls
+        calls += 1
+        for field, level in FIELD_LEVEL.items():
+            assert math.isnan(getattr(view, field)) == (level > scheduler.network_view)
+        again = np.full_like(out, -1)
+        answer = scheduler.decide(*before, scrambled(view, scheduler, rng), *after, again)
+        assert answer == said
+        decided = again != -1
+        assert again[decided].tolist() == out[decided].tolist()
+
+    recorded_run(SEEN, scheduler, prepared_for(scheduler), watch)
+    assert calls >= 320

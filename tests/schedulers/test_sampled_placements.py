@@ -1,0 +1,483 @@
+"""Placements drawn from tables: where parts go, by which shares; presets, the expert's table, the slides."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
+from scipy.stats import chi2
+from sizes import examples
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition import Decomposition, SubGraph
+from nona.errors import SimulationError
+from nona.placement.fixed import (
+    PRESETS,
+    branches_of,
+    idle_presets,
+    local_placement,
+    place_fixed,
+    spread_placement,
+    traffic_of,
+)
+from nona.placement.result import Configuration, SubGraphPlacement
+from nona.placement.solve import solve
+from nona.schedulers.registry import get_scheduler
+from nona.schedulers.sampling import place_by_table
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import Arrivals, QueryClass, Stream
+
+CLUSTERS = [tuple(range(8)), (0, 0, 1, 1, 2, 2), (0, 1, 0, 2, 0, 1), (0, 0, 0), (0,), (0, 1)]
+
+
+def decide(system, prepared, query, uniforms, view=None):
+    out = np.full(len(system.queries[query].tasks), -7, dtype=np.int64)
+    view = view or random_view(system, np.random.default_rng(0))
+    place_by_table(0.0, query, view, prepared.tables, np.asarray(uniforms), out)
+    return out
+
+
+def sampled_configurations(placed_query, out):
+    """For each sub-graph the configurations that explain ``out``, in terms of executors."""
+    for placed in placed_query:
+        s = placed.subgraph
+        root, sink = out[s.root], out[s.sink]
+        fits = []
+        for c in placed.configurations:
+            homes = [{int(out[t]) for t in part} for part in c.parts]
+            if any(len(h) != 1 for h in homes):
+                continue
+            at = [h.pop() for h in homes]
+            expected_sink = root if c.sink_part < 0 else at[c.sink_part]
+            stays = c.root_part < 0 or at[c.root_part] == root
+            remote = [e for i, e in enumerate(at) if i != c.root_part]
+            if stays and expected_sink == sink:
+                fits.append((c, int(root), remote))
+        yield placed, fits
+
+
+@examples(150)
+@given(
+    seed=st.integers(0, 10**6),
+    cluster=st.sampled_from(CLUSTERS),
+    widths=st.lists(st.integers(0, 5), max_size=3),
+)
+def test_every_task_gets_an_executor_and_parts_are_apart_as_far_as_servers_allow(seed, cluster, widths):
+    system = system_of([fork_join_chain("q", widths, seed), slides_query()], cluster)
+    placement = random_placement(system, seed)
+    prepared = build_tables(system, placement.queries, choices=2)
+    rng = np.random.default_rng(seed)
+    server = system.executor_server
+    for query in range(2):
+        out = decide(system, prepared, query, rng.random(prepared.uniforms_per_job), random_view(system, rng))
+        assert out.min() >= 0
+        assert out.max() < system.executors
+        for _, fits in sampled_configurations(placement.queries[query], out):
+            assert fits
+
+            def apart(fit):
+                _, root, remote = fit
+                executors = {root, *remote}
+                servers = {int(server[e]) for e in executors}
+                parts = 1 + len(remote)
+                return (
+                    len(servers) == min(parts, system.servers)
+                    and len(executors) == min(parts, system.executors)
+                    and (parts > system.servers or len(servers) == parts)
+                )
+
+            assert any(apart(f) for f in fits)
+
+
+def test_two_choices_take_the_shorter_queue_and_never_the_same_executor_twice():
+    system = system_of([slides_query()], (0, 1, 2))
+    subgraph = system.queries[0].decomposition.subgraphs[0]
+    placed = SubGraphPlacement(subgraph, (Configuration(((1,), (2,)), 0, 0),), np.ones(1))
+    prepared = build_tables(system, [[placed]], choices=2)
+    rng = np.random.default_rng(2)
+    view = random_view(system, rng)._replace(queue_length=np.array([5, 1, 3]))
+    for _ in range(200):
+        out = decide(system, prepared, 0, rng.random(4), view)
+        assert out[0] != 0  # any two of three: the longest queue never wins
+        assert out[2] == min({0, 1, 2} - {int(out[0])}, key=lambda e: view.queue_length[e])
+
+
+def test_virtual_ends_and_single_tasks_are_placed():
+    two_heads = slides_query()
+    virtual = Decomposition((-1, -1), (SubGraph(-1, -1, (0, 1, 2, 3)),))
+    single = replace(fork_join_chain("one", []), decomposition=Decomposition((0,), ()))
+    system = system_of([replace(two_heads, decomposition=virtual), single])
+    split = Configuration(((0, 1), (2, 3)), 1, 0)
+    placed = SubGraphPlacement(virtual.subgraphs[0], (split,), np.ones(1))
+    prepared = build_tables(system, [[placed], []])
+    out = decide(system, prepared, 0, [0.3, 0.9])
+    assert out[0] == out[1] != out[2] == out[3]
+    assert decide(system, prepared, 1, [0.99]).tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "p", "text"),
+    [
+        (Configuration(((1,),), 0, 0), [1.0], "partition the interior"),
+        (Configuration(((1, 2), (2,)), 0, 0), [1.0], "partition the interior"),
+        (Configuration(((1, 2),), 1, 0), [1.0], "root part 1"),
+        (Configuration(((1, 2),), 0, 0), [0.7], "add up to 1"),
+        (Configuration(((1, 2),), 0, 0), [np.nan], "at least 0"),
+    ],
+)
+def test_malformed_placements_are_refused(configuration, p, text):
+    system = system_of([slides_query()])
+    placed = SubGraphPlacement(system.queries[0].decomposition.subgraphs[0], (configuration,), np.array(p))
+    with pytest.raises(SimulationError, match=text):
+        build_tables(system, [[placed]])
+
+
+CLASSED = [
+    ((0, 1, 2, 3, 4, 5), (0, 0, 0, 1, 1, 1)),
+    ((0, 0, 1, 1, 2, 2), (0, 1, 0, 1, 0, 1)),
+    ((0, 0, 0, 1, 2), (0, 0, 1, 1, 2)),
+    ((0, 1), (0, 1)),
+    ((0, 0, 0), (0, 1, 1)),
+    ((0, 1, 2, 3), (0, 0, 0, 0)),
+]
+
+
+def classed(queries, cluster):
+    servers, kinds = cluster
+    names = tuple(f"k{i}" for i in range(max(kinds) + 1))
+    made = [
+        replace(
+            q,
+            tasks=TaskGraph(**{**q.tasks.__dict__, "compute_s": np.tile(q.tasks.compute_s, (len(names), 1))}),
+        )
+        for q in queries
+    ]
+    return replace(
+        system_of(made, servers), executor_class=np.array(kinds, dtype=np.int64), class_names=names
+    )
+
+
+def told(system, query, placed, shares, uniforms, uniform):
+    """Executors of the tasks of a job, drawn from plain lists: one candidate per draw."""
+    out, used_draws = {}, iter(uniforms)
+    server = system.executor_server.tolist()
+    by_server = sorted(range(system.executors), key=lambda e: (server[e], e))
+
+    def draw(u, used):
+        listed, fraction = by_server, u
+        if not uniform:
+            edges = np.cumsum(shares[query][shares[query] > 0]) / shares[query].sum()
+            kinds = np.flatnonzero(shares[query] > 0)
+            at = min(int(np.searchsorted(edges, u, side="right")), len(kinds) - 1)
+            low = edges[at - 1] if at else 0.0
+            fraction = (u - low) / (edges[at] - low)
+            listed = [e for e in by_server if system.executor_class[e] == kinds[at]]
+        away = [e for e in listed if server[e] not in {server[o] for o in used}]
+        away = away or [e for e in listed if e not in used] or listed
+        return away[min(int(fraction * len(away)), len(away) - 1)]
+
+    root = draw(next(used_draws), [])
+    out[system.queries[query].decomposition.cuts[0]] = root
+    for place in placed:
+        p = np.asarray(place.probabilities)
+        kept = np.flatnonzero(p > 0)
+        chosen = kept[0]
+        if len(kept) > 1:
+            u = next(used_draws)
+            chosen = kept[
+                min(int(np.searchsorted(np.cumsum(p[kept]) / p[kept].sum(), u, "right")), len(kept) - 1)
+            ]
+        c = place.configurations[chosen]
+        # draws of parts that the configuration does not use are left over
+        most = max(
+            len(x.parts) - (0 <= x.root_part < len(x.parts)) for x in (place.configurations[i] for i in kept)
+        )
+        own = [next(used_draws) for _ in range(most)]
+        used, sink = [root], root
+        for number, part in enumerate(c.parts):
+            e = root
+            if number != c.root_part:
+                e = draw(own.pop(0), used)
+                used.append(e)
+            if number == c.sink_part:
+                sink = e
+            out.update(dict.fromkeys(part, e))
+        root = sink
+        out[place.subgraph.sink] = root
+    return [out[t] for t in range(len(system.queries[query].tasks))]
+
+
+@examples(150)
+@given(
+    seed=st.integers(0, 10**6),
+    cluster=st.sampled_from(CLASSED),
+    widths=st.lists(st.integers(0, 5), max_size=3),
+    alike=st.booleans(),
+)
+def test_draws_are_those_of_plain_lists(seed, cluster, widths, alike):
+    """Uniform shares are the draw over all executors; other ones draw the class first, and keep it."""
+    system = classed([fork_join_chain("q", widths, seed), slides_query()], cluster)
+    rng = np.random.default_rng(seed)
+    classes = len(system.class_names)
+    shares = rng.dirichlet(np.ones(classes), 2)
+    if classes > 1 and rng.random() < 0.5:
+        shares[0, rng.integers(classes)] = 0.0
+        shares /= shares.sum(axis=1, keepdims=True)
+    given_shares = system.uniform_shares if alike else shares
+    placement = random_placement(system, seed)
+    prepared = build_tables(system, placement.queries, shares=given_shares)
+    for query in range(2):
+        uniforms = rng.random(prepared.uniforms_per_job)
+        out = np.full(len(system.queries[query].tasks), -7, dtype=np.int64)
+        place_by_table(0.0, query, random_view(system, rng), prepared.tables, uniforms, out)
+        uniform = alike or classes == 1
+        assert out.tolist() == told(system, query, placement.queries[query], shares, uniforms, uniform)
+
+
+def test_uniform_shares_need_no_classes():
+    """One pool for all, and the same decisions as without shares."""
+    system = classed([fork_join_chain("q", [3, 2], 4)], CLASSED[1])
+    placement = random_placement(system, 4)
+    plain = build_tables(system, placement.queries)
+    told_shares = build_tables(system, placement.queries, shares=system.uniform_shares)
+    assert len(plain.tables.pool_start) == 2
+    for a, b in zip(plain.tables, told_shares.tables, strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("cluster", [CLASSED[0], CLASSED[1], CLASSED[2]])
+def test_every_part_has_the_class_shares_of_its_query(cluster):
+    """Home and remote part alike, also where a class runs out of servers; uniform within the class."""
+    system = classed([slides_query(), slides_query()], cluster)
+    subgraph = system.queries[0].decomposition.subgraphs[0]
+    placed = [[SubGraphPlacement(subgraph, (Configuration(((1,), (2,)), 0, 0),), np.ones(1))]] * 2
+    classes = len(system.class_names)
+    shares = np.array([[0.7, 0.3, 0.0], [0.1, 0.2, 0.7]])[:, :classes]
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    prepared = build_tables(system, placed, shares=shares)
+    rng, count = np.random.default_rng(7), 6000
+    for query in range(2):
+        homes, parts = np.zeros(system.executors), np.zeros(classes)
+        for _ in range(count):
+            out = np.zeros(4, dtype=np.int64)
+            place_by_table(0.0, query, random_view(system, rng), prepared.tables, rng.random(2), out)
+            homes[out[0]] += 1
+            parts[system.executor_class[out[2]]] += 1
+        used = shares[query] > 0
+        within = shares[query][system.executor_class] / system.class_counts[system.executor_class]
+        for counts, p in ((homes, within), (parts, shares[query])):
+            assert counts[p == 0].sum() == 0
+            expected = count * p[p > 0]
+            statistic = float(((counts[p > 0] - expected) ** 2 / expected).sum())
+            assert statistic < chi2.ppf(0.9995, (p > 0).sum() - 1 + (used.sum() == 1))
+
+
+def test_of_two_choices_each_is_drawn_by_the_shares_and_the_shorter_queue_wins():
+    system = classed([slides_query()], CLASSED[0])
+    subgraph = system.queries[0].decomposition.subgraphs[0]
+    placed = [[SubGraphPlacement(subgraph, (Configuration(((1,), (2,)), 0, 0),), np.ones(1))]]
+    shares = np.array([[0.25, 0.75]])
+    prepared = build_tables(system, placed, 2, shares)
+    rng, first = np.random.default_rng(3), np.zeros(2)
+    for _ in range(4000):
+        view = random_view(system, rng)
+        queues = np.where(system.executor_class == 0, 9, 0)
+        out = np.zeros(4, dtype=np.int64)
+        u = rng.random(prepared.uniforms_per_job)
+        place_by_table(0.0, 0, view._replace(queue_length=queues), prepared.tables, u, out)
+        first[system.executor_class[out[0]]] += 1
+    # class 0 is taken only where both candidates are of it
+    assert first[0] / 4000 == pytest.approx(0.25**2, abs=4 * np.sqrt(0.0625 * 0.94 / 4000))
+
+
+def test_shares_that_cannot_be_drawn_are_refused():
+    system = classed([slides_query()], CLASSED[0])
+    placement = random_placement(system)
+    for bad in ([[0.5, 0.6]], [[-0.5, 1.5]]):
+        with pytest.raises(SimulationError, match=r"Class shares of 'slides'.*solve again"):
+            build_tables(system, placement.queries, shares=np.array(bad))
+    with pytest.raises(SimulationError, match="query classes, executor classes"):
+        build_tables(system, placement.queries, shares=np.ones((1, 3)) / 3)
+
+
+@pytest.mark.parametrize("name", ["local", "spread", "expert"])
+def test_fixed_placements_draw_only_where_the_weights_fit(name):
+    system = classed([slides_query()], CLASSED[0])
+    large = replace(system.queries[0], weight_bytes=8e9)
+    system = replace(system, queries=(large,), class_memory_bytes=np.array([5e9, 16e9]))
+    prepared = get_scheduler(name).prepare(system, None, {})
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        out = np.zeros(4, dtype=np.int64)
+        u = rng.random(prepared.uniforms_per_job)
+        place_by_table(0.0, 0, random_view(system, rng), prepared.tables, u, out)
+        assert (system.executor_class[out] == 1).all()
+
+
+def bound(system, name, options=None, query=0, seed=0):
+    """Executors of one job's tasks."""
+    scheduler = get_scheduler(name)
+    prepared = scheduler.prepare(system, None, options or {})
+    rng = np.random.default_rng(seed)
+    out = np.full(len(system.queries[query].tasks), -1, dtype=np.int64)
+    view = random_view(system, rng)
+    scheduler.decide(0.0, query, view, prepared.tables, rng.random(prepared.uniforms_per_job), out)
+    return out
+
+
+@pytest.mark.parametrize("cluster", [tuple(range(9)), (0, 1), (0, 0, 0), (0,), (0, 0, 1, 1, 2, 2)])
+@pytest.mark.parametrize(("name", "placement"), [("local", local_placement), ("spread", spread_placement)])
+def test_presets_are_the_fixed_placements_that_are_predicted(name, placement, cluster):
+    system = system_of([fork_join_chain("a", [3, 0, 5], rate=0.1), slides_query()], cluster)
+    for placed, query in zip(placement(system).queries, system.queries, strict=True):
+        ours = place_fixed(system, query, name)
+        assert [p.configurations for p in ours] == [p.configurations for p in placed]
+
+
+@examples(80)
+@given(
+    widths=st.lists(st.integers(0, 6), max_size=4),
+    seed=st.integers(0, 999),
+    name=st.sampled_from(list(PRESETS)),
+)
+def test_presets_partition_every_interior_and_keep_roots_and_sinks_together(widths, seed, name):
+    query = fork_join_chain("q", widths, seed)
+    system = system_of([query])
+    for placed in place_fixed(system, query, name):
+        (c,) = placed.configurations
+        assert sorted(t for part in c.parts for t in part) == list(placed.subgraph.interior)
+        assert not c.sink_moves
+    out = bound(system, "expert", {"models": {"q": name}}, seed=seed)
+    assert len({out[c] for c in query.decomposition.cuts}) == 1
+
+
+def test_half_keeps_branches_whole_and_balances_them():
+    # branches {1, 2} of 5 ms, {3} of 4 ms and {4} of 2 ms between 0 and 5; the first moves most
+    edges = [(0, 1, 9e6), (1, 2, 1e3), (2, 5, 9e6), (0, 3, 1e6), (3, 5, 1e6), (0, 4, 1e6), (4, 5, 1e6)]
+    tasks = TaskGraph.from_edges("b", [1e-3, 2e-3, 3e-3, 4e-3, 2e-3, 1e-3], edges)
+    query = QueryClass("b", tasks, Decomposition((0, 5), (SubGraph(0, 5, (1, 2, 3, 4)),)), 1.0)
+    assert branches_of(traffic_of(tasks), (1, 2, 3, 4)) == [(1, 2), (3,), (4,)]
+    (placed,) = place_fixed(system_of([query]), query, "half")
+    assert placed.configurations[0].parts == ((1, 2), (3, 4))
+    assert placed.configurations[0].root_part == 0
+
+
+def test_a_shared_tensor_counts_once_in_each_direction():
+    tasks = TaskGraph.from_edges("s", [1e-3] * 4, [(0, 1, 5.0), (0, 2, 5.0), (1, 3, 2.0), (2, 3, 3.0)])
+    shared = replace(
+        tasks,
+        edge_tensor=np.array([0, 0, 1, 2]),
+        tensor_source=np.array([0, 1, 2]),
+        tensor_bytes=np.array([5.0, 2.0, 3.0]),
+    )
+    assert traffic_of(shared).moved_bytes({1, 2}) == 5 + 2 + 3
+    assert traffic_of(shared).moved_bytes({1}) == 5 + 2
+    assert traffic_of(shared).moved_bytes({0, 1}) == 5 + 2
+
+
+def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
+    # crushing traffic makes staying at home best; free traffic makes splitting best
+    heavy, light = fork_join_chain("heavy", [3], 1), fork_join_chain("light", [3], 1)
+    big = replace(heavy.tasks, tensor_bytes=heavy.tasks.tensor_bytes * 1e6)
+    small = replace(light.tasks, tensor_bytes=light.tasks.tensor_bytes * 1e-6)
+    system = system_of([replace(heavy, tasks=big), replace(light, tasks=small)])
+    first, second = idle_presets(system)
+    assert first == "local"
+    assert second in ("spread", "keep-heaviest")
+    assert len(set(bound(system, "expert", query=0).tolist())) == 1
+    assert len(set(bound(system, "expert", query=1).tolist())) > 1
+
+
+def test_idle_presets_does_not_depend_on_load():
+    system = system_of([slides_query(), fork_join_chain("a", [2, 3], 4)])
+    busy = replace(
+        system,
+        background_compute=Stream(150.0, 5e-3, 4.0),
+        background_network=Stream(900.0, 1e6, 1.0),
+        queries=tuple(replace(q, rate=q.rate * 100) for q in system.queries),
+    )
+    assert idle_presets(system) == idle_presets(busy)
+
+
+def test_expert_table_by_preset_and_by_parts():
+    system = system_of([slides_query(), fork_join_chain("a", [4, 2], 2)])
+    table = {"models": {"slides": "local", "a": [["t1", "t3", "t6"], ["t4"]]}}
+    assert len(set(bound(system, "expert", table).tolist())) == 1
+    out = bound(system, "expert", table, query=1)
+    assert out[0] == out[2] == out[5] == out[7] == out[8]
+    assert out[1] == out[3]
+    assert len({out[0], out[1], out[4]}) == 3
+    assert out[6] != out[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ({"nobody": "local"}, "must map names of the workload"),
+        (["local"], "must map names of the workload"),
+        ({"slides": "everywhere"}, "must be a preset"),
+        ({"slides": 3}, "must be a preset"),
+        ({"slides": ["t1", "t2"]}, "must be a preset"),
+        ({"slides": [["t9"]]}, "'t9' is not a task"),
+        ({"slides": [["t1"], ["t1"]]}, "listed twice"),
+        ({"slides": [["t0"]]}, "root or sink"),
+    ],
+)
+def test_impossible_tables_are_refused_in_one_line(table, text):
+    with pytest.raises(SimulationError, match=text) as error:
+        bound(system_of([slides_query()]), "expert", {"models": table})
+    assert "\n" not in str(error.value)
+
+
+EVERY_SECOND = Arrivals(process="deterministic")
+SYSTEM = replace(
+    system_of([replace(slides_query(), arrivals=EVERY_SECOND)]),
+    background_compute=Stream(),
+    background_network=Stream(),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "jct_s"),
+    [
+        ("local", {}, 0.022),
+        ("spread", {}, 0.032),
+        ("expert", {}, 0.014),
+        ("expert", {"models": {"slides": [["t1"]]}}, 0.032),
+        ("expert", {"models": {"slides": [["t2"]]}}, 0.014),
+        ("expert", {"models": {"slides": "half"}}, 0.014),
+        ("nona", {}, 0.014),
+        ("nona-d2", {}, 0.014),
+        ("flexflow", {}, 0.014),
+        ("nona-live", {}, 0.014),
+        ("least-loaded-d", {}, 0.022),
+    ],
+)
+def test_a_job_alone(name, options, jct_s):
+    scheduler = get_scheduler(name)
+    placement = solve(SYSTEM) if scheduler.needs_placement else None
+    prepared = scheduler.prepare(SYSTEM, placement, options)
+    run = simulate_run(SYSTEM, scheduler, prepared, RunOptions(jobs=50, warmup=2))
+    assert run.completion_s - run.arrival_s == pytest.approx([jct_s] * 50, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["spark-fair", "spark-fifo"])
+def test_pickers_that_prefer_the_freed_executor(name):
+    # task 2 follows task 1 at home, task 3 goes elsewhere; the sink is picked when both are done, at
+    # 12 ms, where task 2 ran; only then is task 3's output (1 ms) sent there: 2 + 10 + 1 + 2 ms
+    scheduler = get_scheduler(name)
+    run = simulate_run(SYSTEM, scheduler, scheduler.prepare(SYSTEM, None, {}), RunOptions(jobs=50, warmup=2))
+    assert run.completion_s - run.arrival_s == pytest.approx([0.015] * 50, abs=1e-9)
+
+
+def test_opportunistic_ignores_the_network():
+    # at worst both children and the sink go elsewhere: 2 + (1 + 9) + 10 + (9 + 1) + 2 ms
+    scheduler = get_scheduler("opportunistic")
+    run = simulate_run(SYSTEM, scheduler, scheduler.prepare(SYSTEM, None, {}), RunOptions(jobs=50, warmup=2))
+    jct = run.completion_s - run.arrival_s
+    assert jct.min() >= 0.014 - 1e-9
+    assert jct.max() <= 0.034 + 1e-9
+    assert jct.mean() > 0.022
