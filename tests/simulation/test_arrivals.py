@@ -1,4 +1,4 @@
-"""Arrivals: processes by their definition, draws that depend on names only, traces, their readers and their windows."""
+"""Arrival processes by their definition, draws that depend on names only, traces and windows of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines leave the same records, bit for bit; other simulators complete every job at the same instant."""
+"""The engines leave the same records, bit for bit; other simulators complete jobs at the same instants."""
 
 from __future__ import annotations
 
@@ -314,8 +314,8 @@ def test_shared_link_equals_naive_sharing(name: str, system: System, run_on: boo
     np.testing.assert_allclose(records.completion_s, expected, rtol=1e-9)
 
 
-# The yardsticks of the benchmarks share no event loop with the engines: idiomatic SimPy (processes, resources,
-# background and all), a plain loop over ``heapq``, and a loop in C.
+# The yardsticks of the benchmarks share no event loop with the engines: idiomatic SimPy (processes,
+# resources, background and all), a plain loop over ``heapq``, and a loop in C.
 MANY = 500
 COMPILER = any(shutil.which(c) for c in ("cc", "gcc", "clang"))
 YARDSTICKS = {"fork-join": fork_join.make_system, "queues": fork_join.make_queues}

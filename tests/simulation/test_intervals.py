@@ -1,4 +1,4 @@
-"""Intervals: by their definitions and by coverage where the truth is known; percentiles, pairs, ratios, warm-up, precision."""
+"""Intervals by their definitions and by their coverage where the truth is known; warm-up and precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 from scipy.stats import binom, t
 from simulation_cases import make_system, query, scheduler, task_graph
-from sizes import examples
+from sizes import examples, sized
 
 from nona.errors import SimulationError
 from nona.simulation.intervals import (
@@ -82,10 +82,11 @@ def test_it_finds_the_long_run_variance_of_a_correlated_sequence():
     assert np.mean(found) == pytest.approx(1 / (1 - PHI) ** 2, rel=0.06)
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize(("name", "truth"), [("ar1", 0.0), ("mm1", 2.0)])
 def test_coverage_is_nominal(name, truth):
     random = np.random.default_rng(3)
-    runs = ar1(random, 400, 4000) if name == "ar1" else mm1(random, 250, 20_000, 0.5)
+    runs = ar1(random, 400, 4000) if name == "ar1" else mm1(random, sized(80, 250), 20_000, 0.5)
     hits = sum(overlapping_batch_means(x).covers(truth) for x in runs)
     assert is_nominal(hits, len(runs)), hits
 
@@ -159,10 +160,11 @@ def test_unfinished_jobs_do_not_count():
     assert percentile_interval([r[1:] for r in runs], 50).withheld
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize(("percent", "n"), [(50, 3000), (95, 5000), (99, 10_000)])
 def test_coverage_over_replications(percent, n):
     random, truth = np.random.default_rng(percent), -2 * math.log(1 - percent / 100)
-    experiments = 250
+    experiments = sized(80, 250)
     hits = 0
     for _ in range(experiments):
         hits += percentile_interval(list(mm1(random, 4, n, 0.5)), percent).interval.covers(truth)
@@ -311,11 +313,13 @@ def test_replications_that_do_not_match_are_refused() -> None:
 
 
 class Fake(NamedTuple):
-    """As much of a pilot's record as is looked at."""
+    """As much of a record as is looked at."""
 
     completion_time_s: np.ndarray
     state: str = "stable"
     every: int = 1
+    replication: int = 0
+    query: object = None
 
 
 @given(values=st.lists(st.floats(-100, 100), min_size=7, max_size=60))
@@ -400,10 +404,8 @@ class Source:
     def __call__(self, first, count):
         self.asked.append((first, count))
         state = {n: "overloaded" if n in self.overloaded else "stable" for n in self.values}
-        return {
-            n: tuple(Fake(v[r], r, state[n]) for r in range(first, first + count))
-            for n, v in self.values.items()
-        }
+        rows = range(first, first + count)
+        return {n: tuple(Fake(v[r : r + 1], state[n], 1, r) for r in rows) for n, v in self.values.items()}
 
 
 def noisy(seed, cv, n=200):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mortal_scheduler import mortal, total_jobs
-from record_equality import same
+from simulation_cases import same
 
 from nona.errors import SimulationError
 from nona.experiments.pool import RETRIES, ThisProcess

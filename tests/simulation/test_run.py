@@ -22,7 +22,6 @@ from simulation_cases import (
 )
 
 from nona.errors import SimulationError
-from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.records import RawRun, Records, run_checks
 from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import ENGINES, RunOptions, simulate_run
@@ -63,7 +62,7 @@ for made in (uniform(4), first_fit(drawn=True)):
 def test_same_seed_same_bytes_in_every_process_and_hash_seed() -> None:
     here = Path(__file__).parent
     found = set()
-    for hash_seed in ("0", "1", "random"):
+    for hash_seed in ("0", "random"):
         environment = os.environ | {
             "PYTHONHASHSEED": hash_seed,
             "PYTHONPATH": os.pathsep.join([str(here.parents[1]), os.environ.get("PYTHONPATH", "")]),
@@ -170,51 +169,36 @@ def checked_system(discipline: str = "fifo", rate: float = 250.0) -> System:
 )
 @pytest.mark.parametrize("rate", [250.0, 900.0], ids=["stable", "overloaded"])
 def test_all_checks_hold(discipline: str, make: object, rate: float) -> None:
-    records = simulate_run(checked_system(discipline, rate), *make(), RunOptions(jobs=2000))  # type: ignore[operator]
+    records = simulate_run(checked_system(discipline, rate), *make(), RunOptions(jobs=600))  # type: ignore[operator]
     assert [c.name for c in records.checks] == NAMES
     assert [c.name for c in records.checks if not c.ok] == []
     assert records.executor_busy_s.max() <= (records.window_s[1] - records.window_s[0]) * (1 + 1e-9)
 
 
 def raw_run(discipline: str = "fifo") -> tuple[System, RawRun]:
-    made: Scheduler
-    prepared: Prepared
-    made, prepared = uniform(4)
-    size = RunSize(10, 100, 0, True, 0, 1000, 100.0)
     made_system = checked_system(discipline)
-    return made_system, SimPyRun(made_system, made, prepared, size, None).run()
+    size = RunSize(10, 100, 0, True, 0, 1000, 100.0)
+    return made_system, SimPyRun(made_system, *uniform(4), size, None).run()
 
 
 def failing(made_system: System, raw: RawRun) -> list[str]:
     return [c.name for c in run_checks(made_system, raw) if not c.ok]
 
 
-def test_a_lost_job_is_noticed() -> None:
+def test_lost_jobs_vanished_work_and_wrong_counts_are_noticed() -> None:
     made_system, raw = raw_run()
-    assert failing(made_system, raw) == []
     of = raw.collected
-    lost = replace(raw, collected=replace(of, completed=of.completed - 1, filled=of.filled - 1))
-    assert failing(made_system, lost) == ["conservation"]
-    twice = replace(raw, collected=replace(of, filled=of.filled - 1))
-    assert failing(made_system, twice) == ["conservation"]
-
-
-def test_a_completion_before_its_arrival_is_noticed() -> None:
-    made_system, raw = raw_run()
-    early = replace(raw, collected=replace(raw.collected, early=1))
-    assert failing(made_system, early) == ["conservation"]
-
-
-def test_work_that_vanishes_is_noticed() -> None:
-    made_system, raw = raw_run()
     less = raw.executor_work_s - np.array([1e-3, 0, 0, 0, 0, 0])
-    assert failing(made_system, replace(raw, executor_work_s=less)) == ["work of executors"]
-    assert failing(made_system, replace(raw, link_work_s=raw.link_work_s + 1e-6)) == ["work of link"]
-
-
-def test_a_wrong_number_in_the_system_is_noticed() -> None:
-    made_system, raw = raw_run()
-    assert failing(made_system, replace(raw, jobs_area_s=raw.jobs_area_s * 1.0001)) == ["Little's law"]
+    for check, changes in (
+        (None, {}),
+        ("conservation", {"collected": replace(of, completed=of.completed - 1, filled=of.filled - 1)}),
+        ("conservation", {"collected": replace(of, filled=of.filled - 1)}),
+        ("conservation", {"collected": replace(of, early=1)}),
+        ("work of executors", {"executor_work_s": less}),
+        ("work of link", {"link_work_s": raw.link_work_s + 1e-6}),
+        ("Little's law", {"jobs_area_s": raw.jobs_area_s * 1.0001}),
+    ):
+        assert failing(made_system, replace(raw, **changes)) == [check] * (check is not None)
 
 
 def test_an_effect_before_its_cause_is_noticed() -> None:
@@ -337,9 +321,8 @@ def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm: float) -> None:
 def test_marks_count_the_jobs_just_before_equally_many_arrivals() -> None:
     system = make_system(query(ONE, 0.7, 1.0), servers=[0])
     size = RunSize(50, 333, 0, True, 0, 10_000, 1000.0)
-    made, prepared = fixed([0])
-    raw = SimPyRun(system, made, prepared, size, None).run()
-    whole = simulate_run(system, made, prepared, RunOptions(jobs=383, warmup=0))
+    raw = SimPyRun(system, *fixed([0]), size, None).run()
+    whole = simulate_run(system, *fixed([0]), RunOptions(jobs=383, warmup=0))
     marks = size.marks()
     assert (marks[0], marks[-1], len(marks)) == (size.first, size.last, 21)
     assert np.abs(np.diff(marks) - 332 / 20).max() <= 1

@@ -30,32 +30,15 @@ def records(jct_s, query=None, **changes):
     classes = np.zeros(len(jct), dtype=np.int64) if query is None else np.asarray(query)
     parts = np.outer(jct, [0.4, 0.3, 0.2, 0.1, 0.0])
     base = Records(
-        scheduler="local",
-        replication=0,
-        engine="simpy",
-        decisions="python",
-        jobs=len(jct),
-        every=1,
-        query=classes,
-        arrival_s=arrival,
-        completion_s=arrival + jct,
-        parts_s=parts,
+        scheduler="local", replication=0, engine="simpy", decisions="python", jobs=len(jct), every=1,
+        query=classes, arrival_s=arrival, completion_s=arrival + jct, parts_s=parts,
         tally=tally_of(classes, jct, parts, [None] * (1 + classes.max(initial=0))),
-        arrived=len(jct) + 2,
-        completed=int(np.isfinite(jct).sum()) + 1,
-        in_flight=int(np.isnan(jct).sum()) + 1,
-        window_s=(0.0, float(len(jct))),
-        executor_busy_s=np.ones(2),
-        link_busy_s=np.array([0.5]),
-        link_names=("link",),
-        utilization_compute=0.4,
-        utilization_network=0.2,
-        state="stable",
-        state_reason="",
-        checks=(Check("conservation", True, "all there"),),
-        timeline=None,
-        seconds=0.1,
-    )
+        arrived=len(jct) + 2, completed=int(np.isfinite(jct).sum()) + 1,
+        in_flight=int(np.isnan(jct).sum()) + 1, window_s=(0.0, float(len(jct))),
+        executor_busy_s=np.ones(2), link_busy_s=np.array([0.5]), link_names=("link",),
+        utilization_compute=0.4, utilization_network=0.2, state="stable", state_reason="",
+        checks=(Check("conservation", True, "all there"),), timeline=None, seconds=0.1,
+    )  # fmt: skip
     return replace(base, **changes)
 
 
@@ -276,16 +259,16 @@ SYSTEM = make_system(
     capacity=2e8,
     background_compute=Stream(20.0, 5e-3, 1.0),
 )
-FULL = RunOptions(jobs=6000, warmup=500, timeline_jobs=2)
+FULL = RunOptions(jobs=2400, warmup=200, timeline_jobs=2)
 
 
 @pytest.mark.parametrize("make", [lambda: uniform(4), first_fit], ids=["bind", "pick"])
 def test_thinned_records_are_a_sample_of_the_same_run(make: object) -> None:
     full = simulate_run(SYSTEM, *make(), FULL)  # type: ignore[operator]
     thin = simulate_run(SYSTEM, *make(), replace(FULL, record_jobs=100))  # type: ignore[operator]
-    assert (full.every, thin.every, thin.jobs, len(thin.query)) == (1, 60, 6000, 100)
-    rows = {n: getattr(full, n)[::60] for n in ("query", "arrival_s", "completion_s", "parts_s")}
-    assert replace(full, every=60, **rows).digest() == thin.digest()
+    assert (full.every, thin.every, thin.jobs, len(thin.query)) == (1, 24, 2400, 100)
+    rows = {n: getattr(full, n)[::24] for n in ("query", "arrival_s", "completion_s", "parts_s")}
+    assert replace(full, every=24, **rows).digest() == thin.digest()
     assert list(pieces(full.tally)) == list(pieces(thin.tally))
     a, b = (summarize([r], [0.03, None], ["a", "b"]) for r in (full, thin))
     for x, y in [(a.jct, b.jct), *((m.jct, n.jct) for m, n in zip(a.models, b.models, strict=True))]:
@@ -293,6 +276,7 @@ def test_thinned_records_are_a_sample_of_the_same_run(make: object) -> None:
         assert y.parts_s == x.parts_s
         assert sum(y.parts_s) == pytest.approx(y.mean.mean, rel=1e-9)
         for p, q in zip(x.percentiles, y.percentiles, strict=True):
+            assert (p.withheld, p.interval_withheld) == (q.withheld, q.interval_withheld)
             assert_close(q.interval.mean, p.interval.mean)
     assert b.models[0].hit_rate.mean == pytest.approx(a.models[0].hit_rate.mean, rel=1e-12)
     assert len(b.jct.parts_s) == len(PARTS)

@@ -13,22 +13,7 @@ from scipy.sparse.linalg import spsolve
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.simulation.theory import (
-    choices_jct_s,
-    erlang_c,
-    fork_join_bounds_s,
-    fork_join_two_jct_s,
-    jackson_jct_s,
-    link_wait_s,
-    md1_jct_s,
-    mg1_jct_s,
-    mm1_jct_s,
-    mmc_jct_s,
-    priority_jct_s,
-    sharing_jct_s,
-    tandem_jct_s,
-    traffic_rates,
-)
+from nona.simulation import theory
 from nona.system import Stream
 
 
@@ -46,74 +31,79 @@ def chain_mmc(rate, mean_s, servers, states=4000):
 def test_mmc_agrees_with_its_markov_chain(servers, utilization, mean_s):
     rate = utilization * servers / mean_s
     jct, waiting = chain_mmc(rate, mean_s, servers)
-    assert mmc_jct_s(rate, mean_s, servers) == pytest.approx(jct, rel=1e-9)
-    assert erlang_c(servers, rate * mean_s) == pytest.approx(waiting, rel=1e-8, abs=1e-300)
+    assert theory.mmc_jct_s(rate, mean_s, servers) == pytest.approx(jct, rel=1e-9)
+    assert theory.erlang_c(servers, rate * mean_s) == pytest.approx(waiting, rel=1e-8, abs=1e-300)
 
 
 @pytest.mark.parametrize("utilization", [0.3, 0.6, 0.9])
 def test_one_server_is_one_queue_by_either_formula(utilization):
-    assert mmc_jct_s(utilization, 1.0, 1) == pytest.approx(mg1_jct_s(utilization, 1.0))
-    assert mm1_jct_s(utilization, 1.0) == pytest.approx(mg1_jct_s(utilization, 1.0, 1.0))
-    assert md1_jct_s(utilization, 1.0) == pytest.approx(mg1_jct_s(utilization, 1.0, 0.0))
-    waits = [mg1_jct_s(utilization, 1.0, scv) - 1.0 for scv in (0.0, 0.5, 1.0, 2.0)]
+    assert theory.mmc_jct_s(utilization, 1.0, 1) == pytest.approx(theory.mg1_jct_s(utilization, 1.0))
+    assert theory.mm1_jct_s(utilization, 1.0) == pytest.approx(theory.mg1_jct_s(utilization, 1.0, 1.0))
+    assert theory.md1_jct_s(utilization, 1.0) == pytest.approx(theory.mg1_jct_s(utilization, 1.0, 0.0))
+    waits = [theory.mg1_jct_s(utilization, 1.0, scv) - 1.0 for scv in (0.0, 0.5, 1.0, 2.0)]
     assert np.allclose(waits, np.array([0.5, 0.75, 1.0, 1.5]) * waits[2])
 
 
+def stationary(states, moves):
+    """State → probability in a Markov chain; ``moves``: (target, rate) each, out of the states if too far."""
+    at = {s: n for n, s in enumerate(states)}
+    q = lil_matrix((len(at), len(at)))
+    for s, n in at.items():
+        for target, rate in moves(*s):
+            if target in at:
+                q[at[target], n] += rate
+                q[n, n] -= rate
+    q[0, :] = 1.0
+    return dict(zip(at, spsolve(q.tocsc(), np.eye(len(at))[0]), strict=True))
+
+
+def pairs(most):
+    return [(i, j) for i in range(most + 1) for j in range(most + 1)]
+
+
 def fork_join_chain_mean(rho, most):
-    """Two-branch fork-join with μ = 1 by its Markov chain, queue lengths cut off at ``most``.
+    """Two-branch fork-join with μ = 1, queue lengths cut off at ``most``.
 
     The mean number of jobs in the system is E max(n₁, n₂): a job is there until both of its tasks
     are done, and each queue serves in order.
     """
-    size = (most + 1) ** 2
-    at = {(i, j): i * (most + 1) + j for i in range(most + 1) for j in range(most + 1)}
-    q = lil_matrix((size, size))
-    for (i, j), s in at.items():
-        for target, rate in (
-            ((i + 1, j + 1), rho if max(i, j) < most else 0.0),
-            ((i - 1, j), 1.0 if i else 0.0),
-            ((i, j - 1), 1.0 if j else 0.0),
-        ):
-            if rate:
-                q[at[target], s] += rate
-                q[s, s] -= rate
-    q[0, :] = 1.0
-    b = np.zeros(size)
-    b[0] = 1.0
-    p = spsolve(q.tocsc(), b)
-    return sum(max(i, j) * p[s] for (i, j), s in at.items()) / rho
+
+    def moves(i, j):
+        return [((i + 1, j + 1), rho), ((i - 1, j), 1.0), ((i, j - 1), 1.0)]
+
+    return sum(max(s) * p for s, p in stationary(pairs(most), moves).items()) / rho
 
 
 @pytest.mark.parametrize(("rho", "most"), [(0.1, 14), (0.3, 25), (0.6, 45)])
 def test_two_branch_fork_join_agrees_with_its_markov_chain(rho, most):
-    assert fork_join_two_jct_s(rho, 1.0) == pytest.approx(fork_join_chain_mean(rho, most), rel=1e-5)
+    assert theory.fork_join_two_jct_s(rho, 1.0) == pytest.approx(fork_join_chain_mean(rho, most), rel=1e-5)
 
 
 @examples(60)
 @given(branches=st.integers(1, 64), rho=st.floats(0.01, 0.99))
 def test_fork_join_bounds_are_in_order_and_grow_with_the_branches(branches, rho):
-    low, high = fork_join_bounds_s(rho, 1.0, branches)
-    wider = fork_join_bounds_s(rho, 1.0, branches + 1)
+    low, high = theory.fork_join_bounds_s(rho, 1.0, branches)
+    wider = theory.fork_join_bounds_s(rho, 1.0, branches + 1)
     assert low <= high * (1 + 1e-12)
     assert low <= wider[0] * (1 + 1e-12)
     assert high <= wider[1]
-    assert mg1_jct_s(rho, 1.0) <= low * (1 + 1e-12)
+    assert theory.mg1_jct_s(rho, 1.0) <= low * (1 + 1e-12)
     if branches == 2:
-        assert low <= fork_join_two_jct_s(rho, 1.0) * (1 + 1e-12) <= high * (1 + 1e-9)
+        assert low <= theory.fork_join_two_jct_s(rho, 1.0) * (1 + 1e-12) <= high * (1 + 1e-9)
 
 
 def test_fork_join_bounds_close_in_an_empty_system():
     # without queueing the time is the maximum of independent exponentials
-    low, high = fork_join_bounds_s(1e-6, 1.0, 5)
+    low, high = theory.fork_join_bounds_s(1e-6, 1.0, 5)
     assert low == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5, rel=1e-4)
     assert high == pytest.approx(low, rel=1e-4)
 
 
 def test_tandem_adds_and_the_link_superposes():
-    assert tandem_jct_s(3.0, [0.1, 0.2]) == pytest.approx(1 / (10 - 3) + 1 / (5 - 3))
-    whole = link_wait_s(2e6, [Stream(1.2, 1e6, 1.0)])
-    assert link_wait_s(2e6, [Stream(0.5, 1e6, 1.0), Stream(0.7, 1e6, 1.0)]) == pytest.approx(whole)
-    assert whole == pytest.approx(mg1_jct_s(1.2, 0.5) - 0.5)
+    assert theory.tandem_jct_s(3.0, [0.1, 0.2]) == pytest.approx(1 / (10 - 3) + 1 / (5 - 3))
+    whole = theory.link_wait_s(2e6, [Stream(1.2, 1e6, 1.0)])
+    assert theory.link_wait_s(2e6, [Stream(0.5, 1e6, 1.0), Stream(0.7, 1e6, 1.0)]) == pytest.approx(whole)
+    assert whole == pytest.approx(theory.mg1_jct_s(1.2, 0.5) - 0.5)
 
 
 @st.composite
@@ -129,104 +119,81 @@ def streams_below_one(draw):
 @given(streams=streams_below_one())
 def test_priorities_only_move_the_wait_from_class_to_class(streams):
     """Kleinrock's conservation law: Σ ρₖWₖ is that of first come first served, whatever the order."""
-    fifo = link_wait_s(1.0, streams)
+    fifo = theory.link_wait_s(1.0, streams)
     for order in (streams, streams[::-1]):
-        waits = [t - s.mean for t, s in zip(priority_jct_s(order), order, strict=True)]
+        waits = [t - s.mean for t, s in zip(theory.priority_jct_s(order), order, strict=True)]
         moved = sum(s.rate * s.mean * w for s, w in zip(order, waits, strict=True))
         assert moved == pytest.approx(fifo * sum(s.rate * s.mean for s in streams), rel=1e-9)
         assert waits == sorted(waits)
     one = streams[0]
-    assert priority_jct_s([one]) == pytest.approx((mg1_jct_s(one.rate, one.mean, one.scv),))
+    assert theory.priority_jct_s([one]) == pytest.approx((theory.mg1_jct_s(one.rate, one.mean, one.scv),))
 
 
 def priority_chain_mean(rates, means_s, most):
-    """Mean times of two exponential classes by the Markov chain (jobs of each, class in service).
+    """Mean times of two exponential classes: jobs of each, class in service.
 
     Of each class at most ``most`` are in the system. With rates that overload the server the second
     class is there all the time, and the first has a steady state.
     """
-    states = [(0, 0, 0)] + [
-        (i, j, k) for i in range(most + 1) for j in range(most + 1) for k in (0, 1) if (i, j)[k] > 0
-    ]
-    at = {s: n for n, s in enumerate(states)}
-    q = lil_matrix((len(states), len(states)))
-    for (i, j, k), n in at.items():
-        moves = [((i + 1, j, k if i + j else 0), rates[0]), ((i, j + 1, k if i + j else 1), rates[1])]
-        if i + j:
-            left = [i, j]
-            left[k] -= 1
-            moves.append(((*left, 0 if left[0] or not left[1] else 1), 1 / means_s[k]))
-        for target, rate in moves:
-            if target in at:
-                q[at[target], n] += rate
-                q[n, n] -= rate
-    q[0, :] = 1.0
-    b = np.zeros(len(states))
-    b[0] = 1.0
-    p = spsolve(q.tocsc(), b)
-    return [sum(s[k] * p[n] for s, n in at.items()) / rates[k] for k in (0, 1)]
+    states = [(0, 0, 0)] + [(i, j, k) for i, j in pairs(most) for k in (0, 1) if (i, j)[k] > 0]
+
+    def moves(i, j, k):
+        come = [((i + 1, j, k if i + j else 0), rates[0]), ((i, j + 1, k if i + j else 1), rates[1])]
+        if not i + j:
+            return come
+        left = [i - (k == 0), j - (k == 1)]
+        return [*come, ((*left, 0 if left[0] or not left[1] else 1), 1 / means_s[k])]
+
+    found = stationary(states, moves)
+    return [sum(s[k] * p for s, p in found.items()) / rates[k] for k in (0, 1)]
 
 
 def test_two_priorities_agree_with_their_markov_chain():
     rates, means_s = (0.3, 0.2), (0.5, 1.5)
     streams = [Stream(r, m, 1.0) for r, m in zip(rates, means_s, strict=True)]
-    assert priority_jct_s(streams) == pytest.approx(priority_chain_mean(rates, means_s, 40), rel=1e-6)
+    assert theory.priority_jct_s(streams) == pytest.approx(priority_chain_mean(rates, means_s, 40), rel=1e-6)
 
 
 def test_the_urgent_class_is_served_in_overload_as_its_markov_chain_says():
     rates, means_s = (0.6, 2.0), (0.5, 1.5)
-    first, second = priority_jct_s([Stream(r, m, 1.0) for r, m in zip(rates, means_s, strict=True)])
+    first, second = theory.priority_jct_s([Stream(r, m, 1.0) for r, m in zip(rates, means_s, strict=True)])
     assert first == pytest.approx(priority_chain_mean(rates, means_s, 30)[0], rel=1e-6)
     assert second == math.inf
 
 
 def jackson_chain_mean(external, routing, means_s, most):
-    """Two exponential stations by their Markov chain: jobs in the network over arrivals."""
-    at = {(i, j): i * (most + 1) + j for i in range(most + 1) for j in range(most + 1)}
-    q = lil_matrix((len(at), len(at)))
-    for (i, j), n in at.items():
-        jobs = (i, j)
-        moves = [((i + 1, j), external[0]), ((i, j + 1), external[1])]
-        for a in (0, 1):
-            if jobs[a]:
-                leave = [i, j]
-                leave[a] -= 1
-                moves.append((tuple(leave), (1 - sum(routing[a])) / means_s[a]))
-                onward = list(leave)
-                onward[1 - a] += 1
-                moves.append((tuple(onward), routing[a][1 - a] / means_s[a]))
-        for target, rate in moves:
-            if target in at:
-                q[at[target], n] += rate
-                q[n, n] -= rate
-    q[0, :] = 1.0
-    b = np.zeros(len(at))
-    b[0] = 1.0
-    p = spsolve(q.tocsc(), b)
-    return sum((i + j) * p[n] for (i, j), n in at.items()) / sum(external)
+    """Two exponential stations: jobs in the network over arrivals."""
+
+    def moves(i, j):
+        yield from (((i + 1, j), external[0]), ((i, j + 1), external[1]))
+        for a, left, onward in ((0, (i - 1, j), (i - 1, j + 1)), (1, (i, j - 1), (i + 1, j - 1))):
+            yield left, (1 - sum(routing[a])) / means_s[a]
+            yield onward, routing[a][1 - a] / means_s[a]
+
+    return sum((i + j) * p for (i, j), p in stationary(pairs(most), moves).items()) / sum(external)
 
 
 def test_a_jackson_network_with_feedback_agrees_with_its_markov_chain():
     external, routing, means_s = (0.3, 0.1), [[0.1, 0.6], [0.3, 0.2]], (0.8, 1.0)
-    rates = traffic_rates(external, routing)
+    rates = theory.traffic_rates(external, routing)
     assert rates == pytest.approx(np.array(external) + np.array(routing).T @ rates)
     assert max(rates * means_s) < 0.6
     expected = jackson_chain_mean(external, routing, means_s, 45)
-    assert jackson_jct_s(external, routing, means_s) == pytest.approx(expected, rel=1e-5)
+    assert theory.jackson_jct_s(external, routing, means_s) == pytest.approx(expected, rel=1e-5)
 
 
 def test_jackson_networks_that_are_known_otherwise():
-    assert jackson_jct_s([2.0, 0.0], [[0, 1], [0, 0]], [0.1, 0.2]) == pytest.approx(
-        tandem_jct_s(2.0, [0.1, 0.2])
+    assert theory.jackson_jct_s([2.0, 0.0], [[0, 1], [0, 0]], [0.1, 0.2]) == pytest.approx(
+        theory.tandem_jct_s(2.0, [0.1, 0.2])
     )
-    assert jackson_jct_s([8.0], [[0.0]], [0.4], [5]) == pytest.approx(mmc_jct_s(8.0, 0.4, 5))
+    assert theory.jackson_jct_s([8.0], [[0.0]], [0.4], [5]) == pytest.approx(theory.mmc_jct_s(8.0, 0.4, 5))
     # a station that every job visits 1/(1−p) times
-    assert jackson_jct_s([1.0], [[0.75]], [0.1]) == pytest.approx(4 * mm1_jct_s(4.0, 0.1))
+    assert theory.jackson_jct_s([1.0], [[0.75]], [0.1]) == pytest.approx(4 * theory.mm1_jct_s(4.0, 0.1))
 
 
 def test_sharing_is_linear_in_the_size_and_as_m_m_1_on_average():
-    assert sharing_jct_s(0.1, 0.6) == pytest.approx(mm1_jct_s(6.0, 0.1))
-    assert sharing_jct_s(0.3, 0.6) == pytest.approx(3 * sharing_jct_s(0.1, 0.6))
+    assert theory.sharing_jct_s(0.1, 0.6) == pytest.approx(theory.mm1_jct_s(6.0, 0.1))
+    assert theory.sharing_jct_s(0.3, 0.6) == pytest.approx(3 * theory.sharing_jct_s(0.1, 0.6))
 
 
 @pytest.mark.parametrize(("rho", "choices"), [(0.5, 1), (0.5, 2), (0.9, 2), (0.9, 3), (0.95, 5)])
@@ -239,46 +206,46 @@ def test_choices_agree_with_the_rest_point_of_their_differential_equations(rho, 
         change = arrivals - (s[1:] - np.append(s[2:], 0.0))
         s[1:] += 0.15 * change  # a step that is stable for d·λ up to 5
     assert abs(change).max() < 1e-12
-    assert choices_jct_s(rho, 1.0, choices) == pytest.approx(s[1:].sum() / rho, rel=1e-8)
+    assert theory.choices_jct_s(rho, 1.0, choices) == pytest.approx(s[1:].sum() / rho, rel=1e-8)
 
 
 def test_overload_is_infinite():
-    assert mg1_jct_s(10.0, 0.1) == math.inf
-    assert mm1_jct_s(10.0, 0.1) == md1_jct_s(10.0, 0.1) == math.inf
-    assert priority_jct_s([Stream(10.0, 0.1, 1.0), Stream(1.0, 0.1, 1.0)]) == (math.inf, math.inf)
-    assert sharing_jct_s(0.1, 1.0) == math.inf
-    assert choices_jct_s(10.0, 0.1, 2) == math.inf
-    assert jackson_jct_s([5.0], [[0.5]], [0.1]) == math.inf
-    assert mmc_jct_s(30.0, 0.1, 3) == math.inf
-    assert tandem_jct_s(5.0, [0.1, 0.2]) == math.inf
-    assert fork_join_bounds_s(10.0, 0.1, 3) == (math.inf, math.inf)
-    assert fork_join_two_jct_s(10.0, 0.1) == math.inf
-    assert link_wait_s(1e6, [Stream(1.0, 1e6, 0.0)]) == math.inf
+    assert theory.mg1_jct_s(10.0, 0.1) == math.inf
+    assert theory.mm1_jct_s(10.0, 0.1) == theory.md1_jct_s(10.0, 0.1) == math.inf
+    assert theory.priority_jct_s([Stream(10.0, 0.1, 1.0), Stream(1.0, 0.1, 1.0)]) == (math.inf, math.inf)
+    assert theory.sharing_jct_s(0.1, 1.0) == math.inf
+    assert theory.choices_jct_s(10.0, 0.1, 2) == math.inf
+    assert theory.jackson_jct_s([5.0], [[0.5]], [0.1]) == math.inf
+    assert theory.mmc_jct_s(30.0, 0.1, 3) == math.inf
+    assert theory.tandem_jct_s(5.0, [0.1, 0.2]) == math.inf
+    assert theory.fork_join_bounds_s(10.0, 0.1, 3) == (math.inf, math.inf)
+    assert theory.fork_join_two_jct_s(10.0, 0.1) == math.inf
+    assert theory.link_wait_s(1e6, [Stream(1.0, 1e6, 0.0)]) == math.inf
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: mg1_jct_s(0.0, 1.0),
-        lambda: mmc_jct_s(1.0, -1.0, 2),
-        lambda: erlang_c(0, 0.5),
-        lambda: fork_join_bounds_s(1.0, 0.1, 0),
-        lambda: link_wait_s(0.0, []),
-        lambda: mg1_jct_s(math.nan, 1.0),
-        lambda: mg1_jct_s(math.inf, 1.0),
-        lambda: mg1_jct_s(1.0, 0.1, -0.5),
-        lambda: md1_jct_s(1.0, 0.0),
-        lambda: priority_jct_s([]),
-        lambda: priority_jct_s([Stream(1.0, 0.1), Stream(0.0, 0.1)]),
-        lambda: sharing_jct_s(0.1, 0.0),
-        lambda: choices_jct_s(1.0, 0.1, 0),
-        lambda: traffic_rates([1.0], [[0.5, 0.5]]),
-        lambda: traffic_rates([], []),
-        lambda: traffic_rates([-1.0], [[0.5]]),
-        lambda: traffic_rates([1.0], [[1.5]]),
-        lambda: traffic_rates([1.0, 1.0], [[0.0, 1.0], [1.0, 0.0]]),
-        lambda: jackson_jct_s([1.0], [[0.0]], [0.1, 0.1]),
-        lambda: jackson_jct_s([0.0], [[0.0]], [0.1]),
+        lambda: theory.mg1_jct_s(0.0, 1.0),
+        lambda: theory.mmc_jct_s(1.0, -1.0, 2),
+        lambda: theory.erlang_c(0, 0.5),
+        lambda: theory.fork_join_bounds_s(1.0, 0.1, 0),
+        lambda: theory.link_wait_s(0.0, []),
+        lambda: theory.mg1_jct_s(math.nan, 1.0),
+        lambda: theory.mg1_jct_s(math.inf, 1.0),
+        lambda: theory.mg1_jct_s(1.0, 0.1, -0.5),
+        lambda: theory.md1_jct_s(1.0, 0.0),
+        lambda: theory.priority_jct_s([]),
+        lambda: theory.priority_jct_s([Stream(1.0, 0.1), Stream(0.0, 0.1)]),
+        lambda: theory.sharing_jct_s(0.1, 0.0),
+        lambda: theory.choices_jct_s(1.0, 0.1, 0),
+        lambda: theory.traffic_rates([1.0], [[0.5, 0.5]]),
+        lambda: theory.traffic_rates([], []),
+        lambda: theory.traffic_rates([-1.0], [[0.5]]),
+        lambda: theory.traffic_rates([1.0], [[1.5]]),
+        lambda: theory.traffic_rates([1.0, 1.0], [[0.0, 1.0], [1.0, 0.0]]),
+        lambda: theory.jackson_jct_s([1.0], [[0.0]], [0.1, 0.1]),
+        lambda: theory.jackson_jct_s([0.0], [[0.0]], [0.1]),
     ],
 )
 def test_impossible_queues_are_refused(call):

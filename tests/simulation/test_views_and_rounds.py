@@ -1,4 +1,4 @@
-"""What schedulers see: their level and no more, and true; and rounds that give query classes sets of executors."""
+"""What schedulers see, their level and no more, and true; rounds that give queries sets of executors."""
 
 from __future__ import annotations
 
