@@ -1,56 +1,266 @@
-"""``nona app`` serves at once on a machine that never ran Streamlit, from any folder."""
+"""``nona app``: what it is started with, what it refuses to open, how it ends and leaves nothing behind."""
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import nona
+import pytest
+from calling import Out, refusal
+from sizes import first
+
+from benchmarks.kept_server import KeptServer, alive, until
+from benchmarks.visitor import Visitor
+from nona.cli import app as start
+from nona.cli.main import main
 from nona.code_cache.folders import base_folder
+from nona.serving.access import read_password
+from nona.serving.settings import Serving
+from nona.sources.samples import scenario_path
+
+PASSWORD = "correct horse battery"
+# Far longer than an end takes on a busy machine, and far shorter than the run that it ends.
+ENDED_S = 60.0
+JOBS = 100_000_000
+# Before this line Python itself starts, and ends by the signal in its own way.
+UP = "from nona.__main__ import main; print('up', flush=True); raise SystemExit(main())"
+needs_proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """What would have been started, with the person's folder in an empty place."""
+    calls: list[Any] = []
+    monkeypatch.setenv("NONA_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(start, "_become", lambda *given: calls.append(given))
+    monkeypatch.setattr(start, "_check_port", lambda host, port: None)
+    return calls
 
 
-def healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=1) as answer:
-            return bool(answer.read() == b"ok")
-    except OSError:
-        return False
+def set_password(monkeypatch: pytest.MonkeyPatch, text: str, *options: str) -> int:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{text}\n"))
+    return main(["app", "--set-password", *options])
 
 
-def test_the_app_serves_without_asking_anything(tmp_path: Path) -> None:
-    port = free_port()
-    log = tmp_path / "log"
-    root = str(Path(nona.__file__).resolve().parents[1])
-    environment = os.environ | {"HOME": str(tmp_path), "BROWSER": "true", "PYTHONPATH": root}
-    environment["NONA_CACHE_DIR"] = str(base_folder())  # nothing is compiled anew
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "nona.cli.main", "app", "--port", str(port)],
+def flag(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--host", "0.0.0.0"], "nona app --set-password"),
+        (["--host", "192.168.0.7"], "nona app --set-password"),
+        (["--allow-name", "plan.example.com"], "nona app --set-password"),
+        (["--host", "plan.example.com"], "is no address"),
+        (["--host", "0.0.0.0", "--user-header", "X Y"], "is no name of a header"),
+        (["--host", "0.0.0.0", "--user-header", "X-User", "--proxy", "all"], "is no address"),
+        (["--proxy", "10.0.0.2"], "--user-header"),
+        (["--allow-name", "a/b"], "is no host name"),
+        (["--host", "0.0.0.0", "--password-file", "gone.json"], "is missing"),
+    ],
+)
+def test_nothing_is_opened_to_others_by_mistake(
+    started: list[Any], capsys: Out, options: list[str], why: str
+) -> None:
+    assert why in refusal(capsys, "app", *options)
+    assert not started
+
+
+def test_the_password_is_kept_as_a_hash_that_its_owner_alone_reads(
+    started: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: Out,
+) -> None:
+    assert set_password(monkeypatch, "short") == 2
+    assert set_password(monkeypatch, PASSWORD) == 0
+    file = tmp_path / "password.json"
+    assert PASSWORD not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    assert read_password(file).fits(PASSWORD)
+    assert not started
+    file.chmod(0o644)
+    assert "chmod 600" in refusal(capsys, "app", "--host", "0.0.0.0")
+
+
+def test_beyond_this_machine_it_says_what_it_exposes(
+    started: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    assert set_password(monkeypatch, PASSWORD) == 0
+    assert main(["app", "--host", "0.0.0.0", "--allow-name", "plan.example.com", "--no-persist"]) == 0
+    command, environment = started[0]
+    serving = Serving.read(environment)
+    assert serving.guarded
+    assert serving.hosts == ("plan.example.com",)
+    assert not serving.persist
+    assert flag(command, "--server.address") == "0.0.0.0"
+    assert flag(command, "--browser.serverAddress") == "plan.example.com"
+    assert flag(command, "--server.maxUploadSize") == "16"
+    told = capsys.readouterr().err
+    for part in ("0.0.0.0", "password", "upload", "not encrypted", "docs/deployment.md"):
+        assert part in told
+    assert main(["app", "--user-header", "X-Remote-User", "--allow-name", "plan.example.com"]) == 0
+    serving = Serving.read(started[1][1])
+    assert (serving.user_header, serving.password_file) == ("X-Remote-User", None)
+    assert "X-Remote-User" in capsys.readouterr().err
+
+
+def test_on_this_machine_nothing_is_asked(started: list[Any], capsys: Out) -> None:
+    assert main(["app", "--host", "localhost"]) == 0
+    serving = Serving.read(started[0][1])
+    assert not serving.guarded
+    assert serving.persist
+    assert capsys.readouterr().err == ""
+
+
+def test_the_app_is_told_which_scenario_to_open(started: list[Any]) -> None:
+    assert main(["app", "mig_layouts", "--port", "8765", "--no-browser"]) == 0
+    command, environment = started[0]
+    assert "8765" in command
+    assert Path(environment["NONA_SCENARIO"]) == scenario_path("mig_layouts").resolve()
+    assert main(["app"]) == 0
+    assert "NONA_SCENARIO" not in started[1][1]
+
+
+def test_a_scenario_that_cannot_be_opened_starts_nothing(
+    started: list[Any], tmp_path: Path, capsys: Out
+) -> None:
+    broken = tmp_path / "s.yaml"
+    broken.write_text("{version: 1, cluster: {servers: [{}]}, workload: [{model: gone.onnx, rate: 1}]}")
+    for name in ("no_such_scenario", tmp_path / "gone.yaml", broken):
+        assert refusal(capsys, "app", name)
+    assert not started
+
+
+def test_a_port_in_use_is_refused(capsys: Out) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert f"--port {port + 1}" in refusal(capsys, "app", "--port", port)
+
+
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """Processes are started that end by signals, also where this one ignores them (``nohup``, ``&``)."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def server(tmp_path: Path, usual_signals: None) -> Iterator[KeptServer]:
+    made = KeptServer(tmp_path)
+    yield made
+    made.kill()
+
+
+def test_the_app_serves_on_a_machine_that_never_ran_streamlit(tmp_path: Path) -> None:
+    new = {"HOME": str(tmp_path), "BROWSER": "true", "NONA_CACHE_DIR": str(base_folder())}
+    server = KeptServer(tmp_path, **new)
+    command = [sys.executable, *server.program, "app", "--port", str(server.port)]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
             cwd=tmp_path,
-            env=environment,
+            env=server.environment,
             stdin=subprocess.PIPE,  # open and silent, like a terminal at which nobody types
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
+            stdout=log,
+            stderr=log,
         )
     try:
-        end = time.monotonic() + 300
-        while not healthy(f"http://127.0.0.1:{port}/_stcore/health"):
-            assert server.poll() is None, log.read_text()
-            assert time.monotonic() < end, log.read_text()
-            time.sleep(0.1)
+        assert until(lambda: server.healthy() or process.poll() is not None, 300), server.log()
+        assert process.poll() is None, server.log()
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.communicate(timeout=20)
+        process.terminate()
+        process.communicate(timeout=ENDED_S)
+
+
+def at_work(server: KeptServer) -> list[int]:
+    """A visitor's long run is under way; the numbers of all processes."""
+    visitor = Visitor(server.port)
+    visitor.open("simulation")
+    visitor.fill("number_input", "Jobs measured per run", JOBS)
+    visitor.press("Run the simulation")
+    assert until(lambda: server.working(), 120)
+    return server.tree()
+
+
+SIGNALS = [
+    (signal.SIGTERM, 0, "nona: ended by SIGTERM"),
+    (signal.SIGINT, 130, "nona: interrupted"),
+    (signal.SIGHUP, 0, "nona: ended by SIGHUP"),
+]
+
+
+@needs_proc
+@pytest.mark.parametrize(("number", "status", "line"), first(1, SIGNALS))
+def test_a_signal_ends_all_of_a_server_at_work(
+    server: KeptServer, number: signal.Signals, status: int, line: str
+) -> None:
+    server.start()
+    processes = at_work(server)
+    assert len(processes) >= 3
+    assert len(list(server.temporary.iterdir())) == 1
+    os.killpg(server.process.pid, number)
+    assert server.process.wait(ENDED_S) == status
+    assert until(lambda: not any(map(alive, processes)), ENDED_S)
+    assert server.log().splitlines()[-1] == line
+    assert "Traceback" not in server.log()
+    assert list(server.temporary.iterdir()) == []
+    assert not server.listens()
+
+
+@needs_proc
+@pytest.mark.verify
+def test_the_next_server_removes_what_a_killed_one_left(server: KeptServer) -> None:
+    server.start()
+    processes = at_work(server)
+    server.kill()
+    assert until(lambda: not any(map(alive, processes)), ENDED_S)
+    (left,) = server.temporary.iterdir()
+    assert list(left.glob("job-*"))
+    server.start()
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("seconds", first(1, [0.4, 0.1, 0.8]))
+def test_the_start_can_be_interrupted(server: KeptServer, seconds: float) -> None:
+    server.program = ["-c", UP]
+    server.launch()
+    assert until(lambda: server.log().startswith("up\n"), ENDED_S)
+    time.sleep(seconds)
+    os.killpg(server.process.pid, signal.SIGINT)
+    assert server.process.wait(ENDED_S) == 130
+    told = [line for line in server.log().splitlines() if line.strip()][1:]
+    assert told[-1] == "nona: interrupted"
+    assert len(told) in (1, 3)  # before that the address may have been shown
+    assert "Traceback" not in server.log()
+    assert list(server.temporary.iterdir()) == []
+
+
+@pytest.mark.usefixtures("usual_signals")
+@pytest.mark.parametrize("seconds", first(1, [0.4, 0.15, 0.9]))
+def test_a_command_can_be_interrupted_while_it_is_imported(seconds: float) -> None:
+    command = [sys.executable, "-c", UP, "simulate", "slides_example", "--jobs", "100000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "up\n"
+        time.sleep(seconds)
+        run.send_signal(signal.SIGINT)
+        told = run.communicate(timeout=ENDED_S)[1]
+    assert told.splitlines()[-1] == "nona: interrupted"
+    assert "Traceback" not in told
+    # Python itself may choose the latter, which shells call 130.
+    assert run.returncode in (130, -signal.SIGINT)

@@ -8,39 +8,36 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import pytest
+import yaml
+from calling import Out, answer, by_formula, refusal, text
+from sizes import first
 
-from nona.cli.main import main
-from nona.scenario.file import dump_scenario, load_scenario
+from nona.allocation.registry import policy_names as training_names
+from nona.scenario.file import load_scenario
 from nona.schedulers.registry import scheduler_names
+from nona.serverless.policies.registry import policy_names as serverless_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, sample_names, scenario_names, scenario_path
 from nona.study.outcome import full_report
 from nona.study.preparation import prepare
 from nona.study.simulation import place
 
+FIXED = ["--policy", "fixed", "--calls", "40", "--replications", "1"]
 SMALL = ["--jobs", "400", "--replications", "2"]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    status = main([*arguments, "--json"])
-    captured = capsys.readouterr()
-    assert status == 0, captured.err
-    return json.loads(captured.out)
-
-
-@pytest.mark.parametrize("model", sample_names())
-def test_inspect_and_contract_answer_for_every_sample(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    figures = run(capsys, "inspect", model)
+@pytest.mark.parametrize("model", first(8, sample_names()))
+def test_inspect_and_contract_answer_for_every_sample(model: str, capsys: Out) -> None:
+    figures = answer(capsys, "inspect", model)
     assert figures["operators"] >= 1
     low, high = figures["total_compute_interval_s"]
     assert low <= figures["total_compute_s"] * (1 + 1e-9) <= high * (1 + 2e-9)
     assert 0 < figures["critical_path_s"] <= figures["total_compute_s"] * (1 + 1e-9)
     assert figures["parallelism"] == pytest.approx(figures["total_compute_s"] / figures["critical_path_s"])
-    contracted = run(capsys, "contract", model)
+    contracted = answer(capsys, "contract", model)
     assert contracted["operators"] == figures["operators"]
     assert len(contracted["task_list"]) == contracted["tasks"]
     assert len(contracted["steps"]) == contracted["operators"] - contracted["tasks"]
@@ -53,22 +50,17 @@ def test_inspect_and_contract_answer_for_every_sample(model: str, capsys: pytest
 
 
 @pytest.mark.parametrize("scenario", ["slides_example", "rag_pipeline"])
-def test_place_prints_what_the_study_finds(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_place_prints_what_the_study_finds(scenario: str, capsys: Out) -> None:
     """Every shipped scenario is placed and its certificate checked in tests/samples/test_scenarios.py."""
     prepared = prepare(load_scenario(scenario_path(scenario)), Sources(scenario_path(scenario).parent))
     found = full_report(prepared, place(prepared)).to_json()
-    assert run(capsys, "place", scenario) == {**found, "seconds": ANY}
+    assert answer(capsys, "place", scenario) == {**found, "seconds": ANY}
 
 
-@pytest.mark.parametrize("scenario", query_scenario_names())
-def test_simulate_checks_itself_in_every_shipped_scenario(
-    scenario: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    changes = {"objective": "formula", "plan": None}  # a plan's profile would have to lie beside the file
-    quickly = load_scenario(scenario_path(scenario)).model_copy(update=changes)
-    (tmp_path / "quickly.yaml").write_text(dump_scenario(quickly), encoding="utf-8")
-    file = str(tmp_path / "quickly.yaml")
-    result = run(capsys, "simulate", file, *SMALL, "--scheduler", "nona", "--scheduler", "local")
+@pytest.mark.parametrize("scenario", first(4, query_scenario_names()))
+def test_simulate_checks_itself_in_every_shipped_scenario(scenario: str, capsys: Out, tmp_path: Path) -> None:
+    file = by_formula(tmp_path, scenario)
+    result = answer(capsys, "simulate", file, *SMALL, "--scheduler", "nona", "--scheduler", "local")
     assert set(result["schedulers"]) == {"nona", "local"}
     assert result["checks"]
     assert all(result["checks"].values()), result["failed_checks"]
@@ -86,31 +78,42 @@ def test_simulate_checks_itself_in_every_shipped_scenario(
         assert "1,000 completed jobs" in s["jct_s"]["percentiles"]["p99"]["withheld"]
 
 
-def test_every_scheduler_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_scheduler_runs(capsys: Out, tmp_path: Path) -> None:
     chosen = [a for n in scheduler_names() for a in ("--scheduler", n)]
-    result = run(capsys, "simulate", "slides_example", "--jobs", "200", "--replications", "1", *chosen)
+    file = by_formula(tmp_path, "slides_example")
+    result = answer(capsys, "simulate", file, "--jobs", "50", "--replications", "1", *chosen)
     assert tuple(result["schedulers"]) == scheduler_names()
 
 
-def test_the_slides_example_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    placed = run(capsys, "place", "slides_example")
-    assert placed["objective_s"] == pytest.approx(14e-3, rel=1e-2)
+def test_the_slides_example_alone(capsys: Out, tmp_path: Path) -> None:
+    file = by_formula(tmp_path, "slides_example")
+    assert answer(capsys, "place", file)["objective_s"] == pytest.approx(14e-3, rel=1e-2)
     chosen = ["--scheduler", "nona", "--scheduler", "local", "--scheduler", "spread"]
-    result = run(capsys, "simulate", "slides_example", *SMALL, *chosen)
+    result = answer(capsys, "simulate", file, *SMALL, *chosen)
     found = {n: s["jct_s"]["p50"] for n, s in result["schedulers"].items()}
     assert found == pytest.approx({"nona": 14e-3, "local": 22e-3, "spread": 32e-3}, rel=1e-9)
 
 
-def test_registries(capsys: pytest.CaptureFixture[str]) -> None:
-    listed = run(capsys, "schedulers")["schedulers"]
-    others = ("Serverless policies", "Training policies")
-    assert {s["name"] for s in listed if s["family"] not in others} == set(scheduler_names())
-    devices = {d["name"]: d for d in run(capsys, "devices")["devices"]}
+def test_registries(capsys: Out) -> None:
+    listed = answer(capsys, "schedulers")["schedulers"]
+    policies = {"Serverless policies": serverless_names(), "Training policies": training_names()}
+    for family, names in policies.items():
+        found = {s["name"]: s for s in listed if s["family"] == family}
+        assert found.keys() == set(names)
+        assert all(s["summary"] and s["source"] for s in found.values())
+    assert {s["name"] for s in listed if s["family"] not in policies} == set(scheduler_names())
+    devices = {d["name"]: d for d in answer(capsys, "devices")["devices"]}
     assert {"v100", "t4", "a100-40gb", "h100", "b200"} <= set(devices)
     assert all(d["bandwidth_bytes_per_s"] > 0 for d in devices.values())
-    listed = run(capsys, "models")
+    listed = answer(capsys, "models")
     assert {m["name"] for m in listed["models"]} == set(sample_names())
     assert {s["name"] for s in listed["scenarios"]} == set(scenario_names())
+
+
+def test_a_name_of_both_is_a_scheduler_for_simulate(capsys: Out) -> None:
+    """``gandiva`` is a policy of training clusters and a scheduler of queries."""
+    found = answer(capsys, "simulate", "slides_example", "--scheduler", "gandiva", *SMALL)
+    assert set(found["schedulers"]) == {"gandiva"}
 
 
 @pytest.mark.parametrize(
@@ -123,68 +126,34 @@ def test_registries(capsys: pytest.CaptureFixture[str]) -> None:
         ["schedulers"],
         ["devices"],
         ["models"],
+        ["serverless", "strict_light", *FIXED],
+        ["serverless", "mig_or_mps", *FIXED, "--sharing", "mps", "--sharing", "mig-counter"],
+        ["study", "serverless", "--shipped"],
     ],
 )
-def test_text_for_people(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 0
-    out = capsys.readouterr().out
-    assert len(out.splitlines()) >= 2
-    assert "nan" not in out.lower().split()
+def test_text_for_people(arguments: list[str], capsys: Out) -> None:
+    assert len(text(capsys, *arguments).splitlines()) >= 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["inspect", "no_such_model"], "no_such_model"),
-        (["inspect", "nowhere/x.onnx"], "x.onnx"),
-        (["inspect", "resnet18", "--device", "abacus"], "abacus"),
-        (["inspect", "resnet18", "--symbol", "batch=-1"], "NAME=SIZE"),
-        (["contract", "resnet18", "--rule", "magic"], "magic"),
-        (["place", "no_such_scenario"], "no_such_scenario"),
-        (["place", "slides_example", "--solver", "guess"], "guess"),
-        (["simulate", "slides_example", "--scheduler", "decima"], "decima"),
-        (["simulate", "slides_example", "--jobs", "0"], "simulation.jobs"),
-        (["simulate", "slides_example", "--engine", "steam"], "steam"),
-        (["frobnicate"], "frobnicate"),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        status = main(arguments)
-    except SystemExit as stop:
-        status = int(stop.code or 0)
-    captured = capsys.readouterr()
-    assert status == 2
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1, captured.err
-    assert words in captured.err
-
-
-def test_overload_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = scenario_path("slides_example").read_text(encoding="utf-8")
-    data = json.loads(json.dumps(__import__("yaml").safe_load(text)))
+def test_overload_is_explained(tmp_path: Path, capsys: Out) -> None:
+    data = yaml.safe_load(scenario_path("slides_example").read_text(encoding="utf-8"))
     data["workload"][0]["rate"] = "1e6/s"
     path = tmp_path / "too_much.json"
     path.write_text(json.dumps(data), encoding="utf-8")
-    assert main(["place", str(path), "--json"]) == 2
-    assert "server" in capsys.readouterr().err
-    result = run(
-        capsys, "simulate", str(path), "--scheduler", "local", "--jobs", "500", "--replications", "1"
-    )
-    local = result["schedulers"]["local"]
-    assert local["state"] == "overloaded"
-    assert local["jct_s"]["mean"] is None
+    assert "server" in refusal(capsys, "place", path)
+    found = answer(capsys, "simulate", path, "--scheduler", "local", "--jobs", "500", "--replications", "1")
+    local = found["schedulers"]["local"]
+    assert (local["state"], local["jct_s"]["mean"]) == ("overloaded", None)
     assert set(local["parts_s"].values()) == {None}
-    assert all(result["checks"].values())
+    assert all(found["checks"].values())
 
 
 def test_same_seed_same_bytes_in_every_process(tmp_path: Path) -> None:
     outputs = set()
+    file = by_formula(tmp_path, "slides_example")
     for hash_seed, workers in (("0", "1"), ("1", "2")):
         path = tmp_path / f"jobs-{hash_seed}.csv"
-        arguments = ["simulate", "slides_example", *SMALL, "--scheduler", "nona-d2", "--records", str(path)]
+        arguments = ["simulate", file, *SMALL, "--scheduler", "nona-d2", "--records", str(path)]
         subprocess.run(
             [sys.executable, "-m", "nona.cli.main", *arguments, "--workers", workers],
             env=os.environ | {"PYTHONHASHSEED": hash_seed},
@@ -195,28 +164,37 @@ def test_same_seed_same_bytes_in_every_process(tmp_path: Path) -> None:
     assert len(outputs) == 1
 
 
-def test_seed_and_batch_change_what_they_should(capsys: pytest.CaptureFixture[str]) -> None:
+def test_seed_and_batch_change_what_they_should(capsys: Out) -> None:
     means = {
-        run(capsys, "simulate", "five_models_80_servers", *SMALL, "--scheduler", "local", "--seed", s)[
+        answer(capsys, "simulate", "five_models_80_servers", *SMALL, "--scheduler", "local", "--seed", s)[
             "schedulers"
         ]["local"]["jct_s"]["mean"]
         for s in ("1", "2")
     }
     assert len(means) == 2
-    one = run(capsys, "inspect", "resnet18")
-    eight = run(capsys, "inspect", "resnet18", "--batch", "8")
+    one = answer(capsys, "inspect", "resnet18")
+    eight = answer(capsys, "inspect", "resnet18", "--batch", "8")
     assert eight["gmac"] == pytest.approx(8 * one["gmac"])
     assert eight["weight_bytes"] == one["weight_bytes"]
     assert math.isclose(eight["activation_bytes"], 8 * one["activation_bytes"])
 
 
 def test_simulate_to_a_precision_against_a_baseline_with_any_number_of_workers(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Out, tmp_path: Path
 ) -> None:
-    arguments = ["simulate", "slides_example", "--jobs", "60", "--warmup", "mser", "--precision", "5%"]
+    arguments = [
+        "simulate",
+        by_formula(tmp_path, "slides_example"),
+        "--jobs",
+        "60",
+        "--warmup",
+        "mser",
+        "--precision",
+        "5%",
+    ]
     arguments += ["--max-replications", "14", "--baseline", "local"]
     arguments += [a for n in ("local", "random", "nona") for a in ("--scheduler", n)]
-    found = [run(capsys, *arguments, "--workers", w) for w in ("1", "2")]
+    found = [answer(capsys, *arguments, "--workers", w) for w in ("1", "2")]
     for key in ("schedulers", "differences", "precision", "warmup", "baseline"):
         assert found[0][key] == found[1][key]
     report = found[0]
@@ -227,36 +205,20 @@ def test_simulate_to_a_precision_against_a_baseline_with_any_number_of_workers(
     assert report["warmup"]["rule"] == "mser"
     assert 10 <= report["precision"]["replications"] <= 14
     assert report["schedulers"]["nona"]["replications"] == report["precision"]["replications"]
-    plain = run(capsys, "simulate", "slides_example", "--jobs", "60", "--scheduler", "local")
+    plain = answer(capsys, "simulate", "slides_example", "--jobs", "60", "--scheduler", "local")
     assert (plain["baseline"], plain["differences"], plain["precision"]) == (None, {}, None)
     assert plain["warmup"] == {"rule": "fixed", "jobs": 0, "schedulers": {}, "too_short": []}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--baseline", "nobody"], "'nobody' is not simulated"),
-        (["--precision", "2"], "simulation.precision"),
-        (["--max-replications", "1"], "simulation.max_replications"),
-        (["--warmup", "soon"], "'mser', 'auto' or a whole number"),
-    ],
-)
-def test_simulate_refuses_in_one_line(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["simulate", "slides_example", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1
-
-
 @pytest.mark.parametrize("model", ["moe_block", "inception_v3", "slides_example"])
-def test_contract_says_what_stays_together(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contract_says_what_stays_together(model: str, capsys: Out) -> None:
     """The parameters follow the options; groups partition what they can leave; the bound is printed."""
-    plain = run(capsys, "contract", model)
+    plain = answer(capsys, "contract", model)
     assert plain["coarsening"]["bound_s"] == 0
     assert plain["coarsening"]["capacity"] == 25e9 / 8
-    more = run(capsys, "contract", model, "--rule", "cost-aware", "--capacity", "1 Gbit/s", "--share", "5%")
+    more = answer(
+        capsys, "contract", model, "--rule", "cost-aware", "--capacity", "1 Gbit/s", "--share", "5%"
+    )
     glued = more["coarsening"]
     assert (more["rule"], glued["capacity"], glued["share"]) == ("cost-aware", 1e9 / 8, 0.05)
     assert more["steps"] == plain["steps"], "the tasks stay what they are"
@@ -268,13 +230,3 @@ def test_contract_says_what_stays_together(model: str, capsys: pytest.CaptureFix
         assert len(members) == len(set(members))
         assert set(members) <= ids
     assert all(s["reason"] and set(s["merged"]) <= ids for s in glued["steps"])
-
-
-@pytest.mark.parametrize(("option", "value"), [("--share", "5x"), ("--capacity", "0"), ("--latency", "-1")])
-def test_contract_refuses_a_link_that_is_none(
-    option: str, value: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["contract", "slides_example", f"{option}={value}"]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert value in error

@@ -1,4 +1,4 @@
-"""The command line itself: declarations and their options, help, completion, refusals, exit statuses."""
+"""The command line itself: declarations and options, help, completion, `--workers`, exit statuses."""
 
 from __future__ import annotations
 
@@ -6,34 +6,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import fields
 
 import click
 import pytest
+from calling import ALL, Out, answer, text
 from click.shell_completion import ShellComplete
 
 from nona.cli import lists, options
-from nona.cli import options as planning_options
-from nona.cli import options as saved_options
-from nona.cli import options as training_options
+from nona.cli.commands import group as common
 from nona.cli.main import main, nona
 from nona.placement.solver.comparison import solve_slsqp
 from nona.placement.solver.registry import SOLVERS, Solver
 from nona.sources.samples import sample_names, scenario_names
-
-
-def commands(
-    group: click.Group, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
-ALL = dict(commands(nona))
 
 
 def completions(*words: str) -> list[str]:
@@ -41,56 +26,23 @@ def completions(*words: str) -> list[str]:
     return [item.value for item in ShellComplete(nona, {}, "nona", "_").get_completions(before, last)]
 
 
-@pytest.mark.parametrize("path", [p for p in ALL if p != ("completion",)], ids=" ".join)
-def test_an_options_object_has_what_its_command_declares(path: tuple[str, ...]) -> None:
-    command = ALL[path]
-    assert command.callback is not None
-    name = command.callback.__annotations__["options"]
-    homes = (options, planning_options, saved_options, training_options)
-    kind = next(getattr(home, name) for home in homes if hasattr(home, name))
-    assert {f.name for f in fields(kind)} == {p.name for p in command.params if p.expose_value}
-    assert kind.__dataclass_params__.frozen
+def test_an_options_object_has_what_its_command_declares() -> None:
+    for path, command in ALL.items():
+        if path != ("completion",):
+            assert command.callback is not None
+            kind = getattr(options, command.callback.__annotations__["options"])
+            assert {f.name for f in fields(kind)} == {p.name for p in command.params if p.expose_value}, path
+            assert kind.__dataclass_params__.frozen
 
 
 @pytest.mark.parametrize("path", [(), ("study",), *ALL], ids=lambda p: " ".join(p) or "nona")
-@pytest.mark.parametrize("option", ["--help", "-h"])
-def test_help_explains_every_option(
-    path: tuple[str, ...], option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*path, option]) == 0
-    shown = capsys.readouterr()
-    assert shown.err == ""
+def test_help_explains_every_option(path: tuple[str, ...], capsys: Out) -> None:
+    shown = text(capsys, *path, "--help")
+    assert path or shown == text(capsys, "-h")
     for parameter in ALL[path].params if path in ALL else ():
         if isinstance(parameter, click.Option):
-            assert parameter.opts[0] in shown.out
+            assert parameter.opts[0] in shown
             assert parameter.help
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "nona: missing command; see `nona --help`"),
-        (["study"], "nona study: missing command; see `nona study --help`"),
-        (["frobnicate"], "choose one of app, inspect"),
-        (["place"], "nona place: missing argument 'SCENARIO'; see `nona place --help`"),
-        (["simulate", "slides_example", "--jobs"], "nona simulate: option '--jobs' requires an argument"),
-        (["simulate", "slides_example", "--html", "--json"], "--html needs a value before --json"),
-        (["simulate", "slides_example", "--jobs", "x"], "--jobs 'x' must be a whole number"),
-        (["simulate", "slides_example", "--workers", "0"], "--workers 0 must be at least 1; give a larger"),
-        (["app", "--port", "65536"], "--port 65536 must be at most 65535; give a smaller number"),
-        (["contract", "resnet18", "--rule", "magic"], "choose one of direct, poset, size-aware, cost-aware"),
-        (["devices", "--jsom"], "did you mean '--json'?"),
-        (["completion", "foo"], "nona completion: shell 'foo' is not known; give one of bash, zsh, fish"),
-    ],
-)
-def test_what_cannot_be_understood_is_one_line(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == 1
-    assert words.lower() in told.err.lower()
 
 
 @pytest.mark.parametrize(
@@ -98,11 +50,7 @@ def test_what_cannot_be_understood_is_one_line(
     [(KeyboardInterrupt(), 130, "nona: interrupted\n"), (BrokenPipeError(), 141, "")],
 )
 def test_an_end_from_outside_has_its_status(
-    error: BaseException,
-    status: int,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    error: BaseException, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Out
 ) -> None:
     def ended(arguments: object) -> None:
         raise error
@@ -114,17 +62,7 @@ def test_an_end_from_outside_has_its_status(
 
 def test_a_shell_completes_commands_options_and_names() -> None:
     assert completions("") == list(nona.commands)
-    assert completions("study", "") == [
-        "paper",
-        "prediction",
-        "decisions",
-        "network-views",
-        "serverless",
-        "estimator",
-        "training",
-        "elastic",
-        "elastic-link",
-    ]
+    assert completions("study", "") == [path[1] for path in ALL if path[0] == "study"]
     assert "--warmup" in completions("simulate", "slides_example", "--w")
     assert completions("simulate", "") == list(scenario_names())
     assert completions("inspect", "") == list(sample_names())
@@ -136,14 +74,13 @@ def test_a_shell_completes_commands_options_and_names() -> None:
     assert [item.type for item in file] == ["file"]
 
 
-def test_what_a_program_registers_counts_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_program_registers_counts_at_once(capsys: Out) -> None:
     words = ("place", "slides_example", "--solver", "my")
     assert completions(*words) == []
     with SOLVERS.registered(Solver("my-own", "SLSQP again.", solve_slsqp)):
         assert completions(*words) == ["my-own"]
-        assert main(["place", "--help"]) == 0
-        assert "|my-own]" in capsys.readouterr().out
-        assert main([*words[:3], "my-own", "--json"]) == 0
+        assert "|my-own]" in text(capsys, "place", "--help")
+        assert answer(capsys, *words[:3], "my-own")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -167,14 +104,40 @@ def test_a_script_asks_by_its_variable() -> None:
     assert done.stdout == "plain,slides_example\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["inspect", "--help"], ["devices", "--json"]])
-def test_help_and_lists_start_without_the_modules_that_work(arguments: list[str]) -> None:
-    heavy = ("numba", "scipy", "pandas", "streamlit", "nona.study")
-    program = (
-        "import sys; from nona.cli.main import main; main(sys.argv[1:]);"
-        f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
-    )
-    assert done.stderr.strip() == "[]"
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+
+
+def taken(*arguments: str) -> int:
+    found: list[int] = []
+
+    @click.command()
+    @common.workers
+    def command(workers: int) -> None:
+        found.append(workers)
+
+    command.main(list(arguments), standalone_mode=False)
+    return found[0]
+
+
+@pytest.mark.usefixtures("two_cores")
+@pytest.mark.parametrize(("asked", "used"), [("1", 1), ("2", 2), ("3", 2), ("100000", 2)])
+def test_no_more_processes_than_cores(asked: str, used: int, capsys: Out) -> None:
+    assert taken("--workers", asked) == used
+    err = capsys.readouterr().err
+    assert err.count("\n") == (int(asked) > 2)
+    assert (f"--workers {asked} is more than the cores" in err) == (int(asked) > 2)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_real_command_warns_once(capsys: Out) -> None:
+    small = ["--jobs", "30", "--replications", "1", "--scheduler", "local"]
+    assert main(["simulate", "slides_example", *small, "--workers", "100000", "--json"]) == 0
+    assert capsys.readouterr().err.count("--workers 100000") == 1
+
+
+def test_every_command_that_has_the_option_has_the_cap() -> None:
+    found = [p for command in ALL.values() for p in command.params if "--workers" in p.opts]
+    assert len(found) > 5
+    assert all(p.callback is common.at_most_cores for p in found)

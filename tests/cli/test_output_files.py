@@ -1,20 +1,34 @@
-"""Files that commands write: tried before the work, and an older file stays whole until the new one is."""
+"""Files that commands write: whole or not at all, tried before the work, alike in every format."""
 
 from __future__ import annotations
 
+import html
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pandas as pd
 import pytest
+from calling import ALL, Out, answer, by_formula, refusal, text
+from sizes import first
 
-from nona.cli.main import COMMANDS, main
+from nona import study
+from nona.cli.main import main
 from nona.cli.parameters import OutputFile
 from nona.errors import ReportError
-from nona.study.exports import check_places, write_bytes, write_job_table
+from nona.report.html.simulation import simulation_html
+from nona.report.placements.certificate import bound_text
+from nona.results.document import Estimate
+from nona.results.placement import FullPlacementReport
+from nona.results.planning import PlanOutcome
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
+from nona.store.database import Database
+from nona.store.plans import change
+from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
+from nona.study.exports import check_places, write_bytes, write_job_table, write_records
+from nona.study.outcome import simulation_outcome
 
 
 def test_a_place_that_cannot_be_written_is_found_by_the_check_and_nothing_is_left(tmp_path: Path) -> None:
@@ -66,50 +80,38 @@ def test_a_pipe_without_a_reader_does_not_stop_the_check(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-SMALL = ("--jobs", "300", "--replications", "2", "--engine", "simpy")
-SWEEP = ("sweep", "slides_example", "--key", "load", "--values", "0.5,1", "--values-only", *SMALL)
-SECOND = ("--second", "cluster.servers[0].count", "--second-values", "3")
+SMALL = "--jobs 60 --replications 2 --engine simpy"
+SWEEP = f"sweep slides_example --key load --values 0.5,1 --values-only --scheduler local {SMALL}"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     ("words", "option"),
-    [
-        (("place", "slides_example"), "--html"),
-        (("simulate", "slides_example", *SMALL), "--html"),
-        (SWEEP, "--csv"),
-        ((*SWEEP, *SECOND), "--csv"),
-        (("study", "paper", "--shipped"), "--csv"),
-        (("study", "paper", "--shipped"), "--html"),
-        (("study", "decisions", "--shipped"), "--csv"),
-    ],
+    first(
+        3,
+        [
+            ("study paper --shipped", "--html"),
+            (f"simulate slides_example --scheduler local {SMALL}", "--html"),
+            (SWEEP, "--csv"),
+            (f"{SWEEP} --second cluster.servers[0].count --second-values 3", "--csv"),
+            ("place slides_example", "--html"),
+            ("study decisions --shipped", "--csv"),
+        ],
+    ),
 )
 def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
-    words: tuple[str, ...], option: str, capsys: pytest.CaptureFixture[str]
+    words: str, option: str, capsys: Out
 ) -> None:
-    assert main([*words, "--json", option, "/dev/full"]) == 2
+    assert main([*words.split(), "--json", option, "/dev/full"]) == 2
     told = capsys.readouterr()
     assert json.loads(told.out)
     assert "No space left on device" in told.err
 
 
-def leaves(
-    command: click.Command, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """A command, or those of a group, with the words that call it."""
-    words = (*path, command.name or "")
-    if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            yield from leaves(inner, words)
-    else:
-        yield words, command
-
-
 OUTPUTS = [
-    (words, max(parameter.opts, key=len))
-    for command in COMMANDS
-    for words, leaf in leaves(command)
-    for parameter in leaf.params
+    (" ".join(words), max(parameter.opts, key=len))
+    for words, command in ALL.items()
+    for parameter in command.params
     if isinstance(parameter.type, OutputFile)
 ]
 # What must be given besides, so that nothing else is refused.
@@ -126,68 +128,179 @@ NEEDED = {
 }
 
 
-def paths_of() -> set[tuple[str, str]]:
-    """Every command with each of its paths that is no output."""
-    return {
+def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
+    paths = {
         (" ".join(words), max(parameter.opts, key=len))
-        for command in COMMANDS
-        for words, leaf in leaves(command)
-        for parameter in leaf.params
+        for words, command in ALL.items()
+        for parameter in command.params
         if isinstance(parameter.type, click.Path) and not isinstance(parameter.type, OutputFile)
     }
-
-
-def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
     read = {
         ("app", "--password-file"),
         ("training allocate", "file"),
+        ("training elastic", "--profiles"),
         ("saved import", "file"),
         ("plan", "--profile"),
     }
-    read.add(("training elastic", "--profiles"))
-    folders = {words for words, option in paths_of() if option == "--store"}  # data bases that grow
-    assert {"app", "simulate", "saved list", "saved import"} <= folders
-    assert {path for path in paths_of() if path[1] != "--store"} == read
-    assert {option for _, option in OUTPUTS} == {
-        "--output",
-        "--html",
-        "--records",
-        "--trace",
-        "--csv",
-        "--parquet",
-        "--export-profile",
-    }
+    stores = {words for words, option in paths if option == "--store"}  # data bases that grow
+    assert {"app", "simulate", "saved list", "saved import"} <= stores
+    assert {path for path in paths if path[1] != "--store"} == read
+    outputs = "--output --html --records --trace --csv --parquet --export-profile"
+    assert {option for _, option in OUTPUTS} == set(outputs.split())
 
 
-@pytest.mark.parametrize(("words", "option"), OUTPUTS, ids=[" ".join((*w, o)) for w, o in OUTPUTS])
+@pytest.mark.parametrize(("words", "option"), OUTPUTS)
 def test_a_file_that_exists_is_refused_before_the_work(
-    words: tuple[str, ...], option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, option: str, tmp_path: Path, capsys: Out
 ) -> None:
     old = tmp_path / "old"
     old.write_text("old")
-    more = NEEDED.get(" ".join(words), [])
-    assert main([*words, *more, option, str(old)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == 1
-    assert str(old) in told.err
-    assert "add --force" in told.err
+    told = refusal(capsys, *words.split(), *NEEDED.get(words, []), option, old)
+    assert str(old) in told
+    assert "add --force" in told
     assert old.read_text() == "old"
 
 
-def test_force_overwrites_and_devices_are_not_asked_about(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_force_overwrites_and_devices_are_not_asked_about(tmp_path: Path, capsys: Out) -> None:
     old, link = tmp_path / "old.html", tmp_path / "link.html"
     old.write_text("old")
     link.symlink_to(old)
-    place = ["place", "slides_example", "--html"]
-    assert main([*place, str(link)]) == 2
-    assert main([*place, str(old), "--force"]) == 0
+    place = ["place", by_formula(tmp_path, "slides_example"), "--html"]
+    assert refusal(capsys, *place, link)
+    assert text(capsys, *place, old, "--force")
     assert old.read_text().startswith("<!DOCTYPE html>")
-    assert main(["--help"]) == 0  # what one call was told holds for it alone
-    assert main([*place, str(old)]) == 2
-    assert main([*place, os.devnull]) == 0
-    capsys.readouterr()
-    assert main(["inspect", "--force", "slides_example"]) == 2  # it writes no file
-    assert "--force" in capsys.readouterr().err
+    assert text(capsys, "--help")  # what one call was told holds for it alone
+    assert refusal(capsys, *place, old)
+    assert text(capsys, *place, os.devnull)
+
+
+PAIR = ["--jobs", "60", "--replications", "2", "--scheduler", "nona", "--scheduler", "local"]
+
+
+def test_simulate_writes_every_file_and_still_prints_one_object(tmp_path: Path, capsys: Out) -> None:
+    names = {"records": "jobs.parquet", "html": "run.html", "trace": "run.json"}
+    options = [a for key, name in names.items() for a in (f"--{key}", str(tmp_path / name))]
+    report = answer(capsys, "simulate", by_formula(tmp_path, "slides_example"), *PAIR, *options)
+    table = pd.read_parquet(tmp_path / "jobs.parquet")
+    assert len(table) == 60 * 2 * 2
+    assert table.groupby("scheduler")["jct_s"].mean()["local"] == pytest.approx(
+        report["schedulers"]["local"]["jct_s"]["mean"]
+    )
+    page = (tmp_path / "run.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "nona simulate scenario.yaml" in page
+    trace = json.loads((tmp_path / "run.json").read_text())
+    assert set(trace["otherData"]["jobs"]) == {"nona", "local"}
+    assert {"X", "M", "s", "f", "C"} == {e["ph"] for e in trace["traceEvents"]} | {"C"}
+
+
+def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path: Path) -> None:
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data["workload"] = [{"model": "slides_example", "rate": "1/s", "name": "=1+1"}]
+    data |= {"simulation": {"jobs": 30, "replications": 1, "warmup": 5}, "schedulers": ["local"]}
+    prepared = study.prepare(scenario_from_mapping(data))
+    result = study.simulate(prepared, engine="simpy")
+    for name in ("jobs.csv", "jobs.parquet"):
+        write_records(tmp_path / name, result.records, prepared.scenario.labels)
+    csv, parquet = pd.read_csv(tmp_path / "jobs.csv"), pd.read_parquet(tmp_path / "jobs.parquet")
+    assert set(csv["model"]) == {"'=1+1"}
+    assert set(parquet["model"]) == {"=1+1"}
+    pd.testing.assert_frame_equal(csv.drop(columns="model"), parquet.drop(columns="model"), check_dtype=False)
+    page = simulation_html(simulation_outcome(prepared, result, "today"))
+    assert "today" in page
+    assert page == simulation_html(simulation_outcome(prepared, result, "today"))
+
+
+def test_place_writes_its_report(tmp_path: Path, capsys: Out) -> None:
+    file = by_formula(tmp_path, "slides_example")
+    found = answer(capsys, "place", file, "--html", tmp_path / "p.html")
+    placed = FullPlacementReport.from_json(found)
+    page = html.unescape((tmp_path / "p.html").read_text())
+    assert bound_text(placed) in page
+    assert "nona place scenario.yaml --html placement.html" in page
+
+
+@pytest.mark.parametrize("option", ["--html", "--trace", "--records"])
+@pytest.mark.parametrize(("place", "why"), [("gone/x.html", "folder does not exist"), (".", "is a folder")])
+def test_a_place_that_cannot_be_written_is_said_before_the_work(
+    option: str, place: str, why: str, tmp_path: Path, capsys: Out
+) -> None:
+    words = ("simulate", "slides_example", "--jobs", "90000000")
+    assert why in refusal(capsys, *words, option, tmp_path / place)
+
+
+SCENARIO = """
+version: 1
+name: "<script>small</script>"
+cluster: {servers: [{count: 2, gpu: l4}]}
+workload: [{model: one, rate: 300, slo: 40 ms, service_scv: 1}]
+models:
+  one: {directed: true, nodes: [{id: a, compute_ms: {l4: 10.0}}], edges: []}
+simulation: {jobs: 800}
+plan: {hit: 0.8, schedulers: [opportunistic], offers: ["l4=2"], most: 12, replications: 16}
+"""
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A planned with all that one plan writes, and a second plan in the same store."""
+    path = tmp_path_factory.mktemp("plan")
+    (path / "s.yaml").write_text(SCENARIO)
+    files = ["--html", "p.html", "--csv", "p.csv", "--parquet", "p.parquet"]
+    whole = [str(path / a) if "." in a else a for a in files]
+    store = ["--store", str(path / "store")]
+    assert main(["plan", str(path / "s.yaml"), *whole, "--save", "first", *store]) == 0
+    link = ["--link", "10 Gbit/s=365/month", "--link", "40 Gbit/s=2"]
+    assert main(["plan", str(path / "s.yaml"), *link, "--save", "second", *store]) == 0
+    return path
+
+
+def store_of(planned: Path) -> Store:
+    return Store(Database(planned / "store"), COMMAND_LINE, everyone=True, master=True)
+
+
+def test_the_tables_have_a_row_for_each_option_and_one_answer(planned: Path) -> None:
+    csv, parquet = pd.read_csv(planned / "p.csv"), pd.read_parquet(planned / "p.parquet")
+    assert len(csv) == len(parquet) > 0
+    assert (csv["answer"] == "→").sum() == 1
+    assert parquet["cost per hour"].is_monotonic_increasing
+
+
+def test_the_html_report_is_one_file_without_scripts(planned: Path) -> None:
+    page = (planned / "p.html").read_text()
+    assert "<script" not in page
+    assert "http://" not in page
+    assert "src=" not in page
+    assert page.count("<svg") == 3  # options, traffic, costs
+    assert "Buy " in page
+    assert "headroom" in page
+
+
+def test_a_saved_plan_is_listed_compared_exported_and_imported(planned: Path) -> None:
+    store = store_of(planned)
+    second, first = store.listing().items
+    assert (first.kind, first.name, second.name) == ("plan", "first", "second")
+    assert first.facts.finding.startswith("Buy ")
+    found = compare(store, [first.id, second.id])
+    hourly = next(a for a in found.answers if a.measure.startswith("cost per hour"))
+    assert hourly.changes[1].mean == pytest.approx(0.5)  # the cheaper link: 365 a month over 730 h
+    assert any("plan" in text for text in found.scenario[1])
+    other = Store(Database(planned / "other"), COMMAND_LINE, everyone=True, master=True)
+    (taken,) = import_items(other, export_items(store, [first.id]))
+    assert taken.imported
+    answer = other.contents(taken.id).answer()
+    assert isinstance(answer, PlanOutcome)
+    assert answer == store.contents(first.id).answer()
+
+
+def test_the_command_line_shows_and_compares_saved_plans(planned: Path, capsys: Out) -> None:
+    where = ["--store", str(planned / "store")]
+    listed = answer(capsys, "saved", "list", *where)["items"]
+    ids = (listed[1]["id"], listed[0]["id"])
+    assert "cost per hour, USD" in text(capsys, "saved", "compare", *ids, *where)
+
+
+def test_the_interval_of_a_change_has_both_ends_of_both_intervals() -> None:
+    a, b = Estimate(mean=0.5, ci95=(0.4, 0.6)), Estimate(mean=0.5, ci95=(0.5, 0.5))
+    assert change(a, b).ci95 == pytest.approx((-0.1, 0.1))
+    assert change(a, Estimate(mean=0.7, ci95=None)).ci95 is None

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from calling import Out, answer, by_formula
 
-from nona.cli.main import main
 from nona.cli.serverless import with_times
 from nona.report.serverless.text import schedulers_text
 from nona.results.serverless import SchedulersReport
-from nona.scenario.file import dump_scenario, load_scenario
+from nona.scenario.file import load_scenario
 from nona.serverless.functions import shipped_function
-from nona.serverless.policies.registry import policy_names
 from nona.sources.samples import scenario_path
 from nona.study.shipped import shipped
 
 FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
-SMALL = ("--calls", "120", "--replications", "2")
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    status = main([*arguments, "--json"])
-    captured = capsys.readouterr()
-    assert status == 0, captured.err
-    return json.loads(captured.out)
-
-
-def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = ("serverless", "strict_light", "--policy", "esg", "--policy", "orion", *SMALL)
-    report = run(capsys, *chosen)
+def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys: Out) -> None:
+    policies = ("--policy", "esg", "--policy", "orion")
+    chosen = ("serverless", "strict_light", *policies, "--calls", "120", "--replications", "2")
+    report = answer(capsys, *chosen)
     assert set(report["policies"]) == {"esg", "orion"}
     assert report["checks"]
     assert all(report["checks"].values()), report["failed_checks"]
@@ -50,28 +40,23 @@ def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys: pytest.Capt
     assert report["policies"]["orion"]["configuration_miss_rate"] is not None
     assert report["oracle"]["cost_per_call_usd"] > 0
     assert report["setting"]["nodes"] == 16
-    assert {**run(capsys, *chosen), "seconds": 0} == {**report, "seconds": 0}
+    assert {**answer(capsys, *chosen), "seconds": 0} == {**report, "seconds": 0}
+    assert answer(capsys, *chosen, "--seed", "5")["policies"] != report["policies"]
 
 
-def test_another_seed_is_another_run(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = ("serverless", "strict_light", "--policy", "fixed", "--calls", "60", "--replications", "1")
-    one, other = run(capsys, *chosen), run(capsys, *chosen, "--seed", "5")
-    assert one["policies"]["fixed"]["latency_s"]["mean"] != other["policies"]["fixed"]["latency_s"]["mean"]
-
-
-def test_ways_of_sharing_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = ("serverless", "mig_or_mps", "--policy", "fixed", "--calls", "60", "--replications", "1")
+def test_ways_of_sharing_stand_side_by_side(capsys: Out) -> None:
+    chosen = ("serverless", "mig_or_mps", *FIXED)
     modes = ("--sharing", "mig-counter", "--sharing", "time-slicing")
-    found = run(capsys, *chosen, *modes)["sharing"]
+    found = answer(capsys, *chosen, *modes)["sharing"]
     assert list(found) == ["mig-counter", "time-slicing"]
     means = [r["policies"]["fixed"]["latency_s"]["mean"] for r in found.values()]
     assert means[0] != means[1]  # who is alone has the whole GPU; which is faster depends on the load
     assert found["time-slicing"]["setting"]["sharing"] == "time-slicing"
 
 
-def test_nodes_that_keep_a_share_of_the_slos(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nodes_that_keep_a_share_of_the_slos(capsys: Out) -> None:
     chosen = ("serverless", "serverless_nodes", "--policy", "fast-gshare", "--nodes-for", "50%")
-    found = run(capsys, *chosen, "--calls", "150", "--replications", "2")
+    found = answer(capsys, *chosen, "--calls", "150", "--replications", "2")
     rows = {t["nodes"]: t for t in found["policies"]["fast-gshare"]["tried"]}
     least = found["policies"]["fast-gshare"]["found"]["nodes"]
     assert rows[least]["verdict"] == "keeps"
@@ -82,32 +67,13 @@ def test_nodes_that_keep_a_share_of_the_slos(capsys: pytest.CaptureFixture[str])
     assert all(0 < t["held_usd_hour"] <= t["usd_hour"] * (1 + 1e-9) for t in rows.values())
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("serverless", "strict_light", *FIXED),
-        ("serverless", "mig_or_mps", *FIXED, "--sharing", "mps", "--sharing", "mig-counter"),
-        ("study", "serverless", "--shipped"),
-    ],
-)
-def test_text_for_people(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(list(arguments)) == 0
-    out = capsys.readouterr().out
-    assert len(out.splitlines()) >= 3
-    assert "nan" not in out.lower().split()
+def test_the_shipped_study_is_shown_at_once(capsys: Out) -> None:
+    assert answer(capsys, "study", "serverless", "--shipped") == shipped("serverless")
 
 
-def test_the_shipped_study_is_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "study", "serverless", "--shipped") == shipped("serverless")
-
-
-def test_schedulers_run_on_the_same_workflows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """With the placement by formula, which takes no search."""
-    quickly = load_scenario(scenario_path("strict_light")).model_copy(update={"objective": "formula"})
-    file = tmp_path / "quickly.yaml"
-    file.write_text(dump_scenario(quickly), encoding="utf-8")
-    sizes = ("--calls", "200", "--replications", "2")
-    found = run(capsys, "serverless", str(file), "--dag-schedulers", *sizes)["schedulers"]
+def test_schedulers_run_on_the_same_workflows(capsys: Out, tmp_path: Path) -> None:
+    chosen = ("serverless", by_formula(tmp_path, "strict_light"), "--dag-schedulers")
+    found = answer(capsys, *chosen, "--calls", "200", "--replications", "2")["schedulers"]
     assert set(found) >= {"nona", "local"}
     for row in found.values():
         assert row["batch"] == 1
@@ -116,48 +82,14 @@ def test_schedulers_run_on_the_same_workflows(capsys: pytest.CaptureFixture[str]
     assert "opportunistic" in schedulers_text(SchedulersReport.from_json({"schedulers": found}))
 
 
-def test_schedulers_lists_the_policies(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {s["name"]: s for s in run(capsys, "schedulers")["schedulers"]}
-    kinds = {n for n, s in rows.items() if s["kind"] == "configure"}
-    assert kinds == set(policy_names())
-    assert all(rows[n]["source"] and rows[n]["adaptation"] for n in kinds)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("serverless", "slides_example"), "serverless: is missing"),
-        (("serverless", "strict_light", "--policy", "nobody"), "'nobody' is not known"),
-        (("serverless", "strict_light", "--sharing", "half"), "serverless.sharing.mode"),
-        (("serverless", "strict_light", "--calls", "0"), "--calls 0 must be at least 1"),
-        (("serverless", "strict_light", "--nodes-for", "2"), "--nodes-for"),
-        (("serverless", "strict_light", "--nodes-for", "9 apples"), "--nodes-for"),
-        (("serverless", "strict_light", "--dag-schedulers", "--policy", "esg"), "leave out --policy"),
-        (("simulate", "strict_light", "--scheduler", "esg"), "nona serverless SCENARIO --policy esg"),
-        (("study", "serverless", "--calls", "0"), "calls=0 must be at least 1"),
-        (("study", "serverless", "--workers", "0"), "--workers 0 must be at least 1"),
-    ],
-)
-def test_errors_are_one_line(
-    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(list(arguments)) == 2
-    told = capsys.readouterr()
-    assert words in told.err
-    assert len(told.err.strip().splitlines()) == 1
-    assert told.out == ""
-
-
-def test_times_of_a_network_and_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    small = ("serverless", "strict_light", "--policy", "fixed", "--calls", "40", "--replications", "1")
+def test_times_of_a_network_and_of_a_file(capsys: Out, tmp_path: Path) -> None:
+    small = ("serverless", "strict_light", *FIXED)
     (tmp_path / "t.csv").write_text("batch,ms\n1,5\n16,50\n")
-    own = run(capsys, *small)
+    own = answer(capsys, *small)
     given = ("--times", "deblur=vgg16", "--times", f"depth_recognition={tmp_path / 't.csv'}")
-    fast = run(capsys, *small, *given)
+    fast = answer(capsys, *small, *given)
     before, after = (r["policies"]["fixed"]["applications"]["depth_recognition"] for r in (own, fast))
     assert after["latency_s"]["mean"] < 0.5 * before["latency_s"]["mean"], "319 + 828 ms became 8 + 5"
-    assert main([*small, "--times", "deblur"]) == 2
-    assert "NAME=VALUE" in capsys.readouterr().err
 
 
 def test_other_times_leave_the_cold_start_and_the_input_of_a_shipped_function() -> None:

@@ -1,29 +1,22 @@
-"""Standard output that is full, closed, or read no more: one line or none, never a traceback."""
+"""Standard output that is full, closed, read no more, or not in UTF-8: one line or none, never a traceback."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from sizes import first
 
 from nona import import_root
+from nona.cli.main import main
 
 FULL = Path("/dev/full")
 SIMULATE = ("simulate", "slides_example", "--scheduler", "local", "--jobs", "300", "--engine", "simpy")
-COMMANDS = [
-    ("devices",),
-    ("models", "--json"),
-    ("--help",),
-    ("--version",),
-    ("simulate", "-h"),
-    ("completion", "bash"),
-    ("training", "generate"),
-    ("inspect", "googlenet", "--json"),
-    (*SIMULATE, "--json"),
-]
+COMMANDS = ["devices", "--help", "inspect gpt2 --json", "models --json", "--version", "completion bash"]
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 
 
@@ -41,10 +34,10 @@ def run(command: tuple[str, ...], stdout: int, **environment: str) -> subprocess
 
 
 @needs_full
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_full_device_is_one_line(command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("command", first(3, COMMANDS))
+def test_a_full_device_is_one_line(command: str) -> None:
     with FULL.open("w") as full:
-        done = run(command, full.fileno())
+        done = run(tuple(command.split()), full.fileno())
     assert done.returncode == 1
     assert done.stderr == ("nona: output cannot be written: No space left on device; choose another place\n")
 
@@ -59,19 +52,16 @@ def test_a_full_device_without_a_buffer_is_one_line() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="broken pipes")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", [("--help",), ("devices",), ("models", "--json")], ids=" ".join)
-def test_a_reader_that_has_gone_ends_the_program_without_a_word(
-    command: tuple[str, ...], unbuffered: str
-) -> None:
+def test_a_reader_that_has_gone_ends_the_program_without_a_word(unbuffered: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run(command, writer, PYTHONUNBUFFERED=unbuffered)
+    done = run(("devices",), writer, PYTHONUNBUFFERED=unbuffered)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 
 
 @needs_full
-@pytest.mark.parametrize("option", ["--html", "--trace", "--records"])
+@pytest.mark.parametrize("option", first(1, ["--records", "--html", "--trace"]))
 def test_a_file_on_a_full_disk_is_one_line_after_the_result(option: str, tmp_path: Path) -> None:
     link = tmp_path / "a.parquet"
     link.symlink_to(FULL)
@@ -92,3 +82,40 @@ def test_a_closed_standard_output_is_no_error() -> None:
         stderr=subprocess.PIPE, text=True, check=False, cwd=import_root(),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+LETTERS = {
+    "table": ["inspect", "gpt2"],
+    "lists": ["schedulers"],
+    "help": ["--help"],
+    "help of a command": ["simulate", "--help"],
+    "error": ["inspect", "größe→.json"],
+    "half a letter": ["place", "\udcff.yaml"],
+    "symbol": ["inspect", "gpt2", "--symbol", "²=²"],
+}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("command", LETTERS.values(), ids=LETTERS)
+def test_a_terminal_without_utf_8_gets_plain_letters(command, encoding, monkeypatch) -> None:
+    streams = {name: io.TextIOWrapper(io.BytesIO(), encoding) for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    status = main(command)
+    for stream in streams.values():
+        stream.flush()
+    said = "".join(stream.buffer.getvalue().decode(encoding) for stream in streams.values())
+    assert said.strip()
+    assert status in (0, 2)
+
+
+def test_the_program_itself_says_so_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "nona.cli.main", "place", "größe→.yaml"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") == 1

@@ -1,0 +1,69 @@
+"""Commands as a script calls them: JSON on standard output, or one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from nona.cli.main import main, nona
+from nona.scenario.file import dump_scenario, load_scenario
+from nona.sources.samples import scenario_path
+
+Out = pytest.CaptureFixture[str]
+
+
+def _commands(
+    group: click.Group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(_commands(nona))  # every command by the words that call it
+
+
+def answer(out: Out, *words: object) -> Any:
+    """What a command prints with ``--json``."""
+    out.readouterr()
+    status = main([*map(str, words), "--json"])
+    told = out.readouterr()
+    assert status == 0, told.err
+    return json.loads(told.out)
+
+
+def text(out: Out, *words: object) -> str:
+    """What a command prints for people."""
+    out.readouterr()
+    assert main([*map(str, words)]) == 0
+    shown = out.readouterr().out
+    assert "nan" not in shown.lower().split()
+    return shown
+
+
+def refusal(out: Out, *words: object) -> str:
+    """The one line of a command that is refused with status 2 before it prints anything."""
+    out.readouterr()
+    try:
+        status = main([*map(str, words)])
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    told = out.readouterr()
+    assert (status, told.out) == (2, "")
+    assert len(told.err.splitlines()) == 1, told.err
+    return told.err
+
+
+def by_formula(folder: Path, name: str) -> str:
+    """The file of a shipped scenario that is placed by formula: its search is not what is tested."""
+    changes = {"objective": "formula", "plan": None}  # a plan's profile would have to lie beside the file
+    quickly = load_scenario(scenario_path(name)).model_copy(update=changes)
+    (folder / f"{name}.yaml").write_text(dump_scenario(quickly), encoding="utf-8")
+    return str(folder / f"{name}.yaml")

@@ -1,0 +1,123 @@
+"""Long commands: a line of progress on a terminal alone; who interrupts them sees what is known by then."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import Out
+
+from nona.cli.main import main
+from nona.cli.output import ProgressLine
+from nona.results.planning import ServerCount
+from nona.study import capacity as search
+
+SCENARIO = """
+version: 1
+cluster: {servers: [{count: 2, gpu: l4}]}
+workload: [{model: one, rate: 300, slo: 40 ms, service_scv: 1}]
+models:
+  one: {directed: true, nodes: [{id: a, compute_ms: {l4: 10.0}}], edges: []}
+simulation: {jobs: 200}
+"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once() -> None:
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        line = ProgressLine(stream=stream)
+        line.tell("nona, 8 servers")
+        line.tell("nona, 16 servers", 1.0)
+        line.end()
+    assert pipe.getvalue() == ""
+    told = terminal.getvalue()
+    assert told.startswith("\r")
+    assert "nona, 8 servers" in told
+    assert "100.0%  nona, 16 servers" in told
+    assert told.endswith("\n")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("place", "slides_example", "--objective", "slo"), "solving the placement"),
+        (
+            ("capacity", "slides_example", "--scheduler", "nona", "--hit", "97%", "--simulate"),
+            "nona, 2 servers",
+        ),
+    ],
+)
+def test_long_commands_say_what_they_do(
+    arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    for more, wanted in (((), True), (("--json",), False)):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert main([*arguments, *more]) == 0
+        assert (told in terminal.getvalue()) == wanted
+        assert "\r" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def capacity(tmp_path: Path) -> list[str]:
+    """The words that ask for the fewest servers, but for the schedulers."""
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    return ["capacity", str(tmp_path / "s.yaml"), "--scheduler"]
+
+
+def interrupt_after(counts: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Interrupt the search when it asks for one count more; the list gets those that were simulated."""
+    looked: list[int] = []
+    usual = search.simulated_count
+
+    def simulated(study: Any, *rest: Any) -> ServerCount:
+        if len(looked) == counts:
+            raise KeyboardInterrupt
+        looked.append(study.system.servers)
+        return usual(study, *rest)
+
+    monkeypatch.setattr(search, "simulated_count", simulated)
+    return looked
+
+
+def test_capacity_prints_the_counts_that_were_tried(
+    capacity: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    looked = interrupt_after(2, monkeypatch)
+    asked = [*capacity, "opportunistic", "--scheduler", "jsq-d"]
+    assert main([*asked, "--json"]) == 130
+    told = capsys.readouterr()
+    assert told.err.strip().splitlines() == ["warning: interrupted; what follows is what was known by then"]
+    report = json.loads(told.out)
+    first, second = report["devices"]
+    assert [t["servers"] for t in first["tried"]] == sorted(looked)
+    assert (first["scheduler"], first["finished"], first["servers"]) == ("opportunistic", False, None)
+    assert (second["scheduler"], second["finished"], second["tried"]) == ("jsq-d", False, [])
+    assert report["best"] is None
+    looked.clear()
+    assert main(asked) == 130
+    out = capsys.readouterr().out
+    assert "opportunistic with l4 is not finished" in out
+    assert "jsq-d with l4 is not begun" in out
+
+
+def test_an_answer_that_was_found_before_is_printed_and_else_nothing(
+    capacity: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    interrupt_after(0, monkeypatch)
+    assert main([*capacity, "local", "--scheduler", "jsq-d", "--hit", "80%", "--json"]) == 130
+    report = json.loads(capsys.readouterr().out)
+    assert report["best_scheduler"] == "local"
+    assert [d["finished"] for d in report["devices"]] == [True, False]
+    assert main([*capacity, "jsq-d"]) == 130
+    assert capsys.readouterr() == ("", "nona: interrupted\n")
