@@ -53,7 +53,7 @@ def test_times_far_away_are_refused(read, far) -> None:
 
 
 def test_more_arrivals_than_allowed_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("nona.foreign.files.MOST_ARRIVALS", 1000)
+    monkeypatch.setattr("nona.simulation.traces.MOST_ARRIVALS", 1000)
     assert "more than 1,001 rows" in refused(read_times, b"0\n" * 1002, "t.csv")
     assert len(read_times(b"0\n" * 1000, "t.csv")) == 1000
     assert MOST_ARRIVALS <= 5_000_000

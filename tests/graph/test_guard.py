@@ -88,7 +88,7 @@ def test_memory_is_limited() -> None:
 
 @linux
 def test_processor_time_is_limited(monkeypatch) -> None:
-    code = "from nona.graph.guarded.child import limit_files_and_time as f; f(0)\nwhile True: pass"
+    code = "from nona.graph.guard_child import _limit_files_and_time as f; f(0)\nwhile True: pass"
     monkeypatch.setattr(guard, "_start", child_that_runs(code))
     with pytest.raises(GraphError, match=r"more than 10 s of processor time"):
         parse_guarded("onnx", GOOD, "m.onnx")

@@ -1,6 +1,6 @@
-"""``python -m nona.study.serverless.page docs/serverless.md README.md``: stored results in.
+"""``python -m nona.study.serverless.page docs/serverless.md docs/tour.md``: put stored results into pages.
 
-A README gets the sentence on use, other pages the figures.
+The tour gets the sentence on use, other pages the figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def main(arguments: Sequence[str]) -> None:
     """Rewrite each file named, between its marks."""
     for name in arguments:
         path = Path(name)
-        put = with_sentence if path.stem == "README" else with_study
+        put = with_sentence if path.stem == "tour" else with_study
         path.write_text(put(path.read_text("utf-8"), shipped_serverless()), "utf-8")
 
 
