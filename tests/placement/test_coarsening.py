@@ -1,18 +1,41 @@
-"""Coarsening: what it loses is never more than it says, against every configuration there is."""
+"""Configurations are counted and told apart; coarsening loses no more than it says."""
+
+from __future__ import annotations
+
+from math import comb
 
 import numpy as np
 import pytest
 from drawn_shapes import drawn_shape, everything
 from hypothesis import given
 from hypothesis import strategies as st
+from placement_helpers import cut, task_graph
 from sizes import examples
 
+from nona.contraction.contracted import Playback
+from nona.decomposition import VIRTUAL, SubGraph
 from nona.errors import PlacementError
-from nona.placement.coarsening import coarsen
-from nona.placement.configurations import Shape
+from nona.hardware.executor import executor_class
+from nona.placement.coarsening import NAME, coarsen, coarsen_tasks
+from nona.placement.configurations import (
+    Shape,
+    configuration_labels,
+    enumerate_configurations,
+    set_partitions,
+    shapes_of,
+    to_configuration,
+    to_labels,
+)
+from nona.placement.enumeration import candidates, multiset_partitions
 from nona.placement.glue import Coarsening
 from nona.placement.messages import Candidates, Link
+from nona.placement.result import Configuration
 from nona.placement.spans import spans
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import load_sample, sample_names, scenario_path
+from nona.study.models import PreparedModel, glued_model, prepare_model
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import place
 
 PRICED = st.lists(
     st.tuples(*(st.sampled_from([0.0, 0.1, 1.0, 7.0]) for _ in range(4))), min_size=3, max_size=6
@@ -25,6 +48,7 @@ SHAPES = st.builds(
     sink=st.booleans(),
     light=st.sampled_from([0.0, 0.5, 0.9]),
 )
+WAITS = st.sampled_from([(0.0, 0.0), (0.0, 0.0), (0.1, 0.0), (0.1, 1.0), (2.0, 0.0), (2.0, 1.0)])
 LINKS = st.builds(
     Link,
     st.sampled_from([0.3, 1.0, 3.0, 20.0, 100.0]),
@@ -33,9 +57,7 @@ LINKS = st.builds(
 )
 
 
-def greatest_loss(
-    c: Coarsening, shape: Shape, link: Link, points: list[tuple[float, float, float, float]]
-) -> float:
+def greatest_loss(c: Coarsening, shape: Shape, link: Link, points: list[tuple[float, ...]]) -> float:
     """Check the bound at every (W_n, W_c, price of load, price of squares); the greatest loss found."""
     labels = everything(shape)
     kept = np.array([c.respects(r) for r in labels.tolist()])
@@ -51,42 +73,21 @@ def greatest_loss(
     return most
 
 
-@given(SHAPES, LINKS, st.sampled_from([0.0, 0.05, 0.3, 1.0]), PRICED)
-@examples(250)
+@given(SHAPES, LINKS, st.sampled_from([0.0, 0.05, 0.3, 1.0]), WAITS, PRICED)
+@examples(350)
 def test_no_more_is_lost_than_the_bound(
-    shape: Shape, link: Link, share: float, points: list[tuple[float, float, float, float]]
+    shape: Shape, link: Link, share: float, waits: tuple[float, float], points: list[tuple[float, ...]]
 ) -> None:
-    c = coarsen(shape, link, share=share)
-    assert c.loss_s + c.load_loss_s <= share * shape.local_s * (1 + 1e-9)
-    greatest_loss(c, shape, link, points)
+    """From certain waits on, of which more are glued."""
+    c = coarsen(shape, link, share=share, link_wait=waits[0], server_wait_s=waits[1])
+    greatest_loss(c, shape, link, [(waits[0] + n, waits[1] + w, *prices) for n, w, *prices in points])
+    if waits == (0.0, 0.0):
+        assert c.loss_s + c.load_loss_s <= share * shape.local_s * (1 + 1e-9)
     if share == 0:
-        assert c.exact
-        assert c.bound_s(1e9, 1e9) == 0
-
-
-@given(
-    SHAPES,
-    LINKS,
-    st.sampled_from([0.0, 0.2]),
-    st.sampled_from([0.1, 2.0]),
-    st.sampled_from([0.0, 1.0]),
-    PRICED,
-)
-@examples(100)
-def test_certain_waits_glue_more_and_the_bound_holds_from_them_on(
-    shape: Shape,
-    link: Link,
-    share: float,
-    wait: float,
-    server_wait: float,
-    points: list[tuple[float, float, float, float]],
-) -> None:
-    c = coarsen(shape, link, share=share, link_wait=wait, server_wait_s=server_wait)
-    above = [(wait + n, server_wait + w, *prices) for n, w, *prices in points]
-    greatest_loss(c, shape, link, above)  # type: ignore[arg-type]
-    if share == 0:
-        idle = coarsen(shape, link)
-        assert len(set(c.group.tolist())) <= len(set(idle.group.tolist()))
+        assert len(set(c.group.tolist())) <= len(set(coarsen(shape, link).group.tolist()))
+        if waits == (0.0, 0.0):
+            assert c.exact
+            assert c.bound_s(1e9, 1e9) == 0
 
 
 def chain_and_branch(light_s: float) -> Shape:
@@ -153,3 +154,182 @@ def test_where_every_cut_takes_longer_than_staying_nothing_is_left() -> None:
 def test_numbers_that_are_none_are_refused(key: str, value: float) -> None:
     with pytest.raises(PlacementError, match=f"{key}=.* must be at least 0 and finite"):
         coarsen(chain_and_branch(0.1), Link(1.0, 0.0), **{key: value})
+
+
+SLOW, FAST = Link(25e9 / 8, 20e-6), Link(200e9 / 8, 20e-6)
+
+
+def prepared(name: str) -> PreparedModel:
+    return prepare_model(load_sample(name), (executor_class("a100-40gb"),))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "inception_v3", "moe_block", "gpt2_decode", "slides_example"])
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_the_steps_play_to_the_groups(name: str, share: float) -> None:
+    model = prepared(name)
+    glued = glued_model(model, SLOW, share=share)
+    done, steps = glued.contracted, glued.steps
+    assert done.steps[: len(done.steps) - steps] == model.contracted.steps
+    assert {s.rule for s in done.steps[len(done.steps) - steps :]} <= {NAME}
+    parent = {t.id: t.id for t in done.tasks}
+
+    def find(task: str) -> str:
+        while parent[task] != task:
+            task = parent[task]
+        return task
+
+    nodes = [(s.root, *s.interior, s.sink) for s in model.decomposition.subgraphs]
+    for ends, coarsening in zip(nodes, glued.coarsenings, strict=True):
+        for v, g in enumerate(coarsening.group.tolist()):
+            if -1 not in (ends[v], ends[g]):
+                parent[find(done.tasks[ends[v]].id)] = find(done.tasks[ends[g]].id)
+    wanted: dict[str, set[str]] = {}
+    for t in done.tasks:
+        wanted.setdefault(find(t.id), set()).update(t.operators)
+    film = Playback(done)
+    ids = [o.id for o in done.graph.operators]
+    played = {frozenset(ids[o] for o in group) for group in film.groups(len(film))}
+    assert played == {frozenset(g) for g in wanted.values()}
+
+
+@pytest.mark.parametrize("name", [n for n in sample_names() if n != "llama2_7b"])
+def test_no_sample_loses_its_best_split(name: str) -> None:
+    """At every interior of at most six tasks, over a slow and a fast link, idle and loaded."""
+    model = prepared(name)
+    for shape in shapes_of(model.tasks, model.decomposition.subgraphs, np.ones(1)):
+        if not 0 < shape.m <= 6:
+            continue
+        for link in (SLOW, FAST):
+            every = candidates(shape, link, 8)
+            groups = coarsen(shape, link)
+            kept = np.array([groups.respects(r) for r in every.labels.tolist()])
+            for wait, server_wait in ((0.0, 0.0), (1e-3, 1e-4)):
+                span = spans(every, wait, server_wait)[0]
+                assert span[kept].min() <= span.min() * (1 + 1e-12)
+
+
+def test_the_sample_with_experts_gets_smaller_at_a_stated_loss() -> None:
+    glued = glued_model(prepared("moe_block"), SLOW, share=0.05)
+    assert glued.interior_tasks == 82
+    assert glued.interior_units < 60
+    assert 0 < glued.bound_share <= 0.05
+    assert "at most" in glued.contracted.steps[-1].reason
+
+
+def test_links_and_latencies_decide() -> None:
+    counts = [
+        glued_model(prepared("inception_v3"), Link(gbit * 1e9 / 8, 20e-6)).interior_units
+        for gbit in (10, 25, 100, 400, 10_000)
+    ]
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+    late = glued_model(prepared("inception_v3"), Link(10_000e9 / 8, 1.0))
+    assert late.interior_units == 0
+
+
+def test_equal_sub_graphs_are_done_once() -> None:
+    layer = [(0, 1, 5.0, "x"), (0, 2, 5.0, "x"), (1, 3, 2.0), (2, 3, 3.0)]
+    edges = layer + [(u + 3, v + 3, *rest) for u, v, *rest in layer]
+    tasks = task_graph([1, 2, 3, 1, 2, 3, 1], edges)
+    one, two = coarsen_tasks(tasks, cut(tasks), Link(1e3, 0.0), np.ones(1))
+    assert one is two
+
+
+def test_rows_of_units_respect_the_groups() -> None:
+    model = prepared("inception_v3")
+    shape = max(shapes_of(model.tasks, model.decomposition.subgraphs, np.ones(1)), key=lambda s: s.m)
+    c = coarsen(shape, SLOW)
+    row = c.labels(range(1, len(c.units) + 1))
+    assert c.respects(row)
+    assert len(set(row)) == len(c.units) + 1
+    apart = list(row)
+    apart[c.group.tolist().index(0, 1) - 1] = 99  # a task that stays with the root
+    assert not c.respects(apart)
+    assert Candidates(shape, np.array([row]), SLOW).messages.load_s[0] > 0
+
+
+def test_a_scenario_may_name_the_rule_and_keeps_its_tasks() -> None:
+    """The rule says what stays together at given waits; it does not restrict the placement."""
+
+    def study(rule: str) -> Study:
+        data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+        return prepare(scenario_from_mapping(data | {"contraction": rule}))
+
+    aware, poset = study(NAME), study("poset")
+    for one, other in zip(aware.models, poset.models, strict=True):
+        assert one.contracted.tasks == other.contracted.tasks
+    assert place(aware).objective_s == place(poset).objective_s
+
+
+def bell(n: int) -> int:
+    row = [1]
+    for _ in range(n):
+        row.append(sum(comb(len(row) - 1, k) * row[k] for k in range(len(row))))
+    return row[n]
+
+
+@pytest.mark.parametrize("m", range(7))
+def test_counts_are_those_of_bell_numbers(m: int) -> None:
+    assert len(list(set_partitions(m))) == bell(m)
+    if m > 0:
+        assert len(configuration_labels(m)) == bell(m + 2) - 2 * bell(m + 1)
+        assert len(configuration_labels(m, root_free=True, sink_free=True)) == bell(m)
+
+
+@pytest.mark.parametrize("m", range(6))
+def test_configurations_are_distinct_complete_and_start_with_local(m: int) -> None:
+    interior = tuple(range(10, 10 + m))
+    found = enumerate_configurations(SubGraph(0, 99, interior))
+    assert len(set(found)) == len(found)
+    assert found[0].is_local
+    assert sum(c.is_local for c in found) == 1
+    for c in found:
+        assert sorted(t for p in c.parts for t in p) == list(interior)
+        assert list(c.parts) == sorted(c.parts)
+
+
+def test_a_virtual_root_or_sink_leaves_no_choice_of_its_part() -> None:
+    assert len(enumerate_configurations(SubGraph(VIRTUAL, VIRTUAL, (0, 1, 2)))) == 5
+    assert len(enumerate_configurations(SubGraph(VIRTUAL, 3, (0, 1)))) == 3
+
+
+@pytest.mark.parametrize("servers", [1, 2, 3])
+def test_few_servers_limit_the_parts(servers: int) -> None:
+    found = enumerate_configurations(SubGraph(0, 9, (1, 2, 3, 4)), servers=servers)
+    everything = enumerate_configurations(SubGraph(0, 9, (1, 2, 3, 4)))
+    assert set(found) == {c for c in everything if len(c.parts) <= servers}
+
+
+@given(st.integers(0, 6).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, 10**6))))
+@examples(60)
+def test_labels_and_configurations_round_trip(case: tuple[int, int]) -> None:
+    m, number = case
+    labels = configuration_labels(m)
+    row = labels[number % len(labels)].tolist()
+    interior = tuple(range(m))
+    again = to_labels(to_configuration(row, interior), interior)
+    assert to_configuration(again, interior) == to_configuration(row, interior)
+    assert again == row
+
+
+def test_local_and_spread_are_told_apart() -> None:
+    assert Configuration((), -1, -1).is_local
+    assert Configuration(((1,),), 0, 0).is_local
+    assert not Configuration(((1,),), -1, -1).is_local
+    assert not Configuration(((1,),), 0, 0).sink_moves
+    assert Configuration(((1,), (2,)), 0, 1).sink_moves
+
+
+@pytest.mark.parametrize(("counts", "number"), [((12,), 77), ((1,) * 5, 52), ((2, 2), 9), ((0,), 1)])
+def test_multiset_partitions_are_counted_right(counts: tuple[int, ...], number: int) -> None:
+    found = list(multiset_partitions(counts))
+    assert len(found) == len(set(found)) == number
+    for split in found:
+        assert tuple(sum(p[i] for p in split) for i in range(len(counts))) == counts
+        assert list(split) == sorted(split, reverse=True)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_multiset_partitions_respect_the_number_of_parts(most: int) -> None:
+    limited = set(multiset_partitions((3, 2), most=most))
+    assert limited == {s for s in multiset_partitions((3, 2)) if len(s) <= most}

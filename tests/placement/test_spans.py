@@ -1,121 +1,36 @@
-"""The span of a configuration against an explicit longest path, and its lines against itself."""
+"""Spans and messages: against a story told event by event, one against many, idle clusters, feeders."""
 
-import networkx as nx
+from __future__ import annotations
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from placement_helpers import cut, task_graph
+from drawn_shapes import drawn_shape, everything
+from event_walk import EventWalk
+from hypothesis import given
+from hypothesis import strategies as st
+from placement_helpers import cut, random_system, task_graph
+from sizes import examples
+from span_milp import cheapest_by_milp
 
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition import decompose
 from nona.placement.configurations import Shape, configuration_labels, shapes_of
+from nona.placement.enumeration import candidates, idle_spans
+from nona.placement.interiors.column_generation import best_configuration
+from nona.placement.link_routes import link_between
 from nona.placement.messages import Candidates, Link
-from nona.placement.spans import envelope, spans
-
-
-def random_shape(seed: int, m: int, *, root: bool = True, sink: bool = True) -> Shape:
-    """An interior with random dependencies, shared tensors and zero sizes."""
-    rng = np.random.default_rng(seed)
-    edges = []
-    for v in range(1, m + 1):
-        above = [u for u in range(1, v) if rng.random() < 0.3]
-        names = [f"own{u}" if rng.random() < 0.5 else f"{u}-{v}" for u in above]
-        edges += [(u, v, float(rng.integers(0, 4)), name) for u, name in zip(above, names, strict=True)]
-        if root and (not above or rng.random() < 0.3):
-            edges.append(
-                (0, v, 2.0, "shared") if rng.random() < 0.5 else (0, v, float(rng.integers(1, 5)), f"r{v}")
-            )
-    below = {e[0] for e in edges}
-    if sink:
-        edges += [(u, m + 1, float(rng.integers(0, 5)), f"{u}-s") for u in range(1, m + 1) if u not in below]
-        edges += [(0, m + 1, 3.0, "skip")] if root and rng.random() < 0.5 else []
-    sizes: dict[tuple[int, str], float] = {}
-    edges = [(u, v, sizes.setdefault((u, t), s), t) for u, v, s, t in edges]
-    offset = 0 if root else 1
-    tasks = task_graph(
-        rng.integers(0, 9, m + 1 + sink - offset).astype(float) / 4,
-        [(u - offset, v - offset, s, t) for u, v, s, t in edges],
-    )
-    decomposition = cut(tasks)
-    shapes = shapes_of(tasks, decomposition.subgraphs, np.ones(1))
-    return max(shapes, key=lambda s: s.m)
-
-
-def explicit_span(
-    shape: Shape, labels: list[int], link: Link, wait: float, server_wait: float
-) -> tuple[float, float, float]:
-    """Span, link seconds and squared batches, written down message by message on a networkx graph."""
-    place = [0, *labels]
-    g = nx.DiGraph()
-    g.add_node(("end", 0))
-    total = square = 0.0
-    arrival: dict[tuple[int, int, int], str] = {}
-    delay: dict[tuple[int, int, int], float] = {}
-    for u in range(shape.m + 1):
-        queue: list[tuple[int, float]] = []
-        keys = []
-        for e in range(len(shape.source)):
-            key = (u, int(shape.tensor[e]), place[int(shape.target[e])])
-            if shape.source[e] == u and place[u] != key[2] and key not in keys and link.crosses:
-                keys.append(key)
-                queue.append((e, float(shape.size[e]) / link.capacity))
-        for i, key in enumerate(keys):
-            if link.discipline == "fifo":
-                delay[key] = sum(s for _, s in queue[: i + 1]) + wait
-            else:
-                delay[key] = sum(min(s, queue[i][1]) for _, s in queue) * (1 + wait)
-            delay[key] += link.latency_s
-            arrival[key] = "sent"
-        total += sum(s for _, s in queue)
-        square += sum(s for _, s in queue) ** 2
-    last: dict[int, int] = {0: 0} if shape.has_root else {}
-    nonlocal_ = any(labels)
-    for v in range(1, shape.m + 2):
-        time = float(shape.mean_s[v - 1]) if v <= shape.m else 0.0
-        inputs = [e for e in range(len(shape.source)) if shape.target[e] == v]
-        if v <= shape.m:
-            g.add_edge(("start", v), ("end", v), weight=time)
-            if place[v] in last:
-                g.add_edge(("end", last[place[v]]), ("start", v), weight=0.0)
-            if not inputs:
-                g.add_edge(("end", 0), ("start", v), weight=server_wait)
-            last[place[v]] = v
-        for e in inputs:
-            u = int(shape.source[e])
-            weight = 0.0
-            if place[u] != place[v]:
-                weight = delay.get((u, int(shape.tensor[e]), place[v]), 0.0)
-                weight += server_wait if v <= shape.m else 0.0
-            key = (("end", u), ("start", v))
-            old = g.get_edge_data(*key, {"weight": -1.0})["weight"]
-            g.add_edge(*key, weight=max(old, weight))
-    sink = ("start", shape.m + 1)
-    if not shape.has_sink:
-        g.add_edges_from([(("end", v), sink, {"weight": 0.0}) for v in range(1, shape.m + 1)])
-    length = nx.dag_longest_path_length(g) if g.number_of_edges() else 0.0
-    return length + (server_wait if nonlocal_ and shape.has_sink else 0.0), total, square
-
-
-@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-@pytest.mark.parametrize(("root", "sink"), [(True, True), (False, True), (True, False), (False, False)])
-@pytest.mark.parametrize("seed", range(6))
-def test_spans_equal_an_explicit_longest_path(discipline: str, root: bool, sink: bool, seed: int) -> None:
-    shape = random_shape(seed, 4, root=root, sink=sink)
-    link = Link(2.0, 0.125, discipline, crosses=seed != 5)
-    c = Candidates(shape, configuration_labels(shape.m), link)
-    for wait, server_wait in ((0.0, 0.0), (0.7, 0.3), (5.0, 0.01)):
-        found, path = spans(c, wait, server_wait)
-        np.testing.assert_allclose(
-            found, path[0] + path[1] + path[2] * wait + path[3] * server_wait, rtol=1e-12
-        )
-        for i in range(0, len(c), 7):
-            span, total, square = explicit_span(shape, c.labels[i].tolist(), link, wait, server_wait)
-            assert found[i] == pytest.approx(span, rel=1e-12)
-            assert c.messages.load_s[i] == pytest.approx(total, abs=1e-12)
-            assert c.messages.square_s2[i] == pytest.approx(square, abs=1e-12)
+from nona.placement.model import build_model
+from nona.placement.sampled.moves import feeder_configurations
+from nona.placement.spans import envelope, single_span, spans
+from nona.topology import make_topology
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("seed", range(5))
 def test_lines_are_the_span_at_every_wait(discipline: str, seed: int) -> None:
-    c = Candidates(random_shape(seed, 5), configuration_labels(5), Link(2.0, 0.01, discipline))
+    c = Candidates(drawn_shape(seed, 5), configuration_labels(5), Link(2.0, 0.01, discipline))
     lines = envelope(c, 0.2)
     assert (lines.slope >= 0).all()
     for wait in (0.0, 1e-6, 0.03, 0.5, 2.0, 11.0, 40.0):
@@ -129,7 +44,7 @@ def test_lines_are_the_span_at_every_wait(discipline: str, seed: int) -> None:
 def test_every_message_counts_on_some_path() -> None:
     """No configuration loads the link without waiting for it: else extra traffic would look free."""
     for seed in range(8):
-        c = Candidates(random_shape(seed, 4), configuration_labels(4), Link(2.0, 0.0))
+        c = Candidates(drawn_shape(seed, 4), configuration_labels(4), Link(2.0, 0.0))
         far = spans(c, 1e6, 0.0)[1][2]
         assert (far[c.messages.load_s > 0] >= 1).all()
 
@@ -152,3 +67,218 @@ def test_equal_layers_have_equal_signatures() -> None:
     other = task_graph([1, 2, 3.1, 1], layer)
     assert first.signature == second.signature
     assert shapes_of(other, cut(other).subgraphs, np.ones(1))[0].signature != first.signature
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+@pytest.mark.parametrize(("root", "sink"), [(True, True), (False, True), (True, False), (False, False)])
+def test_the_span_of_one_equals_that_of_all(discipline: str, root: bool, sink: bool) -> None:
+    for seed in range(6):
+        shape = drawn_shape(seed, 4, root=root, sink=sink)
+        c = Candidates(shape, configuration_labels(shape.m), Link(2.0, 0.125, discipline, crosses=seed != 5))
+        for wait, server_wait in ((0.0, 0.0), (0.7, 0.3), (5.0, 0.01)):
+            every, path = spans(c, wait, server_wait)
+            for row in range(0, len(c), 5):
+                span, terms = single_span(c, row, wait, server_wait)
+                assert span == every[row]
+                assert list(terms) == path[:, row].tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_squared_visits_with_and_without_plain_numbers(seed: int) -> None:
+    """Points where some sub-graphs are decided and others mix."""
+    system = random_system(seed, network=0.3, classes=2)
+    model = build_model(system, lambda shape, link: candidates(shape, link, system.servers))
+    rng = np.random.default_rng(seed)
+    for share in (0.0, 0.5, 1.0):
+        for j, row in enumerate(model.candidates):
+            x, only = [], []
+            for c in row:
+                decided = rng.random() >= share
+                x.append(np.eye(len(c))[rng.integers(len(c))] if decided else rng.dirichlet(np.ones(len(c))))
+                only.append(int(np.argmax(x[-1])) if decided or len(c) == 1 else -1)
+            for chains in model.chains:
+                assert chains[j].squares(x, only) == chains[j].squares(x)
+
+
+LINKS = st.builds(
+    Link,
+    st.sampled_from([1.0, 4.0, 20.0]),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from(["fifo", "processor-sharing"]),
+    crosses=st.sampled_from([True, True, True, False]),
+)
+SHAPES = st.builds(
+    drawn_shape,
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    root=st.booleans(),
+    sink=st.booleans(),
+    dense=st.sampled_from([0.15, 0.4, 0.8]),
+)
+WAITS = st.sampled_from([0.0, 0.2, 1.0])
+
+
+@given(SHAPES, LINKS, WAITS, WAITS)
+@examples(120)
+def test_spans_and_messages_are_those_of_the_story(
+    shape: Shape, link: Link, wait: float, server_wait: float
+) -> None:
+    rows = everything(shape)
+    rows = rows[np.random.default_rng(len(rows)).permutation(len(rows))[:25]]
+    c = Candidates(shape, rows, link)
+    span, path = spans(c, wait, server_wait)
+    np.testing.assert_allclose(span, path[0] + path[1] + path[2] * wait + path[3] * server_wait, rtol=1e-12)
+    for i, labels in enumerate(rows.tolist()):
+        story = EventWalk(shape, labels, link, wait, server_wait)
+        assert span[i] == pytest.approx(story.span_s, rel=1e-12, abs=1e-12)
+        assert c.messages.load_s[i] == pytest.approx(story.load_s, rel=1e-12, abs=1e-12)
+        assert c.messages.square_s2[i] == pytest.approx(story.square_s2, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [7, 8, 9, 10])
+@pytest.mark.parametrize(
+    ("root", "sink", "discipline"),
+    [(True, True, "fifo"), (True, True, "processor-sharing"), (False, True, "fifo"), (True, False, "fifo")],
+)
+def test_the_oracle_agrees_with_a_mixed_integer_program(
+    m: int, root: bool, sink: bool, discipline: str
+) -> None:
+    """Sixteen interiors of 7 to 10 tasks; most of the optima use several servers."""
+    shape = drawn_shape(40 * m + 2 * root + sink, m, root=root, sink=sink, dense=0.25, light=0.1)
+    link = Link(12.0, 0.05, discipline)  # type: ignore[arg-type]
+    at = {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
+    value, labels = cheapest_by_milp(shape, link, 4, **at)
+    found = best_configuration(shape, link, 4, **at)
+    assert found.closed
+    assert found.cost_s == pytest.approx(value, rel=1e-5)
+    story = EventWalk(shape, labels, link, at["link_wait"], at["server_wait_s"])
+    assert story.span_s + at["load_price"] * story.load_s == pytest.approx(found.cost_s, rel=1e-5)
+
+
+def test_most_of_those_optima_are_split() -> None:
+    at = {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
+    away = 0
+    for m in (7, 8, 9, 10):
+        shape = drawn_shape(40 * m + 3, m, dense=0.25, light=0.1)
+        away += bool(best_configuration(shape, Link(12.0, 0.05), 4, **at).labels.any())
+    assert away >= 3
+
+
+FREE_LINK = Link(1e30, 0.0)
+
+
+@st.composite
+def drawn_forks(draw: st.DrawFn) -> TaskGraph:
+    """A root, an interior of up to five tasks with some edges among them, a sink."""
+    m = draw(st.integers(1, 5))
+    times = draw(st.lists(st.integers(1, 20), min_size=m + 2, max_size=m + 2))
+    inner = [(u, v) for v in range(1, m + 1) for u in range(1, v)]
+    arcs = set(draw(st.lists(st.sampled_from(inner), max_size=4))) if inner else set()
+    arcs |= {(0, v) for v in range(1, m + 1)} | {(v, m + 1) for v in range(1, m + 1)}
+    size = draw(st.sampled_from([0.0, 1e5, 1e6]))
+    return TaskGraph.from_edges("fork", [t / 1000 for t in times], [(u, v, size) for u, v in arcs])
+
+
+@examples(80)
+@given(drawn_forks(), st.floats(1e6, 1e12), st.floats(0, 0.01), st.integers(1, 8))
+def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(
+    tasks: TaskGraph, capacity: float, latency_s: float, servers: int
+) -> None:
+    cuts = decompose(tasks.dag)
+    slow = idle_spans(tasks, cuts, Link(capacity, latency_s), servers)
+    fast = idle_spans(tasks, cuts, Link(2 * capacity, latency_s / 2), servers)
+    total, longest = tasks.compute_s.sum(), tasks.dag.critical_path(tasks.compute_s[0])[0]
+    for a, b in zip(slow, fast, strict=True):
+        assert a.critical_s - 1e-12 <= b.best_s <= a.best_s + 1e-12
+        assert a.best_s <= a.local_s + 1e-12
+    assert total - sum(s.local_s - s.critical_s for s in slow) == pytest.approx(longest)
+
+
+@examples(60)
+@given(drawn_forks())
+def test_on_a_free_network_with_enough_servers_the_bound_is_reached(tasks: TaskGraph) -> None:
+    for span in idle_spans(tasks, decompose(tasks.dag), FREE_LINK, 20):
+        assert span.exhaustive
+        assert span.best_s == pytest.approx(span.critical_s)
+
+
+def test_one_server_or_no_network_leaves_all_local() -> None:
+    arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
+    tasks = TaskGraph.from_edges("slides", [0.002, 0.010, 0.008, 0.002], arcs)
+    cuts = decompose(tasks.dag)
+    assert idle_spans(tasks, cuts, FREE_LINK, 1)[0].best_s == pytest.approx(0.018)
+    assert idle_spans(tasks, cuts, Link(1e3, 0.0), 2)[0].best_s == pytest.approx(0.018)
+
+
+def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one() -> None:
+    arcs = [(0, 1, 4.0), (0, 2, 4.0), (1, 3, 1.0), (2, 3, 2.0)]
+    tasks = TaskGraph.from_edges("shared", [1.0, 1.0, 1.0, 1.0], arcs)
+    shared = np.array([0, 0, 1, 2])
+    sizes = {"tensor_source": np.array([0, 1, 2]), "tensor_bytes": np.array([4.0, 1.0, 2.0])}
+    one = replace(tasks, edge_tensor=shared, **sizes)
+    told: list[float] = []
+    assert idle_spans(tasks, decompose(tasks.dag), FREE_LINK, 2)[0].border_bytes == 11.0
+    assert idle_spans(one, decompose(one.dag), FREE_LINK, 2, on_progress=told.append)[0].border_bytes == 7.0
+    assert told == [1.0]
+
+
+def test_over_several_links_the_slowest_on_the_way_counts() -> None:
+    """Cards of a tenth of the core: idle spans are those of one link as slow as a card."""
+    tasks = TaskGraph.from_edges(
+        "slides", [0.002, 0.010, 0.008, 0.002], [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
+    )
+    cuts = decompose(tasks.dag)
+    racks = make_topology(8, 1e9, nic=1e8, rack_size=4, uplink=2e8)
+    path = link_between(1e9, 1e-3, "fifo", racks, np.full(8, 1 / 8))
+    assert path.speed == pytest.approx(1e8)
+    several, one = idle_spans(tasks, cuts, path, 8)[0], idle_spans(tasks, cuts, Link(1e8, 1e-3), 8)[0]
+    assert several.best_s == pytest.approx(one.best_s)
+    assert several.best_s > idle_spans(tasks, cuts, Link(1e9, 1e-3), 8)[0].best_s
+
+
+def below_chain(shape: Shape) -> set[int]:
+    """Tasks of the longest chain and all that they lead to, found path by path."""
+    found = {v + 1 for v in shape.interior_dag.critical_path(shape.mean_s.tolist())[1]}
+    edges = [(u, v) for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True) if u > 0]
+    while True:
+        more = {v for u, v in edges if u in found and v <= shape.m} - found
+        if not more:
+            return found
+        found |= more
+
+
+@examples(60)
+@given(
+    seed=st.integers(0, 10**6),
+    m=st.integers(2, 12),
+    root=st.booleans(),
+    sink=st.booleans(),
+    free_s=st.sampled_from([0.0, 0.5, 2.0, 100.0]),
+)
+def test_the_chain_and_what_follows_it_stay_together(
+    seed: int, m: int, root: bool, sink: bool, free_s: float
+) -> None:
+    """On one server, the root's where there is one; others hold feeders only, and the link suffices."""
+    shape, slots = drawn_shape(seed, m, root=root, sink=sink), 4
+    rows = feeder_configurations(shape, Link(1.0, 0.0), slots, free_s)
+    together = sorted(below_chain(shape))
+    for row in rows.tolist():
+        home = {row[v - 1] for v in together}
+        assert len(home) == 1
+        assert not root or home == {0}
+        assert not sink or row[-1] in home
+        assert max(row) < slots
+        assert len(set(row[:m])) > 1
+    assert len({tuple(r) for r in rows.tolist()}) == len(rows)
+    one = rows[[len(set(r[:m])) == 2 for r in rows.tolist()]]
+    if len(one):  # with one other server no tensor goes to two, so a share of the link is kept exactly
+        assert Candidates(shape, one, Link(1.0, 0.0)).messages.load_s.max() <= free_s + 1e-9
+
+
+def test_no_feeders_no_configurations() -> None:
+    ints = [np.array(v, dtype=np.int64) for v in ([1], [2], [0])]
+    shape = Shape(False, False, np.ones((1, 2)), np.ones(2), *ints, np.ones(1))
+    assert feeder_configurations(shape, Link(1.0, 0.0), 4, 10.0).shape == (0, 3)
+    side = Shape(False, False, np.ones((1, 2)), np.ones(2), *(i[:0] for i in ints), np.ones(0))
+    assert feeder_configurations(side, Link(1.0, 0.0), 1, 10.0).shape == (0, 3)
+    assert feeder_configurations(side, Link(1.0, 0.0), 2, 10.0).tolist() == [[0, 1, 0]]
