@@ -9,7 +9,14 @@ from nona.errors import HardwareError, ScenarioError
 from nona.hardware.device import devices
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer, Option, Target, slicings
-from nona.planning.prices import breaks_after, growth_per_month, growth_text, listed_prices, per_hour
+from nona.planning.prices import (
+    breaks_after,
+    growth_per_month,
+    growth_text,
+    listed_prices,
+    per_hour,
+    prices_of,
+)
 from nona.planning.traffic import is_table, read_profile
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 
@@ -127,11 +134,16 @@ def test_impossible_targets_are_refused(share, bound):
         Target(0, share, bound)
 
 
-def test_watts_have_a_source():
+def test_prices_and_watts_have_date_and_source():
     assert set(listed_prices()) == set(devices())
     for price in listed_prices().values():
+        assert price.usd_per_hour > 0
+        assert price.date[:2] == "20"
+        assert price.source
+        assert price.checked in {"yes", "recollected"}
         assert (price.watts_busy is None) == (price.watts_source == "")
         assert price.watts_idle is None or price.watts_busy is None or price.watts_idle < price.watts_busy
+    assert prices_of(["k80", "dream"], {"k80": 7}) == {"k80": 7, "dream": 0}
 
 
 def test_the_part_of_a_scenario_is_read_and_written_back():

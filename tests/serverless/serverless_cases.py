@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -96,6 +96,24 @@ def run(
 ) -> ServerlessRecords:
     """A run without warm-up unless told."""
     return simulate_serverless(system, policy, {}, RunOptions(calls=calls, warmup=warmup, **others))
+
+
+def assert_equal(one: Any, other: Any, but: Sequence[str] = ("seconds",), where: str = "records") -> None:
+    """Everything, to the bit, but the fields of these names."""
+    if is_dataclass(one):
+        for name in (f.name for f in fields(one) if f.name not in but):
+            assert_equal(getattr(one, name), getattr(other, name), but, f"{where}.{name}")
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
+        np.testing.assert_array_equal(one, other, err_msg=where)
+    else:
+        assert one == other, where
+
+
+def assert_same_service(one: ServerlessRecords, other: ServerlessRecords, but: Sequence[str] = ()) -> None:
+    """Calls and batches, to the bit."""
+    assert_equal(one.calls, other.calls, but)
+    assert_equal(one.batches, other.batches, but)
 
 
 def latencies(records: ServerlessRecords) -> list[float]:

@@ -17,7 +17,6 @@ from nona.serverless.policies.aquatope import (
     AquatopePlanner,
     Cube,
     Effort,
-    Observation,
     Platform,
     Process,
     Training,
@@ -81,12 +80,6 @@ def test_by_latency_a_plan_is_found_exactly_where_there_is_one(times, slo_s):
         assert found.steps == len(_every(system)) - 1
 
 
-def test_the_smallest_sizes_are_the_plan_where_they_keep_the_slo():
-    _, found = _search(workflow_system([0.1, 0.1, 0.1], CHAIN, slo_s=0.3 + 1e-9))
-    assert found.state == (SPACE.smallest,) * 3
-    assert found.steps == 0
-
-
 def test_the_cutoff_bounds_the_neighbours_and_gives_the_best_so_far():
     system = workflow_system([0.4, 0.3, 0.3], CHAIN, slo_s=0.45)
     model = Model(system, system.applications[0])
@@ -114,13 +107,6 @@ def test_the_percentile_of_a_chain_is_that_of_simulated_calls():
     times = system.time_s[[0, 1, 2], SPACE.smallest] * np.maximum(0.1, 1 + 0.1 * z)
     model = Model(system, system.applications[0])
     assert model.latency_s((0, 0, 0)) == pytest.approx(np.percentile(times.sum(axis=1), 95), rel=2e-3)
-
-
-def test_without_noise_a_dags_latency_is_its_longest_path():
-    system = workflow_system([0.1, 0.3, 0.2, 0.1], DIAMOND)
-    state = (0, 3, 1, 2)
-    longest = system.applications[0].longest_s(system.time_s[[0, 1, 2, 3], state])
-    assert Model(system, system.applications[0]).latency_s(state) == pytest.approx(longest)
 
 
 def test_the_search_is_charged_once_a_call_and_the_plan_carried():
@@ -204,11 +190,6 @@ def test_improvement_prefers_what_is_both_cheap_and_in_time():
     assert improvement(cost, latency, 1.0, observed=1, count=3)[:2] == [2, 1]
     nothing_in_time = np.array([[2.0, 2.0, 0.5, 2.0]] * 2)
     assert improvement(cost, nothing_in_time, 1.0, observed=1, count=1) == [1]
-
-
-def test_the_best_seen_is_the_cheapest_in_time_else_the_fastest():
-    seen = [Observation((0,), 2.0, 1.0), Observation((1,), 1.0, 3.0), Observation((2,), 0.9, 4.0)]
-    assert [best_seen(seen, slo_s).plan for slo_s in (3.0, 1.0, 0.5)] == [(0,), (1,), (2,)]
 
 
 def test_trials_measure_what_the_profile_says():

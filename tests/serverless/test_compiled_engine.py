@@ -1,16 +1,14 @@
 """The compiled engine leaves the records of the plain one, bit for bit."""
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
 from reference_cases import PLAIN, plain_options, systems
-from serverless_cases import told
+from serverless_cases import assert_equal, told
 from sizes import examples
 
-from nona.errors import SimulationError
 from nona.serverless.engine.compiled.machine import suits
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
@@ -25,20 +23,6 @@ def counted(system):
     """The same, as the compiled engine can simulate it."""
     sharing = system.sharing.model_copy(update={"mode": "mig-counter"})
     return replace(system, sharing=sharing, dispatch=system.dispatch.model_copy(update={"late": "keep"}))
-
-
-def assert_equal(one, other, where="records"):
-    """Everything but the seconds that it took."""
-    if is_dataclass(one):
-        for field in fields(one):
-            if field.name != "seconds":
-                name = field.name
-                assert_equal(getattr(one, name), getattr(other, name), f"{where}.{name}")
-    elif isinstance(one, np.ndarray):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
-        np.testing.assert_array_equal(one, other, err_msg=where)
-    else:
-        assert one == other, where
 
 
 def compare(system, policy, options, run=RUN):
@@ -90,8 +74,3 @@ def test_progress_is_the_same_and_may_cancel(system):
 
     with pytest.raises(Cancelled):
         simulate_serverless(system, PLAIN, {}, replace(RUN, engine="compiled"), cancel)
-
-
-def test_unknown_engine_is_refused():
-    with pytest.raises(SimulationError, match="choose one of auto, compiled, plain"):
-        RunOptions(engine="steam")

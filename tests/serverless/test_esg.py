@@ -36,8 +36,6 @@ from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import Application, ServerlessSystem
 
-Group = tuple[np.ndarray, np.ndarray]
-
 
 def by_hand(time, cost, limit, k):
     """The best path of each first configuration, the k best of these, by listing all."""
@@ -107,23 +105,6 @@ def test_equal_paths_cost_no_enumeration():
     assert found.looked < 200
 
 
-def test_usable_configurations_only():
-    time, cost = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 9.0], [1.0, 9.0]])
-    usable = np.array([[False, True], [True, True]])
-    assert GroupSearch(time, cost, usable).search(2.0, 1).paths == ((1, 0),)
-    with pytest.raises(SimulationError, match="no configuration"):
-        GroupSearch(time, cost, np.array([[False, False], [True, True]]))
-
-
-def test_refusals():
-    group = GroupSearch(np.ones((1, 2)), np.ones((1, 2)))
-    for k, variant in ((0, "stages"), (1, "three-blades")):
-        with pytest.raises(SimulationError, match="must be at least 1 and the search"):
-            group.search(1.0, k, variant)
-    with pytest.raises(SimulationError, match="lower 'group'"):
-        GroupSearch(np.ones((9, 256)), np.ones((9, 256)))
-
-
 def test_the_lists_grow_when_they_must():
     draws = np.random.default_rng(3)
     group = GroupSearch(draws.random((3, 60)), draws.random((3, 60)))
@@ -185,18 +166,6 @@ def test_the_first_configuration_is_that_of_the_cheapest_way_through_the_group()
 
 def _row(made, stage, chosen):
     return int(np.flatnonzero(made.group(0, (stage,), 4).tables.number[0] == chosen)[0])
-
-
-def test_less_time_left_never_means_a_cheaper_way():
-    made = planner(chain())
-    for stage in range(5):
-        costs = []
-        for slack_s in (1.2, 0.8, 0.5, 0.4, 0.3, 0.2):
-            ask = Ask(0, stage, 1, slack_s)
-            found = made.found(0, made.stages(ask), 1, made.limit_s(ask, slack_s))
-            costs.append(found.cost_usd[0] if found.feasible else inf)
-        assert costs == sorted(costs)
-        assert costs[0] < costs[-1] or stage == 4  # which 0.2 s are enough for
 
 
 def test_too_late_is_answered_as_the_scenario_says():
@@ -442,24 +411,16 @@ def _application(dag):
     return Application("a", ("s",) * n, (0,) * n, dag, (0.0,) * n, SLO_S, 1.0)
 
 
-def _paths(dag, stage):
-    if not dag.successors[stage]:
-        yield (stage,)
-    for following in dag.successors[stage]:
-        for rest in _paths(dag, following):
-            yield (stage, *rest)
-
-
 @examples(150)
 @given(dags(), st.data())
 def test_shares_along_every_path_are_at_most_the_slo(dag, data):
     n = len(dag)
     weight = np.array(data.draw(st.lists(st.floats(0.01, 10), min_size=n, max_size=n)))
     shares = split(_application(dag), weight)
-    paths = [p for s in range(n) if not dag.predecessors[s] for p in _paths(dag, s)]
-    totals = [sum(shares[s] for s in path) for path in paths]
+    every = list(paths(dag))
+    totals = [sum(shares[s] for s in path) for path in every]
     assert max(totals) <= SLO_S * (1 + 1e-12)
-    heaviest = max(paths, key=lambda p: sum(weight[s] for s in p))
+    heaviest = max(every, key=lambda p: sum(weight[s] for s in p))
     assert sum(shares[s] for s in heaviest) == pytest.approx(SLO_S)
     assert min(shares) > 0
 
@@ -473,3 +434,28 @@ def test_a_diamonds_light_branch_gets_a_larger_part_of_what_it_needs():
     diamond = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
     shares = split(_application(diamond), np.array([1.0, 2.0, 1.0, 1.0]))
     assert shares == pytest.approx((0.5, 1.0, 2 / 3, 0.5))
+
+
+def test_usable_configurations_only():
+    time, cost = np.ones((2, 2)), np.array([[1.0, 9.0], [1.0, 9.0]])
+    assert GroupSearch(time, cost, np.array([[False, True], [True, True]])).search(2.0, 1).paths == ((1, 0),)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (
+            lambda: GroupSearch(*np.ones((2, 1, 2))).search(1.0, 0, "stages"),
+            "must be at least 1 and the search",
+        ),
+        (
+            lambda: GroupSearch(*np.ones((2, 1, 2))).search(1.0, 1, "three-blades"),
+            "at least 1 and the search",
+        ),
+        (lambda: GroupSearch(*np.ones((2, 9, 256))), "lower 'group'"),
+        (lambda: GroupSearch(*np.ones((2, 1, 2)), np.array([[False, False]])), "no configuration"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(make, says):
+    with pytest.raises(SimulationError, match=says):
+        make()

@@ -170,6 +170,12 @@ def test_an_unknown_option_is_refused_with_the_known_ones(name):
 @pytest.mark.parametrize(
     ("name", "option", "value"),
     [
+        ("esg", "k", 0),
+        ("esg", "group", 2.5),
+        ("esg", "search", "blades"),
+        ("esg", "replan", "no"),
+        ("esg", "later_batches", 4),
+        ("esg", "step_s", -1),
         ("infless", "wait", 1),
         ("infless", "batch_vcpus", "yes"),
         ("infless", "gpu_share", 1.5),

@@ -115,18 +115,6 @@ def test_a_law_is_found_again(per_query, constant, floor, exponent):
     assert mean_error(fit_law(points), points) < 5e-3
 
 
-def test_a_slice_saves_by_batches_what_was_measured():
-    """A batch of 8 on one slice: from 1.4 (BERT) to 5.0 (Inception v3) times the rate of batch 1."""
-    for name in measured_names():
-        points, law = measured_points(name), FITS[name].law
-        at = {int(b): s for b, g, s in zip(points.batch, points.vgpus, points.seconds, strict=True) if g == 1}
-        gain = 8 * at[1] / at[8]
-        assert 1.35 < gain < 5.05
-        assert 8 * law.seconds(1, 1) / law.seconds(8, 1) == pytest.approx(gain, rel=0.25), name
-    default = default_times(1.0).gpu
-    assert 8 * default.seconds(1, 1) / default.seconds(8, 1) == pytest.approx(8 / 4.15)
-
-
 def test_the_default_law_is_that_of_vgg():
     law, spec = DefaultLaw(), ServerlessSpec()
     assert law == DefaultLaw(spec.cpu_share, spec.gpu_floor, spec.gpu_constant, spec.gpu_exponent)

@@ -1,4 +1,7 @@
-"""INFless and FaST-GShare: what they choose and where they put it."""
+"""INFless and FaST-GShare: what they choose and where they put it; the order of invokers."""
+
+from itertools import combinations
+from math import gcd
 
 import numpy as np
 import pytest
@@ -12,23 +15,28 @@ from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.gpu_sharing.registry import make_pool
 from nona.scenario.file import load_scenario
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
+from nona.serverless.dispatch import candidates as candidate_invokers
+from nona.serverless.dispatch import home_and_step, home_invoker, name_hash, steps, walk
 from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.gshare import POLICY as GSHARE
-from nona.serverless.policies.gshare import WHOLE_TIME, FastGsharePlanner, FreeRectangles, Rectangle, best_fit
-from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, InflessPlanner, candidates, listed
+from nona.serverless.policies.gshare import WHOLE_TIME, FreeRectangles, Rectangle, best_fit
+from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, candidates, listed
 from nona.serverless.policies.registry import get_policy
 from nona.sources.samples import scenario_path
 
-SYSTEM = workflow_system([0.3, 0.2], [(0, 1)], slo_s=1.2)
-ALL = {"batch_vcpus": False, "gpu_share": 1.0}
-
 
 def _planner(system, **options):
-    planner = POLICY.prepare(system, options)
-    assert isinstance(planner, InflessPlanner)
-    return planner
+    return POLICY.prepare(system, options)
+
+
+def _gshare(system):
+    return GSHARE.prepare(system, {})
+
+
+SYSTEM = workflow_system([0.3, 0.2], [(0, 1)], slo_s=1.2)
+ALL = {"batch_vcpus": False, "gpu_share": 1.0}
 
 
 def test_candidates_are_those_within_the_budget_and_the_lists():
@@ -100,20 +108,7 @@ def test_the_place_is_the_argmax_over_invokers_and_configurations(view, length, 
     assert cre(chosen, invoker) == pytest.approx(best, rel=1e-9)
 
 
-def test_the_fullest_invoker_is_taken_for_equal_configurations():
-    system = workflow_system([0.3], invokers=(Invoker(), Invoker(), Invoker()))
-    planner = _planner(system)
-    view = CountedView(system, (16, 8, 12), (7, 3, 5))
-    assert planner.place(Ask(0, 0, 1, 1.0), (0,), view) == (0, 1)
-
-
 THREE = workflow_system([0.3, 0.1, 0.5], CHAIN, slo_s=0.9)
-
-
-def _gshare(system, **options):
-    planner = GSHARE.prepare(system, options)
-    assert isinstance(planner, FastGsharePlanner)
-    return planner
 
 
 @examples(60)
@@ -175,7 +170,6 @@ def test_without_prices_the_fastest_comes_first():
 
 
 WIDTH, HEIGHT = 8, 7
-Steps = list[tuple[int, int, int]]
 
 
 def _board(gpu):
@@ -292,3 +286,61 @@ def test_in_the_mps_demo_clients_slow_each_other_down():
         while lease := pool.take(Configuration(1, 1, 1), 0.0):
             leases.append(lease)
         assert (pool.speed(leases[0], tuple(leases)) < 1) == slower
+
+
+RULES = ("home", "predecessor", "warm", "walk", "most-free")
+
+
+def test_the_documented_example():
+    assert home_and_step(13, 10) == (3, 3)
+    assert walk(3, 3, 10) == (3, 6, 9, 2, 5, 8, 1, 4, 7, 0)
+
+
+@given(name=st.text(max_size=30), n=st.integers(1, 200))
+def test_a_walk_visits_every_invoker_once_from_home_on(name, n):
+    home, step = home_invoker(name, n)
+    visited = walk(home, step, n)
+    assert visited[0] == home == name_hash(name) % n
+    assert sorted(visited) == list(range(n))
+
+
+def test_steps_are_coprime_to_n_and_to_each_other_and_none_is_missing():
+    for n in range(1, 120):
+        found = steps(n)
+        assert all(gcd(a, b) == 1 for a, b in combinations((n, *found), 2))
+        for other in set(range(1, n + 1)) - set(found):
+            assert gcd(other, n) > 1 or any(gcd(other, s) > 1 for s in found if s < other)
+
+
+def test_without_invokers_there_is_no_step():
+    with pytest.raises(SimulationError, match="n=0"):
+        steps(0)
+
+
+@given(name=st.text(max_size=12))
+def test_the_hash_is_the_sum_of_units_times_powers_of_31(name):
+    units = name.encode("utf-16-be")
+    values = [units[i] * 256 + units[i + 1] for i in range(0, len(units), 2)]
+    total = sum(value * 31 ** (len(values) - 1 - i) for i, value in enumerate(values)) % 2**32
+    assert name_hash(name) == min(total, 2**32 - total)
+
+
+@given(data=st.data(), n=st.integers(1, 9))
+def test_candidates_name_each_invoker_once_by_the_first_rule_that_has_it(data, n):
+    rules = data.draw(st.lists(st.sampled_from(RULES), max_size=5, unique=True))
+    route = data.draw(st.permutations(range(n)))
+    predecessor = data.draw(st.integers(-1, n - 1))
+    warm = sorted(data.draw(st.sets(st.integers(0, n - 1))))
+    vcpus, vgpus = (data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)) for _ in range(2))
+    by_rule = {
+        "home": route[:1],
+        "predecessor": [i for i in [predecessor] if i >= 0],
+        "warm": warm,
+        "walk": route,
+        "most-free": [i for *_, i in sorted((-vgpus[i], -vcpus[i], i) for i in range(n))],
+    }
+    naive = {}
+    for rule in rules:
+        for invoker in by_rule[rule]:
+            naive.setdefault(invoker, rule)
+    assert list(candidate_invokers(rules, route, predecessor, warm, vcpus, vgpus)) == list(naive.items())

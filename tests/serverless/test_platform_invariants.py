@@ -12,13 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
-from serverless_cases import DIAMOND, function, one_application, run, trace, workflow_system
+from serverless_cases import (
+    DIAMOND,
+    assert_same_service,
+    function,
+    one_application,
+    run,
+    trace,
+    workflow_system,
+)
 from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
-from nona.graph.dag import Dag
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
@@ -30,7 +37,7 @@ from nona.serverless.functions import grid
 from nona.serverless.held import container_time
 from nona.serverless.metrics import summarise
 from nona.serverless.policies.registry import get_policy, policy_names
-from nona.serverless.system import HOUR_S, Application, NodeMemory
+from nona.serverless.system import HOUR_S, NodeMemory
 from nona.sources.samples import sample_root, scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import may_start_cold, report_of, simulate_serverless_scenario
@@ -135,22 +142,6 @@ def test_they_add_up_with_a_policy_that_asks_for_anything(mode, data):
     check_money(system, records)
 
 
-def lived(records):
-    """All that does not say which slice of a GPU was held."""
-    of = records.batches
-    columns = [
-        of.application,
-        of.stage,
-        of.invoker,
-        of.configuration,
-        of.jobs,
-        of.dispatched_s,
-        of.ended_s,
-        of.cold,
-    ]
-    return (records.calls.completion_s.tolist(), *(c.tolist() for c in columns))
-
-
 @given(system=systems(modes=("mig-counter",)), vgpus=st.sampled_from(((1,), (7,))), options=plain_options())
 @examples(25, **QUIET)
 def test_geometry_is_the_counter_where_slices_always_fit(system, vgpus, options):
@@ -158,19 +149,8 @@ def test_geometry_is_the_counter_where_slices_always_fit(system, vgpus, options)
     cpus = sorted({c.vcpus for c in system.space.configurations})
     counter = replace(system, space=grid(sizes, cpus, vgpus))
     sharing = SharingSpec(mode="mig-geometry", reconfiguration=0.0)
-    runs = [
-        lived(simulate_serverless(s, PLAIN, options, RUN))
-        for s in (counter, replace(counter, sharing=sharing))
-    ]
-    np.testing.assert_equal(runs[0], runs[1])
-
-
-def same_calls_and_batches(one, other):
-    return all(
-        np.array_equal(getattr(a, key), getattr(b, key), equal_nan=True)
-        for a, b in ((one.calls, other.calls), (one.batches, other.batches))
-        for key in vars(a)
-    )
+    runs = [simulate_serverless(s, PLAIN, options, RUN) for s in (counter, replace(counter, sharing=sharing))]
+    assert_same_service(*runs, but=("slots", "gpu"))
 
 
 @given(system=systems(), options=plain_options())
@@ -178,7 +158,7 @@ def same_calls_and_batches(one, other):
 def test_paying_for_waits_changes_nothing_but_the_cost(system, options):
     free = simulate_serverless(system, PLAIN, options, RUN)
     paid = simulate_serverless(replace(system, idle_cost=0.5), PLAIN, options, RUN)
-    assert same_calls_and_batches(free, paid)
+    assert_same_service(free, paid)
     assert free.containers is None
     assert paid.containers is not None
 
@@ -239,30 +219,6 @@ def test_the_result_names_both_costs():
         assert others[0] == others[1]
 
 
-COLD_S = 2.0
-
-
-def workflow(memory, names, edges=(), **others):
-    """One call of an application whose stages run these functions, for 1 s each; one node of much else."""
-    known = sorted(set(names))
-    usual = {"containers": ContainersSpec(warm=0, prewarm="none", keep_alive=1e6)}
-    system = one_application(
-        [function(name, 1.0, cold_s=COLD_S) for name in known], memory=memory, **{**usual, **others}
-    )
-    n = len(names)
-    app = Application(
-        "app",
-        tuple(f"s{k}" for k in range(n)),
-        tuple(known.index(name) for name in names),
-        Dag.from_edges(n, edges),
-        (0.0,) * n,
-        1000.0,
-        1.0,
-        trace(0.0),
-    )
-    return replace(system, applications=(app,))
-
-
 @given(
     system=systems(scarce=True),
     options=plain_options(),
@@ -297,23 +253,25 @@ def test_memory_for_all_is_as_no_limit(system, options):
     much = NodeMemory((10**15,) * len(system.invokers), (1,) * len(names), names)
     free = simulate_serverless(system, PLAIN, options, RUN)
     limited = simulate_serverless(replace(system, memory=much), PLAIN, options, RUN)
-    assert same_calls_and_batches(free, limited)
+    assert_same_service(free, limited)
     assert limited.sums.rechecks == free.sums.rechecks
     assert not limited.containers.evicted.any()
 
 
 def test_what_does_not_fit_here_goes_to_another_node():
     """Both functions have their home on node 0, which holds one container."""
-    one, other = [name for name in "abcdefgh" if home_invoker(name, 2)[0] == 0][:2]
-    two = (Invoker(vcpus=48, gpus=8),) * 2
-    system = workflow(NodeMemory((1, 1), (1, 1), (one, other)), one + other, invokers=two)
+    names = [name for name in "abcdefgh" if home_invoker(name, 2)[0] == 0][:2]
+    system = one_application(
+        [function(name, 1.0) for name in names],
+        arrivals=trace(0.0),
+        memory=NodeMemory((1, 1), (1, 1), tuple(names)),
+        invokers=(Invoker(vcpus=48, gpus=8),) * 2,
+        containers=ContainersSpec(warm=0, prewarm="none", keep_alive=1e6),
+    )
     records = run(system, 1, stories=2)
     assert records.batches.dispatched_s.tolist() == [0.0, 0.0]
     assert records.batches.invoker.tolist() == [0, 1]
-    assert [[(r.invoker, r.why) for r in story.refusals] for story in records.stories] == [
-        [],
-        [(0, NO_MEMORY)],
-    ]
+    assert [[(r.invoker, r.why) for r in s.refusals] for s in records.stories] == [[], [(0, NO_MEMORY)]]
 
 
 def test_a_function_that_no_node_holds_is_refused():

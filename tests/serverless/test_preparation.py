@@ -32,17 +32,18 @@ FORK = {
 CONFIGURATIONS = {"batch": [1, 4], "vcpus": [1, 2], "vgpus": [1, 7]}
 
 
-def system(model="fork", server=None, row=None, **serverless):
-    return prepare_serverless(
-        Scenario.model_validate(
-            {
-                "cluster": {"servers": [{"count": 2, **(server or {})}]},
-                "workload": [{"model": model, "rate": 3.0, "slo": "2 s", **(row or {})}],
-                "models": {"fork": FORK},
-                "serverless": {"configurations": CONFIGURATIONS, **serverless},
-            }
-        )
-    )
+def scenario(model="fork", server=None, row=None, rows=1, nodes=None, **parts):
+    """Two servers and a row of a model, or of a workflow of these nodes; ``serverless`` as told."""
+    models = {"fork": FORK} if nodes is None else {model: nodes}
+    servers = server if isinstance(server, list) else [{"count": 2, **(server or {})}]
+    workload = [{"model": model, "rate": 3.0, "slo": "2 s", **(row or {})}] * rows
+    usual = {"cluster": {"servers": servers}, "workload": workload, "models": models, "serverless": {}}
+    return Scenario.model_validate(usual | parts)
+
+
+def system(*given, serverless=None, **more):
+    own = {k: more.pop(k) for k in list(more) if k not in ("server", "row", "rows", "nodes", "cost")}
+    return prepare_serverless(scenario(*given, **more, serverless={"configurations": CONFIGURATIONS, **own}))
 
 
 def test_a_workflow_becomes_an_application():
@@ -103,21 +104,12 @@ def test_one_function_serves_every_workflow_that_names_it():
 
 
 def test_equal_names_with_other_times_are_told_apart():
-    nodes = [
+    same = [
         {"id": n, "compute_ms": t, "attributes": {"function": "same"}}
         for n, t in zip("abc", (1, 2, 3), strict=True)
     ]
-    chain = {"nodes": nodes, "edges": [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]}
-    made = prepare_serverless(
-        Scenario.model_validate(
-            {
-                "cluster": {"servers": [{}]},
-                "workload": [{"model": "chain", "rate": 1.0, "slo": 1.0}] * 2,
-                "models": {"chain": chain},
-                "serverless": {"configurations": CONFIGURATIONS},
-            }
-        )
-    )
+    edges = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
+    made = system("chain", nodes={"nodes": same, "edges": edges}, rows=2)
     assert [f.name for f in made.functions] == ["same", "same (chain)", "same (chain 2)"]
     assert [app.function for app in made.applications] == [(0, 1, 2)] * 2
 
@@ -182,27 +174,11 @@ def test_a_network_on_a_gpu_without_slices_gets_parts_of_it():
 
 
 def test_servers_of_several_kinds_are_noted():
-    scenario = Scenario.model_validate(
-        {
-            "cluster": {"servers": [{"gpu": "a100-40gb"}, {"gpu": "a30"}]},
-            "workload": [{"model": "resnet18", "rate": 1.0, "slo": 1.0}],
-            "serverless": {"configurations": {"batch": [1], "vcpus": [1], "vgpus": [1]}},
-        }
-    )
-    assert "a100-40gb" in prepare_serverless(scenario).notes[0]
+    assert "a100-40gb" in system("resnet18", [{"gpu": "a100-40gb"}, {"gpu": "a30"}]).notes[0]
 
 
 def unknown_stage():
-    return prepare_serverless(
-        Scenario.model_validate(
-            {
-                "cluster": {"servers": [{}]},
-                "workload": [{"model": "w", "rate": 1.0, "slo": 1.0}],
-                "models": {"w": {"nodes": [{"id": "deblur"}, {"id": "mystery"}], "edges": []}},
-                "serverless": {},
-            }
-        )
-    )
+    return system("w", nodes={"nodes": [{"id": "deblur"}, {"id": "mystery"}], "edges": []})
 
 
 @pytest.mark.parametrize(
@@ -240,32 +216,20 @@ def test_a_large_network_runs_on_large_slices():
 
 
 def test_the_report_says_why_tasks_are_no_stages():
-    scenario = Scenario.model_validate(
-        {
-            "cluster": {"servers": [{"count": 2}]},
-            "workload": [{"model": "resnet18", "rate": 3.0, "slo": "100 ms"}],
-            "simulation": {"jobs": 40, "replications": 1},
-            "serverless": {"models": "tasks", "configurations": CONFIGURATIONS, "policies": ["esg"]},
-        }
-    )
-    result = simulate_serverless_scenario(scenario, oracle=False)
-    report = serverless_report(result.summaries, result.setting)
+    own = {"models": "tasks", "configurations": CONFIGURATIONS, "policies": ["esg"]}
+    short = {"jobs": 40, "replications": 1}
+    made = scenario("resnet18", row={"slo": "100 ms"}, simulation=short, serverless=own)
+    result = simulate_serverless_scenario(made, oracle=False)
     assert result.setting.notes == (result.system.notes[0],)
+    report = serverless_report(result.summaries, result.setting)
     assert "resnet18 is one function" in serverless_text(report)
 
 
 def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_which_it_holds():
     def first_s(gpu="a100-40gb", device=None, **cost):
-        nodes = [{"id": "a", "compute_ms": 40, "bound": "compute"}]
-        model = {"nodes": nodes, "edges": [], "graph": {"device": device} if device else {}}
-        scenario = {
-            "cluster": {"servers": [{"count": 2, "gpu": gpu}]},
-            "workload": [{"model": "flow", "rate": 3.0, "slo": "2 s"}],
-            "models": {"flow": model},
-            "serverless": {"configurations": CONFIGURATIONS},
-            "cost": cost,
-        }
-        made = prepare_serverless(Scenario.model_validate(scenario))
+        node = {"id": "a", "compute_ms": 40, "bound": "compute"}
+        graph = {"nodes": [node], "edges": [], "graph": {"device": device} if device else {}}
+        made = system("flow", {"gpu": gpu}, nodes=graph, cost=cost)
         return float(made.time_s[0, made.space.smallest])
 
     assert first_s() == first_s(given={"flow": "any"}) == pytest.approx(0.040)

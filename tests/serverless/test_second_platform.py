@@ -78,19 +78,15 @@ def test_engine_and_second_platform_agree(feature, data, options, replication):
         assert records.containers.evicted.sum() == reference.containers.evictions
 
 
-@given(system=systems(shared_links=True, paid_waits=True, scarce=True), policy=st.sampled_from(SHIPPED))
-@examples(30, **QUIET)
-def test_they_agree_with_all_of_it_under_the_policies_that_ship(system, policy):
-    records, reference = both(system, get_policy(policy), {}, 60)
+@pytest.mark.parametrize("name", SHIPPED)
+@given(data=st.data(), everything=st.booleans())
+@examples(20, **QUIET)
+def test_they_agree_with_the_policies_that_ship(name, data, everything):
+    features = dict.fromkeys(("shared_links", "paid_waits", "scarce"), everything)
+    system = data.draw(systems(**features))
+    records, reference = both(system, get_policy(name), {}, 60)
     compare(records, reference)
     assert all(check.ok for check in run_checks(system, records))
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-@given(system=systems())
-@examples(15, **QUIET)
-def test_they_agree_with_the_policies_that_ship(name, system):
-    compare(*both(system, get_policy(name), {}, 60))
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES)))

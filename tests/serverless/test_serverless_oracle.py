@@ -1,12 +1,13 @@
 """No policy undercuts the oracle: against linear programs, exhaustive choice, and runs of any policy."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from math import inf
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from serverless_cases import CHAIN, DIAMOND, told
 
 from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
@@ -15,13 +16,12 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import Function, TableTimes, grid
 from nona.serverless.metrics import summarise
 from nona.serverless.oracle import Bound, application_bounds, oracle
-from nona.serverless.policies.base import Place, Plan, Policy
+from nona.serverless.policies.base import Plan
 from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import Application, ServerlessSystem
 
 SPACE = grid([1, 2], [1, 2], [1, 2])
-CHAIN, DIAMOND = ((0, 1), (1, 2)), ((0, 1), (0, 2), (1, 3), (2, 3))
 
 
 def random_system(seed, noise=0.0, slo=0.9):
@@ -44,27 +44,10 @@ def random_system(seed, noise=0.0, slo=0.9):
     return ServerlessSystem(SPACE, functions, tuple(applications), nodes, noise=noise, seed=seed)
 
 
-@dataclass
-class AnyPlanner:
-    """Whatever a generator says."""
-
-    system: ServerlessSystem
-    draws: np.random.Generator
-    place: Place | None = field(default=None)
-
-    def plan(self, ask):
-        """Some configuration whose batch the queue fills."""
-        legal = np.flatnonzero(self.system.space.batch <= ask.length)
-        return Plan((int(self.draws.choice(legal)),))
-
-
 def any_policy(seed):
-    """A policy without sense."""
-
-    def prepare(system, options):
-        return AnyPlanner(system, np.random.default_rng(seed))
-
-    return Policy("any", "Any", "", "", "", prepare, {}, {})
+    """Some configuration whose batch the queue fills, without sense."""
+    draws = np.random.default_rng(seed)
+    return told(lambda ask: Plan((int(draws.choice(np.flatnonzero(SPACE.batch <= ask.length))),)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -107,11 +90,7 @@ def test_with_noise_no_run_undercuts_the_bound_of_its_own_calls(seed):
 
 def _in_proportion(function):
     times = dict(zip(SPACE.configurations, function.seconds(SPACE)[1].tolist(), strict=True))
-    return {c: times[_alone(c)] * c.batch for c in SPACE.configurations}
-
-
-def _alone(configuration):
-    return replace(configuration, batch=1)
+    return {c: times[replace(c, batch=1)] * c.batch for c in SPACE.configurations}
 
 
 @pytest.mark.parametrize("seed", range(8))

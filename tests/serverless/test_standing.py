@@ -23,7 +23,7 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import grid
 from nona.serverless.held import leases
 from nona.serverless.metrics import summarise
-from nona.serverless.policies.base import Fleet, Scales, Service
+from nona.serverless.policies.base import Fleet, Scales
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import HOUR_S
@@ -112,17 +112,6 @@ def _at(system, rate, late):
     return replace(
         system, applications=apps, dispatch=system.dispatch.model_copy(update={"late": late}), seed=int(rate)
     )
-
-
-def test_a_batch_waits_until_it_is_full_or_its_time_is_over():
-    """Two jobs take 0.4 s of 1 s, one 0.3 s: at 4 a second an instance of two, and waits of up to 0.6 s."""
-    system = table_system([0.3, 0.4], slo_s=1.0, space=grid([1, 2], [1], [1]))
-    of = scaler("infless", system)
-    pair = of.ranked(0, 0, 4.0)[0]
-    assert system.space[pair].batch == 2
-    assert of.service(0, 0, pair) == pytest.approx(Service(2 / 0.6, 5.0, 0.6))
-    assert of.service(0, 0, 0) == pytest.approx(Service(0.0, 1 / 0.3, 0.0))
-    assert scaler("infless", system, wait=False).service(0, 0, pair).timeout_s == 0
 
 
 def test_the_band_of_the_documented_row():

@@ -75,19 +75,27 @@ def test_gandiva_keeps_pairs_that_pay_and_gives_up_the_others():
         assert not {(0, 3), (1, 2)} & set(answer("gandiva", _crowded(0.9, before, seed)).rows)
 
 
-def test_fifo_takes_the_fastest_free_type_in_order_of_arrival():
-    found = answer("fifo", problem([[1, 2, 4], [1, 2, 4], [5, 2, 4], [9, 9, 9]], [1, 1, 1]))
-    assert found.shares.tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]]
-
-
-def test_of_equal_rates_fifo_takes_the_first_type_in_alphabetical_order():
-    assert answer("fifo", problem([[3, 3, 3]], [1, 1, 1])).shares.tolist() == [[1, 0, 0]]
-
-
-def test_fifo_leaves_out_a_job_that_runs_on_no_free_type_and_stops_where_one_does_not_fit():
-    jobs = problem([[0, 0], [1, 0], [2, 2], [1, 1]], [1, 1], workers=[1, 1, 2, 1])
-    found = answer("fifo", jobs)
-    assert found.shares.tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]  # the last would fit, but waits
+@pytest.mark.parametrize(
+    ("rates", "gpus", "more", "shares"),
+    [  # the fastest free type in order of arrival; of equal rates the first in alphabetical order
+        (
+            [[1, 2, 4], [1, 2, 4], [5, 2, 4], [9, 9, 9]],
+            [1, 1, 1],
+            {},
+            [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0] * 3],
+        ),
+        ([[3, 3, 3]], [1, 1, 1], {}, [[1, 0, 0]]),
+        # who runs on no free type is left out; where one does not fit, the last would fit, but waits
+        (
+            [[0, 0], [1, 0], [2, 2], [1, 1]],
+            [1, 1],
+            {"workers": [1, 1, 2, 1]},
+            [[0, 0], [1, 0], [0, 0], [0, 0]],
+        ),
+    ],
+)
+def test_fifo_by_hand(rates, gpus, more, shares):
+    assert answer("fifo", problem(rates, gpus, **more)).shares.tolist() == shares
 
 
 def test_fifo_packed_joins_the_partner_with_the_largest_gain_above_one_and_a_half():
@@ -232,24 +240,26 @@ def test_one_fair_team_is_lexicographic_max_min(seed):
     assert found.gap < 1e-6
 
 
-def test_a_saturated_job_does_not_hold_the_others_back():
-    """Job 0 can use one GPU only; with a tiny weight it is saturated last, and the rest is shared."""
-    asked = problem([[1.0], [1.0], [1.0]], [2], weights=[10, 0.01, 0.01])
-    assert hierarchical(asked).shares[:, 0] == pytest.approx([1, 0.5, 0.5], abs=1e-6)
+def teams(*of, policies=("fairness", "fairness"), weights=(1.0, 1.0)):
+    shares = tuple(EntityShare(n, w, p) for n, w, p in zip("ab", weights, policies, strict=True))
+    return {"entities": shares, "entity": np.array(of)}
 
 
-def test_teams_share_by_weight_and_hand_on_what_they_cannot_use():
-    teams = (EntityShare("a", 1.0), EntityShare("b", 2.0))
-    asked = problem([[1.0]] * 6, [3], entities=teams, entity=np.array([0, 0, 0, 0, 1, 1]))
-    assert hierarchical(asked).shares[:, 0] == pytest.approx([0.25] * 4 + [1, 1], abs=1e-6)
-    wide = problem([[1.0]] * 6, [4], entities=teams, entity=np.array([0, 0, 0, 0, 0, 1]))
-    assert hierarchical(wide).shares[:, 0] == pytest.approx([0.6] * 5 + [1], abs=1e-6)
-
-
-def test_a_fifo_team_serves_its_jobs_in_order():
-    teams = (EntityShare("a", 1.0, "fifo"), EntityShare("b", 1.0))
-    asked = problem([[1.0]] * 6, [3], entities=teams, entity=np.array([0, 0, 0, 1, 1, 1]))
-    assert hierarchical(asked).shares[:, 0] == pytest.approx([1, 0.5, 0, 0.5, 0.5, 0.5], abs=1e-6)
+@pytest.mark.parametrize(
+    ("gpus", "more", "shares"),
+    [
+        # job 0 can use one GPU only; with a tiny weight it is saturated last, and the rest is shared
+        (2, {"weights": [10, 0.01, 0.01]}, [1, 0.5, 0.5]),
+        # teams share by weight, and hand on what they cannot use
+        (3, teams(0, 0, 0, 0, 1, 1, weights=(1.0, 2.0)), [0.25] * 4 + [1, 1]),
+        (4, teams(0, 0, 0, 0, 0, 1, weights=(1.0, 2.0)), [0.6] * 5 + [1]),
+        # a FIFO team serves its jobs in order
+        (3, teams(0, 0, 0, 1, 1, 1, policies=("fifo", "fairness")), [1, 0.5, 0, 0.5, 0.5, 0.5]),
+    ],
+)
+def test_levels_by_hand(gpus, more, shares):
+    found = hierarchical(problem([[1.0]] * len(shares), [gpus], **more))
+    assert found.shares[:, 0] == pytest.approx(shares, abs=1e-6)
 
 
 def test_agnostic_levels_are_shares_of_time():

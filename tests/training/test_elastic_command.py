@@ -41,9 +41,7 @@ def _report(capsys, *arguments):
 
 
 def test_reports_are_equal_in_one_process_and_two(workload, capsys):
-    one, two = (
-        _report(capsys, "--workload", str(workload), *SMALL, *QUICK, "--workers", count) for count in ("1", "2")
-    )
+    one, two = (_report(capsys, "--workload", str(workload), *SMALL, *QUICK, "--workers", n) for n in "12")
     assert one.policies == two.policies
     assert {name: p.replications for name, p in one.policies.items()} == {"pollux": 2, "fifo": 1}
     assert all(one.checks.values())
@@ -88,6 +86,7 @@ def test_own_profiles_need_an_own_workload(tmp_path, capsys):
         (("--interference", "1"), "must lie between 0 and 1"),
         (("--load", "0"), "Load 0 must be above 0"),
         (("--restart", "100000"), "100000"),
+        (("--background", "1"), "background 1"),
         (("--policy", "pollux", "--set", "pollux.avoid_interference=0.3"), "0.3 must be true or false"),
         (("--profiles", "nowhere"), "No such file or directory; check the path"),
     ],
@@ -104,8 +103,10 @@ def test_options_of_a_link_need_one_and_change_that_of_a_scenario(workload, tmp_
     assert main([*own, "--workload", str(workload), "--load", "2"]) == 2
     assert "Load 2 needs a shipped workload" in capsys.readouterr().err
     assert main([*own, "--capacity", "1 Gbit/s", "--background", "0.25", "who_sees_the_link"]) == 0
-    link = ElasticReport.from_json(json.loads(capsys.readouterr().out)).setting.link
+    report = ElasticReport.from_json(json.loads(capsys.readouterr().out))
+    link = report.setting.link
     assert (link.capacity, link.background, link.latency_s, link.discipline) == (1.25e8, 0.25, 2e-5, "fifo")
+    assert 0 < report.policies["fifo"].link_share < 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Elastic jobs in runs: published figures, a second simulator, the link, pauses, Gavel's rounds."""
 
 import csv
-import json
 import math
 from dataclasses import replace
 from importlib.resources import files
@@ -14,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
 from nona.hardware.cluster import Network
-from nona.results.elastic import ElasticReport
 from nona.training.elastic.applications import Batches
 from nona.training.elastic.engine import simulate_elastic
 from nona.training.elastic.policy import Active, alone_s, pack
@@ -231,41 +228,6 @@ def test_gavel_changes_at_rounds_only(policy):
     assert all(b - a >= 360 for a, b in pairwise(begun))
 
 
-def test_equal_jobs_have_equal_time_under_max_min_fairness():
-    """Four equal jobs that want the whole cluster take turns: attained GPU-seconds stay within two rounds."""
-    job = replace(JOBS[0], arrival_s=0.0, gpus=16, batch=2048)
-    jobs = tuple(replace(job, name=f"j{n}") for n in range(4))
-    records = simulate_elastic(ElasticSystem(CLUSTER, jobs), ELASTIC["gavel"], {})
-    first = [c for c in records.changes if c.time_s < records.completion_s.min()]
-    had = np.zeros(4)
-    for change, after in zip(first, [*first[1:], None], strict=True):
-        end = after.time_s if after else records.completion_s.min()
-        running = [
-            n
-            for n in range(4)
-            if [c for c in first if c.job == n and c.time_s <= change.time_s][-1:]
-            and [c for c in first if c.job == n and c.time_s <= change.time_s][-1].given
-        ]
-        for n in running:
-            had[n] += end - change.time_s
-    assert had.max() - had.min() <= 720
-
-
-def test_the_command_states_the_link(tmp_path, capsys):
-    own = tmp_path / "jobs.csv"
-    own.write_text("name,arrival_s,application,gpus,batch_size\na,0,cifar10,8,2048\nb,0,bert,8,96\n")
-    words = ["training", "elastic", "--json", "--workload", str(own), "--nodes", "4", "--policy", "fifo"]
-    assert main([*words, "--background", "0.5", "--capacity", "2 Gbit/s"]) == 0
-    report = ElasticReport.from_json(json.loads(capsys.readouterr().out))
-    assert report.setting.link.capacity == 2.5e8
-    assert 0 < report.policies["fifo"].link_share < 1
-    assert main([*words, "--background", "1"]) == 2
-    assert "background 1" in capsys.readouterr().err
-    without = replace(JOBS[0], application=replace(JOBS[0].application, parameters=None, most_gpus=None))
-    with pytest.raises(SimulationError, match="has no number of parameters"):
-        ElasticSystem(CLUSTER, (without,), link=Link())
-
-
 def test_gandiva_grows_on_idle_gpus_and_shrinks_when_somebody_waits():
     job = next(job for job in shipped_workload(1) if job.application.name == "cifar10")
     alone = replace(job, name="a", arrival_s=0.0, gpus=4, batch=2048)
@@ -399,6 +361,8 @@ def test_a_split_covers_the_batch_within_the_limits():
         ("epochs", b"mine,64,24,6,2,8\n", b"", "2 epochs at each batch size"),
         ("epochs", b"mine,8,20", b"mine,8,10", "progress and iteration must grow"),
         ("epochs", b"1,8\n", b"nan,8\n", "grad_sqr='nan' must be a number"),
+        ("epochs", b"mine,8,20,20,1,8", b"mine,8,20,20,0,0", "grad_sqr and grad_var must not both be 0"),
+        ("epochs", b"mine,8,10,10,1,4", b"mine,8,0,10,1,4", "progress and iteration must grow from 0 on"),
     ],
 )
 def test_wrong_profiles_are_refused(table, old, new, reason):
@@ -416,16 +380,12 @@ def test_wrong_profiles_are_refused(table, old, new, reason):
         ("a,0,bert,1,500", "batch_size='500' must be a whole number from 12 to 384"),
         ("a,0,bert,4,12", "gpus=4 need a batch of at least 16 samples, not 12"),
         ("a,0,bert,1", "4 cells where the header has 5"),
+        ("", "it has no jobs"),
     ],
 )
 def test_wrong_jobs_are_refused(row, reason):
     with pytest.raises(ScenarioError, match=reason):
         read_workload((HEADER + row + "\n").encode(), "jobs", shipped_applications())
-
-
-def test_a_workload_without_jobs_is_refused():
-    with pytest.raises(ScenarioError, match="it has no jobs"):
-        read_workload(HEADER.encode(), "jobs", shipped_applications())
 
 
 def test_load_keeps_hours_and_adds_or_leaves_out_jobs():
@@ -448,14 +408,20 @@ def test_what_lies_outside_a_flat_profile_is_refused_in_one_line(counts):
     assert ("most_gpus bounds them" in str(raised.value)) == (max(counts) <= 2)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (b"mine,8,20,20,1,8", b"mine,8,20,20,0,0", "grad_sqr and grad_var must not both be 0"),
-        (b"mine,8,10,10,1,4", b"mine,8,0,10,1,4", "progress and iteration must grow from 0 on"),
-        (b"mine,64,24,6,2,8", b"", "needs step times, and 2 epochs at each batch size; add rows"),
-    ],
-)
-def test_epochs_with_which_nothing_could_run_are_refused(old, new, said):
-    with pytest.raises(ScenarioError, match=said):
-        read_applications(OWN._replace(epochs=OWN.epochs.replace(old, new)), "mine")
+def test_equal_jobs_have_equal_time_under_max_min_fairness():
+    """Four equal jobs that want the whole cluster take turns: until the first one ends their times on it
+    stay within two rounds of each other."""
+    job = replace(JOBS[0], arrival_s=0.0, gpus=16, batch=2048)
+    jobs = tuple(replace(job, name=f"j{n}") for n in range(4))
+    records = simulate_elastic(ElasticSystem(CLUSTER, jobs), ELASTIC["gavel"], {})
+    end_s, had = records.completion_s.min(), []
+    for n in range(4):
+        own = [(c.time_s, bool(c.given)) for c in records.changes if c.job == n and c.time_s < end_s]
+        had.append(sum(b[0] - a[0] for a, b in pairwise([*own, (end_s, False)]) if a[1]))
+    assert max(had) - min(had) <= 720
+
+
+def test_a_link_needs_the_number_of_parameters():
+    without = replace(JOBS[0], application=replace(JOBS[0].application, parameters=None, most_gpus=None))
+    with pytest.raises(SimulationError, match="has no number of parameters"):
+        ElasticSystem(CLUSTER, (without,), link=Link())

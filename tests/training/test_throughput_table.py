@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import ScenarioError
-from nona.hardware.device import devices
-from nona.planning.prices import listed_prices, prices_of
 from nona.training.rows import MOST_PROBLEMS
 from nona.training.system import AloneKey
 from nona.training.throughput_table import read_throughputs, shipped_throughputs
@@ -114,13 +112,3 @@ def test_any_bytes_give_a_table_or_lines(tail, headed):
         problems = error.problems
     assert all(p.startswith("Table of throughputs") for p in problems)
     assert min(rates) > 0
-
-
-def test_prices_have_date_and_source():
-    assert set(listed_prices()) == set(devices())
-    for price in listed_prices().values():
-        assert price.usd_per_hour > 0
-        assert price.date[:2] == "20"
-        assert price.source
-        assert price.checked in {"yes", "recollected"}
-    assert prices_of(["k80", "dream"], {"k80": 7}) == {"k80": 7, "dream": 0}
