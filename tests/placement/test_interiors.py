@@ -18,13 +18,7 @@ from nona.placement.configurations import Shape, canonical, shapes_of
 from nona.placement.enumeration import CLASSES, candidates, component_classes, components
 from nona.placement.fixed import local_placement
 from nona.placement.interiors import compiled_searches as search
-from nona.placement.interiors.column_generation import (
-    Budget,
-    best_configuration,
-    cheapest_configuration,
-    clusters,
-    flat_groups,
-)
+from nona.placement.interiors.column_generation import Budget, cheapest_configuration, clusters, flat_groups
 from nona.placement.interiors.compiled_searches import climb, cost_of
 from nona.placement.interiors.exchange_groups import (
     exchange_group_cost_s,
@@ -78,13 +72,6 @@ def test_a_search_cut_short_leaves_an_honest_bound(seed: int) -> None:
     for nodes in (1, 5, 40):
         short = cheapest_configuration(shape, link, slots, prices, nodes=nodes)
         assert short.bound_s <= full.cost_s * (1 + 1e-12) <= short.cost_s * (1 + 1e-9)
-
-
-def test_one_server_leaves_the_local_configuration() -> None:
-    shape, link, _, _ = random_case(3)
-    found = best_configuration(shape, link, 1, link_wait=0.1, server_wait_s=0.1, load_price=1.0)
-    assert (found.labels == 0).all()
-    assert found.closed
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -472,27 +472,6 @@ def wait_by_hand(p: Problem, s: System, roles: Sequence[Role], x: np.ndarray) ->
     return total
 
 
-def test_a_diamond_agrees_with_a_grid_over_its_configurations() -> None:
-    """Cards, uplinks and core at once, on one diamond: every mixture of two configurations, finely."""
-    q = query([0.002, 0.010, 0.009, 0.002], DIAMOND, 200.0)
-    s = loaded(system(q, servers=8), core=0.7, card=0.35, uplink=0.6, background=0.3)
-    p = problem_of(s)
-    n, best, roles = len(p.a0), np.inf, linked_model(s).roles
-    for a, b in itertools.combinations(range(n), 2):
-        for share in np.linspace(0, 1, 201):
-            x = np.zeros(n)
-            x[a], x[b] = 1 - share, share
-            wait = wait_by_hand(p, s, roles, x)
-            if np.isfinite(wait):
-                best = min(best, p.constant + float(p.lines(wait) @ x))
-    found = solve_parametric(p, gap=1e-6, max_cells=20_000)
-    assert found.complete
-    assert 0 < np.count_nonzero(found.x) <= 3
-    assert found.lower_bound_s <= best * (1 + 1e-12)
-    assert found.value_s <= best * (1 + 1e-9)
-    assert found.value_s >= best * (1 - 1e-4)  # the grid is that fine
-
-
 @given(
     seed=st.integers(0, 10_000),
     loads=st.tuples(st.floats(0.1, 3), st.floats(0.05, 0.8), st.floats(0.1, 3)),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from placement_helpers import query, random_system, slides, system
+from placement_helpers import query, random_system, system
 from sizes import examples
 
 from nona.errors import PlacementError
@@ -48,12 +48,6 @@ def wide(seed: int, **more: object) -> System:
 
 def spread(made: System, **more: int) -> Response:
     return predict_response(made, spread_placement(made).queries, **more)
-
-
-def test_an_idle_system_takes_what_the_slides_say() -> None:
-    made = system(replace(slides(1.0), arrivals=Arrivals("deterministic")), servers=3)
-    assert predict_response(made, local_placement(made).queries).mix.times_s == pytest.approx(0.022)
-    assert spread(made).mix.times_s == pytest.approx(0.032)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -278,17 +272,8 @@ def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load: float) ->
     bank, visits = Bank([make_path(times, works, 60000 / load)]), Visits()
     base = bank.places(0, jobs, rng)[None]
     one = np.zeros((1, jobs), dtype=np.int64)
-    tracks = Tracks(
-        bank=bank,
-        factor=np.ones(1),
-        visits=visits,
-        jobs=np.arange(jobs),
-        stay=one,
-        row=one,
-        base=base,
-        place=one,
-        anchored=False,
-    )
+    of = {"stay": one, "row": one, "base": base, "place": one, "anchored": False}
+    tracks = Tracks(bank=bank, factor=np.ones(1), visits=visits, jobs=np.arange(jobs), **of)
     first = tracks.run(0, np.zeros(jobs), np.full(jobs, 1.0))
     again = tracks.run(0, first + 1e-9, np.full(jobs, 1.0)) - first - 1.0
     wait = bank.mean_s[0]
@@ -333,12 +318,13 @@ def test_even_draws_have_their_moments(scv: float) -> None:
 @pytest.mark.parametrize(
     "arrivals",
     [
-        Arrivals("poisson"),
-        Arrivals("gamma", cv=3.0),
-        Arrivals("gamma", cv=0.0),
-        Arrivals("deterministic"),
-        Arrivals("mmpp", burst_mean_s=2.0),
-        Arrivals("trace", times_s=(0.0, 0.1, 0.2, 3.0)),
+        *(
+            Arrivals("poisson"),
+            Arrivals("gamma", cv=3.0),
+            Arrivals("gamma", cv=0.0),
+            Arrivals("deterministic"),
+        ),
+        *(Arrivals("mmpp", burst_mean_s=2.0), Arrivals("trace", times_s=(0.0, 0.1, 0.2, 3.0))),
     ],
     ids=lambda a: f"{a.process}-{a.cv:g}",
 )
@@ -409,19 +395,24 @@ def simulated_s(made: System, placed: tuple[tuple[SubGraphPlacement, ...], ...])
 
 @pytest.mark.parametrize("scv", [0.0, 0.7])
 @pytest.mark.parametrize("background", [Stream(), Stream(0.2, 0.5, 2.0)])
-def test_a_query_of_one_task_is_an_m_g_1_queue(scv: float, background: Stream) -> None:
-    made = system(query([2.0], [], 1.0, service_scv=scv), servers=4, compute=background)
-    placed = local_placement(made).queries
-    assert conserved_floor_s(made, placed) == pytest.approx(predict(made, placed).jct_s)
-
-
-def test_all_on_one_server_is_an_m_g_1_queue() -> None:
-    """Tasks beside each other, in sub-graphs one after the other: one visit of a job to its executor."""
-    diamonds = [(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0), (3, 4, 1.0), (3, 5, 1.0), (4, 6, 1.0)]
-    made = system(query([0.1, 1.0, 2.0, 0.2, 1.0, 0.5, 0.3], [*diamonds, (5, 6, 1.0)], 1.0), servers=8)
-    placed = local_placement(made).queries
-    assert conserved_floor_s(made, placed) == pytest.approx(predict(made, placed).jct_s)
-    assert conserved_floor_s(made) <= conserved_floor_s(made, placed)
+def test_all_on_one_server_is_an_m_g_1_queue(scv: float, background: Stream) -> None:
+    """One task, or many beside each other and in sub-graphs one after the other: one visit to an executor."""
+    arcs = [
+        (0, 1, 1.0),
+        (0, 2, 1.0),
+        (1, 3, 1.0),
+        (2, 3, 1.0),
+        (3, 4, 1.0),
+        (3, 5, 1.0),
+        (4, 6, 1.0),
+        (5, 6, 1.0),
+    ]
+    diamonds = query([0.1, 1.0, 2.0, 0.2, 1.0, 0.5, 0.3], arcs, 0.5)
+    for work in (query([2.0], [], 1.0, service_scv=scv), diamonds):
+        made = system(work, servers=4, compute=background)
+        placed = local_placement(made).queries
+        assert conserved_floor_s(made, placed) == pytest.approx(predict(made, placed).jct_s)
+        assert conserved_floor_s(made) <= conserved_floor_s(made, placed) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("servers", [2, 8])

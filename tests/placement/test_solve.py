@@ -383,23 +383,6 @@ def test_certificate(seed: int, groups: int, sharing: bool, background: float) -
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("sharing", [False, True])
-def test_one_diamond_against_a_grid(seed: int, sharing: bool) -> None:
-    p = random_problem(seed, groups=1, columns=3, sharing=sharing)
-    found = solve_parametric(p, gap=1e-6)
-    shares = np.linspace(0, 1, 201)
-    best = min(
-        p.value(np.array([1 - a - b, a, b]))
-        for a in shares
-        for b in shares[shares <= 1 - a + 1e-12]
-        if a + b <= 1
-    )
-    assert found.value_s <= best * (1 + 1e-9)
-    assert found.value_s >= best * (1 - 5e-3)
-    assert found.lower_bound_s <= best
-
-
-@pytest.mark.parametrize("seed", range(6))
 def test_best_response_cannot_be_improved_by_one_group(seed: int) -> None:
     p = random_problem(seed)
     start = random_points(p, seed, 1)[0]
