@@ -85,30 +85,18 @@ def test_the_gradient_equals_differences(pair, seed):
 def test_every_layer_has_a_part_in_the_gradient():
     weights, graphs, choices, advantage = drawn(LINK_PAIR, 3, 60)
     given = network_of(gradient(weights, LINK_PAIR, graphs, choices, advantage, 0.0), LINK_PAIR)
-    for name in (
-        "prepare",
-        "inner1",
-        "inner2",
-        "outer1",
-        "outer2",
-        "job1",
-        "job2",
-        "score1",
-        "score2",
-        "score3",
-    ):
+    layers = "prepare", "inner1", "inner2", "outer1", "outer2", "job1", "job2", "score1", "score2", "score3"
+    for name in layers:
         assert np.abs(getattr(given, name).weight).max() > 0, name
 
 
 def test_equal_candidates_have_no_gradient_but_of_nothing():
     weights, graphs, choices, advantage = drawn(BLIND_PAIR, 4)
-    same = Choices(
-        choices.end,
-        choices.taken,
-        choices.time_s,
-        np.full_like(choices.task, 2),
-        np.full_like(choices.open_tasks, 7),
-        np.ones_like(choices.features),
+    same = replace(
+        choices,
+        task=np.full_like(choices.task, 2),
+        open_tasks=np.full_like(choices.open_tasks, 7),
+        features=np.ones_like(choices.features),
     )
     assert np.abs(gradient(weights, BLIND_PAIR, graphs, same, advantage, 1.0)).max() < 1e-9
 

@@ -107,6 +107,16 @@ def random_view(system: System, rng: np.random.Generator, busiest: int = 4) -> V
     )
 
 
+def ready_rows(n: int, open_jobs: int, **columns: object) -> Ready:
+    """``n`` ready tasks; what is not given is 0, in batches of one, of jobs without a home."""
+    none = np.zeros(n, dtype=np.int64)
+    reals = np.zeros(n)
+    of = Ready(
+        n, none, none, none, reals, none, none - 1, open_jobs, none, none + 1, reals, none, none[:0] - 1
+    )
+    return of._replace(**{k: np.array(v, dtype=getattr(of, k).dtype) for k, v in columns.items()})
+
+
 def random_ready(system: System, rng: np.random.Generator, longest: int = 6) -> Ready:
     """Ready tasks of random jobs, in order of readiness."""
     n, most = int(rng.integers(0, longest)), max(len(q.tasks) for q in system.queries)

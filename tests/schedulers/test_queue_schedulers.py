@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduler_cases import fork_join_chain, random_ready, random_view, slides_query, system_of, two_speeds
+from scheduler_cases import (
+    fork_join_chain,
+    random_ready,
+    random_view,
+    ready_rows,
+    slides_query,
+    system_of,
+    two_speeds,
+)
 from scipy.stats import chi2
 from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.errors import PlacementError, SimulationError
-from nona.schedulers.base import Ready
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream
@@ -69,7 +76,7 @@ def test_on_one_executor_it_is_the_queue_of_theory():
     assert means.mean() == pytest.approx(own_s + wait_s, abs=4 * means.std(ddof=1) / np.sqrt(6))
 
 
-DRAWN = get_scheduler("least-loaded-d")
+DRAWN, JSQ = get_scheduler("least-loaded-d"), get_scheduler("jsq-d")
 CLASSES = (0, 1, 1, 0, 1, 0)
 
 
@@ -109,10 +116,11 @@ def test_only_executors_with_room_for_the_model_are_drawn():
     assert drawn == {0, 3, 5}
 
 
+@pytest.mark.parametrize("scheduler", [DRAWN, JSQ], ids=lambda s: s.name)
 @pytest.mark.parametrize("d", [0, -1, 2.0, "2", True, 65, None])
-def test_impossible_draws(d):
+def test_impossible_numbers_of_draws_are_refused(scheduler, d):
     with pytest.raises(SimulationError, match=r"d=.* must be a whole number from 1 to 64"):
-        DRAWN.prepare(two_speeds(CLASSES), None, {"d": d})
+        scheduler.prepare(two_speeds(CLASSES), None, {"d": d})
 
 
 def test_with_equal_services_it_is_the_shortest_of_the_queues_drawn():
@@ -130,7 +138,6 @@ def test_with_equal_services_it_is_the_shortest_of_the_queues_drawn():
     assert runs[0].completion_time_s.mean() < 0.8 * drawn.completion_time_s.mean()
 
 
-JSQ = get_scheduler("jsq-d")
 SIX = system_of([fork_join_chain("a", [3], 1), fork_join_chain("one", [])], range(6))
 
 
@@ -165,12 +172,6 @@ def test_two_draws_unless_told_and_one_draw_is_random():
     out = np.zeros(5, dtype=np.int64)
     chance.decide(0.0, 0, view, chance.prepare(SIX, None, {}).tables, u, out)
     assert joined(0, view, u, {"d": 1}) == out.tolist()
-
-
-@pytest.mark.parametrize("d", [0, -1, 2.0, "2", True, 65, None])
-def test_impossible_draws_of_jsq(d):
-    with pytest.raises(SimulationError, match=r"d=.* must be a whole number from 1 to 64"):
-        JSQ.prepare(SIX, None, {"d": d})
 
 
 PRIORITY = get_scheduler("priority")
@@ -232,13 +233,10 @@ SYSTEM = system_of([slides_query()], range(5))
 PICKERS = [n for n in scheduler_names() if get_scheduler(n).kind == "pick"]
 
 
-def ready_list(rows, open_jobs, draw=0.0):
+def ready_list(rows, open_jobs):
     """Rows of (job, executors held, home)."""
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    n = len(columns)
-    zeros = np.zeros(n, dtype=np.int64)
-    numbers = (columns[:, 0], zeros, zeros, np.zeros(n), columns[:, 1], columns[:, 2], open_jobs)
-    return Ready(n, *numbers, zeros, zeros + 1, np.full(n, draw), zeros, np.full(4, -1))
+    columns = dict(zip(("job", "job_running", "home"), zip(*rows, strict=True), strict=False))
+    return ready_rows(len(rows), open_jobs, **columns, places=[-1] * 4)
 
 
 def pick(name, queue_length, rows, open_jobs, u=0.0):

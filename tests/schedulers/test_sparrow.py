@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduler_cases import random_view, slides_query, system_of
+from scheduler_cases import random_view, ready_rows, slides_query, system_of
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.errors import SimulationError
-from nona.schedulers.base import Prepared, Ready
+from nona.schedulers.base import Prepared
 from nona.schedulers.jsq_d import Draws
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
@@ -22,25 +22,9 @@ SPARROW = get_scheduler("sparrow")
 
 def ready_of(rows):
     """Rows of (job, first of the batch, size of the batch, the job's draw)."""
-    n = len(rows)
-    job, first, size = (np.array([r[c] for r in rows], dtype=np.int64) for c in range(3))
-    zeros = np.zeros(n, dtype=np.int64)
-    draws = np.array([r[3] for r in rows], dtype=float)
-    return Ready(
-        n,
-        job,
-        zeros,
-        zeros,
-        np.zeros(n),
-        zeros,
-        zeros - 1,
-        len(set(job.tolist())),
-        first,
-        size,
-        draws,
-        zeros,
-        np.full(4, -1),
-    )
+    names = ("job", "batch_first", "batch_size", "job_draw")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=False))
+    return ready_rows(len(rows), len({row[0] for row in rows}), **columns, places=[-1] * 4)
 
 
 def picked(free, executors, rows, d=2):

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduler_cases import system_of
+from scheduler_cases import ready_rows, system_of
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
 from nona.errors import SimulationError
-from nona.schedulers.base import Ready, View
+from nona.schedulers.base import View
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tetris import best_executors, neediest, progress, work_left_s
 from nona.simulation.run import RunOptions, simulate_run
@@ -44,14 +44,10 @@ def view_of(free, cards_in=(0.0,) * 4, cards_out=(0.0,) * 4):
 
 def ready_of(rows):
     """Rows of (job, query, task, executors held, places of the job's tasks)."""
-    n = len(rows)
-    job, query, task, held = (np.array([r[c] for r in rows], dtype=np.int64) for c in range(4))
-    base = np.cumsum([0, *(len(r[4]) for r in rows[:-1])]).astype(np.int64) if n else np.zeros(0, dtype=int)
-    places = np.array([p for r in rows for p in r[4]], dtype=np.int64)
-    zeros = np.zeros(n, dtype=np.int64)
-    return Ready(
-        n, job, query, task, np.zeros(n), held, zeros, n, zeros, zeros + 1, np.zeros(n), base, places
-    )
+    columns = dict(zip(("job", "query", "task", "job_running", "own"), zip(*rows, strict=True), strict=False))
+    own = columns.pop("own", ())
+    base = np.cumsum([0, *map(len, own)])[: len(rows)]
+    return ready_rows(len(rows), len(rows), **columns, base=base, places=[p for of in own for p in of])
 
 
 def pick(view, rows, u=0.0, **options):
