@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scheduler_cases import random_view, slides_query, system_of
 
@@ -14,7 +12,7 @@ VIEW = random_view(system_of([slides_query()]), np.random.default_rng(0))
 AMPLE = 1e6
 
 
-def cluster(rates: Sequence[Sequence[float]], counts: Sequence[int]) -> FlowCluster:
+def cluster(rates, counts):
     classes = np.repeat(np.arange(len(counts)), counts)
     return FlowCluster(
         flows=tuple(f"flow {i}" for i in range(len(rates))),
@@ -25,7 +23,7 @@ def cluster(rates: Sequence[Sequence[float]], counts: Sequence[int]) -> FlowClus
     )
 
 
-def seen(of: FlowCluster, **changes) -> Round:
+def seen(of, **changes):
     flows, classes = of.rates.shape
     nothing = np.zeros((flows, classes))
     fields = {
@@ -41,13 +39,7 @@ def seen(of: FlowCluster, **changes) -> Round:
     return Round(**(fields | {name: np.array(value) for name, value in changes.items()}))
 
 
-def question(
-    rates: Sequence[Sequence[float]],
-    counts: Sequence[int],
-    expected: Sequence[float] | None = None,
-    owned: Sequence[int] | None = None,
-    **changes,
-) -> Question:
+def question(rates, counts, expected=None, owned=None, **changes):
     """With ample work, unless ``expected`` queries a round say otherwise."""
     of = cluster(rates, counts)
     known = Known(np.array(expected or [AMPLE] * len(rates), dtype=float), of.rates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from nona.schedulers.base import Ready, View
 from nona.system import QueryClass, Stream, System
 
 
-def fork_join_chain(name: str, widths: Sequence[int], seed: int = 0, rate: float = 10.0) -> QueryClass:
+def fork_join_chain(name, widths, seed=0, rate=10.0):
     """Cut tasks with ``widths[k]`` parallel tasks between the k-th and the next."""
     rng = np.random.default_rng(seed)
     edges, cuts, subgraphs, n = [], [0], [], 1
@@ -31,16 +30,14 @@ def fork_join_chain(name: str, widths: Sequence[int], seed: int = 0, rate: float
     return QueryClass(name, tasks, Decomposition(tuple(cuts), tuple(subgraphs)), rate)
 
 
-def slides_query() -> QueryClass:
+def slides_query():
     """The example of the slides on Nona: 2, 10, 8, 2 ms; 9 ms by way of task 2, 1 ms by way of 3."""
     edges = [(0, 1, 9e6), (0, 2, 1e6), (1, 3, 9e6), (2, 3, 1e6)]
     tasks = TaskGraph.from_edges("slides", [2e-3, 10e-3, 8e-3, 2e-3], edges)
     return QueryClass("slides", tasks, Decomposition((0, 3), (SubGraph(0, 3, (1, 2)),)), 1.0)
 
 
-def system_of(
-    queries: Sequence[QueryClass], executor_server: Sequence[int] = tuple(range(8)), seed: int = 3
-) -> System:
+def system_of(queries, executor_server=tuple(range(8)), seed=3):
     """One executor class, 1 GB/s, some background."""
     return System(
         executor_server=np.array(executor_server, dtype=np.int64),
@@ -56,7 +53,7 @@ def system_of(
     )
 
 
-def two_speeds(classes: Sequence[int] = (0, 1, 1, 0), slow_memory: float = 1e12) -> System:
+def two_speeds(classes=(0, 1, 1, 0), slow_memory=1e12):
     """Executors of two ``classes``, the second half as fast; each query holds 2 MB."""
     query = fork_join_chain("a", [3], 1)
     times = np.vstack([query.tasks.compute_s, 2 * query.tasks.compute_s])
@@ -69,9 +66,9 @@ def two_speeds(classes: Sequence[int] = (0, 1, 1, 0), slow_memory: float = 1e12)
     )
 
 
-def random_configuration(interior: Sequence[int], rng: np.random.Generator) -> Configuration:
+def random_configuration(interior, rng):
     """A random set partition with random root and sink parts (−1 among them)."""
-    label: dict[int, list[int]] = {}
+    label = {}
     for t in interior:
         label.setdefault(int(rng.integers(0, len(interior))), []).append(t)
     parts = tuple(sorted(map(tuple, label.values())))
@@ -79,8 +76,7 @@ def random_configuration(interior: Sequence[int], rng: np.random.Generator) -> C
     return Configuration(parts, root_part, int(rng.integers(-1, len(parts))) if root_part >= 0 else root_part)
 
 
-def random_placement(system: System, seed: int = 1, most: int = 4) -> Placement:
-    """Random configurations with random probabilities for every sub-graph."""
+def random_placement(system, seed=1, most=4):
     rng = np.random.default_rng(seed)
     queries = []
     for query in system.queries:
@@ -95,7 +91,7 @@ def random_placement(system: System, seed: int = 1, most: int = 4) -> Placement:
     return Placement(tuple(queries), prediction, 0.0, 0.0, "random", 0.0)
 
 
-def random_view(system: System, rng: np.random.Generator, busiest: int = 4) -> View:
+def random_view(system, rng, busiest=4):
     """A view with every field drawn at random, the network's among them."""
     return View(
         system.executor_server,
@@ -107,7 +103,7 @@ def random_view(system: System, rng: np.random.Generator, busiest: int = 4) -> V
     )
 
 
-def ready_rows(n: int, open_jobs: int, **columns: object) -> Ready:
+def ready_rows(n, open_jobs, **columns):
     """``n`` ready tasks; what is not given is 0, in batches of one, of jobs without a home."""
     none = np.zeros(n, dtype=np.int64)
     reals = np.zeros(n)
@@ -117,8 +113,7 @@ def ready_rows(n: int, open_jobs: int, **columns: object) -> Ready:
     return of._replace(**{k: np.array(v, dtype=getattr(of, k).dtype) for k, v in columns.items()})
 
 
-def random_ready(system: System, rng: np.random.Generator, longest: int = 6) -> Ready:
-    """Ready tasks of random jobs, in order of readiness."""
+def random_ready(system, rng, longest=6):
     n, most = int(rng.integers(0, longest)), max(len(q.tasks) for q in system.queries)
     query = rng.integers(0, len(system.queries), n)
     task = np.array([rng.integers(0, len(system.queries[q].tasks)) for q in query], dtype=np.int64)

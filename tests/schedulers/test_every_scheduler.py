@@ -49,6 +49,47 @@ def test_unknown_options_and_missing_placements_are_refused(name):
             scheduler.prepare(system, None, {})
 
 
+SHARES = ("fairness", "barrier", "remote_penalty")
+DRAWING, NO_COUNT = ("least-loaded-d", "jsq-d", "sparrow"), (0, -1, 2.0, "2", True, 65, None)
+WRONG = [
+    *(
+        ("tetris", {o: v}, f"{o}=.* must be a number from 0 to 1")
+        for o in SHARES
+        for v in (-0.1, 1.1, "half", True)
+    ),
+    *((name, {"d": d}, "d=.* must be a whole number from 1 to 64") for name in DRAWING for d in NO_COUNT),
+    ("sparrow", {"round_trip_s": -1e-3}, "round_trip_s=-0.001 must be a number from 0 to 10"),
+    ("sparrow", {"round_trip_s": "1 ms"}, "round_trip_s='1 ms' must be a number"),
+    ("flexflow", {"steps": 0}, "steps=0 must be a whole number"),
+    ("flexflow", {"steps": 2.5}, "steps=2.5 must be a whole number"),
+    ("flexflow", {"alpha": -1}, "alpha=-1 must be a number"),
+    ("gavel", {"policy": "fifo"}, "policy='fifo'.*choose from max-min-fairness"),
+    *(("nona-live", {"link": link}, "link=.* must be one of live, none") for link in ("maybe", None, 1)),
+    *(
+        ("priority", {"order": o}, "must list names of the workload")
+        for o in ("slides", ["x"], 3, [["slides"]], [None])
+    ),
+    ("priority", {"order": ["slides", "slides"]}, "must list names of the workload"),
+    ("expert", {"models": {"nobody": "local"}}, "must map names of the workload"),
+    ("expert", {"models": ["local"]}, "must map names of the workload"),
+    ("expert", {"models": {"slides": "everywhere"}}, "must be a preset"),
+    ("expert", {"models": {"slides": 3}}, "must be a preset"),
+    ("expert", {"models": {"slides": ["t1", "t2"]}}, "must be a preset"),
+    ("expert", {"models": {"slides": [["t9"]]}}, "'t9' is not a task"),
+    ("expert", {"models": {"slides": [["t1"], ["t1"]]}}, "listed twice"),
+    ("expert", {"models": {"slides": [["t0"]]}}, "root or sink"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "says"), WRONG)
+def test_options_that_cannot_be_meant_are_refused_in_one_line(name, options, says):
+    scheduler, system = get_scheduler(name), system_of([slides_query()])
+    placement = random_placement(system) if scheduler.needs_placement else None
+    with pytest.raises(SimulationError, match=says) as caught:
+        scheduler.prepare(system, placement, options)
+    assert "\n" not in str(caught.value)
+
+
 def test_unknown_names_get_the_list():
     with pytest.raises(SimulationError, match=f"choose from {', '.join(scheduler_names())}"):
         get_scheduler("quincy")

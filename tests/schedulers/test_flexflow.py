@@ -8,7 +8,6 @@ from scheduler_cases import slides_query, system_of
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
-from nona.errors import SimulationError
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.flexflow import Walk, alone, best_placement, searched
 from nona.schedulers.registry import get_scheduler
@@ -148,17 +147,3 @@ def test_only_executors_with_room_are_used():
     prepared = FLEX.prepare(system, None, {})
     run = simulate_run(system, FLEX, prepared, RunOptions(jobs=30, warmup=2, timeline_jobs=30))
     assert {task.executor for task in run.timeline.tasks} == {0, 2}
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"steps": 0}, "steps=0 must be a whole number"),
-        ({"steps": 2.5}, "steps=2.5 must be a whole number"),
-        ({"alpha": -1}, "alpha=-1 must be a number"),
-        ({"budget": 5}, "'budget' is not known"),
-    ],
-)
-def test_impossible_options_are_refused(options, said):
-    with pytest.raises(SimulationError, match=said):
-        FLEX.prepare(quiet(slides_query(), (0, 1)), None, options)

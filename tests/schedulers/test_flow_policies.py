@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from flow_cases import AMPLE, cluster, question, seen
 
-from nona.errors import SimulationError
 from nona.schedulers.flows.allotter import (
     ALL,
     AskPolicy,
@@ -22,7 +21,6 @@ from nona.schedulers.flows.gavel import flow_policies
 from nona.schedulers.flows.optimus import AskOptimus
 from nona.schedulers.flows.pollux import AskPollux
 from nona.schedulers.flows.tiresias import AskTiresias
-from nona.schedulers.registry import get_scheduler
 
 
 def test_max_min_fairness_by_hand():
@@ -51,13 +49,6 @@ def test_every_policy_that_gavel_takes_gives_executors_that_there_are_and_that_h
     assert (cut.sum(axis=0) <= np.array([4, 2]) + 1e-5).all()
     assert cut[1, 1] == 0
     assert cut.sum() > 0
-
-
-def test_gavel_refuses_a_policy_that_places_whole_jobs():
-    from flow_cases import slides_query, system_of
-
-    with pytest.raises(SimulationError, match=r"policy='fifo'.*choose from max-min-fairness"):
-        get_scheduler("gavel").prepare(system_of([slides_query()]), None, {"policy": "fifo"})
 
 
 def test_themis_lets_the_worst_off_bid():

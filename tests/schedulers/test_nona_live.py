@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
 from sizes import examples
 
-from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.schedulers.nona_live import find_slots, grown, idle_view, make_slots, make_walk, split_cost_s
 from nona.schedulers.registry import get_scheduler
@@ -103,13 +102,6 @@ def test_several_links_count_as_the_slowest_on_the_way():
 @given(work=st.floats(0, 1e3, allow_subnormal=False), wait=st.floats(0, 1e3, allow_subnormal=False))
 def test_newcomers_make_wait_neither_more_than_their_work_nor_than_the_limit(work, wait):
     assert 0 <= grown(work, wait) <= min(work, wait) * (1 + 1e-12) + 1e-300  # below that numbers lose digits
-
-
-@pytest.mark.parametrize("link", ["maybe", None, 1])
-def test_other_links_are_refused(link):
-    system = system_of([slides_query()])
-    with pytest.raises(SimulationError, match=r"link=.* must be one of live, none"):
-        LIVE.prepare(system, local_placement(system), {"link": link})
 
 
 @st.composite

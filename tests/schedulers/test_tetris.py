@@ -8,7 +8,6 @@ from scheduler_cases import ready_rows, system_of
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
-from nona.errors import SimulationError
 from nona.schedulers.base import View
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tetris import best_executors, neediest, progress, work_left_s
@@ -173,10 +172,3 @@ def test_in_a_run_no_card_is_promised_more_than_it_has_or_one_task_needs(engine,
     assert not np.isnan(run.completion_s).any()
     assert capacity * 0.4 < most <= max(capacity, 80.0)  # the sink alone reads 8 bytes in 0.1 s
     assert idle > 0  # what was promised is taken off again
-
-
-@pytest.mark.parametrize("option", ["fairness", "barrier", "remote_penalty"])
-@pytest.mark.parametrize("value", [-0.1, 1.1, "half", True])
-def test_impossible_options_are_refused(option, value):
-    with pytest.raises(SimulationError, match=f"{option}=.* must be a number from 0 to 1"):
-        TETRIS.prepare(SYSTEM, None, {option: value})

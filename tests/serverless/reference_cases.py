@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -13,8 +11,8 @@ from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
-from nona.serverless.functions import ConfigurationSpace, CpuLaw, Function, GpuLaw, LawTimes, grid
-from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
+from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
+from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem, SharedNetwork
 from nona.system import Arrivals, Stream
 from nona.topology import make_topology
@@ -36,7 +34,7 @@ class PlainPlanner:
 
     place: Place | None = None
 
-    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+    def __init__(self, system, options):
         self.size, self.options = len(system.space), options
         self.stages = [app.stages for app in system.applications]
         pools = [make_pool(node, system.sharing) for node in system.invokers]
@@ -44,7 +42,7 @@ class PlainPlanner:
         if options["places"]:
             self.place = self.last_with_room
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, ask):
         options, n = self.options, len(self.possible)
         if ask.length < options["wait_for"] and ask.waited_s < options["wait_s"]:
             return Plan((), wait_s=options["wait_s"] - ask.waited_s, wait_for=options["wait_for"])
@@ -60,7 +58,7 @@ class PlainPlanner:
                 missed = ask.length == 2
         return Plan(ranked, options["search_s"] * ask.length, len(ranked), carry, missed)
 
-    def last_with_room(self, ask: Ask, ranked: Any, view: Any) -> tuple[int, int] | None:
+    def last_with_room(self, ask, ranked, view):
         for place, configuration in enumerate(ranked):
             for invoker in reversed(range(len(view.free_vcpus))):
                 if view.fits(invoker, configuration):
@@ -73,7 +71,7 @@ DEFAULTS = MappingProxyType(
 )
 
 
-def _prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> Planner:
+def _prepare(system, options):
     return PlainPlanner(system, {**DEFAULTS, **options})
 
 
@@ -81,8 +79,7 @@ PLAIN = Policy("plain", "Plain", "", "", "", _prepare, DEFAULTS, MappingProxyTyp
 
 
 @st.composite
-def plain_options(draw: st.DrawFn) -> dict[str, Any]:
-    """How the plain policy behaves."""
+def plain_options(draw):
     waits = draw(st.booleans())
     return {
         "search_s": draw(st.sampled_from((0.0, 0.00317, 0.0483))),
@@ -93,15 +90,13 @@ def plain_options(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def function(number: int, seconds: float, cold_s: float) -> Function:
-    """A function with a part on the CPU and one on the GPU."""
+def function(number, seconds, cold_s):
     law = LawTimes(GpuLaw(0.4 * seconds, 0.3 * seconds, 0.3 * seconds), CpuLaw(0.2 * seconds, 0.1 * seconds))
     return Function(f"f{number}", law, cold_start_s=cold_s, input_bytes=1e6)
 
 
 @st.composite
-def applications(draw: st.DrawFn, functions: int) -> tuple[Application, ...]:
-    """One to three small workflows."""
+def applications(draw, functions):
     made = []
     for number in range(draw(st.integers(1, 3))):
         stages, edges = draw(st.sampled_from(SHAPES))
@@ -122,16 +117,14 @@ def applications(draw: st.DrawFn, functions: int) -> tuple[Application, ...]:
 
 
 @st.composite
-def spaces(draw: st.DrawFn) -> ConfigurationSpace:
-    """Some configurations, the smallest among them."""
+def spaces(draw):
     batch = draw(st.sampled_from(((1,), (1, 2), (1, 2, 4))))
     vgpus = draw(st.sampled_from(((1,), (1, 2), (1, 3, 7), (1, 2, 4))))
     return grid(batch, draw(st.sampled_from(((1,), (1, 3)))), vgpus)
 
 
 @st.composite
-def dispatches(draw: st.DrawFn) -> DispatchSpec:
-    """Rules of the controller."""
+def dispatches(draw):
     first = draw(st.permutations(RULES))[: draw(st.integers(1, 4))]
     later = draw(st.permutations(("predecessor", *RULES)))[: draw(st.integers(1, 5))]
     every = {"walk", "most-free"}  # some rule must reach every invoker, or a batch may wait for ever
@@ -148,8 +141,7 @@ def dispatches(draw: st.DrawFn) -> DispatchSpec:
 
 
 @st.composite
-def containers(draw: st.DrawFn) -> ContainersSpec:
-    """Warm ones, pre-warming, and how long they are kept."""
+def containers(draw):
     return ContainersSpec(
         warm=draw(st.integers(0, 2)),
         prewarm=draw(st.sampled_from(("none", "spare", "ewma"))),
@@ -164,7 +156,7 @@ LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
 @st.composite
-def networks(draw: st.DrawFn, servers: int) -> SharedNetwork:
+def networks(draw, servers):
     """One link, cards, or racks too; slow enough for inputs of megabytes to wait."""
     capacity = draw(st.sampled_from((1.1e7, 5.3e7, 1e9)))
     nic = draw(st.sampled_from((None, 0.7 * capacity, 0.3 * capacity)))
@@ -176,7 +168,7 @@ def networks(draw: st.DrawFn, servers: int) -> SharedNetwork:
 
 
 @st.composite
-def memories(draw: st.DrawFn, nodes: int, functions: int) -> NodeMemory:
+def memories(draw, nodes, functions):
     """Nodes that hold a few containers; some hold none of the large functions."""
     needs = tuple(draw(st.sampled_from((1, 2, 3))) for _ in range(functions))
     first = draw(st.sampled_from((max(needs), 2 * max(needs) + 1, 9)))
@@ -185,13 +177,7 @@ def memories(draw: st.DrawFn, nodes: int, functions: int) -> NodeMemory:
 
 
 @st.composite
-def systems(
-    draw: st.DrawFn,
-    modes: tuple[str, ...] = MODES,
-    shared_links: bool = False,
-    paid_waits: bool = False,
-    scarce: bool = False,
-) -> ServerlessSystem:
+def systems(draw, modes=MODES, shared_links=False, paid_waits=False, scarce=False):
     """A small platform; about half of them under more load than they bear."""
     functions = draw(st.integers(1, 3))
     mode = draw(st.sampled_from(modes))

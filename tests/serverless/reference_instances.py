@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from reference_parts import Message
-from reference_platform import Batch, Call, Queue, ReferencePlatform
+from reference_platform import Batch, Queue, ReferencePlatform
 
 from nona.gpu_sharing.pool import Lease
-from nona.serverless.policies.base import Ask, Fleet, Policy, Scales
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Fleet, Scales
 
 READY, SCALE = 7, 8
 A_MOMENT_S = 1e-9
@@ -37,25 +34,17 @@ class ReferenceInstance:
 class StandingPlatform(ReferencePlatform):
     """One run; ``instances`` holds all that were started, ``served_by`` the one of each batch."""
 
-    def __init__(
-        self,
-        system: ServerlessSystem,
-        policy: Policy,
-        options: Mapping[str, Any],
-        warmup: int,
-        measured: int,
-        replication: int = 0,
-    ) -> None:
+    def __init__(self, system, policy, options, warmup, measured, replication=0):
         super().__init__(system, policy, options, warmup, measured, replication)
         assert isinstance(self.planner, Scales)
         assert self.planner.scaler is not None
         self.scaler = self.planner.scaler
-        self.instances: list[ReferenceInstance] = []
-        self.served_by: list[ReferenceInstance] = []
-        self.came: list[tuple[float, int]] = []
+        self.instances = []
+        self.served_by = []
+        self.came = []
         self.push(self.scaler.every_s, SCALE, (0, 0, 1), 1)
 
-    def handle(self, event: tuple[Any, ...]) -> None:
+    def handle(self, event):
         kind, more = event[1], event[-1]
         if kind == READY:
             self.becomes_free(more[0])
@@ -64,32 +53,32 @@ class StandingPlatform(ReferencePlatform):
         else:
             super().handle(event)
 
-    def join(self, call: Call, stage: int) -> None:
+    def join(self, call, stage):
         super().join(call, stage)
         place = self.at[call.application, stage].place
         self.came.append((self.now, place))
         self.due.add(place)
 
-    def recent_rate(self, queue: Queue) -> float:
+    def recent_rate(self, queue):
         """Jobs that came within the window, per second of it; it cannot reach back beyond the start."""
         window = self.scaler.window_s
         count = sum(1 for time_s, place in self.came if place == queue.place and time_s > self.now - window)
         return count / min(window, max(self.now, min(self.scaler.every_s, window)))
 
-    def standing(self, queue: Queue) -> list[ReferenceInstance]:
+    def standing(self, queue):
         return [
             i for i in self.instances if i.queue is queue and math.isnan(i.ended_s) and not i.told_to_stop
         ]
 
-    def free(self, instance: ReferenceInstance) -> bool:
+    def free(self, instance):
         return instance.batch is None and instance.ready_s <= self.now
 
-    def on_look(self, number: int) -> None:
+    def on_look(self, number):
         for k in range(len(self.queues)):
             self.adapt(self.queues[(number + k) % len(self.queues)])
         self.push((number + 1) * self.scaler.every_s, SCALE, (0, 0, number + 1), number + 1)
 
-    def adapt(self, queue: Queue) -> None:
+    def adapt(self, queue):
         there, where = self.standing(queue), (queue.application, queue.stage)
         fleet = Fleet(*where, self.recent_rate(queue), tuple(i.configuration for i in there))
         lacking = self.scaler.excess(fleet)
@@ -106,7 +95,7 @@ class StandingPlatform(ReferencePlatform):
             there[place].told_to_stop = True
             self.end_if_free(there[place])
 
-    def end_if_free(self, instance: ReferenceInstance) -> None:
+    def end_if_free(self, instance):
         if instance.told_to_stop and self.free(instance):
             instance.ended_s = self.now
             self.pools[instance.invoker].release(instance.lease, self.now)
@@ -115,11 +104,11 @@ class StandingPlatform(ReferencePlatform):
             )
             self.due |= {q.place for q in self.queues if q.rechecking}
 
-    def becomes_free(self, instance: ReferenceInstance) -> None:
+    def becomes_free(self, instance):
         self.end_if_free(instance)
         self.due.add(instance.queue.place)
 
-    def begin(self, queue: Queue, ranked: tuple[int, ...], forced: bool) -> ReferenceInstance | None:
+    def begin(self, queue, ranked, forced):
         found = self.room(queue, ranked)
         if found is None:
             return None
@@ -138,7 +127,7 @@ class StandingPlatform(ReferencePlatform):
             self.push(ready, READY, (queue.application, queue.stage, instance.number), instance)
         return instance
 
-    def room(self, queue: Queue, ranked: tuple[int, ...]) -> tuple[int, int] | None:
+    def room(self, queue, ranked):
         """An instance belongs to no call: there is no invoker where its inputs are."""
         self.asking = queue.function
         if self.planner.place is not None:
@@ -150,16 +139,16 @@ class StandingPlatform(ReferencePlatform):
                 return n, found
         return None
 
-    def where_inputs_are(self, queue: Queue) -> tuple[int, ...]:
+    def where_inputs_are(self, queue):
         return ()
 
-    def examine_due(self) -> None:
+    def examine_due(self):
         while self.due:
             place = min(self.due)
             self.due.remove(place)
             self.serve(self.queues[place])
 
-    def serve(self, queue: Queue) -> None:
+    def serve(self, queue):
         queue.rechecking, queue.waiting = False, 0
         if self.rules.late == "drop" and queue.jobs:
             self.drop_hopeless(queue)
@@ -175,7 +164,7 @@ class StandingPlatform(ReferencePlatform):
             largest = max(self.system.space[i.configuration].batch for i in able)
             self.run_on(next(i for i in able if self.system.space[i.configuration].batch == largest))
 
-    def first_instance(self, queue: Queue) -> None:
+    def first_instance(self, queue):
         forced = queue.failures >= self.rules.rechecks
         ranked = self.scaler.ranked(queue.application, queue.stage, self.recent_rate(queue))
         if self.begin(queue, (self.system.space.smallest,) if forced else ranked, forced):
@@ -185,43 +174,29 @@ class StandingPlatform(ReferencePlatform):
             queue.rechecking = True
             self.rechecks += 1
 
-    def full(self, instance: ReferenceInstance) -> bool:
+    def full(self, instance):
         return len(instance.queue.jobs) >= self.system.space[instance.configuration].batch
 
-    def patience(self, instance: ReferenceInstance) -> float:
+    def patience(self, instance):
         """Seconds for which the oldest job would still wait for a full batch."""
         queue = instance.queue
         service = self.scaler.service(queue.application, queue.stage, instance.configuration)
         return service.timeout_s - (self.now - queue.jobs[0][0])
 
-    def look_again(self, queue: Queue, after_s: float) -> None:
+    def look_again(self, queue, after_s):
         self.tokens += 1
         queue.waiting = self.tokens
         at_s = max(self.now + after_s, math.nextafter(self.now, math.inf))
         self.push(at_s, 4, (queue.application, queue.stage), queue, queue.waiting)
 
-    def run_on(self, instance: ReferenceInstance) -> None:
+    def run_on(self, instance):
         queue, space = instance.queue, self.system.space
         own = space[instance.configuration]
         taken, queue.jobs = queue.jobs[: own.batch], queue.jobs[own.batch :]
         jobs = [call for _, _, call in taken]
         transfer_s, local_s, local, messages = self.transfer(queue, jobs, instance.invoker)
-        values = {
-            "queued_s": taken[0][0],
-            "decided_s": self.now,
-            "dispatched_s": self.now,
-            "started_s": self.now + transfer_s,
-            "cold": False,
-            "missed": False,
-            "forced": instance.forced,
-            "local": local,
-            "search_s": 0.0,
-            "steps": 0,
-            "setup_s": 0.0,
-            "transfer_s": transfer_s,
-            "slots": instance.lease.slots,
-            "gpu": instance.lease.gpu,
-        }
+        values = self.values(taken, self.now, self.now + transfer_s, instance.lease)
+        values |= {"setup_s": 0.0, "forced": instance.forced, "local": local, "transfer_s": transfer_s}
         batch = Batch(
             len(self.batches), queue, jobs, instance.configuration, instance.invoker, instance.lease, values
         )
@@ -244,10 +219,10 @@ class StandingPlatform(ReferencePlatform):
         if not messages:
             self.start(batch, self.now + transfer_s, float(jobs[0].noise[queue.stage]))
 
-    def give_back(self, batch: Batch) -> None:
+    def give_back(self, batch):
         """Nothing yet: its jobs go on first."""
 
-    def on_batch_end(self, batch: Batch, token: int | None) -> None:
+    def on_batch_end(self, batch, token):
         before = batch.ended_s
         super().on_batch_end(batch, token)
         if math.isnan(before) and not math.isnan(batch.ended_s):

@@ -7,7 +7,6 @@ dispatch, containers, transfers and the order of events are its own. Everything 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
@@ -19,9 +18,8 @@ from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.random_streams import RandomStreams
 from nona.serverless.dispatch import home_invoker
-from nona.serverless.policies.base import Ask, Plan, Policy
+from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_times
-from nona.serverless.system import Application, ServerlessSystem
 from nona.simulation.arrivals import arrival_chunks
 
 BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE, JOINS_LINK = 0, 1, 2, 3, 4, 5, 6
@@ -39,7 +37,7 @@ class Call:
     dropped_s: float = math.nan
 
     @property
-    def over(self) -> bool:
+    def over(self):
         return not (math.isnan(self.completion_s) and math.isnan(self.dropped_s))
 
 
@@ -77,8 +75,7 @@ class Queue:
     wait_for: int = 0
 
 
-def reference_arrivals(system: ServerlessSystem, replication: int) -> Iterator[tuple[float, int]]:
-    """Instants and applications, one by one, without end."""
+def reference_arrivals(system, replication):
     streams = RandomStreams(system.seed, replication)
     if system.interval is not None:
         gaps = streams.generator("serverless", "gaps")
@@ -103,32 +100,24 @@ def reference_arrivals(system: ServerlessSystem, replication: int) -> Iterator[t
 class ReferencePlatform:
     """One run of a policy; afterwards ``calls`` and ``batches`` hold what happened."""
 
-    def __init__(
-        self,
-        system: ServerlessSystem,
-        policy: Policy,
-        options: Mapping[str, Any],
-        warmup: int,
-        measured: int,
-        replication: int = 0,
-    ) -> None:
+    def __init__(self, system, policy, options, warmup, measured, replication=0):
         self.system, self.rules = system, system.dispatch
         self.planner = policy.prepare(system, options)
         self.fastest = least_times(system)[0].min(axis=1).tolist()
         self.pools = [make_pool(node, system.sharing) for node in system.invokers]
         self.containers = ReferenceContainers(system, self.push)
-        self.events: list[tuple[Any, ...]] = []
+        self.events = []
         self.now = 0.0
         self.queues = [
             Queue(a, s, system.applications[a].function[s], p) for p, (a, s) in enumerate(system.queues)
         ]
         self.at = {(q.application, q.stage): q for q in self.queues}
-        self.due: set[int] = set()
+        self.due = set()
         self.last_served = len(self.queues) - 1
         self.controller_free = True
-        self.calls: list[Call] = []
-        self.batches: list[Batch] = []
-        self.on_gpu: dict[tuple[int, int], list[Batch]] = {}
+        self.calls = []
+        self.batches = []
+        self.on_gpu = {}
         self.rechecks = 0
         self.source = reference_arrivals(system, replication)
         streams = RandomStreams(system.seed, replication)
@@ -143,11 +132,11 @@ class ReferencePlatform:
 
     # Time
 
-    def push(self, time_s: float, kind: int, what: tuple[int, ...], *more: Any) -> None:
+    def push(self, time_s, kind, what, *more):
         self.tokens += 1
         heappush(self.events, (time_s, kind, *what, *([-1] * (3 - len(what))), self.tokens, more))
 
-    def run(self) -> ReferencePlatform:
+    def run(self):
         self.containers.begin()
         self.next_arrival()
         limit = math.inf
@@ -164,11 +153,11 @@ class ReferencePlatform:
             self.examine_due()
         return self
 
-    def done(self) -> bool:
+    def done(self):
         first, last = self.window
         return len(self.calls) >= last and all(c.over for c in self.calls[first:last])
 
-    def waiting_usd(self) -> float:
+    def waiting_usd(self):
         """What containers cost that waited between the first and the last measured arrival."""
         start_s, end_s = (self.calls[n].arrival_s for n in (self.window[0], self.window[1] - 1))
         return sum(
@@ -178,7 +167,7 @@ class ReferencePlatform:
             for from_s, until_s, configuration in self.containers.all_waits()
         )
 
-    def handle(self, event: tuple[Any, ...]) -> None:
+    def handle(self, event):
         kind, more = event[1], event[-1]
         if kind == BATCH_END:
             self.on_batch_end(more[0], more[1])
@@ -202,12 +191,12 @@ class ReferencePlatform:
 
     # Calls and queues
 
-    def next_arrival(self) -> None:
+    def next_arrival(self):
         if len(self.calls) < self.most:
             time_s, app = next(self.source)
             self.push(time_s, ARRIVAL, (app,), app)
 
-    def on_arrival(self, app: int) -> None:
+    def on_arrival(self, app):
         application = self.system.applications[app]
         z = self.draws[app].standard_normal(application.stages)
         call = Call(len(self.calls), app, self.now, np.maximum(0.1, 1 + self.system.noise * z))
@@ -216,7 +205,7 @@ class ReferencePlatform:
             self.join(call, stage)
         self.next_arrival()
 
-    def join(self, call: Call, stage: int) -> None:
+    def join(self, call, stage):
         queue = self.at[call.application, stage]
         queue.jobs.append((self.now, call.number, call))
         queue.joined = [*queue.joined, self.now][-64:]
@@ -226,16 +215,16 @@ class ReferencePlatform:
         if not queue.waiting or 0 < queue.wait_for <= len(queue.jobs):
             self.due.add(queue.place)
 
-    def slack(self, queue: Queue) -> float:
+    def slack(self, queue):
         oldest = min(call.arrival_s for _, _, call in queue.jobs)
         return self.system.applications[queue.application].slo_s - (self.now - oldest)
 
-    def rate(self, queue: Queue) -> float:
+    def rate(self, queue):
         """Jobs that followed the first of the last 64, per second since that one came."""
         since = self.now - queue.joined[0]
         return (len(queue.joined) - 1) / since if since > 0 else 0.0
 
-    def examine_due(self) -> None:
+    def examine_due(self):
         """Examine what is due, in the order of the rules, until the controller is busy or nothing is left."""
         while True:
             ready = [q for q in self.queues if q.place in self.due and q.jobs and not q.planning]
@@ -251,7 +240,7 @@ class ReferencePlatform:
             self.last_served = queue.place
             self.serve(queue)
 
-    def drop_hopeless(self, queue: Queue) -> None:
+    def drop_hopeless(self, queue):
         """Calls that the fastest configurations could not save leave every queue."""
         app = self.system.applications[queue.application]
         for _, _, call in list(queue.jobs):
@@ -263,11 +252,11 @@ class ReferencePlatform:
                 other.failures, other.missed, other.waiting = 0, False, 0
             other.jobs = left
 
-    def least_left(self, app: Application, stage: int) -> float:
+    def least_left(self, app, stage):
         rest = [self.least_left(app, v) for v in app.dag.successors[stage]]
         return self.fastest[app.function[stage]] + max(rest, default=0.0)
 
-    def serve(self, queue: Queue) -> None:
+    def serve(self, queue):
         if self.rules.late == "drop":
             self.drop_hopeless(queue)
             if not queue.jobs:
@@ -297,7 +286,7 @@ class ReferencePlatform:
         what = (queue.application, queue.stage)
         self.push(self.now + plan.search_s, DECISION, what, queue, ask, plan, self.now, forced)
 
-    def wait(self, queue: Queue, plan: Plan) -> None:
+    def wait(self, queue, plan):
         """The queue rests until time has passed or jobs are there; without either, until the next job."""
         if plan.wait_s > 0 or plan.wait_for > len(queue.jobs):
             self.tokens += 1
@@ -309,7 +298,7 @@ class ReferencePlatform:
 
     # Decisions
 
-    def on_decision(self, queue: Queue, ask: Ask, plan: Plan, began_s: float, forced: bool) -> None:
+    def on_decision(self, queue, ask, plan, began_s, forced):
         queue.planning, self.controller_free = False, True
         if not queue.jobs:
             return  # dropped meanwhile
@@ -324,7 +313,7 @@ class ReferencePlatform:
             return
         self.dispatch(queue, plan.ranked[found[0]], found[1], plan, began_s, forced)
 
-    def find(self, queue: Queue, ask: Ask, ranked: tuple[int, ...]) -> tuple[int, int] | None:
+    def find(self, queue, ask, ranked):
         legal = [
             (place, n)
             for place, n in enumerate(ranked)
@@ -340,13 +329,13 @@ class ReferencePlatform:
                 return place, invoker
         return None
 
-    def first_that_fits(self, queue: Queue, n: int) -> int | None:
+    def first_that_fits(self, queue, n):
         asked = [i for i in self.candidates(queue) if self.fits(i, n)]
         if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
             asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
         return asked[0] if asked else None
 
-    def candidates(self, queue: Queue) -> Iterator[int]:
+    def candidates(self, queue):
         entry = not self.predecessors(queue)
         n = len(self.pools)
         name = self.system.functions[queue.function].name
@@ -365,35 +354,33 @@ class ReferencePlatform:
                     range(n), key=lambda i: (-self.pools[i].free_vgpus, -self.pools[i].free_vcpus, i)
                 )
 
-    def where_inputs_are(self, queue: Queue) -> tuple[int, ...]:
+    def where_inputs_are(self, queue):
         oldest = queue.jobs[0][2]
         last = max(self.predecessors(queue), key=lambda p: (oldest.batch[p].ended_s, p))
         return (oldest.batch[last].invoker,)
 
-    def predecessors(self, queue: Queue) -> tuple[int, ...]:
+    def predecessors(self, queue):
         return tuple(self.system.applications[queue.application].dag.predecessors[queue.stage])
 
     @property
-    def free_vcpus(self) -> list[int]:
+    def free_vcpus(self):
         return [pool.free_vcpus for pool in self.pools]
 
     @property
-    def free_vgpus(self) -> list[int]:
+    def free_vgpus(self):
         return [pool.free_vgpus for pool in self.pools]
 
-    def fits(self, invoker: int, configuration: int) -> bool:
+    def fits(self, invoker, configuration):
         room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
         return room and self.pools[invoker].fits(self.system.space[configuration])
 
-    def ready(self, invoker: int, configuration: int) -> bool:
+    def ready(self, invoker, configuration):
         room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
         return room and self.pools[invoker].ready(self.system.space[configuration])
 
     # Batches
 
-    def dispatch(
-        self, queue: Queue, number: int, invoker: int, plan: Plan, began_s: float, forced: bool
-    ) -> None:
+    def dispatch(self, queue, number, invoker, plan, began_s, forced):
         configuration = self.system.space[number]
         taken, queue.jobs = queue.jobs[: configuration.batch], queue.jobs[configuration.batch :]
         jobs = [call for _, _, call in taken]
@@ -404,21 +391,14 @@ class ReferencePlatform:
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
         started = self.now + lease.setup_s + transfer_s + cold_s
         batch = Batch(len(self.batches), queue, jobs, number, invoker, lease, {})
-        batch.values = {
-            "queued_s": taken[0][0],
-            "decided_s": began_s,
-            "dispatched_s": self.now,
-            "started_s": started,
+        batch.values = self.values(taken, began_s, started, lease) | {
             "cold": cold,
             "missed": queue.missed,
             "forced": forced,
             "local": local,
             "search_s": plan.search_s,
             "steps": plan.steps,
-            "setup_s": lease.setup_s,
             "transfer_s": transfer_s,
-            "slots": lease.slots,
-            "gpu": lease.gpu,
         }
         self.batches.append(batch)
         queue.failures, queue.missed = 0, False
@@ -434,7 +414,14 @@ class ReferencePlatform:
             self.start(batch, started, float(jobs[0].noise[queue.stage]))
         self.due.add(queue.place)
 
-    def start(self, batch: Batch, started: float, noise: float) -> None:
+    def values(self, taken, decided_s, started_s, lease):
+        """What the records say of a batch that needed no search, was planned by nobody and is not cold."""
+        times = {"queued_s": taken[0][0], "decided_s": decided_s, "dispatched_s": self.now}
+        none = {"cold": False, "missed": False, "forced": False, "search_s": 0.0, "steps": 0}
+        held = {"setup_s": lease.setup_s, "slots": lease.slots, "gpu": lease.gpu}
+        return times | none | held | {"started_s": started_s}
+
+    def start(self, batch, started, noise):
         timed = batch.configuration if batch.timed is None else batch.timed
         function, pool = batch.queue.function, self.pools[batch.invoker]
         cpu_s = float(self.system.cpu_s[function, timed])
@@ -448,13 +435,13 @@ class ReferencePlatform:
             self.push(started + (cpu_s + gpu_s) * noise, BATCH_END, self.content(batch), batch, None)
 
     @staticmethod
-    def content(batch: Batch) -> tuple[int, ...]:
+    def content(batch):
         return batch.queue.application, batch.queue.stage, batch.number
 
-    def send(self, message: Message, time_s: float) -> None:
+    def send(self, message, time_s):
         self.push(time_s, JOINS_LINK, (*self.content(message.batch), message.which), message)
 
-    def on_link(self, message: Message) -> None:
+    def on_link(self, message):
         """The batch starts when its last message is delivered, and what was on its invoker is there."""
         batch, delivered_s = message.batch, self.links.step(message, self.now)
         if delivered_s is None:
@@ -466,9 +453,7 @@ class ReferencePlatform:
             batch.values |= {"started_s": started, "transfer_s": started - batch.asked_s}
             self.start(batch, started, float(batch.jobs[0].noise[batch.queue.stage]))
 
-    def transfer(
-        self, queue: Queue, jobs: list[Call], invoker: int
-    ) -> tuple[float, float, int, list[tuple[int, float]]]:
+    def transfer(self, queue, jobs, invoker):
         """Seconds if alone, and on the invoker; jobs of which all is here; (source, bytes) of messages."""
         size = self.system.applications[queue.application].input_bytes[queue.stage]
         before = self.predecessors(queue)
@@ -495,18 +480,18 @@ class ReferencePlatform:
             seconds += [self.links.alone_s(size, s, invoker) for s, size in messages]
         return max(seconds), local_s, local, messages
 
-    def on_gpu_phase(self, batch: Batch) -> None:
+    def on_gpu_phase(self, batch):
         key = (batch.invoker, batch.lease.gpu)
         self.progress(key)
         self.on_gpu.setdefault(key, []).append(batch)
         self.predict(key)
 
-    def progress(self, key: tuple[int, int]) -> None:
+    def progress(self, key):
         active = self.on_gpu.get(key, [])
         for batch in active:
             batch.gpu_left -= (self.now - batch.values["since"]) * batch.values["speed"]
 
-    def predict(self, key: tuple[int, int]) -> None:
+    def predict(self, key):
         """New speeds and ends for all that compute on a GPU; ends predicted before no longer count."""
         active = self.on_gpu[key]
         leases = tuple(b.lease for b in active)
@@ -517,7 +502,7 @@ class ReferencePlatform:
             end = self.now + max(batch.gpu_left, 0.0) / speed
             self.push(end, BATCH_END, self.content(batch), batch, self.tokens)
 
-    def on_batch_end(self, batch: Batch, token: int | None) -> None:
+    def on_batch_end(self, batch, token):
         if token is not None:
             if batch.values["token"] != token:
                 return
@@ -536,7 +521,7 @@ class ReferencePlatform:
                 if set(app.dag.predecessors[stage]) <= ended:
                     self.join(call, stage)
 
-    def give_back(self, batch: Batch) -> None:
+    def give_back(self, batch):
         self.pools[batch.invoker].release(batch.lease, self.now)
         self.containers.give_back(batch.invoker, batch.queue.function, self.now, batch.configuration)
         self.due |= {q.place for q in self.queues if q.rechecking}

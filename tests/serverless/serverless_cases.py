@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -15,18 +14,8 @@ from nona.graph.dag import Dag
 from nona.scenario.serverless import ContainersSpec, TransferSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.functions import (
-    ConfigurationSpace,
-    CpuLaw,
-    Function,
-    GpuLaw,
-    LawTimes,
-    TableTimes,
-    default_times,
-    grid,
-)
-from nona.serverless.policies.base import Ask, Place, Plan, Policy
-from nona.serverless.records import ServerlessRecords
+from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times, grid
+from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.system import Application, ServerlessSystem
 from nona.system import Arrivals
 
@@ -34,25 +23,17 @@ NO_TRANSFER = TransferSpec(local_latency=0, remote_latency=0)
 WARM = ContainersSpec(warm=48, prewarm="none", keep_alive=1e6)
 
 
-def function(name: str, gpu_s: float, cpu_s: float = 0.0, cold_s: float = 5.0) -> Function:
+def function(name, gpu_s, cpu_s=0.0, cold_s=5.0):
     """Seconds on the GPU a job, whatever its size, and on one vCPU."""
     return Function(name, LawTimes(GpuLaw(gpu_s, exponent=0.0), CpuLaw(cpu_s)), cold_start_s=cold_s)
 
 
-def trace(*times_s: float) -> Arrivals:
+def trace(*times_s):
     """Calls at these instants, the first at 0; then again from the start, much later."""
     return Arrivals("trace", times_s=(*times_s, times_s[-1] + 1e6), scale_to_rate=False)
 
 
-def one_application(
-    functions: Sequence[Function],
-    edges: Sequence[tuple[int, int]] = (),
-    arrivals: Arrivals | None = None,
-    rate: float = 1.0,
-    slo_s: float = 100.0,
-    input_bytes: Sequence[float] = (),
-    **others: Any,
-) -> ServerlessSystem:
+def one_application(functions, edges=(), arrivals=None, rate=1.0, slo_s=100.0, input_bytes=(), **others):
     """Stage s runs function s; one invoker with much of everything unless told."""
     n = len(functions)
     app = Application(
@@ -65,7 +46,7 @@ def one_application(
         rate,
         arrivals or Arrivals(),
     )
-    usual: dict[str, Any] = {
+    usual = {
         "space": grid([1], [1], [1]),
         "invokers": (Invoker(vcpus=48, gpus=8),),
         "transfer": NO_TRANSFER,
@@ -75,30 +56,25 @@ def one_application(
 
 
 class Told:
-    """A planner that answers with what a function of the question says."""
-
     place: Place | None = None
 
-    def __init__(self, answer: Callable[[Ask], Plan]) -> None:
+    def __init__(self, answer):
         self.plan = answer
 
 
-def told(answer: Callable[[Ask], Plan]) -> Policy:
-    """A policy of that planner."""
+def told(answer):
     return Policy("told", "Told", "", "", "", lambda system, options: Told(answer), {}, {})
 
 
 SMALLEST = told(lambda ask: Plan((0,)))
 
 
-def run(
-    system: ServerlessSystem, calls: int, policy: Policy = SMALLEST, warmup: int = 0, **others: Any
-) -> ServerlessRecords:
+def run(system, calls, policy=SMALLEST, warmup=0, **others):
     """A run without warm-up unless told."""
     return simulate_serverless(system, policy, {}, RunOptions(calls=calls, warmup=warmup, **others))
 
 
-def assert_equal(one: Any, other: Any, but: Sequence[str] = ("seconds",), where: str = "records") -> None:
+def assert_equal(one, other, but=("seconds",), where="records"):
     """Everything, to the bit, but the fields of these names."""
     if is_dataclass(one):
         for name in (f.name for f in fields(one) if f.name not in but):
@@ -110,21 +86,19 @@ def assert_equal(one: Any, other: Any, but: Sequence[str] = ("seconds",), where:
         assert one == other, where
 
 
-def assert_same_service(one: ServerlessRecords, other: ServerlessRecords, but: Sequence[str] = ()) -> None:
+def assert_same_service(one, other, but=()):
     """Calls and batches, to the bit."""
     assert_equal(one.calls, other.calls, but)
     assert_equal(one.batches, other.batches, but)
 
 
-def latencies(records: ServerlessRecords) -> list[float]:
-    """Of the measured calls."""
+def latencies(records):
     calls = records.calls
-    found: list[float] = (calls.completion_s - calls.arrival_s)[calls.measured].tolist()
+    found = (calls.completion_s - calls.arrival_s)[calls.measured].tolist()
     return found
 
 
-def measured_latency(records: ServerlessRecords) -> float:
-    """Mean over the measured calls."""
+def measured_latency(records):
     return float(np.mean(latencies(records)))
 
 
@@ -133,15 +107,7 @@ DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))
 SPACE = grid([1, 2, 4], [1, 2, 4], [1, 2, 7])
 
 
-def workflow_system(
-    smallest_s: Sequence[float],
-    edges: Sequence[tuple[int, int]] = (),
-    *,
-    slo_s: float = 1.0,
-    space: ConfigurationSpace = SPACE,
-    input_bytes: float = 0.0,
-    **rest: Any,
-) -> ServerlessSystem:
+def workflow_system(smallest_s, edges=(), *, slo_s=1.0, space=SPACE, input_bytes=0.0, **rest):
     """One application of stages with these times at the smallest configuration, by the default law."""
     n = len(smallest_s)
     functions = tuple(Function(f"f{i}", default_times(t)) for i, t in enumerate(smallest_s))
@@ -153,7 +119,7 @@ def workflow_system(
     return ServerlessSystem(space=space, functions=functions, applications=(application,), **settings)
 
 
-def table_system(seconds: Sequence[float], *, slo_s: float, space: ConfigurationSpace) -> ServerlessSystem:
+def table_system(seconds, *, slo_s, space):
     """One stage whose configurations take these seconds, in their order."""
     times = TableTimes(dict(zip(space.configurations, seconds, strict=True)))
     application = Application("app", ("s0",), (0,), Dag.from_edges(1, []), (0.0,), slo_s, 5.0)
@@ -171,18 +137,18 @@ class CountedView:
     free_vgpus: Sequence[int]
     refused: frozenset[tuple[int, int]] = field(default_factory=frozenset)
 
-    def fits(self, invoker: int, configuration: int) -> bool:
+    def fits(self, invoker, configuration):
         """By counts, and unless refused."""
         wanted = self.system.space[configuration]
         room = wanted.vcpus <= self.free_vcpus[invoker] and wanted.vgpus <= self.free_vgpus[invoker]
         return room and (invoker, configuration) not in self.refused
 
-    def ready(self, invoker: int, configuration: int) -> bool:
+    def ready(self, invoker, configuration):
         """Whether it fits; on an even invoker a slice would have to be made first."""
         return invoker % 2 == 1 and self.fits(invoker, configuration)
 
 
-def views(system: ServerlessSystem) -> st.SearchStrategy[CountedView]:
+def views(system):
     """Any room on the system's invokers, refusals included."""
     n, size = len(system.invokers), len(system.space)
     return st.builds(
@@ -194,7 +160,7 @@ def views(system: ServerlessSystem) -> st.SearchStrategy[CountedView]:
 
 
 @st.composite
-def dags(draw: st.DrawFn, most: int = 7) -> Dag:
+def dags(draw, most=7):
     """DAGs of up to ``most`` stages, of several entries and exits, connected or not."""
     n = draw(st.integers(1, most))
     pairs = [(u, v) for v in range(n) for u in range(v)]

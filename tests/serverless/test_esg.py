@@ -51,7 +51,6 @@ def by_hand(time, cost, limit, k):
 
 @st.composite
 def groups(draw):
-    """Small groups on a coarse grid, so that equal costs and equal times are common; and a limit."""
     n, c = draw(st.integers(1, 4)), draw(st.integers(1, 6))
     numbers = st.lists(st.integers(0, draw(st.sampled_from([2, 5, 1000]))), min_size=n * c, max_size=n * c)
     time = np.array(draw(numbers), dtype=float).reshape(n, c) / 8 + 0.125
@@ -128,7 +127,6 @@ def chain(n=5, **rest):
 
 
 def planner(system, **options):
-    """ESG, prepared."""
     made = POLICY.prepare(system, options)
     assert isinstance(made, EsgPlanner)
     return made
@@ -254,7 +252,6 @@ SAVING = TableTimes(dict(zip([Configuration(b, 1, 1) for b in (1, 2, 4)], (0.3, 
 
 
 def saving(slo_s, **others):
-    """One stage whose batches save time."""
     return one_application([Function("f", SAVING)], slo_s=slo_s, space=BATCHES, noise=0.0, **others)
 
 
@@ -319,7 +316,6 @@ def large_dags(draw):
 
 
 def paths(dag):
-    """Every path from an entry to an exit."""
     open_paths = [(v,) for v in range(len(dag)) if not dag.predecessors[v]]
     while open_paths:
         path = open_paths.pop()
@@ -329,7 +325,6 @@ def paths(dag):
 
 
 def stages_of(chain):
-    """All stages in a reduced chain."""
     found = []
     for element in chain:
         found += (

@@ -36,7 +36,6 @@ def _planner(name, slo_s):
 
 
 def asks(slo_s):
-    """Any question about the system."""
     numbers = st.integers(0, len(SPACE) - 1)
     return st.builds(
         Ask,

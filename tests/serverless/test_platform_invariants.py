@@ -12,28 +12,19 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
-from serverless_cases import (
-    DIAMOND,
-    assert_same_service,
-    function,
-    one_application,
-    run,
-    trace,
-    workflow_system,
-)
+from serverless_cases import DIAMOND, function, one_application, run, trace, workflow_system
 from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec, SharingSpec
+from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.dispatch import home_invoker
 from nona.serverless.engine.invokers import NO_MEMORY, least_left_s
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.functions import grid
 from nona.serverless.held import container_time
 from nona.serverless.metrics import summarise
 from nona.serverless.policies.registry import get_policy, policy_names
@@ -142,27 +133,6 @@ def test_they_add_up_with_a_policy_that_asks_for_anything(mode, data):
     check_money(system, records)
 
 
-@given(system=systems(modes=("mig-counter",)), vgpus=st.sampled_from(((1,), (7,))), options=plain_options())
-@examples(25, **QUIET)
-def test_geometry_is_the_counter_where_slices_always_fit(system, vgpus, options):
-    sizes = sorted({c.batch for c in system.space.configurations})
-    cpus = sorted({c.vcpus for c in system.space.configurations})
-    counter = replace(system, space=grid(sizes, cpus, vgpus))
-    sharing = SharingSpec(mode="mig-geometry", reconfiguration=0.0)
-    runs = [simulate_serverless(s, PLAIN, options, RUN) for s in (counter, replace(counter, sharing=sharing))]
-    assert_same_service(*runs, but=("slots", "gpu"))
-
-
-@given(system=systems(), options=plain_options())
-@examples(60, **QUIET)
-def test_paying_for_waits_changes_nothing_but_the_cost(system, options):
-    free = simulate_serverless(system, PLAIN, options, RUN)
-    paid = simulate_serverless(replace(system, idle_cost=0.5), PLAIN, options, RUN)
-    assert_same_service(free, paid)
-    assert free.containers is None
-    assert paid.containers is not None
-
-
 @given(system=systems(paid_waits=True), options=plain_options())
 @examples(60, **QUIET)
 def test_busy_idle_and_starting_are_the_lives_of_containers(system, options):
@@ -244,18 +214,6 @@ def test_containers_never_hold_more_than_their_node_has(system, options, policy)
         ended_s = records.batches.ended_s[batch]
         assert math.isnan(ended_s) or ended_s <= until_s
     assert all(check.ok for check in run_checks(system, records))
-
-
-@given(system=systems(), options=plain_options())
-@examples(60, **QUIET)
-def test_memory_for_all_is_as_no_limit(system, options):
-    names = tuple(f.name for f in system.functions)
-    much = NodeMemory((10**15,) * len(system.invokers), (1,) * len(names), names)
-    free = simulate_serverless(system, PLAIN, options, RUN)
-    limited = simulate_serverless(replace(system, memory=much), PLAIN, options, RUN)
-    assert_same_service(free, limited)
-    assert limited.sums.rechecks == free.sums.rechecks
-    assert not limited.containers.evicted.any()
 
 
 def test_what_does_not_fit_here_goes_to_another_node():

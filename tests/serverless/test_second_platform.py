@@ -129,8 +129,6 @@ class PlainScaler:
 
 
 class PlainStanding(PlainPlanner):
-    """The plain planner, with that scaler."""
-
     def __init__(self, system, options):
         super().__init__(system, options)
         self.scaler = PlainScaler(self.possible, options["wait_s"])

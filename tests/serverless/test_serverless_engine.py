@@ -207,7 +207,6 @@ def test_an_afw_queue_is_a_sorted_list(steps):
 
 @pytest.fixture(scope="module")
 def busy():
-    """Two stages on two small invokers, with queues."""
     system = one_application(
         [function("a", 0.5), function("b", 0.5)],
         [(0, 1)],

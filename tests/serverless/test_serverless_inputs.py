@@ -250,26 +250,6 @@ def test_a_scenario_says_so_and_the_result_tells_the_waits():
         assert 0 < used.core_utilization < 1
 
 
-def test_what_is_carried_is_the_work_of_the_core():
-    """Utilisation law: the core's utilisation is bytes fetched over it / capacity / time."""
-    scenario = scenario_from_mapping(_scenario(capacity="1 Gbit/s"))
-    result = simulate_serverless_scenario(scenario, policies=["fixed"], calls=300, replications=1)
-    (records,) = result.records["fixed"]
-    system, of = result.system, records.batches
-    calls, asked = records.calls, np.zeros(len(of.jobs))
-    for app, batches in zip(calls.application.tolist(), calls.batch.tolist(), strict=True):
-        dag, size = system.applications[app].dag, system.applications[app].input_bytes
-        for stage, batch in enumerate(batches):
-            if batch < 0 or stage >= len(size):
-                continue
-            before = dag.predecessors[stage]
-            far = [of.invoker[batches[p]] != of.invoker[batch] for p in before]
-            asked[batch] += size[stage] * (sum(far) / len(before) if before else 1)
-    served = asked[records.transfers.known].sum() / 1.25e8
-    most_open_s = asked[of.ended_s != of.ended_s].sum() / 1.25e8  # nan: in flight
-    assert served - most_open_s - 1e-9 <= records.transfers.work_s[0] <= served + 1e-9
-
-
 def test_processor_sharing_is_refused():
     scenario = scenario_from_mapping(_scenario(capacity="1 Gbit/s", discipline="processor-sharing"))
     with pytest.raises(ScenarioError, match=r"set cluster\.network\.discipline to fifo, or remote to alone"):

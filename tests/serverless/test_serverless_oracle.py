@@ -45,7 +45,6 @@ def random_system(seed, noise=0.0, slo=0.9):
 
 
 def any_policy(seed):
-    """Some configuration whose batch the queue fills, without sense."""
     draws = np.random.default_rng(seed)
     return told(lambda ask: Plan((int(draws.choice(np.flatnonzero(SPACE.batch <= ask.length))),)))
 

@@ -77,7 +77,6 @@ TASKS = {
 
 @cache
 def sent(kind):
-    """What a worker sends for a job of that kind."""
     data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
     data["serverless"]["policies"] = ["esg", "orion"]
     data["schedulers"] = ["local"]

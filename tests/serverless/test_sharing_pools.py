@@ -362,7 +362,6 @@ class AllSizes:
 
 
 def gpus(mode):
-    """The rows of each GPU that :func:`layout_rows` draws."""
     system, records = run(mode)
     rows = layout_rows(records, system, most=10**9)
     return [placed([r for r in rows if r.invoker == i]) for i in range(4)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from nona.allocation.problem import Problem
@@ -12,12 +9,12 @@ from nona.allocation.problem import Problem
 TYPES = ("k80", "p100", "v100")
 
 
-def problem(rates: Sequence[Sequence[float]], gpus: Sequence[float], **given: Any) -> Problem:
+def problem(rates, gpus, **given):
     """A problem with the rates; what is not given is 1 each, no deadline, no price."""
     table = np.array(rates, dtype=float)
     m, kinds = table.shape
     types = given.pop("types", TYPES[:kinds])
-    usual: dict[str, Any] = {
+    usual = {
         "workers": np.ones(m),
         "weights": np.ones(m),
         "remaining": np.full(m, 1000.0),
@@ -32,7 +29,7 @@ def problem(rates: Sequence[Sequence[float]], gpus: Sequence[float], **given: An
     return Problem(types, np.array(gpus, dtype=float), names, rates=table, **usual)
 
 
-def pairs(*found: tuple[int, int, Sequence[Sequence[float]]]) -> dict[str, Any]:
+def pairs(*found):
     """(a, b, (own, partner's) rate by type) as a problem's fields."""
     return {
         "pairs": np.array([(a, b) for a, b, _ in found]),

@@ -87,7 +87,6 @@ class Queues:
 
 
 def simulate(rows, gpus, rule, *, limits=(), knob=0, late=True, step=0):
-    """JCTs of (arrival, GPUs, duration) in order of arrival."""
     jobs = [Job(n, row) for n, row in enumerate(rows)]
     queues = Queues(limits, knob, late, step, [job.size for job in jobs])
     order, present, now = [], [], 0

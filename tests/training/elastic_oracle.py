@@ -27,8 +27,6 @@ def ceil(value):
 
 
 class App:
-    """One application."""
-
     def __init__(self, name):
         own = next(r for r in LIMITS if r["application"] == name)
         self.name, self.epochs = name, int(own["epochs"])
@@ -93,7 +91,6 @@ class App:
 
 
 def runs(nodes):
-    """GPUs by node, in the order of the list of nodes."""
     found = []
     for i, node in enumerate(nodes):
         if i and nodes[i - 1] == node:
@@ -148,7 +145,6 @@ def placed(jobs, wanted, nodes, gpus):
 
 
 def tiresias(jobs, state, size, tick):
-    """Counts in the order of the queues."""
     queues = state.setdefault("queues", [[], []])
     for queue in queues:
         queue[:] = [j for j in queue if j in jobs]
@@ -170,7 +166,6 @@ def tiresias(jobs, state, size, tick):
 
 
 def optimus(jobs, state, size, tick):
-    """Counts by marginal gains, smallest first."""
 
     def theta(job, r):
         m, a = job.app.split(job.batch, r, True)
@@ -204,7 +199,6 @@ def optimus(jobs, state, size, tick):
 
 
 def simulate(rows, policy, nodes=16, gpus=4, interference=0.0, tick=60, pause=30):
-    """JCTs by the job's name."""
     apps, state, now = {}, {}, 0
     jobs = [Job(row, apps) for row in rows]
     while any(j.done is None for j in jobs):

@@ -29,7 +29,7 @@ class PlainLoop:
     end: dict[int, float] = field(default_factory=dict)
     booked: float = 0.0
 
-    def run(self) -> PlainLoop:
+    def run(self):
         system, jobs = self.system, self.system.jobs
         types, half, gap = system.cluster.types, system.round_s / 2, system.reallocation_s
         answer = self.policy.prepare(self.policy.defaults)
@@ -39,15 +39,15 @@ class PlainLoop:
             for t in types
         }
         left = {i: job.steps for i, job in enumerate(jobs)}
-        there: list[int] = []
-        share: dict[tuple[int, str], float] = {}
-        got: dict[tuple[int, str], float] = {}
-        short: dict[tuple[int, str], float] = {}
+        there = []
+        share = {}
+        got = {}
+        short = {}
         of_type = dict.fromkeys(types, 0.0)
         coming, now, since, last, before = 0, 0.0, 0.0, None, None
         dirty = False
         shuffle = random.Random(system.seed + 5)
-        running: list[tuple[int, str, float, float]] = []  # job, type, steps, finish
+        running = []  # job, type, steps, finish
         while True:
             idle = not self.replay and not running and bool(there) and dirty
             if running:
@@ -92,7 +92,7 @@ class PlainLoop:
             order = sorted(types, key=lambda t: (-sum(rate[i, t] for i in range(len(jobs))), t))
             if not self.policy.heterogeneous and there:
                 shuffle.shuffle(order)
-            taken: set[int] = set()
+            taken = set()
             for t in order:
                 free = system.cluster.gpus[t]
                 pi = {
@@ -116,7 +116,7 @@ class PlainLoop:
                     running.append((i, t, steps, now + steps / rate[i, t]))
             since = now
 
-    def _ask(self, answer, there, left, rate):  # type: ignore[no-untyped-def]
+    def _ask(self, answer, there, left, rate):
         cluster, jobs, m = self.system.cluster, self.system.jobs, len(there)
         types = cluster.types
         problem = Problem(

@@ -12,10 +12,6 @@ from nona.allocation.in_order import shortest_first
 from nona.allocation.problem import Carried, EntityShare
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
-from nona.training.elastic.engine import simulate_elastic
-from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.system import Cluster, ElasticSystem
-from nona.training.elastic.workload import SHIPPED, shipped_workload
 from nona.training.records import run_checks
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates
@@ -401,7 +397,6 @@ def system(models, arrivals, share):
 
 
 def gain(asked):
-    """Σ T_pair / T_alone of the first two jobs."""
     rates = Rates(asked)
     return float((np.array(rates.pair(0, 1)[0]) / rates.alone[:2, 0]).sum())
 
@@ -432,13 +427,3 @@ def test_a_pair_that_does_not_pay_is_given_up_at_the_next_answer():
     assert max(tried) <= came + 1920  # the least time between two answers
     later = [p.jobs for p in found.placed if found.round_start_s[p.round] > came + 1920]
     assert {0, 1, 2} <= {job for jobs in later for job in jobs}
-
-
-@pytest.mark.parametrize("number", SHIPPED)
-def test_what_packing_could_free_of_the_elastic_workloads(number):
-    """All jobs on one GPU are of one application, and take less than half a per cent of the GPU time."""
-    jobs = shipped_workload(number)
-    single = np.array([job.gpus == 1 for job in jobs])
-    assert {job.application.name for job, one in zip(jobs, single, strict=True) if one} == {"ncf"}
-    records = simulate_elastic(ElasticSystem(Cluster(), jobs), ELASTIC["gandiva"], {})
-    assert records.gpu_s[single].sum() < 0.005 * records.gpu_s.sum()

@@ -31,7 +31,6 @@ def ask(name, asked, **options):
 
 
 def drawn(seed, jobs=9):
-    """A problem with all that any policy looks at, and pairs."""
     rng = np.random.default_rng(seed)
     m, kinds = int(rng.integers(2, jobs)), int(rng.integers(1, 4))
     rates = rng.lognormal(size=(m, kinds))

@@ -200,7 +200,6 @@ def test_a_listener_may_stop_a_run():
 
 
 def test_checks_find_what_is_wrong():
-    """A GPU given twice, and a job with steps left, are found."""
     from dataclasses import replace
 
     system = _small()
