@@ -294,6 +294,10 @@ def test_a_policy_s_own_rule_comes_before_the_scenario_s(late):
     np.testing.assert_array_equal(own.calls.completion_s, said.calls.completion_s)
     dropped = ~np.isnan(own.calls.dropped_s)
     assert dropped.any() == (late == "drop")
+    kept = summarise(other, [own])
+    in_time = own.calls.completion_s - own.calls.arrival_s <= 0.9  # who was dropped was not
+    assert kept.dropped == dropped[own.calls.measured].sum()
+    assert kept.slo_hit_rate.mean == pytest.approx(in_time[own.calls.measured].mean())
     age_s = (own.calls.dropped_s - own.calls.arrival_s)[dropped]
     assert (age_s + max(least_left_s(system)) > 0.9).all()
     assert np.isnan(own.calls.completion_s[dropped]).all()

@@ -272,6 +272,17 @@ def test_a_summary_of_calls_that_can_be_reckoned():
     assert (only.slo_hit_rate, only.cost_per_call_usd) == (summary.slo_hit_rate, summary.cost_per_call_usd)
 
 
+def test_a_plan_that_does_not_fit_is_missed_once():
+    """Each call carries a plan of two vCPUs for its second stage, on invokers that have one."""
+    policy = told(lambda ask: Plan((1, 0)) if ask.carried else Plan((0,), carry=(0, 1)))
+    functions, space = [function("a", 1.0), function("b", 1.0)], grid([1], [1, 2], [1])
+    invokers = (Invoker(vcpus=1),) * 2
+    system = one_application(functions, [(0, 1)], space=space, rate=0.2, invokers=invokers)
+    records = run(system, 100, policy)
+    assert records.batches.missed.tolist() == (records.batches.stage == 1).tolist()
+    assert summarise(system, [records]).configuration_miss_rate.mean == 1.0
+
+
 @pytest.mark.parametrize(("rate", "state"), [(0.5, "stable"), (3.0, "overloaded")])
 def test_an_overload_is_told_from_a_steady_state(rate, state):
     system = one_application([function("a", 1.0)], rate=rate, invokers=(Invoker(vcpus=1),), slo_s=5.0)

@@ -215,6 +215,8 @@ def test_deadlines_that_are_kept_only_just_are_kept():
 def test_options_are_checked():
     with pytest.raises(SimulationError, match="space_sharing='yes' must be true or false"):
         get_policy("makespan").prepare({"space_sharing": "yes"})
+    with pytest.raises(SimulationError, match="option 'x' is not known"):
+        get_policy("gandiva").prepare({"x": 1})
     with pytest.raises(SimulationError, match="takes no options"):
         get_policy("max-min-fairness-agnostic").prepare({"space_sharing": True})
 
