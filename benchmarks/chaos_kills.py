@@ -36,8 +36,6 @@ def worker_killed(site: Site, kind: Started) -> str:
     site.check_gone(processes)
     told = until(lambda: _ended_lines(site, kind) > 0, 10)
     require(site.server.healthy(), "the server does not answer")
-    if kind.name == "story":  # shown to all visitors: it is told again by itself
-        return _story_again(site)
     require(told, "no page says that the job's process ended")
     require(site.lines(ENDED) == 1, f"{site.lines(ENDED)} lines say that the process ended")
     require(site.name() == name, f"the scenario is called {site.name()!r}, not {name!r}")
@@ -56,18 +54,6 @@ def _ended_lines(site: Site, kind: Started) -> int:
     """How many lines say on the page of that kind, drawn once more, that a process ended."""
     site.show(kind)
     return site.lines(ENDED)
-
-
-def _story_again(site: Site) -> str:
-    """The story of the overview is computed again after its worker's end."""
-
-    def told() -> bool:
-        site.visitor.open("")
-        return "limit" in site.visitor.text() and not any(site.server.temporary.glob("*/job-*"))
-
-    require(until(told, 40), "the story is not told again")
-    require(not site.lines(ENDED), "the page still shows the failure")
-    return ""
 
 
 def server_killed(site: Site, kind: Started) -> str:

@@ -100,7 +100,6 @@ STARTED = (
     Started("plan", PLANNED, "plan"),
     Started("validate", PLACED, "validation", (("validation-tabs", "Theory"),)),
     Started("check", PLACED, "validation", (("validation-tabs", "Self-checks"),)),
-    Started("story", PLACED, "", own_button=False),
     Started("serverless", SERVERLESS, "serverless"),
     Started("serverless-sharing", SERVERLESS, "serverless", (("serverless-tabs", "Sharing"),)),
     Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Until what load?"),)),

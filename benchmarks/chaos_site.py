@@ -84,10 +84,6 @@ class Site:
         Those that wait are stopped with the one at work: nothing outside tells them apart for certain.
         """
         for _ in range(3):
-            if kind.name == "story":  # made once for each server
-                self.server.kill()
-                self.server.start()
-                self.return_to()
             workers = self._busy(kind)
             if workers and self.runs(kind):
                 return workers

@@ -123,7 +123,8 @@ class LiveRun(Document):
     loads: Mapping[str, ResourceLoad] = Field(default_factory=dict)
 
 
-# What the Overview's story compares, and the number of the scenario that its slider sets.
+# The Overview's story: its scenario, what it compares, and the number that its slider sets.
+STORY_SCENARIO = "slides_example"
 STRATEGIES = ("local", "spread", "nona")
 LINK_LOAD = "background.network.utilization"
 
@@ -159,11 +160,17 @@ class StoryLoad(Document):
 
 
 class Story(Document):
-    """The loads so far; splitting pays up to the load ``limit`` (``None``: always); ``jobs`` per run."""
+    """All loads; splitting pays up to the load ``limit`` (``None``: always); ``jobs`` at each point.
+
+    ``command``, ``version`` and ``seed`` say how it was made.
+    """
 
     points: tuple[StoryLoad, ...]
     limit: Figure
     jobs: int
+    command: str
+    version: str
+    seed: int
 
 
 class SimulationOutcome(Document):

@@ -1,4 +1,6 @@
-"""What load on the link costs: mean JCT by formula, and the Overview's network story.
+"""What load on the link costs: mean JCT by formula, and the Overview's network story, which ships.
+
+``python -m nona.study.link_load nona/study/data/network_story.json`` makes the story again.
 
 By formula alone, and said to be that wherever it is shown: sampled jobs at every load take tens of seconds,
 and near saturation their error is larger than the differences that are drawn.
@@ -10,25 +12,32 @@ each is kept with its task and message intervals.
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nona import __version__
 from nona.errors import PlacementError
 from nona.placement.capacity import allowed_classes, default_shares
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.shares import is_choice
 from nona.placement.solve import solve
-from nona.report.simulations.series import StoryRun
+from nona.report.simulations.series import StoryRun, story_load
 from nona.results.placement import CongestionCurve, CongestionPoint
-from nona.results.simulation_charts import LINK_LOAD, STRATEGIES
+from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story
+from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.values import SchedulerSpec
 from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.study.preparation import Study, prepare
+from nona.study.shipped import rounded
 from nona.study.simulation import SimulationResult, place, predictions, simulate
 from nona.study.sweep_numbers import with_value
 from nona.system import Stream, System
@@ -217,3 +226,39 @@ def _task_from(t: TaskInterval, zero_s: float) -> TaskInterval:
 def _message_from(m: MessageInterval, zero_s: float) -> MessageInterval:
     times = (m.request_s - zero_s, m.start_s - zero_s, m.end_s - zero_s, m.delivered_s - zero_s)
     return MessageInterval(m.job, m.query, m.tensor, m.source, m.destination, *times)
+
+
+LOADS = tuple(round(0.05 * i, 2) for i in range(20))
+# One query a second, still one at a time: rarer ones only give others more messages to send in between.
+RATE, JOBS, REPLICATIONS = "1/s", 100, 4
+
+
+def overview_story(loads: Sequence[float] = LOADS, command: str = "") -> Story:
+    """Run the slides' example at every load."""
+    scenario = load_scenario(scenario_path(STORY_SCENARIO))
+    changes: dict[str, float | str] = {
+        "workload[0].rate": RATE,
+        "simulation.jobs": JOBS,
+        "simulation.replications": REPLICATIONS,
+    }
+    for path, value in changes.items():
+        scenario = with_value(scenario, path, value)
+    return Story(
+        points=tuple(story_load(p.load, p.runs, p.system) for p in network_story(scenario, loads)),
+        limit=paying_limit(scenario),
+        jobs=JOBS * REPLICATIONS,
+        command=command,
+        version=__version__,
+        seed=scenario.seed,
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the story to the file named."""
+    (name,) = arguments
+    story = overview_story(command=f"python -m nona.study.link_load {name}")
+    Path(name).write_text(json.dumps(rounded(story.to_json())) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

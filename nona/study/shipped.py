@@ -13,6 +13,7 @@ from nona.report.text import plain
 from nona.results.document import Document
 from nona.results.elastic import ElasticLinkStudy, ElasticStudy
 from nona.results.serverless_study import ServerlessStudy
+from nona.results.simulation_charts import Story
 from nona.results.studies import (
     DecisionStudy,
     EstimatorStudy,
@@ -136,6 +137,16 @@ def shipped_elastic_link() -> ElasticLinkStudy:
     ['nona', 'study', 'elastic-link']
     """
     return _read("elastic_link", ElasticLinkStudy)
+
+
+@cache
+def shipped_story() -> Story:
+    """The Overview's network story.
+
+    >>> shipped_story().command.split()[:3]
+    ['python', '-m', 'nona.study.link_load']
+    """
+    return _read("network_story", Story)
 
 
 def _read(study: str, kind: type[D]) -> D:

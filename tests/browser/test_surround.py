@@ -22,23 +22,32 @@ from nona.ui.session.page_list import PAGES
 
 pytestmark = pytest.mark.browser
 TITLES = [title for _, title, *_ in PAGES]
-narrow = pytest.mark.parametrize("app_page", [("light", 400)], ids=["400"], indirect=True)
+narrow = pytest.mark.parametrize("app_page", [("light", 400)], indirect=True)
 
 
-def wait_for_keys(page: Any, place: str) -> None:
-    """Until the demo's keys are heard on a step: what listens is loaded after the page is drawn."""
-    page.locator(f"body[data-demo-keys='{place}']").wait_for(state="attached")
-    wait_idle(page, 60_000)
+# Controls and pictures that a screen reader would pass over without a word, in shadow trees too.
+UNNAMED = """() => {
+  const all = [], walk = (root) => { for (const e of root.querySelectorAll('*')) {
+    all.push(e); if (e.shadowRoot) walk(e.shadowRoot); } };
+  walk(document.querySelector('[data-testid="stApp"]'));
+  const text = (e) => (e.textContent || '').trim(), find = (id) => document.getElementById(id);
+  const named = (e) => e.getAttribute('aria-label') || e.title || text(e) || e.placeholder
+    || (e.getAttribute('aria-labelledby') || '').split(' ').some((id) => text(find(id) || e))
+    || (e.labels && [...e.labels].some(text));
+  const kinds = 'button, a[href], input, select, textarea, [role=button], [role=slider], [role=img]';
+  const shown = (e) => e.getClientRects().length && e.type !== 'hidden' && !e.closest('[aria-hidden=true]');
+  const silent = all.filter((e) => e.matches(kinds) && shown(e) && !named(e));
+  return silent.map((e) => e.outerHTML.slice(0, 160)); }"""
 
 
-@pytest.mark.parametrize("app_page", ["light", "dark"], indirect=True)
-def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) -> None:
+@pytest.mark.parametrize("app_page", [("light", 1280), ("dark", 400)], indirect=True)
+def test_every_page_fits_can_be_read_and_names_its_controls(app_page: Any) -> None:
     page = app_page
-    page.set_viewport_size({"width": 1280, "height": 3000})
-    faint = []
+    page.set_viewport_size({**page.viewport_size, "height": 3000})
     for title in TITLES:
         open_page(page, title)
         assert page.title() == f"{title} · Nona Planner"
+        assert page.get_by_test_id("stException").count() == 0
         if title == "Simulation":
             fill_number(page, "Jobs measured per run", "300")
             run_to_the_end(page)
@@ -50,11 +59,20 @@ def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) 
             wait_idle(page)
         found = texts_of(page)
         assert len(found) > 30
+        assert [f"{title}: {t.text!r} {t.ratio:.2f} {t.colours}" for t in found if not t.enough] == []
+        assert page.evaluate(UNNAMED) == []
         page.keyboard.press("Escape")
-        faint += [f"{title}: {t.text!r} {t.ratio:.2f} {t.kind} {t.colours}" for t in found if not t.enough]
-    assert faint == []
+        assert_fits(page)
+        shot(page, f"page-{title.lower()}-{page.viewport_size['width']}")
 
 
+def wait_for_keys(page: Any, place: str) -> None:
+    """Until the demo's keys are heard on a step: what listens is loaded after the page is drawn."""
+    page.locator(f"body[data-demo-keys='{place}']").wait_for(state="attached")
+    wait_idle(page, 60_000)
+
+
+@pytest.mark.verify
 def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> None:
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -75,6 +93,7 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> 
     shot(page, "strip-1280")
 
 
+@pytest.mark.verify
 def test_a_term_opens_its_entry_in_this_session(app_page: Any) -> None:
     page = app_page
     open_page(page, "Cluster")
@@ -89,6 +108,7 @@ def test_a_term_opens_its_entry_in_this_session(app_page: Any) -> None:
     assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "5"
 
 
+@pytest.mark.verify
 def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     app_page: Any, app_url: str
 ) -> None:
@@ -126,10 +146,13 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     assert page.get_by_role("heading", level=1).inner_text() == "Cluster"
 
 
+@pytest.mark.verify
 def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
     app_page: Any, app_url: str
 ) -> None:
     page = app_page
+    sent: list[bytes] = []
+    page.on("websocket", lambda ws: ws.on("framesent", lambda data: sent.append(data)))
     page.goto(f"{app_url}/?demo=3")
     bar = page.locator(".st-key-demo-bar")
     wait_for_keys(page, "3.1")
@@ -145,8 +168,10 @@ def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
         assert f"step {step} of" in bar.inner_text()
     bar.get_by_text("Question 4 of").wait_for()
     assert page.get_by_role("heading", level=1).inner_text() == "Plan"
+    assert sum(b"next 3.1" in data for data in sent if isinstance(data, bytes)) == 1
 
 
+@pytest.mark.verify
 def test_a_question_of_the_demo_is_chosen_from_a_menu_that_closes(app_page: Any, app_url: str) -> None:
     page = app_page
     page.goto(f"{app_url}/?demo=1")
@@ -163,28 +188,11 @@ def test_a_question_of_the_demo_is_chosen_from_a_menu_that_closes(app_page: Any,
     assert len({round(b.bounding_box()["y"]) for b in buttons}) == 1, "the buttons stand in one row"
 
 
-def test_a_second_key_waits_until_the_script_rests(app_page: Any, app_url: str) -> None:
-    page = app_page
-    sent: list[bytes] = []
-    page.on("websocket", lambda ws: ws.on("framesent", lambda data: sent.append(data)))
-    page.goto(f"{app_url}/?demo=3")
-    bar = page.locator(".st-key-demo-bar")
-    wait_for_keys(page, "3.1")
-    page.evaluate(
-        "() => { for (let i = 0; i < 4; i++) setTimeout(() => document.body.dispatchEvent("
-        "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, composed: true})), 12 * i) }"
-    )
-    bar.get_by_text("step 2 of").wait_for()
-    wait_idle(page, 60_000)
-    assert sum(b"next 3.1" in data for data in sent if isinstance(data, bytes)) == 1
-    page.keyboard.press("Escape")
-    bar.wait_for(state="detached")
-
-
 def focused(page: Any) -> str:
     return str(page.evaluate("() => (document.activeElement.textContent || '').trim()"))
 
 
+@pytest.mark.verify
 def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
     page = app_page
     open_page(page, "Cluster")
@@ -209,6 +217,7 @@ def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
     assert outline == "solid"
 
 
+@pytest.mark.verify
 def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_page: Any) -> None:
     page = app_page
     open_page(page, "Models")
@@ -222,6 +231,7 @@ def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_pag
     page.wait_for_function("() => document.activeElement.textContent.includes('Model: googlenet')")
 
 
+@pytest.mark.verify
 def test_a_link_can_be_copied_without_a_pointer_over_it(app_page: Any) -> None:
     page = app_page
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share", exact=True).click()
@@ -230,6 +240,7 @@ def test_a_link_can_be_copied_without_a_pointer_over_it(app_page: Any) -> None:
     wait_idle(page)
 
 
+@pytest.mark.verify
 def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -249,6 +260,7 @@ def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
         body.wait_for(state="detached")
 
 
+@pytest.mark.verify
 @narrow
 def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
     page = app_page
@@ -273,7 +285,8 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
     assert 0 <= said["y"] - number["y"] - number["height"] < 16, "no gap below the number"
 
 
-@pytest.mark.parametrize("app_page", [("light", 400)], indirect=True)
+@pytest.mark.verify
+@narrow
 def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page: Any) -> None:
     page = app_page
     dots = page.evaluate(
@@ -289,4 +302,34 @@ def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page: Any
         assert box is not None
         assert box["x"] >= 0, tab.inner_text()
         assert box["x"] + box["width"] <= 400, tab.inner_text()
+    assert_fits(page)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("app_page", [("light", 1280), ("dark", 400)], indirect=True)
+def test_why_the_network_matters(app_page: Any) -> None:
+    page = app_page
+    story = page.get_by_test_id("story")
+    times = story.locator("section strong")
+    load = story.get_by_role("slider", name="Share of the link that others use")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
+        ".some(r => r.querySelector('.story .dot'))"
+    )
+    assert times.all_inner_texts() == ["22 ms", "32 ms", "14 ms"]
+    assert_fits(page)
+    shot(page, "story-idle")
+    load.fill("17")
+    story.get_by_text("no longer pays").wait_for()
+    assert times.all_inner_texts()[0] == times.all_inner_texts()[2] == "22 ms"
+    story.get_by_role("button", name="Play one query").click()
+    story.get_by_role("button", name="Pause").wait_for()
+    story.get_by_role("button", name="Play one query").wait_for()  # it has come to its end
+    load.fill("12")
+    story.get_by_text(re.compile("60 % busy")).wait_for()
+    shot(page, "story-loaded")
+    wait_idle(page)
+    page.get_by_role("button", name="Open this example").click()
+    page.get_by_role("heading", name="Placement", exact=True, level=1).wait_for()
+    wait_idle(page)
     assert_fits(page)

@@ -1,24 +1,33 @@
-"""The network story: the talk's three times, the edge by bisection against the waits' own formula."""
+"""The network story: the talk's three times, the edge by bisection; and the steps of a search."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import by_response, certificate_of
+from nona.placement.solve import solve
 from nona.report.simulations.series import LINK, story_load
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
-from nona.study.link_load import STRATEGIES, StoryPoint, network_story, paying_limit
+from nona.study.link_load import LOADS, STRATEGIES, StoryPoint, network_story, overview_story, paying_limit
+from nona.study.placing import SearchSteps
 from nona.study.preparation import prepare
+from nona.study.shipped import rounded_result, shipped_story
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
+from nona.system import System
 
 
 @pytest.fixture(scope="module")
 def scenario() -> Scenario:
-    found = load_scenario(scenario_path("slides_example"))
+    found = load_scenario(scenario_path("slides_example")).model_copy(update={"objective": "formula"})
     changes: Mapping[str, float | str] = {
         "workload[0].rate": "1/s",
         "simulation.jobs": 40,
@@ -52,7 +61,6 @@ def test_the_typical_job_is_whole(points: list[StoryPoint]) -> None:
 def test_splitting_stops_paying_where_the_waits_eat_its_gain(scenario: Scenario) -> None:
     """Bisection over the solver against the condition itself: below the edge a split wins, above none."""
     limit = paying_limit(scenario)
-    assert limit is not None
     below, above = (
         place(prepare(with_value(scenario, "background.network.utilization", limit + d)))
         for d in (-0.005, 0.005)
@@ -86,3 +94,69 @@ def test_the_headline_says_when_it_stopped_paying(points: list[StoryPoint]) -> N
     assert "60 %" in said[1]
     assert "no longer pays" not in said[1]
     assert "no longer pays" in said[2]
+
+
+@pytest.fixture(scope="module")
+def system() -> System:
+    return prepare(load_scenario(scenario_path("rag_pipeline"))).system
+
+
+def handed_out(placement: Placement, origin: str) -> Placement:
+    """As a search hands it out: judged, with a name, by samples of its own."""
+    return replace(placement, formula=certificate_of(placement), origin=origin, objective_s=1e-9)
+
+
+def test_steps_are_judged_by_the_samples_of_the_report(system: System) -> None:
+    ticks = iter(range(100))
+    taken = SearchSteps(system, clock=lambda: float(next(ticks)))
+    spread, local, best = spread_placement(system), local_placement(system), solve(system)
+    assert taken.take(handed_out(spread, "spread"))
+    assert taken.take(handed_out(local, "local"))
+    assert not taken.take(handed_out(spread, "spread")), "what is worse is no step"
+    assert all(s.gap is None for s in taken.steps)
+    assert taken.take(handed_out(best, "formula"))
+    wanted = [by_response(system, p).objective_s for p in (spread, local, best)]
+    assert [s.objective_s for s in taken.steps] == wanted
+    assert wanted == sorted(wanted, reverse=True)
+    assert [s.elapsed_s for s in taken.steps] == [1.0, 2.0, 3.0]
+    assert [s.origin for s in taken.steps] == ["spread", "local", "formula"]
+    last = taken.steps[-1]
+    assert last.lower_bound_s == min(best.lower_bound_s, last.objective_s)
+    assert last.gap == pytest.approx((last.objective_s - last.lower_bound_s) / last.objective_s)
+
+
+def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system: System) -> None:
+    """The formula's optimum may be slower than local when jobs are sampled: its bound counts all the same."""
+    taken = SearchSteps(system)
+    best, slow = solve(system), spread_placement(system)
+    taken.take(handed_out(best, "local"))
+    unbounded = taken.best
+    taken.best = replace(unbounded, lower_bound_s=math.nan, formula=None)
+    bounded = replace(
+        handed_out(slow, "formula"), formula=certificate_of(best), global_bound_s=best.global_bound_s
+    )
+    assert taken.take(bounded)
+    assert taken.best.queries == best.queries
+    assert taken.best.objective_s == unbounded.objective_s
+    assert certificate_of(taken.best) == certificate_of(best)
+    assert taken.steps[-1].origin == "local"
+    assert taken.steps[-1].gap is not None
+
+
+def test_the_result_is_the_last_step(system: System) -> None:
+    taken = SearchSteps(system)
+    local = by_response(system, local_placement(system))
+    taken.take(handed_out(local, "local"))
+    taken.finish(local)
+    assert len(taken.steps) == 1
+    result = by_response(system, solve(system))
+    taken.finish(result)
+    assert taken.steps[-1].objective_s == result.objective_s
+    assert taken.best is result
+
+
+def test_the_story_that_ships_is_made_again_by_its_command() -> None:
+    shipped = shipped_story()
+    again = rounded_result(overview_story(LOADS[:2], shipped.command))
+    assert [p.load for p in shipped.points] == list(LOADS)
+    assert (again.points, again.limit) == (shipped.points[:2], shipped.limit)

@@ -10,6 +10,9 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
+from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -19,6 +22,12 @@ Open = Callable[[str], AppTest]
 def new_session() -> AppTest:
     """The app as a new visitor would find it, before anything has run."""
     return AppTest.from_file(str(APP), default_timeout=300)
+
+
+def state_of(at: AppTest) -> AppState:
+    """The session's state."""
+    state: AppState = at.session_state["nona_state"]
+    return state
 
 
 def go(at: AppTest, name: str) -> AppTest:
@@ -112,5 +121,46 @@ def open_demo(open_page: Open, name: str) -> AppTest:
 def solve_demo(open_page: Open, name: str) -> AppTest:
     """The Placement page with the solved placement of the demo scenario ``name``."""
     at = go(open_demo(open_page, name), "6_placement")
-    at.button(key="run-place").click().run()
-    return finish(at, "place")
+    run(at, "place")
+    return at
+
+
+def adopt(at: AppTest, name: str = "slides_example", **changes: Any) -> AppTest:
+    """Make a shipped scenario the session's own; the slides' example is small and placed by formula."""
+    data = scenario_to_mapping(load_scenario(scenario_path(name)))
+    if name == "slides_example":
+        data |= {"simulation": {"jobs": 60, "replications": 3}, "objective": "formula"}
+        data |= {"schedulers": ["nona", "local", "spread"]}
+    state_of(at).adopt(scenario_from_mapping(data | changes))
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
+def run(at: AppTest, kind: str) -> Any:
+    """Press the button that starts the work, wait for its end; what came of it."""
+    at.button(key=f"run-{kind}").click().run()
+    finish(at, kind)
+    result = state_of(at).results.get(kind)
+    return None if result is None else result.data
+
+
+def said(elements: Any) -> str:
+    """What these elements say, without the signs that keep Markdown from reading them."""
+    return "\n".join(str(e.value) for e in elements).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
+
+
+def named(elements: Any, label: str) -> Any:
+    """The element whose label begins so."""
+    return next(e for e in elements if e.label.startswith(label))
+
+
+def sent(at: AppTest, part: str) -> dict[str, Any]:
+    """What the page's component that knows of ``part`` was given."""
+    data = (json.loads(c.proto.json) for c in at.get("bidi_component"))
+    return next(d for d in data if part in d)
+
+
+def table(at: AppTest, column: str) -> Any:
+    """The first table with that column."""
+    return next(d.value for d in at.dataframe if column in d.value)

@@ -1,4 +1,4 @@
-"""A fresh session of the app for every test."""
+"""A fresh session of the app for every test; jobs are done by threads unless a test asks for processes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,31 @@ from collections.abc import Iterator
 import pytest
 from app_driver import Open, end_jobs, go, new_session
 from streamlit.testing.v1 import AppTest
+from worker_threads import WorkerThread
 
-from nona.results.simulation_charts import Story
-from nona.ui.pages.overview import kept
-from nona.ui.tasks.desk import Desk
-from nona.ui.tasks.sweeps import tell_story
+from nona.ui.jobs import pool
+from nona.ui.tasks import desk
+
+PROCESS, KILL = pool._spawn, pool.Worker.kill
 
 
 @pytest.fixture(scope="session", autouse=True)
-def story_is_told() -> None:
-    """The Overview's story as a server that has been up for a while holds it: no test waits for it."""
-    story = kept()
-    if not story.complete:
-        story.told = Story.from_json(tell_story({}, Desk(lambda message: None)))
-        story.complete = True
+def quick_work() -> Iterator[None]:
+    """Workers are threads, which share what was imported."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pool, "_spawn", WorkerThread)
+        patched.setattr(pool.Worker, "kill", lambda worker: worker.process.kill())
+        patched.setattr(desk, "MOST_PROCESSES", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def worker_processes() -> Iterator[None]:
+    """Workers are processes, as in a server."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pool, "_spawn", PROCESS)
+        patched.setattr(pool.Worker, "kill", KILL)
+        yield
 
 
 @pytest.fixture

@@ -1,88 +1,35 @@
-"""The Overview: its story is what the worker computed, its questions lead to their pages."""
+"""The Overview: its story ships, its questions lead to their pages."""
 
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from app_driver import Open
+from app_driver import (
+    Open,
+    named,
+    open_demo,
+    state_of,
+)
 
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.ui.jobs.registry import JobRegistry
-from nona.ui.pages.overview import QUESTIONS, TRIES, Kept, answer, finding, kept, story_view
+from nona.study.link_load import LOADS
+from nona.study.shipped import shipped_story
+from nona.ui.pages.overview import QUESTIONS, answer, finding, story_view
 from nona.ui.session.state import AppState
-from nona.ui.tasks.sweeps import LOADS
 
 
-def test_the_story_on_the_page_is_what_was_computed(open_page: Open) -> None:
+def test_the_story_on_the_page_is_the_one_that_ships(open_page: Open) -> None:
     at = open_page("1_overview")
     shown = json.loads(at.get("bidi_component")[0].proto.json)
-    assert shown == json.loads(json.dumps(story_view(kept().told).to_json()))
+    assert shown == json.loads(json.dumps(story_view(shipped_story()).to_json()))
     assert [p["load"] for p in shown["points"]] == list(LOADS)
     first = shown["points"][0]["runs"]
     assert {n: r["mean_ms"] for n, r in first.items()} == pytest.approx(
         {"local": 22, "spread": 32, "nona": 14}
     )
     assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
-
-
-def test_the_slider_has_its_whole_scale_while_points_come() -> None:
-    told = kept().told
-    assert told is not None
-    few = story_view(told.model_copy(update={"points": told.points[:3]}))
-    assert (len(few.points), few.of) == (3, len(LOADS))
-    assert story_view(told).of == len(LOADS)
-
-
-def test_the_story_is_told_by_a_worker_and_kept() -> None:
-    registry, story = JobRegistry(limit=1), Kept()
-    try:
-        end = time.monotonic() + 300
-        while not story.complete and time.monotonic() < end:
-            story.refresh(registry)
-            time.sleep(0.1)
-        assert story.complete
-        assert story.told == kept().told
-        assert registry.free("story") == 1
-    finally:
-        registry.shut_down()
-
-
-def test_a_busy_server_tells_the_story_later() -> None:
-    registry, story = JobRegistry(limit=1, quick=0), Kept()
-    try:
-        story.refresh(registry)
-        job = registry.get(story.job)
-        assert job is not None
-        assert job.waiting
-        story.refresh(registry)
-        assert registry.get(story.job) is job  # it keeps its place
-        assert (story.complete, story.error) == (False, "")
-    finally:
-        registry.shut_down()
-
-
-def test_the_story_is_begun_again_when_its_worker_dies() -> None:
-    registry, story = JobRegistry(limit=1), Kept()
-    killed: list[str] = []
-    try:
-        end = time.monotonic() + 300
-        while time.monotonic() < end and len(killed) < TRIES:
-            story.refresh(registry)
-            job = registry.get(story.job)
-            if job is not None and job.running and job.id not in killed:
-                killed.append(job.id)
-                job.process.kill()
-            time.sleep(0.05)
-        while time.monotonic() < end and not story.error:
-            story.refresh(registry)
-            time.sleep(0.05)
-        assert len(killed) == TRIES  # not for ever: a machine on which every worker dies gets a line
-        assert "its worker ended with status -9" in story.error
-    finally:
-        registry.shut_down()
 
 
 @pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
@@ -114,7 +61,7 @@ def test_a_question_is_asked_of_ones_own_scenario_if_it_can_be() -> None:
 def test_the_example_opens_with_the_load_that_was_chosen(open_page: Open) -> None:
     at = open_page("1_overview")
     at.session_state["network-story"] = {"load": 0.6}
-    next(b for b in at.button if b.label == "Open this example").click().run()
+    named(at.button, "Open this example").click().run()
     assert not at.exception
     scenario = at.session_state["nona_state"].scenario
     assert scenario.background.network.utilization == 0.6
@@ -124,3 +71,16 @@ def test_the_example_opens_with_the_load_that_was_chosen(open_page: Open) -> Non
 def test_what_the_curve_says_at_its_ends() -> None:
     assert "every load" in finding(None)
     assert "0 %" in finding(0.0)
+
+
+def test_overview_opens_a_demo_and_its_pipeline(open_page: Open) -> None:
+    at = open_demo(open_page, "slides_example")
+    wanted = load_scenario(scenario_path("slides_example"))
+    assert state_of(at).scenario == wanted
+    pipeline = next(
+        d["stages"] for c in at.get("bidi_component") if "stages" in (d := json.loads(c.proto.json))
+    )
+    shown = {stage["title"]: stage["value"] for stage in pipeline}
+    assert shown["Workload"] == f"{sum(r.rate for r in wanted.workload):.4g} queries/s"
+    assert shown["Placement"] == "not solved yet"
+    assert at.sidebar.text_input[0].value == wanted.name

@@ -140,14 +140,6 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.results.program:SelfCheckResult",
         ),
         TaskKind(
-            "story",
-            "example",
-            (),
-            "nona.ui.tasks.sweeps:tell_story",
-            "nona.results.simulation_charts:Story",
-            quick=True,
-        ),
-        TaskKind(
             "serverless",
             "serverless run",
             _SERVERLESS,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import streamlit as st
-from pydantic import Field
 
-from nona.errors import JobError
 from nona.report.figures import scheduler_style
 from nona.report.placements.certificate import gap_text, hits_text, is_slo, mean_of
 from nona.report.simulations.report import SimulatedRun
@@ -20,25 +16,20 @@ from nona.report.training.findings import by_mean_jct
 from nona.results.document import Document, Figure
 from nona.results.elastic import ElasticHistory
 from nona.results.placement import SolvedPlacement
-from nona.results.simulation_charts import LINK_LOAD, STRATEGIES, Story, StoryLoad
+from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
 from nona.results.training import TrainingOutcome
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_description, scenario_path
-from nona.ui.jobs.registry import JobRegistry
+from nona.study.shipped import shipped_story
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import is_own
 from nona.ui.session.opening import open_shipped_scenario as open_scenario
 from nona.ui.session.state import AppState
-from nona.ui.session.workspace import jobs
-from nona.ui.tasks.sweeps import LOADS, SCENARIO
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed
 from nona.units import format_bandwidth
 
 STORY_KEY = "network-story"
-POLL_S = 0.7
-TRIES = 3  # in all, where its worker dies: it is the same for everybody, so nobody can ask for it again
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
 _story_component = declare("story", "story", "curve")
 TOLD = {
@@ -58,87 +49,28 @@ class StrategyLook(Document):
 
 
 class StoryView(Document):
-    """What is sent to the browser; ``load`` is where the slider starts, ``of`` how many
-    points there will be."""
+    """What is sent to the browser; ``load`` is where the slider starts."""
 
-    points: tuple[StoryLoad, ...] = ()
-    limit: Figure = None
-    order: tuple[str, ...] = ()
-    looks: Mapping[str, StrategyLook] = Field(default_factory=dict)
-    of: int = 0
+    points: tuple[StoryLoad, ...]
+    limit: Figure
+    order: tuple[str, ...]
+    looks: Mapping[str, StrategyLook]
     load: float = 0.0
-    longest_ms: float = 0.0
-    most_ms: float = 0.0
-    finding: str = ""
-    alt: str = ""
+    longest_ms: float
+    most_ms: float
+    finding: str
+    alt: str
 
 
-@dataclass
-class Kept:
-    """The story so far, for all sessions of this server.
-
-    ``job`` computes the rest; ``seen`` is what it told last; ``failures`` counts the jobs that failed.
-    """
-
-    told: Story | None = None
-    seen: Mapping[str, Any] | None = None
-    complete: bool = False
-    job: str | None = None
-    error: str = ""
-    failures: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def refresh(self, registry: JobRegistry) -> None:
-        """Take in the job's results; start a job if there is none, or if the last one failed (``TRIES``)."""
-        with self.lock:
-            if self.complete:
-                return
-            job = registry.get(self.job)
-            if job is None or job.status == "cancelled":
-                self._start(registry)
-                return
-            job.touch()
-            so_far = job.result or job.live
-            if so_far and so_far is not self.seen:
-                self.told, self.seen = Story.from_json(so_far), so_far
-            self.complete, self.error = job.result is not None, job.error
-            if self.complete:
-                registry.discard(job.id)
-            elif job.status == "failed" and self.failures + 1 < TRIES:
-                self.failures += 1
-                registry.discard(job.id)
-                self._start(registry)
-
-    def _start(self, registry: JobRegistry) -> None:
-        try:
-            self.error = ""
-            self.job = registry.start("story", {}).id
-        except JobError as error:  # too many wait: the next look tries again
-            self.error = str(error)
-
-
-@st.cache_resource
-def kept() -> Kept:
-    """The story of this server."""
-    return Kept()
-
-
+@st.fragment
 def network_story() -> None:
-    """Show the story; poll while it is being computed.
-
-    The looking ends with the next run of the page: to run it again for that alone would shut what its
-    reader has just opened.
-    """
-    kept().refresh(jobs())
-    st.fragment(_story, run_every=None if kept().complete else POLL_S)()
-
-
-def _story() -> None:
-    story = kept()
-    story.refresh(jobs())
-    _story_component(key=STORY_KEY, data=story_view(story.told).to_json(), on_load_change=lambda: None)
-    if story.error and not story.told:
-        st.warning(plain(story.error), icon=":material/hourglass_top:")
+    """Show the story that ships."""
+    story = shipped_story()
+    _story_component(key=STORY_KEY, data=story_view(story).to_json(), on_load_change=lambda: None)
+    st.caption(
+        f"Curves: by formula. Symbols and bars: {story.jobs} simulated jobs at each point; they ship with "
+        f"version {story.version}."
+    )
 
 
 def _chosen_load() -> float:
@@ -146,21 +78,18 @@ def _chosen_load() -> float:
     return float((st.session_state.get(STORY_KEY) or {}).get("load") or 0.0)
 
 
-def story_view(told: Story | None) -> StoryView:
-    """The points so far, looks and titles, the range of the axes; without points nothing is drawn."""
-    if told is None or not told.points:
-        return StoryView()
-    first = told.points[0].runs
+def story_view(story: Story) -> StoryView:
+    """The points with looks and titles, and the range of the axes."""
+    first = story.points[0].runs
     return StoryView(
-        points=told.points,
-        of=max(len(LOADS), len(told.points)),
-        limit=told.limit,
+        points=story.points,
+        limit=story.limit,
         order=STRATEGIES,
         looks={name: _look(name) for name in STRATEGIES},
         longest_ms=max(first[name].jct_ms for name in STRATEGIES),
         most_ms=HIGHEST_MS,
-        finding=finding(told.limit),
-        alt=f"Mean completion time over the load of the link. {finding(told.limit)}",
+        finding=finding(story.limit),
+        alt=f"Mean completion time over the load of the link. {finding(story.limit)}",
     )
 
 
@@ -301,7 +230,7 @@ def answer(state: AppState, question: Question) -> None:
 
 def open_example(state: AppState, page: str) -> None:
     """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
-    if open_scenario(state, SCENARIO, {LINK_LOAD: _chosen_load()}):
+    if open_scenario(state, STORY_SCENARIO, {LINK_LOAD: _chosen_load()}):
         state.go_to = page
 
 

@@ -1,4 +1,4 @@
-"""Sweeps, and the network story: point after point, reported as computed."""
+"""Sweeps: point after point, reported as computed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypedDict, TypeVar
 
 from nona.errors import JobError
-from nona.report.simulations.series import story_load
 from nona.report.sweep_grids import GridCurves, grid_report
 from nona.report.sweeps import Curves, sweep_report
 from nona.results.document import Document
-from nona.results.simulation_charts import Story
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
-from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.simulation.run import AUTO, engine_named
 from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_path
 from nona.study.cache import StudyCache
-from nona.study.link_load import network_story, paying_limit
 from nona.study.sweep_bench import GridSettings, SweepSettings
-from nona.study.sweep_numbers import number_named, with_value
+from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
 from nona.ui.tasks.desk import Desk, sources_of, study_of
 
@@ -144,29 +139,3 @@ def grid_settings_from(scenario: Scenario, request: GridRequest) -> GridSettings
     """What :func:`grid_request_of` wrote; raises when the scenario has no such number."""
     sweep = settings_from(scenario, request.sweep)
     return GridSettings(sweep, number_named(scenario, request.second), request.values)
-
-
-SCENARIO = "slides_example"
-LOADS = tuple(round(0.05 * i, 2) for i in range(20))
-# One query a second, still one at a time: rarer ones only give others more messages to send in between.
-RATE, JOBS, REPLICATIONS = "1/s", 100, 4
-
-
-def tell_story(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Run the slides' example at every load; ``live`` and result are that of a ``Story``."""
-    scenario = load_scenario(scenario_path(SCENARIO))
-    changes: dict[str, float | str] = {
-        "workload[0].rate": RATE,
-        "simulation.jobs": JOBS,
-        "simulation.replications": REPLICATIONS,
-    }
-    for path, value in changes.items():
-        scenario = with_value(scenario, path, value)
-    story = Story(points=(), limit=paying_limit(scenario), jobs=JOBS * REPLICATIONS)
-    for point in network_story(scenario, LOADS, engine=engine_named(AUTO), check=desk.check):
-        row = story_load(point.load, point.runs, point.system)
-        story = story.model_copy(update={"points": (*story.points, row)})
-        share = len(story.points) / len(LOADS)
-        text = f"Link load {100 * point.load:.0f} %"
-        desk.emit({"fraction": share, "text": text, "live": story.to_json()})
-    return story.to_json()

@@ -60,9 +60,7 @@ class Curve {
     for (let u = 0; u <= 100; u += 20)
       svg("text", { class: "tick", x: x(u / 100), y: h - bottom + 16 }, g).textContent = `${u} %`;
     svg("text", { class: "tick", x: (x(0) + x(1)) / 2, y: h - 4 }, g).textContent =
-      data.points.length < data.of
-        ? `link taken by others; ${data.points.length} of ${data.of} loads simulated`
-        : "link taken by others";
+      "link taken by others";
     svg("text", { class: "tick", x: 0, y: top - 10, style: "text-anchor:start" }, g).textContent =
       "mean JCT, ms";
     svg(

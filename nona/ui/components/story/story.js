@@ -67,8 +67,6 @@ class Story {
     this.range.oninput = () => this.go(+this.range.value);
     this.range.onchange = () => this.tell("load", this.points[this.at].load);
     this.share = html("output", "", bar);
-    const waiting = html("div", "waiting", root);
-    for (const part of ["one", "one", "one", "all"]) html("div", part, waiting);
     this.panels = html("div", "panels", root);
     this.curve = new Curve(html("div", "curve", root), (i) => {
       this.range.value = i;
@@ -85,33 +83,25 @@ class Story {
   }
 
   show(data) {
-    this.root.classList.toggle("empty", data.points.length === 0);
-    if (data.points.length === 0) {
-      this.headline.textContent = "Simulating the example: the first charts are here in a few seconds.";
-      return;
-    }
-    if (this.data && data.points.length === this.data.points.length) return;
-    const first = !this.data;
+    if (this.data) return; // it does not change
     this.data = data;
     this.points = data.points;
-    this.range.max = data.of - 1; // all that will come, so that the thumb stays where it is
-    if (first) {
-      this.charts = data.order.map(
-        (name) => new Gantt(html("section", "panel", this.panels), name, data.looks[name], data.longest_ms),
-      );
-      const start = Math.max(
-        0,
-        this.points.findIndex((p) => p.load === data.load),
-      );
-      this.at = start;
-      this.range.value = start;
-    }
+    this.range.max = data.points.length - 1;
+    this.charts = data.order.map(
+      (name) => new Gantt(html("section", "panel", this.panels), name, data.looks[name], data.longest_ms),
+    );
+    const start = Math.max(
+      0,
+      this.points.findIndex((p) => p.load === data.load),
+    );
+    this.at = start;
+    this.range.value = start;
     this.draw();
-    if (first && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
   }
   go(index) {
-    this.at = Math.min(index, this.points.length - 1);
-    this.range.value = this.at; // it goes no further than what is simulated
+    this.at = index;
+    this.range.value = this.at;
     this.stop();
     this.draw();
   }
