@@ -151,7 +151,8 @@ def test_runs_of_one_system_have_the_same_arrivals_and_other_choices():
         assert (np.diff(c.time_s) >= 0).all()
 
 
-@pytest.mark.parametrize("sees_link", first(1, [True, False]))
+@pytest.mark.verify
+@pytest.mark.parametrize("sees_link", [True, False])
 def test_a_short_training_improves_on_its_start(sees_link):
     settings = replace(SHORT, sees_link=sees_link)
     weights, _ = trained(settings)

@@ -86,12 +86,6 @@ def assert_equal(one, other, but=("seconds",), where="records"):
         assert one == other, where
 
 
-def assert_same_service(one, other, but=()):
-    """Calls and batches, to the bit."""
-    assert_equal(one.calls, other.calls, but)
-    assert_equal(one.batches, other.batches, but)
-
-
 def latencies(records):
     calls = records.calls
     found = (calls.completion_s - calls.arrival_s)[calls.measured].tolist()

@@ -1,6 +1,6 @@
 """INFless and FaST-GShare: what they choose and where they put it; the order of invokers."""
 
-from itertools import combinations
+from itertools import combinations, product
 from math import gcd
 
 import numpy as np
@@ -182,31 +182,14 @@ def _board(gpu):
 
 def _maximal(board):
     """Every free rectangle that cannot grow to any side, by trying them all."""
+    sides = product(range(WIDTH), range(HEIGHT), range(1, WIDTH + 1), range(1, HEIGHT + 1))
+    inside = (s for s in sides if s[0] + s[2] <= WIDTH and s[1] + s[3] <= HEIGHT)
+    free = {(x, y, w, h) for x, y, w, h in inside if not board[y : y + h, x : x + w].any()}
 
-    def empty(x, y, w, h):
-        inside = x >= 0 and y >= 0 and x + w <= WIDTH and y + h <= HEIGHT
-        return inside and not board[y : y + h, x : x + w].any()
+    def grown(x, y, w, h):
+        return {(x - 1, y, w + 1, h), (x, y - 1, w, h + 1), (x, y, w + 1, h), (x, y, w, h + 1)}
 
-    every = (
-        (x, y, w, h)
-        for x in range(WIDTH)
-        for y in range(HEIGHT)
-        for w in range(1, WIDTH - x + 1)
-        for h in range(1, HEIGHT - y + 1)
-    )
-    return {
-        Rectangle(x, y, w, h)
-        for x, y, w, h in every
-        if empty(x, y, w, h)
-        and not any(
-            (
-                empty(x - 1, y, w + 1, h),
-                empty(x, y - 1, w, h + 1),
-                empty(x, y, w + 1, h),
-                empty(x, y, w, h + 1),
-            )
-        )
-    }
+    return {Rectangle(*one) for one in free if free.isdisjoint(grown(*one))}
 
 
 @examples(40)

@@ -1,5 +1,6 @@
-"""The engine against the second simulator, with batches alone and on instances that stand."""
+"""Three engines: the plain one against a second simulator, the compiled one bit for bit against it."""
 
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -9,14 +10,17 @@ from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, PlainPlanner, plain_options, systems
 from reference_instances import StandingPlatform
 from reference_platform import ReferencePlatform
+from serverless_cases import assert_equal, told
 from sizes import examples
 
 from nona.serverless.checks import run_checks
+from nona.serverless.engine.compiled.machine import suits
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.held import container_time
 from nona.serverless.policies.base import Policy, Service
-from nona.serverless.policies.registry import get_policy
+from nona.serverless.policies.registry import get_policy, policy_names
+from nona.simulation.run import Cancelled
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
 SHIPPED = ("esg", "esg-wait", "infless", "fast-gshare", "orion")
@@ -213,3 +217,63 @@ def test_the_cases_reach_what_they_are_for():
 
     look()
     assert min(seen.values()) > 3
+
+
+LONG = RunOptions(calls=150, warmup=20, stories=8, snapshot_s=0.7)
+
+
+def counted(system):
+    """The same, as the compiled engine can simulate it."""
+    sharing = system.sharing.model_copy(update={"mode": "mig-counter"})
+    return replace(system, sharing=sharing, dispatch=system.dispatch.model_copy(update={"late": "keep"}))
+
+
+def compare_engines(system, policy, options, run=LONG):
+    """Both engines; the compiled one must be able to."""
+    assert suits(system)
+    plain, compiled = (
+        simulate_serverless(system, policy, options, replace(run, engine=engine))
+        for engine in ("plain", "compiled")
+    )
+    assert_equal(plain, compiled)
+
+
+@given(system=systems(), options=plain_options(), replication=st.integers(0, 1))
+@examples(60, **QUIET)
+def test_the_compiled_engine_agrees(system, options, replication):
+    system = counted(system)
+    note(f"{system.dispatch} {system.containers} noise={system.noise}")
+    compare_engines(system, PLAIN, options, replace(LONG, replication=replication))
+
+
+@pytest.mark.parametrize("name", [name for name in policy_names() if name != "aquatope"])
+@given(system=systems())
+@examples(10, **QUIET)
+def test_the_compiled_engine_agrees_on_the_policies_that_ship(name, system):
+    compare_engines(counted(system), get_policy(name), {})
+
+
+def _broken(ask):
+    raise ZeroDivisionError(ask.length)
+
+
+@given(system=systems())
+@examples(3, **QUIET)
+def test_what_a_planner_raises_comes_out(system):
+    with pytest.raises(ZeroDivisionError):
+        simulate_serverless(counted(system), told(_broken), {}, replace(LONG, engine="compiled"))
+
+
+@given(system=systems())
+@examples(3, **QUIET)
+def test_progress_is_the_same_and_may_cancel(system):
+    system, heard = counted(system), {"plain": [], "compiled": []}
+    for engine, kept in heard.items():
+        simulate_serverless(system, PLAIN, {}, replace(LONG, engine=engine), kept.append)
+    assert heard["plain"] == heard["compiled"] != []
+
+    def cancel(progress):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        simulate_serverless(system, PLAIN, {}, replace(LONG, engine="compiled"), cancel)

@@ -5,7 +5,6 @@ No pairs, no jobs that hold GPUs, no choice of GPUs: who runs on which type, whe
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass, field
 
@@ -20,11 +19,8 @@ Stay = tuple[int, str, float, float]
 
 @dataclass
 class PlainLoop:
-    """``replay``: as the public simulator, see ``RunOptions``."""
-
     system: TrainingSystem
     policy: Policy
-    replay: bool = False
     stays: list[Stay] = field(default_factory=list)
     end: dict[int, float] = field(default_factory=dict)
     booked: float = 0.0
@@ -44,33 +40,28 @@ class PlainLoop:
         got = {}
         short = {}
         of_type = dict.fromkeys(types, 0.0)
-        coming, now, since, last, before = 0, 0.0, 0.0, None, None
+        coming, now, since, last = 0, 0.0, 0.0, None
         dirty = False
         shuffle = random.Random(system.seed + 5)
         running = []  # job, type, steps, finish
         while True:
-            idle = not self.replay and not running and bool(there) and dirty
+            idle = not running and bool(there) and dirty
             if running:
                 now = max(f for *_, f in running)
-            elif coming < len(jobs) and not (there and dirty and not self.replay):
+            elif coming < len(jobs) and not (there and dirty):
                 now = max(now, jobs[coming].arrival_s)
             elif not there or not dirty:
                 return self
-            elif self.replay:
-                last = None
-            start = since if not self.replay or before is None else before
             for i, t, steps, finish in running:
-                got[i, t] += finish - start
-                of_type[t] += finish - start
-                self.booked += jobs[i].workers * (finish - start)
+                got[i, t] += finish - since
+                of_type[t] += finish - since
+                self.booked += jobs[i].workers * (finish - since)
                 left[i] -= steps
                 self.stays.append((i, t, since, finish))
                 if left[i] <= 1e-9 * jobs[i].steps:
                     self.end[i] = finish
                     there.remove(i)
                     dirty = True
-            if running:
-                before = now
             running = []
             while coming < len(jobs) and jobs[coming].arrival_s <= now:
                 there.append(coming)
@@ -84,7 +75,7 @@ class PlainLoop:
                         short[i, t] += share.get((i, t), 0.0) * passed - (got[i, t] - half)
                         got[i, t] = half
                 of_type = dict.fromkeys(types, len(there) * half)
-                last = None if self.replay and now == 0 else now
+                last = now
                 dirty = False
                 share = self._ask(answer, there, left, rate) if there else {}
                 if not there:
@@ -109,10 +100,7 @@ class PlainLoop:
                         continue
                     taken.add(i)
                     free -= jobs[i].workers
-                    if self.replay and (i, t) not in share:
-                        continue
-                    steps = rate[i, t] * system.round_s
-                    steps = min(math.floor(steps) if self.replay else steps, left[i])
+                    steps = min(rate[i, t] * system.round_s, left[i])
                     running.append((i, t, steps, now + steps / rate[i, t]))
             since = now
 

@@ -16,34 +16,23 @@ from nona.training.system import AloneKey, Job, NodeGroup, Throughputs, Training
 from nona.training.throughput_table import shipped_throughputs
 from tests.training.loop_cases import PlainLoop
 
-SMALL = (  # Gavel's small_test.trace (MIT): model, steps, GPUs; all arrive at 0
-    ("Transformer (batch size 128)", 346, 2),
-    ("Recommendation (batch size 8192)", 36, 1),
-    ("Transformer (batch size 256)", 102, 1),
-    ("ResNet-18 (batch size 32)", 3948, 2),
-    ("ResNet-50 (batch size 16)", 170, 1),
-    ("LM (batch size 10)", 8601, 1),
-    ("LM (batch size 5)", 10027, 1),
-    ("Transformer (batch size 128)", 346, 1),
-    ("CycleGAN", 295, 1),
-    ("Transformer (batch size 16)", 770, 1),
-    ("LM (batch size 5)", 10027, 2),
-    ("Transformer (batch size 64)", 574, 1),
-    ("LM (batch size 40)", 4303, 1),
-    ("ResNet-50 (batch size 32)", 595, 1),
-    ("LM (batch size 10)", 8601, 1),
-    ("ResNet-18 (batch size 16)", 1019, 1),
-    ("Transformer (batch size 16)", 770, 1),
-    ("ResNet-18 (batch size 16)", 1019, 1),
-    ("Recommendation (batch size 8192)", 36, 1),
-    ("ResNet-18 (batch size 16)", 1817, 1),
+SMALL = (  # Gavel's small_test.trace (MIT): model, batch size, steps, GPUs; all arrive at 0
+    "Transformer 128 346 2; Recommendation 8192 36 1; Transformer 256 102 1; ResNet-18 32 3948 2; "
+    "ResNet-50 16 170 1; LM 10 8601 1; LM 5 10027 1; Transformer 128 346 1; CycleGAN - 295 1; "
+    "Transformer 16 770 1; LM 5 10027 2; Transformer 64 574 1; LM 40 4303 1; ResNet-50 32 595 1; "
+    "LM 10 8601 1; ResNet-18 16 1019 1; Transformer 16 770 1; ResNet-18 16 1019 1; "
+    "Recommendation 8192 36 1; ResNet-18 16 1817 1"
 )
 
 
 def _small():
-    jobs = tuple(Job(str(i), model, steps, workers) for i, (model, steps, workers) in enumerate(SMALL))
+    jobs = []
+    for number, row in enumerate(SMALL.split("; ")):
+        name, batch, steps, workers = row.split()
+        model = name if batch == "-" else f"{name} (batch size {batch})"
+        jobs.append(Job(str(number), model, int(steps), int(workers)))
     cluster = TrainingCluster((NodeGroup("v100", 1, 2), NodeGroup("k80", 1, 4)))
-    return TrainingSystem(cluster, jobs, shipped_throughputs())
+    return TrainingSystem(cluster, tuple(jobs), shipped_throughputs())
 
 
 def _run(system, policy, replay=False):
