@@ -1,4 +1,4 @@
-"""Sweeps: what they simulate, and edges of stability against loads computed in closed form."""
+"""Sweeps against loads in closed form; an overloaded scheduler that prediction knows is stopped early."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
+from nona import study
 from nona.errors import ScenarioError
 from nona.experiments.pool import ThisProcess
 from nona.report.sweeps import Curves, sweep_report
 from nona.results.document import UNKNOWN
-from nona.scenario.file import scenario_from_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
-from nona.study.preparation import prepare
-from nona.study.simulation import simulate
+from nona.simulation.summary import hit_rate_difference, jct_difference
+from nona.sources.samples import scenario_path
+from nona.study import simulation as bounded
+from nona.study.outcome import simulation_outcome
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import SimulationResult, simulate
 from nona.study.sweep_bench import GridSettings, SweepSettings, swept_scenario
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import bends, curves, grid, middle, near_enough, spread_order
 
 COUNT = "cluster.servers[0].count"
-
 # Two parallel tasks of 4 ms between a first and a last of 1 ms: 10 ms of work, 3 + 3 MB when split.
 GRAPH = {
     "directed": True,
@@ -51,6 +55,7 @@ def scenario(rate: float = 80.0, servers: int = 4, capacity: float = 2e9, **more
             "models": {"split": GRAPH},
             "simulation": {"jobs": 400, "replications": 2},
             "schedulers": ["local", "spread"],
+            "objective": "formula",
         }
         | more
     )
@@ -126,7 +131,6 @@ def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers() -> 
             point = found.points[name][value]
             assert point.state == summary.state
             if summary.state != "overloaded":
-                assert point.summary is not None
                 assert point.summary.jct.mean == summary.jct.mean
                 assert len(point.means_s) == 3
 
@@ -155,7 +159,7 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch: pytest.MonkeyPatc
             asked.append(-len(keys))
             return super().run(work, keys, report)
 
-    monkeypatch.setattr("nona.experiments.workers.ProcessPool", Counted)
+    monkeypatch.setattr("nona.study.sweep_bench.ProcessPool", Counted)
     given_ = scenario(150.0)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     *_, alone = curves(given_, chosen)
@@ -263,7 +267,6 @@ def test_the_servers_that_more_load_needs_are_simulated_counts() -> None:
     *_, told = curves(given_, chosen)
     (need,) = told.needed
     assert (need.scheduler, need.now, need.most) == ("local", 4, 16)
-    assert need.servers is not None
     loaded = chosen.number.set(given_, need.value)
 
     def hits(servers: int) -> float:
@@ -296,3 +299,61 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked() -> None:
         list(grid(given_, both, check=stop))
     with pytest.raises(ScenarioError, match="given twice"):
         list(grid(given_, replace(both, second=chosen.number)))
+
+
+def prepared(jobs: int, rate: str = "90/s", **simulation: Any) -> Study:
+    """The slides' example with a load under which spreading overloads the link, but one server does not."""
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    row = data["workload"][0] | {"rate": rate, "arrivals": {"process": "poisson"}, "slo": "60 ms"}
+    data |= {"workload": [row], "schedulers": ["local", "spread", "least-loaded"]}
+    data["simulation"] = {"jobs": jobs, "replications": 2, **simulation}
+    return study.prepare(scenario_from_mapping(data))
+
+
+def simulated(of: Study) -> SimulationResult:
+    return study.simulate(of, engine="compiled")
+
+
+def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = prepared(6000)
+    found = simulated(of)
+    with monkeypatch.context() as patched:
+        patched.setattr("nona.study.simulation.SHORT_JOBS", 10**9)  # nothing is known ahead
+        whole = simulated(of)
+    stopped = found.records["spread"]
+    assert [r.jobs for r in stopped] == [bounded.SHORT_JOBS] * 2
+    assert found.summaries["spread"].state == whole.summaries["spread"].state == "overloaded"
+    assert "Stopped after 4,000 of 6,000 jobs" in found.summaries["spread"].state_reason
+    assert list(found.records) == ["local", "spread", "least-loaded"]
+    for name in ("local", "least-loaded"):
+        assert found.summaries[name].jct == whole.summaries[name].jct
+        pairs = zip(found.records[name], whole.records[name], strict=True)
+        assert all((a.completion_s == b.completion_s).all() for a, b in pairs)
+    assert jct_difference(stopped, found.records["local"]).difference.n == 0
+    assert hit_rate_difference(stopped, found.records["local"], [0.06]).difference.n == 0
+    outcome = simulation_outcome(of, found, "now")
+    assert outcome.differences["local"]["spread"].verdict == "overloaded"
+
+
+def test_a_precision_counts_it_among_the_overloaded() -> None:
+    found = simulated(prepared(6000, precision="20 %", max_replications=10))
+    assert "spread" in found.precision.overloaded
+    assert found.precision.not_reached == ()
+    assert len(found.records["local"]) > len(found.records["spread"])
+
+
+def test_where_every_scheduler_is_overloaded_all_stop() -> None:
+    found = simulated(prepared(6000, rate="100000/s"))
+    assert {s.state for s in found.summaries.values()} == {"overloaded"}
+    assert all(r.jobs == bounded.SHORT_JOBS for runs in found.records.values() for r in runs)
+
+
+def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of = prepared(6000)
+    whole = simulated(of)
+    monkeypatch.setattr("nona.study.simulation.predictions", lambda *a: dict.fromkeys(("local", "spread")))
+    found = simulated(of)
+    assert [r.jobs for r in found.records["local"]] == [6000, 6000]
+    assert found.summaries["local"].jct == whole.summaries["local"].jct

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from nona.errors import SimulationError
 from nona.report.studies.figures import network_views_figure
 from nona.report.studies.network_views import (
     NOT_RUN,
@@ -26,7 +25,7 @@ from nona.schedulers import network_remarks
 from nona.schedulers.base import NetworkView
 from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
-from nona.study.network_views import FEWEST_JOBS, NetworkViewSettings, network_views_study
+from nona.study.network_views import NetworkViewSettings, network_views_study
 from nona.study.shipped import shipped_network_views
 
 TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))
@@ -72,15 +71,7 @@ def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_alway
     assert (spread.slowdown.mean or 0.0) > 1.0
 
 
-def test_too_small_a_study_and_unknown_names_are_refused() -> None:
-    with pytest.raises(SimulationError, match=f"jobs=10 must be at least {FEWEST_JOBS}"):
-        NetworkViewSettings(jobs=10)
-    with pytest.raises(SimulationError, match="replications=1 must be at least 2"):
-        NetworkViewSettings(replications=1)
-    with pytest.raises(SimulationError, match="'nobody' is not known"):
-        NetworkViewSettings(schedulers=("nobody",))
-
-
+@pytest.mark.verify
 def test_a_point_computed_again_lies_in_the_stored_interval() -> None:
     about = shipped_network_views().about
     settings = NetworkViewSettings(jobs=about.jobs, replications=4, schedulers=("spark-fair",))

@@ -1,4 +1,4 @@
-"""The map of prediction against simulation: what is stored can be made again, and what it says is so."""
+"""Prediction against simulation: the stored map can be made again, and shipped scenarios are predicted."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sizes import first
 
 from nona.cli.main import main
-from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.sampled.moves import blend
@@ -29,7 +29,9 @@ from nona.report.studies.prediction_map import (
     within,
 )
 from nona.results.placement import ResponseReport
-from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
+from nona.results.studies import Comparison, MapPoint, Measure
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
 from nona.study.prediction_map import (
     LOADS,
     OF_NETWORKS,
@@ -46,7 +48,9 @@ from nona.study.prediction_map import (
     splits,
     warning,
 )
-from nona.study.shipped import shipped, shipped_map
+from nona.study.shipped import shipped_map
+from nona.study.sweep_numbers import with_value
+from nona.study.sweeps import SweptPoint, sweep
 from nona.system import Arrivals, Stream
 
 
@@ -80,6 +84,7 @@ def test_the_stored_map_stays_below_its_highest_load() -> None:
     assert all(p.servers <= 0.86 and p.link <= 0.86 for p in shipped_map().points)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("scenario", "placement", "load"),
     [("rag_pipeline", "half", "as shipped"), ("five_models_80_servers", "local", "both 0.6")],
@@ -98,8 +103,6 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: s
 
 def simulated(found: MapPoint) -> tuple[float, float]:
     """The simulated mean and its half-width."""
-    assert found.mean_s.simulated is not None
-    assert found.mean_s.ci95 is not None
     return found.mean_s.simulated, found.mean_s.ci95
 
 
@@ -126,9 +129,6 @@ def test_a_short_study_gives_rows_words_and_a_figure() -> None:
     settings = MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
     data = map_study(settings)
     assert [p.load for p in data.points] == list(OF_SERVERS)
-    assert PredictionMap.from_json(json.loads(json.dumps(data.to_json(), allow_nan=False))) == data
-    with pytest.raises(ValueError, match="surprise"):
-        PredictionMap.from_json(data.to_json() | {"surprise": 1})
     assert len(point_rows(data)) == len(OF_SERVERS)
     assert summary_rows(data)[0]["points"] == len(OF_SERVERS)
     assert title(data) in map_text(data)
@@ -208,19 +208,48 @@ def test_the_response_is_told_model_by_model() -> None:
     assert (row["SLO missed"], row["SLO"]) == ("100.0 %", "20 ms")
 
 
-def test_settings_that_make_no_study_are_refused() -> None:
-    with pytest.raises(SimulationError, match="replications=1 must be at least 2"):
-        MapSettings(replications=1)
-    with pytest.raises(SimulationError, match="'nowhere' is not on the map"):
-        MapSettings(scenarios=("nowhere",))
-
-
-def test_the_commands_print_the_map_and_the_response(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "prediction", "--shipped"]) == 0
-    assert title(shipped_map()) in capsys.readouterr().out
-    assert main(["study", "prediction", "--shipped", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == shipped("prediction_map")
+def test_the_command_prints_the_response(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["place", "slides_example", "--json"]) == 0
     response = json.loads(capsys.readouterr().out)["response"]
     assert response["mean_s"] == pytest.approx(0.014)
     assert set(response["models"]["slides_example"]) == {"mean_s", "p50_s", "p95_s", "p99_s", "slo_s", "miss"}
+
+
+PATH = "background.network.utilization"
+
+
+def points(name: str, levels: tuple[float, ...], schedulers: tuple[str, ...], jobs: int) -> list[SweptPoint]:
+    scenario = load_scenario(scenario_path(name))
+    scenario = with_value(with_value(scenario, "simulation.jobs", jobs), "simulation.replications", 3)
+    return list(sweep(scenario, PATH, levels, schedulers))
+
+
+@pytest.mark.parametrize("level", first(1, [0.5, 0.0, 0.9]))
+def test_five_models_of_the_paper_on_80_servers(level: float) -> None:
+    for found in points("five_models_80_servers", (level,), ("nona", "local"), jobs=4000):
+        mean = found.summary.jct.mean
+        assert found.summary.state == "stable"
+        assert abs(found.predicted_s - mean.mean) <= 0.1 * mean.mean + 2 * mean.half_width, found
+
+
+@pytest.mark.verify
+def test_splitting_retreats_and_spreading_overloads_as_the_link_fills() -> None:
+    idle, full = (
+        {p.scheduler: p for p in points("background_sweep", (level,), ("nona", "local", "spread"), jobs=1500)}
+        for level in (0.0, 0.9)
+    )
+    assert idle["nona"].predicted_s < idle["local"].predicted_s
+    assert idle["nona"].predicted_s < full["nona"].predicted_s <= full["local"].predicted_s
+    assert full["spread"].predicted_s is None
+    assert full["spread"].summary.state == "overloaded"
+    assert idle["spread"].error is not None
+
+
+def test_a_sweep_reaches_any_place_of_the_scenario() -> None:
+    scenario = load_scenario(scenario_path("slides_example"))
+    scenario = with_value(with_value(scenario, "simulation.jobs", 50), "simulation.replications", 1)
+    values = (8e9 / 8, 8e10 / 8)
+    slow, fast = sweep(scenario, "cluster.network.capacity", values, ("spread",))
+    assert slow.summary.jct.p50.mean == pytest.approx(32e-3)
+    assert fast.summary.jct.p50.mean < slow.summary.jct.p50.mean
+    assert (slow.value, fast.value) == values

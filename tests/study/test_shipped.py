@@ -1,53 +1,97 @@
-"""The files of the shipped studies: read once into typed results, written again they are the same bytes."""
+"""The shipped studies: read once into typed results, written again the same bytes, shown by the command."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from nona.results.document import Document
+from nona.cli.main import main
+from nona.errors import SimulationError
 from nona.results.studies import DecisionStudy, Entrant
-from nona.study.shipped import (
-    rounded_result,
-    shipped_decisions,
-    shipped_map,
-    shipped_network_views,
-    shipped_paper,
-    shipped_path,
-)
+from nona.study import shipped
+from nona.study.decisions import DecisionSettings
+from nona.study.network_views import FEWEST_JOBS, NetworkViewSettings
+from nona.study.paper import PaperSettings
+from nona.study.prediction_map import MapSettings
+from nona.study.training.elastic_study import ElasticLinkSettings
+from nona.study.training.published import StudySettings
 
-READERS = {
-    "decisions": shipped_decisions,
-    "network_views": shipped_network_views,
-    "prediction_map": shipped_map,
-    "paper": shipped_paper,
+# The command's name of each study, and its file.
+STUDIES = {
+    **{name: name for name in ("decisions", "paper", "serverless", "estimator", "training", "elastic")},
+    "elastic-link": "elastic_link",
+    "network-views": "network_views",
+    "prediction": "prediction_map",
 }
+COMPACT = ("decisions", "network-views", "prediction", "paper")
 
 
-@pytest.mark.parametrize("study", READERS)
-def test_a_file_read_and_written_again_has_the_same_bytes(study: str) -> None:
-    read: Callable[[], Document] = READERS[study]
-    found = read()
-    written = json.dumps(found.to_json(), allow_nan=False) + "\n"
-    assert written.encode() == shipped_path(study).read_bytes()
+def read(study: str) -> Any:
+    file = STUDIES[study]
+    return getattr(shipped, "shipped_map" if file == "prediction_map" else f"shipped_{file}")()
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_file_read_and_written_again_is_the_same(study: str) -> None:
+    found = read(study)
+    assert read(study) is found
+    assert found.to_json() == shipped.shipped(STUDIES[study])
+    if study in COMPACT:
+        written = json.dumps(found.to_json(), allow_nan=False) + "\n"
+        assert written.encode() == shipped.shipped_path(STUDIES[study]).read_bytes()
     assert type(found).from_json(found.to_json()) == found
+    with pytest.raises(ValueError, match="surprise"):
+        type(found).from_json(found.to_json() | {"surprise": 1})
 
 
-@pytest.mark.parametrize("study", READERS)
-def test_a_file_is_read_once(study: str) -> None:
-    assert READERS[study]() is READERS[study]()
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_command_shows_what_is_shipped(study: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", study, "--shipped", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == shipped.shipped(STUDIES[study])
+    assert main(["study", study, "--shipped"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 5
 
 
 def test_an_unknown_key_in_a_cell_is_refused() -> None:
-    data = shipped_decisions().to_json()
+    data = shipped.shipped_decisions().to_json()
     data["cells"][0]["surprise"] = 1
     with pytest.raises(ValueError, match="surprise"):
         DecisionStudy.from_json(data)
 
 
+@pytest.mark.parametrize(
+    ("settings", "given", "why"),
+    [
+        (DecisionSettings, {"replications": 1}, "replications=1 must be at least 2"),
+        (DecisionSettings, {"jobs": 5}, "jobs=5 must be at least 100"),
+        (DecisionSettings, {"networks": ("nothing",)}, "network 'nothing' .*; choose from alexnet"),
+        (DecisionSettings, {"links": (40.0,)}, "link=40 Gbit/s .*; choose from 10, 25, 100, 200"),
+        (NetworkViewSettings, {"jobs": 10}, f"jobs=10 must be at least {FEWEST_JOBS}"),
+        (NetworkViewSettings, {"replications": 1}, "replications=1 must be at least 2"),
+        (NetworkViewSettings, {"schedulers": ("nobody",)}, "'nobody' is not known"),
+        (MapSettings, {"replications": 1}, "replications=1 must be at least 2"),
+        (MapSettings, {"scenarios": ("nowhere",)}, "'nowhere' is not on the map"),
+        (PaperSettings, {"jobs": 0}, "jobs=0 must be at least 1"),
+        (ElasticLinkSettings, {"workloads": (5,)}, r"workloads=\[5\] must be among"),
+        (ElasticLinkSettings, {"replications": 0}, "replications=0"),
+        *((StudySettings, given, "Study: ") for given in ({"jobs": 0}, {"loads": ()}, {"loads": (-1.0,)})),
+    ],
+)
+def test_settings_that_make_no_study_are_refused(settings: Any, given: dict[str, Any], why: str) -> None:
+    with pytest.raises(SimulationError, match=why):
+        settings(**given)
+
+
+@pytest.mark.parametrize("option", [("--jobs", "0"), ("--workers", "0")])
+def test_bad_sizes_are_one_line(option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "paper", *option]) == 2
+    told = capsys.readouterr().err
+    assert "0 must be at least 1" in told.replace("=", " ")
+    assert len(told.strip().splitlines()) == 1
+
+
 def test_numbers_are_rounded_to_significant_digits() -> None:
-    assert rounded_result(Entrant(mean_s=1 / 3, half_width_s=float("inf"), runs=5), 3) == Entrant(
-        mean_s=0.333, runs=5
-    )
+    long = Entrant(mean_s=1 / 3, half_width_s=float("inf"), runs=5)
+    assert shipped.rounded_result(long, 3) == Entrant(mean_s=0.333, runs=5)
