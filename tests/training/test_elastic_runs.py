@@ -22,7 +22,7 @@ from nona.training.elastic.profiles import Tables, read_applications, shipped_ap
 from nona.training.elastic.records import elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.system import Cluster, ElasticSystem, Link, Sender, balance, ring_bytes
-from nona.training.elastic.workload import at_load, read_workload, shipped_workload
+from nona.training.elastic.workload import SHIPPED, at_load, read_workload, shipped_workload
 
 # Mean JCT in seconds of the original programs on these files: whole seconds, averaged over 160 jobs.
 PUBLISHED = {
@@ -425,3 +425,13 @@ def test_a_link_needs_the_number_of_parameters():
     without = replace(JOBS[0], application=replace(JOBS[0].application, parameters=None, most_gpus=None))
     with pytest.raises(SimulationError, match="has no number of parameters"):
         ElasticSystem(CLUSTER, (without,), link=Link())
+
+
+@pytest.mark.parametrize("number", SHIPPED)
+def test_packing_could_free_next_to_nothing_of_the_elastic_workloads(number):
+    """All jobs on one GPU are of one application, and take less than half a per cent of the GPU time."""
+    jobs = shipped_workload(number)
+    single = np.array([job.gpus == 1 for job in jobs])
+    assert {job.application.name for job, one in zip(jobs, single, strict=True) if one} == {"ncf"}
+    records = simulate_elastic(ElasticSystem(Cluster(), jobs), ELASTIC["gandiva"], {})
+    assert records.gpu_s[single].sum() < 0.005 * records.gpu_s.sum()
