@@ -20,7 +20,6 @@ DEMOS = ("black_friday", "a100s_sliced_or_l4s", "survive_a_rack", "language_and_
 def planner_of(name: str) -> Planner:
     """A demo's question with another seed and a confidence that short runs reach."""
     scenario, sources = open_scenario(scenario_path(name))
-    assert scenario.plan is not None
     part = scenario.plan.model_copy(update={"confidence": 0.9})
     return Planner(question_of(scenario.model_copy(update={"seed": SEED, "plan": part}), sources))
 
@@ -40,7 +39,6 @@ def test_a_demo_asks_a_question_with_prices(name: str) -> None:
 def test_a_week_of_black_friday_peaks_on_friday_and_its_mean_hour_needs_far_fewer_servers() -> None:
     planner = planner_of("black_friday")
     profile = planner.question.profile
-    assert profile is not None
     assert profile.factors.index(profile.peak) // 24 == 4
     assert planner.question.spec.growth == pytest.approx(0.08)
     # five A10 are needed at the peak, two for the mean hour
@@ -48,6 +46,7 @@ def test_a_week_of_black_friday_peaks_on_friday_and_its_mean_hour_needs_far_fewe
     assert verdict(planner, (0, 2), profile.mean / profile.peak) == "keeps"
 
 
+@pytest.mark.verify
 def test_sevenths_of_an_a100_cost_less_than_whole_ones_and_a_mixture_least() -> None:
     planner = planner_of("a100s_sliced_or_l4s")
     whole, _, sevenths, l4 = range(4)
@@ -64,10 +63,10 @@ def test_sevenths_of_an_a100_cost_less_than_whole_ones_and_a_mixture_least() -> 
     assert (planner.question.offers[whole].mig, planner.question.offers[l4].gpu) == (None, "l4")
 
 
+@pytest.mark.verify
 def test_two_racks_keep_and_neither_a_server_nor_a_rack_may_be_lost() -> None:
     planner = planner_of("survive_a_rack")
     racks = planner.question.scenario.cluster.network.racks
-    assert racks is not None
     whole = 2 * racks.size
     assert verdict(planner, (whole, 0)) != "misses"
     assert verdict(planner, (whole + 1, 0)) == "keeps"
@@ -75,6 +74,7 @@ def test_two_racks_keep_and_neither_a_server_nor_a_rack_may_be_lost() -> None:
     assert verdict(planner, (whole - racks.size, 0)) == "misses"
 
 
+@pytest.mark.verify
 def test_language_models_and_vision_share_a_mixture_that_costs_less_than_a100s_alone() -> None:
     planner = planner_of("language_and_vision")
     assert verdict(planner, (2, 0)) == "misses"  # A100s alone: three are needed

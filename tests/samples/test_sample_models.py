@@ -48,7 +48,6 @@ def test_all_promised_models_are_there_and_no_others() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_manifest_describes_the_file(name: str) -> None:
     entry, path = manifest()[name], sample_path(name)
-    assert path is not None
     data = path.read_bytes()
     assert hashlib.sha256(data).hexdigest() == entry["sha256"]
     assert len(data) == entry["bytes"] < 400_000
