@@ -141,18 +141,6 @@ def run_to_the_end(page: Any) -> None:
     wait_idle(page)
 
 
-def sweep_to_the_end(page: Any) -> None:
-    """Run a small sweep of what the Sweep view shows and wait until its result stands."""
-    page.get_by_text("runs of", exact=False).first.click()
-    fill_number(page, "Jobs per run", "300")
-    fill_number(page, "Runs per value", "2")
-    page.keyboard.press("Escape")
-    fill_number(page, "Values, about", "3")
-    page.get_by_role("button", name="Run sweep").click()
-    page.get_by_text("All simulated points").wait_for(timeout=RESULT_MS)
-    wait_idle(page)
-
-
 def share_link(page: Any) -> str:
     """The address in the side bar that carries the scenario."""
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()

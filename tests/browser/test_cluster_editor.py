@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from browser_tools import open_page, shot, wait_idle
 
-pytestmark = pytest.mark.browser
 # Where each instance begins, and its profile; null while the editor is not drawn.
+
+pytestmark = [pytest.mark.browser, pytest.mark.verify]
 INSTANCES = """() => {
   const root = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
     .find(r => r.querySelector('.migview'));

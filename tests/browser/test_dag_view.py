@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import open_models, open_page, pick_model, shot, wait_idle
+from browser_tools import open_page, pick_model, shot, wait_idle
 
 from nona.sources.samples import load_sample
 
-pytestmark = pytest.mark.browser
-
+pytestmark = [pytest.mark.browser, pytest.mark.verify]
 BOX = "e => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }"
 
 
@@ -104,29 +102,6 @@ def test_search_keyboard_and_blocks(models_page: Any, tmp_path: Path) -> None:
     shot(page, "dag-view-llama")
 
 
-def test_colours_panel_neighbours_and_json(app_page: Any, tmp_path: Path) -> None:
-    page = app_page
-    open_page(page, "Models")
-    pick_model(page, "googlenet")
-    graph = load_sample("googlenet")
-    page.get_by_role("button", name="Time", exact=True).click()
-    assert page.get_by_role("button", name="Time", exact=True).get_attribute("aria-pressed") == "true"
-    assert "log scale" in page.locator(".legend").inner_text()
-    own = graph.operators[5].id
-    page.locator(f'g[data-id="{own}"]').click()
-    panel = page.locator(".st-key-model-graph-panel")
-    panel.get_by_text(own, exact=True).wait_for()
-    following = graph.operators[graph.dag.successors[5][0]].id
-    panel.get_by_role("button", name=following).click()
-    panel.get_by_text("Outputs to").wait_for()
-    page.locator(f'g.chosen[data-id="{following}"]').wait_for()  # from Python back to the picture
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Graph as JSON").click()
-    file = tmp_path / "graph.json"
-    download.value.save_as(file)
-    assert len(json.loads(file.read_text())["nodes"]) == len(graph.operators)
-
-
 def shows(page: Any, name: str) -> None:
     """Wait until the page shows that sample: its figures, its graph, its name; and its list is shut."""
     page.get_by_role("button", name=f"Model: {name}").wait_for()
@@ -136,30 +111,6 @@ def shows(page: Any, name: str) -> None:
     page.locator(f'g[data-id="{own}"], g[data-id^="block:"]').first.wait_for()
     page.get_by_role("listbox").wait_for(state="detached")
     wait_idle(page)
-
-
-def test_a_click_on_a_sample_shows_it(app_page: Any) -> None:
-    page = app_page
-    open_page(page, "Models")
-    for name in ("bert_base", "googlenet"):
-        open_models(page)
-        page.get_by_role("option", name=name, exact=True).click()
-        shows(page, name)
-    # By keyboard alone: the search has the focus, words narrow the list, Enter picks.
-    open_models(page)
-    page.keyboard.type("llama transformer")
-    assert page.get_by_role("option").count() == 1
-    page.keyboard.press("Enter")
-    shows(page, "llama2_7b")
-    open_models(page)
-    page.keyboard.type("2,059")  # by its size
-    assert page.get_by_role("option").all_inner_texts()[0].startswith("llama2_7b")
-    page.keyboard.press("Control+a")
-    page.keyboard.type("workflow")
-    page.keyboard.press("ArrowDown")
-    marked = page.locator("li.marked b").inner_text()
-    page.keyboard.press("Enter")
-    shows(page, marked)
 
 
 def covered(page: Any) -> float:

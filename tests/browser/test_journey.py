@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from browser_tools import (
     RESULT_MS,
-    assert_fits,
     choose,
     fill_number,
     open_demo,
@@ -26,18 +25,6 @@ from nona.scenario.file import load_scenario
 from nona.sources.samples import load_sample, sample_path
 
 pytestmark = pytest.mark.browser
-PAGES = (
-    "Models",
-    "Contraction",
-    "Cluster",
-    "Workload",
-    "Placement",
-    "Simulation",
-    "Saved",
-    "Validation",
-    "Guide",
-    "Overview",
-)
 
 
 def node_count(page: Any) -> int:
@@ -190,6 +177,7 @@ def test_cancel_and_reload_lose_nothing(app_page: Any) -> None:
     page.get_by_text("The simulation was cancelled").wait_for()
 
 
+@pytest.mark.verify
 def test_a_bad_file_is_one_line_in_the_browser_too(app_page: Any) -> None:
     page = app_page
     open_page(page, "Models")
@@ -203,35 +191,3 @@ def test_a_bad_file_is_one_line_in_the_browser_too(app_page: Any) -> None:
     page.get_by_role("listbox").wait_for()
     page.get_by_role("button", name="Model: resnet18").wait_for()
     assert node_count(page) == len(load_sample("resnet18").operators)
-
-
-# Controls and pictures that a screen reader would pass over without a word, in shadow trees too.
-UNNAMED = """() => {
-  const all = [], walk = (root) => { for (const e of root.querySelectorAll('*')) {
-    all.push(e); if (e.shadowRoot) walk(e.shadowRoot); } };
-  walk(document.querySelector('[data-testid="stApp"]'));
-  const text = (e) => (e.textContent || '').trim(), find = (id) => document.getElementById(id);
-  const named = (e) => e.getAttribute('aria-label') || e.title || text(e) || e.placeholder
-    || (e.getAttribute('aria-labelledby') || '').split(' ').some((id) => text(find(id) || e))
-    || (e.labels && [...e.labels].some(text));
-  const kinds = 'button, a[href], input, select, textarea, [role=button], [role=slider], [role=img]';
-  const shown = (e) => e.getClientRects().length && e.type !== 'hidden' && !e.closest('[aria-hidden=true]');
-  const silent = all.filter((e) => e.matches(kinds) && shown(e) && !named(e));
-  return silent.map((e) => e.outerHTML.slice(0, 160)); }"""
-
-
-@pytest.mark.parametrize("app_page", ["dark"], indirect=True)
-def test_every_page_stands_in_dark_and_names_its_controls(app_page: Any) -> None:
-    for name in PAGES:
-        open_page(app_page, name)
-        assert app_page.get_by_test_id("stException").count() == 0
-        assert app_page.evaluate(UNNAMED) == []
-        shot(app_page, f"dark-{name.lower()}")
-
-
-@pytest.mark.parametrize("app_page", [("light", 400)], ids=["light-400"], indirect=True)
-def test_every_page_fits_a_telephone(app_page: Any) -> None:
-    for name in PAGES:
-        open_page(app_page, name)
-        assert_fits(app_page)
-        shot(app_page, f"narrow-{name.lower()}")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import RESULT_MS, fill_number, new_context, open_page, share_link, shot, wait_idle
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from browser_tools import RESULT_MS, new_context, open_page, share_link, shot, wait_idle
 
 pytestmark = pytest.mark.browser
 NAME = "[data-testid=stSidebar] input[aria-label=Scenario]"
@@ -77,31 +76,7 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any
     context.close()
 
 
-def test_what_was_typed_and_chosen_is_there_after_a_reload(app_page: Any, app_url: str) -> None:
-    page = app_page
-    open_page(page, "Cluster")
-    type_in(page, "Latency", "5 apples")
-    page.get_by_text("is not a time").wait_for()
-    open_page(page, "Guide")
-    type_in(page, "Find in the guide", "SLO")
-    open_page(page, "Models")
-    page.get_by_role("tab", name="Operators").click()
-    wait_idle(page)
-    page.reload()
-    wait_idle(page)
-    assert page.get_by_role("tab", name="Operators").get_attribute("aria-selected") == "true"
-    open_page(page, "Guide")
-    assert page.get_by_role("textbox", name="Find in the guide").input_value() == "SLO"
-    open_page(page, "Cluster")
-    assert page.get_by_role("textbox", name="Latency", exact=True).input_value() == "5 apples"
-    page.get_by_text("is not a time").wait_for()
-    # The first page can be reached by its name, too.
-    page.goto(f"{app_url}/overview")
-    page.get_by_role("heading", name="Overview", exact=True, level=1).wait_for()
-    wait_idle(page)
-    assert page.get_by_text("Page not found").count() == 0
-
-
+@pytest.mark.verify
 def test_the_report_opens_by_itself(app_page: Any, tmp_path: Path) -> None:
     page = app_page
     open_page(page, "Simulation")
@@ -133,6 +108,7 @@ def test_the_report_opens_by_itself(app_page: Any, tmp_path: Path) -> None:
     context.close()
 
 
+@pytest.mark.verify
 def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page: Any) -> None:
     page = app_page
     page.set_viewport_size({"width": 400, "height": 800})
@@ -162,6 +138,7 @@ def field_with(page: Any, label: str, value: str) -> Any:
     return field.and_(page.locator(f"input[value='{value}']"))
 
 
+@pytest.mark.verify
 def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_url: str) -> None:
     page = app_page
     open_page(page, "Cluster")
@@ -179,75 +156,3 @@ def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_
     field_with(page, "Capacity", "40 Gbit/s").wait_for()
     field_with(page, "Latency", "7 us").wait_for()
     other.close()
-
-
-def test_a_poll_that_comes_from_the_page_before_leaves_the_page_whole(app_page: Any) -> None:
-    """A slow machine takes in what the side bar asked for on one page after the next one was drawn."""
-    page = app_page
-    polls: list[bytes] = []
-    server: list[Any] = []
-
-    def pass_on(browser: Any) -> None:
-        server[:] = [browser.connect_to_server()]
-
-        def sent(data: Any) -> None:
-            request = BackMsg.FromString(data).rerun_script if isinstance(data, bytes) else None
-            if request is not None and request.is_auto_rerun:
-                polls.append(data)
-            server[0].send(data)
-
-        browser.on_message(sent)
-
-    page.route_web_socket(re.compile("_stcore/stream"), pass_on)
-    page.reload()
-    wait_idle(page)
-    open_page(page, "Simulation")
-    fill_number(page, "Jobs measured per run", "200000")
-    page.get_by_role("button", name="Run the simulation").click()
-    page.get_by_role("button", name="Cancel simulation").wait_for()
-    open_page(page, "Workload")
-    stop = page.get_by_test_id("stSidebar").get_by_role("button", name="Cancel the simulation")
-    stop.wait_for()
-    polls.clear()
-    page.wait_for_timeout(1500)
-    stale = polls[-1]
-    open_page(page, "Cluster")
-    server[0].send(stale)
-    page.wait_for_timeout(2500)
-    assert page.get_by_role("spinbutton", name="Servers", exact=True).first.is_visible()
-    stop.click()
-    stop.wait_for(state="detached")
-    assert page.get_by_role("heading", name="Cluster", exact=True, level=1).is_visible()
-
-
-def test_a_click_on_another_page_right_after_a_number_was_typed_opens_it(app_page: Any) -> None:
-    """The browser asks for the page first, and hands on the number behind it, with the page before."""
-    page = app_page
-    typed: list[bytes] = []  # the change of page, while it waits for the number
-    between = [False]
-
-    def pass_on(browser: Any) -> None:
-        server = browser.connect_to_server()
-
-        def sent(data: Any) -> None:
-            if between[0] and not typed:
-                typed.append(data)
-            elif between[0]:
-                between[0] = False
-                for message in (*typed, data):
-                    server.send(message)
-            else:
-                server.send(data)
-
-        browser.on_message(sent)
-
-    page.route_web_socket(re.compile("_stcore/stream"), pass_on)
-    page.reload()
-    wait_idle(page)
-    open_page(page, "Cluster")
-    page.get_by_role("spinbutton", name="Servers", exact=True).first.fill("11")
-    between[0] = True
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
-    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
-    wait_idle(page)
-    assert page.get_by_text("11 servers").first.is_visible()

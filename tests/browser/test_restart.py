@@ -26,6 +26,7 @@ def answered(port: int, path: str, **headers: str) -> tuple[int, dict[str, str],
     return answer.status, found, time.monotonic() - begun
 
 
+@pytest.mark.verify
 def test_a_server_refuses_foreign_pages_at_once(own_app: Any) -> None:
     port = own_app.port
     own = f"127.0.0.1:{port}"
@@ -66,6 +67,11 @@ def test_work_is_there_after_kill_minus_nine(own_app: Any) -> None:
     fill_number(page, "Jobs measured per run", "200")
     fill_number(page, "Replications", "2")
     run_to_the_end(page)
+    page.get_by_role("button", name="Save this run").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Save again").wait_for()
+    page.keyboard.press("Escape")
+    wait_idle(page)
     time.sleep(SAVED_S)
     own_app.kill_and_start_again()
     page.reload()
@@ -73,6 +79,8 @@ def test_work_is_there_after_kill_minus_nine(own_app: Any) -> None:
     assert page.get_by_role("textbox", name="Scenario", exact=True).input_value() == "Survives"
     page.get_by_text("Run 1 · fingerprint").first.wait_for()
     assert page.get_by_text("could not be").count() == 0
+    open_page(page, "Saved")
+    page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
     open_page(page, "Models")
     pick_model(page, "tiny.json")
     assert "workspace" not in page.url

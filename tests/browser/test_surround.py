@@ -94,21 +94,6 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> 
 
 
 @pytest.mark.verify
-def test_a_term_opens_its_entry_in_this_session(app_page: Any) -> None:
-    page = app_page
-    open_page(page, "Cluster")
-    fill_number(page, "Servers", "5")
-    open_page(page, "Simulation")
-    page.locator(".st-key-page-terms").get_by_role("link", name="JCT").click()
-    page.get_by_role("heading", name="Guide", exact=True, level=1).wait_for()
-    page.locator(".st-key-guide-terms").get_by_text("job completion time").wait_for()
-    assert len(page.context.pages) == 1
-    wait_idle(page)
-    open_page(page, "Cluster")
-    assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "5"
-
-
-@pytest.mark.verify
 def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     app_page: Any, app_url: str
 ) -> None:

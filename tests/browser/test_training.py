@@ -1,4 +1,4 @@
-"""A person's way through the Training page: a demo, a run, who has which GPU and why, one more GPU."""
+"""The Training page in a browser: demos are run, cancelled, explained, kept by a reload, sent to somebody."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
+from browser_tools import (
+    RESULT_MS,
+    assert_fits,
+    fill_number,
+    new_context,
+    open_page,
+    share_link,
+    shot,
+    wait_idle,
+)
+from contrast import texts_of
+
+from nona.report.training.findings import hours_text
 
 pytestmark = pytest.mark.browser
 
@@ -77,3 +89,100 @@ def _one_more(page: Any) -> None:
     wait_idle(page)
     assert_fits(page)
     shot(page, "training-one-more")
+
+
+NODES = ".st-key-elastic-nodes .node"
+
+
+def open_elastic(page: Any, title: str, load: str) -> None:
+    """Open a demo by its card; a part of its jobs is enough to look at."""
+    open_page(page, "Training")
+    card = page.get_by_test_id("stVerticalBlock").filter(has_text=title).last
+    card.get_by_role("button", name="Open this demo").click()
+    page.get_by_role("button", name="Run the policies").wait_for()
+    wait_idle(page)
+    fill_number(page, "Relative load", load)
+
+
+def run_elastic(page: Any) -> str:
+    """Run the policies to the end; the sentence that says who is fastest."""
+    page.get_by_role("button", name="Run the policies").click()
+    page.get_by_text("Downloads of this run_elastic").wait_for(timeout=RESULT_MS)
+    page.get_by_role("button", name="Cancel run_elastic of elastic jobs").wait_for(state="detached")
+    wait_idle(page)
+    return str(page.locator(".st-key-elastic-area").get_by_role("heading").inner_text())
+
+
+def downloaded(page: Any, label: str) -> bytes:
+    with page.expect_download() as got:
+        page.get_by_role("button", name=label, exact=True).click()
+    return Path(got.value.path()).read_bytes()
+
+
+def look_at_tabs(page: Any, name: str) -> None:
+    """Every tab fits the window, and its texts can be read."""
+    for tab in ("Policies", "Nodes", "Jobs", "Fairness"):
+        page.get_by_role("tab", name=tab, exact=True).click()
+        wait_idle(page)
+        panel = page.get_by_role("tabpanel", name=tab, exact=True)
+        panel.locator(".js-plotly-plot").first.wait_for()
+        assert_fits(page)
+        assert [t for t in texts_of(page) if not t.enough] == []
+        panel.scroll_into_view_if_needed()
+        shot(page, f"elastic-{name}-{tab.lower()}")
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("app_page", [("light", 1280)], ids=["light-1280"], indirect=True)
+def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page: Any) -> None:
+    page = app_page
+    open_elastic(page, "Who scales, who waits?", "3")
+    page.get_by_role("button", name="Run the policies").click()
+    page.locator(".st-key-elastic-area .node").first.wait_for()  # live, while it runs
+    shot(page, "elastic-live")
+    page.get_by_role("button", name="Cancel run_elastic of elastic jobs").click()
+    page.get_by_text("Cancelled at").first.wait_for()
+    page.locator(".st-key-elastic-area .node").first.wait_for()  # what had come stays
+    assert page.get_by_text("Downloads of this run_elastic").count() == 0
+
+    fill_number(page, "Relative load", "0.5")
+    said = run_elastic(page)
+    report = json.loads(downloaded(page, "Report (JSON)"))
+    means = {name: p["jct_s"]["mean"] for name, p in report["policies"].items()}
+    best = min(means, key=lambda name: means[name])
+    assert said.startswith(best)
+    assert page.locator(".st-key-elastic-finding").get_by_test_id("stMetricValue").inner_text() == hours_text(
+        means[best]
+    )
+    assert not report["failed_checks"]
+    rows = downloaded(page, "Jobs (CSV)").decode().splitlines()
+    assert len(rows) == 1 + sum(len(p["jobs"]) for p in report["policies"].values())
+    look_at_tabs(page, "scales")
+
+    page.reload()
+    wait_idle(page)
+    assert page.locator(".st-key-elastic-area").get_by_role("heading").inner_text() == said
+    scrub_and_follow(page)
+
+    context = new_context(page.context.browser)
+    other = context.new_page()
+    other.goto(share_link(page))
+    other.get_by_role("heading", name="Training", exact=True, level=1).wait_for()
+    wait_idle(other)
+    assert other.get_by_role("spinbutton", name="Relative load").input_value() == "0.5"
+    assert run_elastic(other) == said  # somebody else gets the same answer
+    context.close()
+
+
+def scrub_and_follow(page: Any) -> None:
+    """The grid of GPUs at another minute, by keys; a job and the reasons for its changes."""
+    page.get_by_role("tab", name="Nodes", exact=True).click()
+    page.locator(NODES).first.wait_for()
+    wait_idle(page)
+    before = page.get_by_text(re.compile(r"jobs run_elastic and \d+ wait after")).first.inner_text()
+    page.get_by_role("slider", name="Minute").press("End")
+    page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
+    page.get_by_role("tab", name="Jobs", exact=True).click()
+    page.get_by_text("Why its GPUs changed under").wait_for()
+    page.locator(".st-key-chart-elastic-job .js-plotly-plot").wait_for()
+    wait_idle(page)

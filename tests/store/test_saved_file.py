@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from probes import probe
+from saved_things import probe
 
 from nona.errors import StoreError
 from nona.results.saved import SavedItem
@@ -27,7 +27,7 @@ WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
-from probes import probe
+from saved_things import probe
 from nona.store.database import Database
 from nona.store.store import Store
 store = Store(Database(Path(sys.argv[1])), sys.argv[2])
@@ -149,28 +149,33 @@ def test_whatever_happens_to_the_file_is_one_line(tmp_path: Path) -> None:
         use(Store(Database(folder), "ada"))
 
 
-@pytest.mark.parametrize("data", [b"{}" * 900, b"SQLite format 3\0" + bytes(4080), bytes(5000), b"x"])
-def test_a_file_that_is_no_data_base_is_refused_and_stays(tmp_path: Path, data: bytes) -> None:
+def foreign() -> bytes:
+    """A data base of another program."""
+    with sqlite3.connect(":memory:") as other:
+        other.execute("CREATE TABLE items (id TEXT)")
+        data = other.serialize()
+    other.close()
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        *(
+            (data, r"it is damaged, or is no data base.*put a copy")
+            for data in (b"{}" * 900, bytes(5000), b"x")
+        ),
+        (b"SQLite format 3\0" + bytes(4080), r"it is damaged, or is no data base.*put a copy"),
+        (foreign(), r"another program wrote it; name another folder"),
+    ],
+)
+def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / FILE).write_bytes(data)
     store = Store(Database(tmp_path), "ada")
     for call in (store.listing, lambda: store.save(probe("a"))):
-        with pytest.raises(StoreError, match=r"it is damaged, or is no data base.*put a copy"):
+        with pytest.raises(StoreError, match=why):
             call()
     assert (tmp_path / FILE).read_bytes() == data
-
-
-def test_the_data_base_of_another_program_is_refused_and_stays(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / FILE) as other:
-        other.execute("CREATE TABLE items (id TEXT)")
-    other.close()
-    before = (tmp_path / FILE).read_bytes()
-    for call in (
-        Store(Database(tmp_path), "a").listing,
-        lambda: Store(Database(tmp_path), "a").save(probe("a")),
-    ):
-        with pytest.raises(StoreError, match=r"another program wrote it; name another folder"):
-            call()
-    assert (tmp_path / FILE).read_bytes() == before
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
-from probes import FACTS, probe
+from saved_things import FACTS, probe
 from sizes import examples
 
 from nona.errors import StoreError
@@ -195,7 +195,7 @@ def test_names_and_notes_are_text_that_can_be_shown(store: Store) -> None:
 def test_limits_are_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.save(probe("a"))
     refused: list[Callable[[], object]] = [lambda: store.save(probe("b"), probe("c"))]
-    monkeypatch.setattr(operations, "MOST_ITEMS", 2)
+    monkeypatch.setattr(operations, "MOST_STORED", 2)
     for call in refused:
         with pytest.raises(StoreError, match="export some and delete them"):
             call()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from app_driver import Open, metrics
+from app_driver import (
+    Open,
+    go,
+    metrics,
+    named,
+    sent,
+    state_of,
+    table,
+)
 
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
@@ -23,26 +30,12 @@ from nona.report.clusters import (
 from nona.ui.pages.cluster_drawing import cluster_tree
 from nona.ui.pages.cluster_mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
 from nona.ui.pages.workload_facts import row_cost
-from nona.ui.session.state import AppState
 from nona.ui.widgets.components import texts
-
-
-def state_of(at: Any) -> AppState:
-    found: AppState = at.session_state["nona_state"]
-    return found
-
-
-def pictures(at: Any) -> list[dict[str, Any]]:
-    return [json.loads(b.proto.json) for b in at.get("bidi_component")]
-
-
-def board_of(at: Any) -> dict[str, Any]:
-    return next(p for p in pictures(at) if "instances" in p)
 
 
 def with_mig(open_page: Open) -> Any:
     at = open_page("4_cluster")
-    next(s for s in at.selectbox if s.label == "Shared as").select("MIG slices").run()
+    named(at.selectbox, "Shared as").select("MIG slices").run()
     assert not at.exception
     return at
 
@@ -54,7 +47,7 @@ def test_tiles_and_picture_are_those_of_the_cluster(open_page: Open) -> None:
     assert metrics(at)["Memory"] == "320 GB"
     assert total.memory_bytes == sum(cluster.server_memory_bytes) == 320e9
     assert total.fp16_flop_per_s == 8 * devices()["a100-40gb"].peak("fp16")
-    tree = next(p["tree"] for p in pictures(at) if "tree" in p)
+    tree = sent(at, "tree")["tree"]
     assert tree == [cluster_tree(cluster, background_load(cluster, 0.0, 0.0), measured=False)]
     shown = " ".join(texts(tree[0]))
     assert "8 servers" in shown
@@ -71,7 +64,7 @@ def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page: Open)
     edit_layout(state, 0, "a100-40gb", {"act": "add", "start": 6, "profile": "1g.5gb"})
     at.run()
     assert state.scenario.cluster.servers[0].mig == "3g.20gb@0, 1g.5gb@6"
-    board = board_of(at)
+    board = sent(at, "instances")
     assert [(i[0], i[1], i[3]) for i in board["instances"]] == [(0, 4, "3g.20gb"), (6, 1, "1g.5gb")]
     assert [e[0] for e in board["empty"]] == [4, 5, 7]
     offered = {e[0]: {o[0] for o in e[2] if not o[2]} for e in board["empty"]}
@@ -96,8 +89,8 @@ def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page: O
     state = state_of(at)
     edit_layout(state, 0, "a100-40gb", {"act": "clear"})
     at.run()
-    assert board_of(at)["instances"] == []
-    assert len(board_of(at)["empty"]) == 8
+    assert sent(at, "instances")["instances"] == []
+    assert len(sent(at, "instances")["empty"]) == 8
     assert any("no instance yet" in e.value for e in at.error)
     assert "no instance yet" in state.problem()
     edit_layout(state, 0, "a100-40gb", {"act": "add", "start": 0, "profile": "7g.40gb"})
@@ -109,7 +102,7 @@ def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page: O
 def test_the_table_of_instances_is_the_cost_models(open_page: Open) -> None:
     at = with_mig(open_page)
     next(s for s in at.selectbox if s.label.startswith("MIG layout")).select("4g.20gb + 3g.20gb").run()
-    frame = next(d.value for d in at.dataframe if "instance" in d.value)
+    frame = table(at, "instance")
     device = devices()["a100-40gb"]
     assert list(frame["instance"]) == ["4g.20gb", "3g.20gb"]
     for row, profile in zip(frame.to_dict("records"), ("4g.20gb", "3g.20gb"), strict=True):
@@ -164,6 +157,28 @@ def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page
     assert any("resnet18" in w.value and "tiny" in w.value for w in at.warning)
 
 
+def add_device(at: Any, **fields: str) -> None:
+    for name, value in fields.items():
+        at.text_input(key=f"device-{name}").set_value(value)
+    named(at.button, "Add this device").click().run()
+
+
+def test_own_devices_are_added_with_complaints_beside_their_fields(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    add_device(at, name="a/b")
+    assert "a name is printable" in at.error[0].value
+    add_device(at, name="mine", fp16="-3 TFLOP/s")
+    assert len(at.error) == 1
+    assert "fp16" in at.error[0].value
+    add_device(at, fp16="", memory="many bytes")
+    assert "memory" in at.error[0].value
+    add_device(at, memory="24 GB")
+    assert not at.error
+    assert state_of(at).scenario.cluster.devices["mine"]["memory"] == "24 GB"
+    named(at.selectbox, "GPU").select("mine").run()
+    assert state_of(at).scenario.cluster.servers[0].gpu == "mine"
+
+
 def test_own_devices_are_listed_and_removed_unless_in_use(open_page: Open) -> None:
     at = open_page("4_cluster")
     state = state_of(at)
@@ -177,13 +192,34 @@ def test_own_devices_are_listed_and_removed_unless_in_use(open_page: Open) -> No
     assert set(state.scenario.cluster.devices) == {"mine"}
 
 
-def test_a_complaint_about_a_device_stands_beside_its_field(open_page: Open) -> None:
+def test_cluster_edits_reach_the_scenario(open_page: Open) -> None:
     at = open_page("4_cluster")
-    at.text_input(key="device-name").set_value("a/b")
-    next(b for b in at.button if b.label == "Add this device").click().run()
-    assert "a name is printable" in at.error[0].value
-    at.text_input(key="device-name").set_value("fine")
-    at.text_input(key="device-fp16").set_value("-3 TFLOP/s")
-    next(b for b in at.button if b.label == "Add this device").click().run()
-    assert len(at.error) == 1
-    assert "fp16" in at.error[0].value
+    named(at.number_input, "Servers").set_value(5).run()
+    named(at.selectbox, "Shared as").select("MIG slices").run()
+    assert metrics(at)["Servers"] == "5"
+    group = state_of(at).scenario.cluster.servers[0]
+    layout = next(s for s in at.selectbox if s.label.startswith("MIG layout"))
+    assert (group.mig, layout.value) == ("3g.20gb, 3g.20gb", "2 × 3g.20gb")
+    layout.select("3g.20gb + 2g.10gb + 2 × 1g.5gb").run()
+    assert metrics(at)["Executors"] == "20"
+    assert state_of(at).scenario.cluster.servers[0].mig == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"
+    named(at.selectbox, "GPU").select("t4").run()  # has no MIG: the layout goes
+    assert state_of(at).scenario.cluster.servers[0].mig is None
+    assert metrics(at)["Executors"] == "5"
+
+
+def test_a_wrong_quantity_keeps_what_was_typed_and_the_valid_scenario(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    before = state_of(at).scenario
+    named(at.text_input, "Capacity").set_value("5 apples").run()
+    assert "'5 apples' is not a bandwidth" in at.error[0].value.replace("\\", "")
+    assert state_of(at).scenario == before
+    go(at, "6_placement")
+    assert at.button(key="run-place").disabled
+    assert "5 apples" in at.warning[0].value.replace("\\", "")
+    go(at, "4_cluster")
+    field = named(at.text_input, "Capacity")
+    assert field.value == "5 apples"
+    field.set_value("40 Gbit/s").run()
+    assert not at.error
+    assert state_of(at).scenario.cluster.network.capacity == 5e9

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from app_driver import APP, Open, end_jobs, finish, go, new_session
+from app_driver import APP, Open, end_jobs, finish, go, new_session, state_of
 from streamlit.testing.v1 import AppTest
 
 from nona.report.simulations.findings import headline
@@ -23,11 +23,6 @@ from nona.ui.shell.frame import facts
 from nona.ui.widgets.fields import plain
 
 STEPS = [(s, step) for s in STORIES for step in s.steps]
-
-
-def state_of(at: AppTest) -> AppState:
-    state: AppState = at.session_state["nona_state"]
-    return state
 
 
 def tour(at: AppTest) -> Tour:
@@ -94,7 +89,7 @@ def test_every_step_opens_its_page(number: int) -> None:
 def by_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shipped scenarios are placed by formula: the search is not what is tested."""
     monkeypatch.setattr(
-        "nona.scenario.file.load_scenario",
+        "nona.ui.session.opening.load_scenario",
         lambda path: load_scenario(path).model_copy(update={"objective": "formula"}),
     )
 

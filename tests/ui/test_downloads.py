@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_driver import Open, finish, go, new_session
+from app_driver import Open, go, new_session, run
 from streamlit.testing.v1 import AppTest
 
 from nona.report.placements.certificate import bound_text, formula_line
@@ -30,11 +30,10 @@ def run_of(at: AppTest, kind: str) -> AppState:
     state: AppState = at.session_state["nona_state"]
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"name": "My <i>run</i> ../x", "schedulers": ["nona", "local"]}
-    data["simulation"] = {"jobs": 120, "replications": 2}
+    data |= {"objective": "formula", "simulation": {"jobs": 120, "replications": 2}}
     state.adopt(scenario_from_mapping(data))
     at.run()
-    at.button(key=f"run-{kind}").click().run()
-    finish(at, kind)
+    run(at, kind)
     return state
 
 
@@ -120,8 +119,7 @@ def test_an_uploaded_model_is_in_the_run_s_scenario(open_page: Open, monkeypatch
     state.uploads.add("own.json", json.dumps(graph).encode())
     state.replace_list(("workload",), [{"model": "own.json", "rate": 1}])
     at.run()
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    run(at, "place")
     text = taken(monkeypatch, downloads.placement_downloads, state)["Scenario (YAML)"].make().decode()
     assert parse_scenario(text).models.keys() == {"own.json"}
     assert state.results["place"].data.about.files == ()

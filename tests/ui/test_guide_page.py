@@ -1,14 +1,19 @@
-"""The Guide: found by its page, by its filter, and by the links on other pages."""
+"""The Guide: found by its page, its filter and the links on other pages; terms of the glossary."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from app_driver import Open
 
-from nona.report.guide import matching, sections
-from nona.ui.widgets.terms import GUIDE_PARAMETER as PARAMETER
+from nona.report.guide import TERMS, matching, matching_terms, sections
+from nona.ui.session.page_list import PAGES
+from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def titles(at: Any) -> list[str]:
@@ -38,15 +43,41 @@ def test_the_filter_shows_what_holds_the_words(open_page: Open) -> None:
 
 def test_a_link_opens_its_section(open_page: Open) -> None:
     at = open_page("13_guide")
-    at.query_params[PARAMETER] = "mig"
+    at.query_params[GUIDE_PARAMETER] = "mig"
     at.run()
     assert titles(at) == ["MIG and MPS"]
-    at.query_params[PARAMETER] = "no such section"
+    at.query_params[GUIDE_PARAMETER] = "no such section"
     at.run()
     assert len(titles(at)) == len(sections())
 
 
-@pytest.mark.parametrize("page", ["4_cluster", "5_workload", "12_validation"])
-def test_pages_point_to_it(open_page: Open, page: str) -> None:
-    links = [link.proto for link in open_page(page).get("page_link")]
-    assert any(link.page == "guide" for link in links)
+LINKED = re.compile(r"\bterm\(\s*[\"']([^\"']+)[\"']")
+
+
+def linked() -> set[str]:
+    files = [*(ROOT / "pages").glob("*.py"), *(ROOT / "nona" / "ui" / "pages").rglob("*.py")]
+    return {name for file in files for name in LINKED.findall(Path(file).read_text(encoding="utf-8"))}
+
+
+def test_every_linked_term_has_an_entry_and_every_entry_is_used() -> None:
+    assert linked() <= TERMS.keys()
+    assert {"JCT", "SCV", "response", "network view"} <= linked()
+    assert {name for names in ON_PAGES.values() for name in names} | linked() == TERMS.keys()
+    assert ON_PAGES.keys() == {title for _, title, *_ in PAGES} - {"Guide"}
+    with pytest.raises(KeyError):
+        term("no such term")
+
+
+def test_the_guide_shows_the_term_that_was_asked_for(open_page: Open) -> None:
+    at = open_page("13_guide")
+    at.query_params[TERM_PARAMETER] = "SCV"
+    at.run()
+    assert [s.value for s in at.subheader] == ["Glossary"]
+    assert any(TERMS["SCV"] in m.value for m in at.markdown)
+    at.query_params[TERM_PARAMETER] = "<b>"
+    at.run()
+    assert not at.exception
+    assert len(at.subheader) > 10
+    at.text_input(key="guide-find").set_value("squared mean").run()
+    assert matching_terms("squared mean") == ("SCV",)
+    assert any(m.value.startswith("**SCV**") for m in at.markdown)

@@ -1,32 +1,39 @@
-"""Jobs: limit, cancel, failure, death with the server, forgetting; the worker's own protocol."""
+"""Jobs: cancel, failure, death with the server; the worker's own protocol; the list of their kinds."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
-from app_driver import until
+from app_driver import Open, until
 
 from nona.errors import JobError
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.jobs.pool import Worker
 from nona.ui.jobs.registry import Job, JobRegistry
+from nona.ui.session.state import AppState
 from nona.ui.tasks.process import NICE, NICE_VARIABLE
-from nona.ui.tasks.serving import Server
+from nona.ui.tasks.serving import Server, function_of
 from nona.ui.tasks.simulation import REPLICATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.usefixtures("worker_processes")
 
 
 def spec(**simulation: int) -> dict[str, Any]:
@@ -58,7 +65,7 @@ def registry() -> Iterator[JobRegistry]:
 
 
 @pytest.fixture(scope="module")
-def one_worker() -> Iterator[JobRegistry]:
+def one_worker(worker_processes: None) -> Iterator[JobRegistry]:
     made = JobRegistry(limit=2, idle=1)
     yield made
     made.shut_down()
@@ -91,35 +98,6 @@ def test_a_job_runs_to_its_result_and_leaves_files(lasting: JobRegistry) -> None
     assert lasting.get(job.id) is None
 
 
-@needs_proc
-def test_beyond_the_places_a_job_waits_and_cancel_frees_the_place(registry: JobRegistry) -> None:
-    first = registry.start("simulate", spec(**LONG))
-    second = registry.start("place", spec())
-    assert (second.status, second.elapsed_s) == ("waiting", 0.0)
-    assert until(lambda: first.fraction > 0)
-    first.cancel()
-    assert first.status == "cancelled"
-    assert until(lambda: not alive(first.process.pid))
-    assert until(lambda: ended(second))
-    assert second.status == "done"
-    assert first.result is None
-
-
-def test_progress_grows_and_the_chart_data_follows(lasting: JobRegistry) -> None:
-    job = lasting.start("simulate", spec(jobs=30_000, replications=1))
-    seen = []
-
-    def watch() -> bool:
-        seen.append(job.fraction)
-        return ended(job)
-
-    assert until(watch)
-    assert job.status == "done"
-    assert seen == sorted(seen)
-    assert job.live["series"]["local"]["jobs"] > 0
-    assert all(v > 0 for v in job.live["series"]["local"]["jct_s"])
-
-
 def test_an_error_of_the_scenario_is_the_job_s_one_line(lasting: JobRegistry) -> None:
     bad = spec()
     bad["scenario"]["workload"][0]["rate"] = "100000/s"
@@ -137,26 +115,6 @@ def test_a_worker_that_dies_is_a_failed_job(registry: JobRegistry) -> None:
     assert until(lambda: ended(job))
     assert job.status == "failed"
     assert "ended with status" in job.error
-
-
-def test_an_unwatched_job_is_cancelled() -> None:
-    registry = JobRegistry(limit=1, unwatched_s=0.5)
-    job = registry.start("simulate", spec(**LONG))
-    assert until(lambda: not job.unfinished)
-    assert job.status == "cancelled"
-    registry.close()
-
-
-def test_a_finished_job_is_forgotten_in_time(lasting: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = lasting.start("place", spec())
-    assert until(lambda: ended(job))
-    lasting.sweep()
-    assert lasting.get(job.id) is job
-    monkeypatch.setattr(lasting, "keep_s", 0.0)
-    time.sleep(0.01)
-    lasting.sweep()
-    assert lasting.get(job.id) is None
-    assert not job.folder.exists()
 
 
 def test_ids_cannot_be_guessed_and_unknown_kinds_are_refused(lasting: JobRegistry) -> None:
@@ -188,14 +146,16 @@ def test_workers_have_a_lower_priority_than_the_server(
 @needs_proc
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_worker_and_its_processes_die_with_the_server(tmp_path: Path, how: signal.Signals) -> None:
-    """A server process starts a job and is killed; nothing of the job stays."""
+    """A server process starts a job and is killed; nothing of the job stays, nor of a worker that waits."""
     script = tmp_path / "server.py"
     script.write_text(
         "import json, sys, time\n"
         "from nona.ui.jobs.registry import JobRegistry\n"
-        "job = JobRegistry().start('simulate', json.loads(sys.argv[1]))\n"
+        "made = JobRegistry(idle=2)\n"
+        "while made.pool.waiting() < 2: time.sleep(0.05)\n"
+        "job = made.start('simulate', json.loads(sys.argv[1]))\n"
         "while job.fraction == 0: time.sleep(0.05)\n"
-        "print(job.process.pid, flush=True)\n"
+        "print(*made.pool.pids(), flush=True)\n"
         "time.sleep(600)\n"
     )
     server = subprocess.Popen(
@@ -207,10 +167,10 @@ def test_a_worker_and_its_processes_die_with_the_server(tmp_path: Path, how: sig
     )
     assert server.stdout is not None
     with server.stdout:
-        worker = int(server.stdout.readline())
+        workers = {int(pid) for pid in server.stdout.readline().split()}
     every = (int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit())
-    group = [pid for pid in every if _group(pid) == worker]
-    assert worker in group
+    group = [pid for pid in every if _group(pid) in workers]
+    assert len(workers) == 2 <= len(group)
     server.send_signal(how)
     server.wait(60)
     assert until(lambda: not any(alive(p) for p in group))
@@ -257,18 +217,6 @@ def warm() -> Iterator[JobRegistry]:
 
 
 @needs_proc
-def test_a_worker_serves_one_job_after_the_other(lasting: JobRegistry) -> None:
-    pids = set()
-    for _ in range(4):
-        job = lasting.start("simulate", spec())
-        assert until(lambda job=job: ended(job))  # type: ignore[misc]
-        assert (job.status, job.error) == ("done", "")
-        pids.add(job.process.pid)
-        assert until(lambda: lasting.pool.waiting() == 1)
-    assert [alive(pid) for pid in pids] == [True]
-
-
-@needs_proc
 def test_cancel_kills_the_worker_and_another_takes_its_place(warm: JobRegistry) -> None:
     job = warm.start("simulate", spec(**LONG))
     assert until(lambda: job.fraction > 0)
@@ -305,33 +253,6 @@ def test_a_superseded_job_that_does_not_stop_is_killed(
     assert until(lambda: warm.pool.waiting() >= 1)
 
 
-@needs_proc
-def test_waiting_workers_die_with_the_server(tmp_path: Path) -> None:
-    script = tmp_path / "server.py"
-    script.write_text(
-        "import time\n"
-        "from nona.ui.jobs.registry import JobRegistry\n"
-        "made = JobRegistry(idle=2)\n"
-        "while made.pool.waiting() < 2: time.sleep(0.05)\n"
-        "print(*made.pool.pids(), flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    server = subprocess.Popen(
-        [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert server.stdout is not None
-    with server.stdout:
-        workers = [int(p) for p in server.stdout.readline().split()]
-    assert len(workers) >= 2
-    server.send_signal(signal.SIGKILL)
-    server.wait(60)
-    assert until(lambda: not any(alive(p) for p in workers))
-
-
 def test_a_worn_worker_is_replaced(warm: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nona.ui.jobs.pool.JOBS_EACH", 1)
     job = warm.start("place", spec())
@@ -365,7 +286,7 @@ def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(lasting
 
 def test_sessions_share_no_files_through_a_worker(lasting: JobRegistry, tmp_path: Path) -> None:
     """The same name stands for another model in another folder, also in the caches of one worker."""
-    means = []
+    means, workers = [], set()
     for number, compute_ms in enumerate((3.0, 7.0, 3.0)):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -381,18 +302,18 @@ def test_sessions_share_no_files_through_a_worker(lasting: JobRegistry, tmp_path
         assert until(lambda job=job: ended(job))  # type: ignore[misc]
         assert job.result is not None, job.error
         means.append(job.result["report"]["schedulers"]["local"]["jct_s"]["mean"])
+        workers.add(job.process.pid)
         assert until(lambda: lasting.pool.waiting() == 1)  # the next job gets the same worker
     assert means == pytest.approx([0.003, 0.007, 0.003], rel=1e-6)
+    assert len(workers) == 1
 
 
 def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """It never compiles itself: it asks for the one process that does."""
     ready, done = [False], []
-    monkeypatch.setattr("nona.simulation.compiled.build.is_ready", lambda: ready[0])
-    monkeypatch.setattr(
-        "nona.simulation.compiled.preparation.prepare_in_background", lambda: done.append("asked")
-    )
-    monkeypatch.setattr("nona.simulation.compiled.preparation.warm", lambda: done.append("loaded"))
+    monkeypatch.setattr("nona.simulation.run.is_ready", lambda: ready[0])
+    monkeypatch.setattr("nona.simulation.run.prepare_in_background", lambda: done.append("asked"))
+    monkeypatch.setattr("nona.ui.tasks.serving.warm", lambda: done.append("loaded"))
     server = Server(set(), lambda message: None)
     server.load()
     assert (server.loaded, done) == (False, ["asked"])
@@ -405,9 +326,71 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest
 @needs_proc
 def test_a_worker_counts_its_own_memory_and_not_its_parent_s() -> None:
     """A server that uses much memory must not have its workers replaced after every job."""
-    code = "from nona.ui.worker.process import _bytes; print(_bytes())"
+    code = "from nona.ui.tasks.process import _bytes; print(_bytes())"
     held = bytearray(600_000_000)
     held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])  # every page is in use
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert 5_000_000 < int(told.stdout) < 300_000_000
     assert len(held) == 600_000_000
+
+
+OF_THE_SESSION = sorted(set(KINDS) - {"answer"})  # which no button starts
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_has_a_function_and_knows_what_it_depends_on(name: str) -> None:
+    kind = KINDS.find(name)
+    assert kind.name == name
+    assert list(inspect.signature(function_of(kind)).parameters) == ["spec", "desk"]
+    assert set(kind.parts) <= set(Scenario.model_fields)
+    assert bool(AppState().fingerprint(name)) is bool(kind.parts)
+
+
+def test_people_can_tell_the_kinds_apart() -> None:
+    assert len({kind.noun for kind in KINDS.values()}) == len(KINDS)
+    with pytest.raises(JobError, match="is not known; choose from place, capacity"):
+        KINDS.find("shell")
+
+
+def test_every_button_of_a_page_starts_a_kind_that_there_is() -> None:
+    text = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "nona/ui/pages").rglob("*.py"))
+    text += "".join(p.read_text(encoding="utf-8") for p in (ROOT / "pages").glob("*.py"))
+    named = set(re.findall(r'(?:^(?:\w+_)?KIND = |job_panel\(\s*state,\s*)"([\w-]+)"', text, re.MULTILINE))
+    assert named == set(OF_THE_SESSION)
+
+
+class _Known:
+    """The server's jobs: one of every kind that a session starts, all running."""
+
+    def __init__(self) -> None:
+        worker = cast("Worker", SimpleNamespace(kill=lambda: None))
+        self.jobs = {n: Job(n, n, "", Path(), worker, seen=0.0) for n in OF_THE_SESSION}
+
+    def get(self, job_id: str | None) -> Job | None:
+        return self.jobs.get(job_id or "")
+
+    def ahead(self, job: Job) -> int:
+        return 0
+
+    def wait_s(self, job: Job) -> float | None:
+        return None
+
+
+def test_a_job_of_any_kind_is_watched_and_can_be_ended_on_every_page(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that nobody looks at is cancelled after a minute: the side bar looks at all of them."""
+    at, known = open_page("4_cluster"), _Known()
+    monkeypatch.setattr("nona.ui.shell.job_panel.jobs", lambda: known)
+    monkeypatch.setattr(
+        "nona.ui.shell.frame.collect", lambda state: False
+    )  # it looks once, at a page's start
+    at.session_state["nona_state"].jobs |= {name: name for name in OF_THE_SESSION}
+    at.run()
+    assert not at.exception
+    assert [name for name, job in known.jobs.items() if not job.seen] == []
+    keys = [b.key for b in at.sidebar.button]
+    assert keys.index("stop-check") < keys.index("undo")  # above the scenario: seen without scrolling
+    at.button(key="stop-check").click().run()
+    assert known.jobs["check"].status == "cancelled"
+    assert not [b for b in at.button if b.key == "stop-check"]

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import APP, finish, go, new_session, tab
+from app_driver import APP, adopt, finish, go, new_session, run, state_of, tab
 from streamlit.testing.v1 import AppTest
 
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.ui.session.kept import LONGEST, MOST, is_kept, remember
+from nona.ui.session.kept import LONGEST, MOST, remember
 from nona.ui.session.share import Shared, pack
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
@@ -33,21 +33,11 @@ KINDS = (
 )
 
 
-def state_of(at: AppTest) -> AppState:
-    state: AppState = at.session_state["nona_state"]
-    return state
-
-
 def prepared() -> AppTest:
     """A session in which every page has something to show."""
-    at = new_session().run()
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data["simulation"] = {"jobs": 80, "replications": 2}
-    data["schedulers"] = ["local", "spread", "expert"]
-    state_of(at).adopt(scenario_from_mapping(data))
+    at = adopt(new_session().run(), schedulers=["local", "spread", "expert"])
     for page, kind in (("6_placement", "place"), ("7_simulation", "simulate")):
-        go(at, page).button(key=f"run-{kind}").click().run()
-        finish(at, kind)
+        run(go(at, page), kind)
     return at
 
 
@@ -142,14 +132,6 @@ def test_every_field_of_a_page_keeps_its_value(
     assert shown(go(reloaded(at), page)) == before
 
 
-def test_tabs_stay_open(session: AppTest) -> None:
-    at = go(session, "2_models")
-    at.session_state["model-tabs"] = "Operators"
-    at.run()
-    go(go(at, "1_overview"), "2_models")
-    assert go(reloaded(at), "2_models").session_state["model-tabs"] == "Operators"
-
-
 def test_a_link_brings_choices_along_and_nothing_else() -> None:
     scenario = load_scenario(scenario_path("slides_example"))
     given = {
@@ -176,11 +158,3 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     remember(state)
     assert len(state.kept) == MOST
     assert "guide-find" not in state.kept
-
-
-def test_no_button_is_ever_put_back(session: AppTest) -> None:
-    for page in PAGES:
-        at = go(session, page)
-        elements = [e for kind in ("button", "download_button", "file_uploader") for e in at.get(kind)]
-        assert elements
-        assert not [e.key for e in elements if e.key and is_kept(e.key)]

@@ -1,19 +1,33 @@
-"""The Placement page: every figure on it is the solver's own, the working included."""
+"""The Placement page: every figure on it is the solver's own; classes, cards, racks and what does not fit."""
 
 from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, open_demo, pickers, solve_demo, tab
+from app_driver import (
+    Open,
+    go,
+    metrics,
+    named,
+    open_demo,
+    pickers,
+    run,
+    said,
+    solve_demo,
+    state_of,
+    tab,
+    table,
+)
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.messages import Link
 from nona.placement.sampled.judge import by_response
-from nona.report.capacity import capacity_finding, capacity_rows
+from nona.report.capacity import capacity_finding
 from nona.report.figures import number_text
 from nona.report.placements.certificate import (
     against,
@@ -24,14 +38,20 @@ from nona.report.placements.certificate import (
     measure_text,
     order_finding,
 )
-from nona.report.placements.figures import congestion_figure
+from nona.report.placements.figures import congestion_figure, link_waits_figure
 from nona.report.placements.report import gain_finding, missed_finding
-from nona.report.placements.text import congestion_finding, early_text, plain_notes, step_rows
-from nona.report.planning_figures import capacity_figure
+from nona.report.placements.text import (
+    congestion_finding,
+    early_text,
+    link_finding,
+    plain_notes,
+    response_finding,
+    step_rows,
+)
 from nona.report.times import off_text
-from nona.results.placement import PlacedConfiguration, PlacedSubgraph, SearchProgress
+from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
 from nona.results.planning import CapacityReport
-from nona.scenario.file import load_scenario, scenario_to_mapping
+from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.models import glued_model
 from nona.study.preparation import prepare
@@ -39,17 +59,9 @@ from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
 from nona.ui.pages.placement import TABS, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
-from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks.desk import Desk
-from nona.ui.tasks.planning import find_capacity
 from nona.ui.widgets.components import texts
 from nona.units import format_time
-
-
-def state_of(at: Any) -> AppState:
-    found: AppState = at.session_state["nona_state"]
-    return found
 
 
 @pytest.fixture
@@ -58,16 +70,10 @@ def solved(open_page: Open) -> AppTest:
     return solve_demo(open_page, "slides_example")
 
 
-def test_before_solving_the_page_says_what_to_do(open_page: Open) -> None:
-    at = open_page("6_placement")
-    assert "No placement yet" in at.info[0].value
-    assert not at.metric
-
-
 def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
     at, state = solved, state_of(solved)
     data = state.results["place"].data
-    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    shown = said(at.markdown)
     assert order_finding(data) in shown
     tree = json.loads(at.get("bidi_component")[0].proto.json)["tree"]
     subgraph = next(iter(data.nona.models.values())).subgraphs[0]
@@ -166,7 +172,7 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page: Open) -> None:
 
 def test_what_could_leave_its_server_stands_below(solved: AppTest) -> None:
     at, state = tab(solved, "placement-tabs", "What splitting can gain"), state_of(solved)
-    frame = next(d.value for d in at.dataframe if "groups that might leave" in d.value)
+    frame = table(at, "groups that might leave")
     network, study = state.scenario.cluster.network, prepare(state.scenario)
     glued = [glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
     assert list(frame["model"]) == list(state.scenario.labels)
@@ -178,10 +184,9 @@ def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> Non
     at, state = solved, state_of(solved)
     assert "congestion" not in state.results
     tab(at, "placement-tabs", "Price of congestion")
-    at.button(key="run-congestion").click().run()
-    finish(at, "congestion")
+    run(at, "congestion")
     curve = state.results["congestion"].data
-    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    shown = said(at.markdown)
     assert congestion_finding(curve) in shown
     assert curve.now == 0
     assert curve.stops > 0.5
@@ -206,8 +211,8 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest
     for line in lines.values():
         assert line.formula in formulas
         assert line.filled in formulas
-    table = next(d.value for d in at.dataframe if "g ms" in d.value)
-    assert table["x, %"].sum() == pytest.approx(100)
+    rows = table(at, "g ms")
+    assert rows["x, %"].sum() == pytest.approx(100)
     assert metrics(at)["Predicted mean JCT"] == "14 ms"
 
 
@@ -236,14 +241,13 @@ def test_repeated_notes_are_told_once() -> None:
 def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) -> None:
     at = open_demo(open_page, "slides_example")
     go(at, "6_placement")
-    box = next(s for s in at.selectbox if s.label == "Objective")
+    box = named(at.selectbox, "Objective")
     box.select("Missed SLOs").run()
     assert state_of(at).scenario.objective == "slo"
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    run(at, "place")
     report = state_of(at).results["place"].data.nona
     assert report.objective == "slo"
-    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    shown = said(at.markdown)
     assert gain_finding(report) in shown
     assert gain_finding(report) in missed_finding(report)
     assert metrics(at) == {"Predicted SLO hits": hits_text(report).split(" %")[0] + " %"}
@@ -258,8 +262,7 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page: 
     state = state_of(at)
     state.edit(("objective",), "formula")
     at.run()
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    run(at, "place")
     data = state.results["place"].data
     response, formula = data.nona.response.mean_s, data.nona.objective_s
     assert response > 1.02 * formula
@@ -276,8 +279,7 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page: 
 def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page: Open) -> None:
     at = solve_demo(open_page, "slides_example")
     first = state_of(at).results["place"].data
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    run(at, "place")
     again = state_of(at).results["place"].data
     assert again.known
     assert solved_text(again).startswith("Known from an earlier solution")
@@ -285,43 +287,6 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
     assert solved_text(fresh).startswith("Solved in")
     early = solved_text(fresh.model_copy(update={"ended_early_s": 3.0}))
     assert early == "Cancelled after 3 s"
-
-
-def test_a_cancelled_search_keeps_what_is_known_of_unfinished_schedulers() -> None:
-    """Told after every number of servers: what was tried, marked as not finished, and who was not begun."""
-    told: list[CapacityReport] = []
-
-    def emit(message: dict[str, Any]) -> None:
-        if "best" in message:
-            assert message["best"] == message["live"]
-            told.append(CapacityReport.from_json(message["best"]))
-
-    spec = {
-        "scenario": scenario_to_mapping(load_scenario(scenario_path("slides_example"))),
-        "uploads": "",
-        "hit": 0.97,
-        "group": 0,
-        "schedulers": ["local", "nona"],
-    }
-    whole = CapacityReport.from_json(find_capacity(spec, Desk(emit)))
-    first, last = told[0], told[-1]
-    assert [(d.scheduler, d.finished, len(d.tried)) for d in first.devices] == [
-        ("local", False, 1),
-        ("nona", False, 0),
-    ]
-    assert "local with a100-40gb is not finished: " in capacity_finding(first)
-    assert "nona with a100-40gb is not begun." in capacity_finding(first)
-    assert [d.finished for d in last.devices] == [True, False]
-    assert last.devices[0] == whole.devices[0]
-    assert set(last.devices[1].tried) <= set(whole.devices[1].tried)
-    need = whole.devices[1].servers
-    assert need is not None
-    (row,) = [r for r in capacity_rows(last) if r["scheduler"] == "nona"]
-    assert need == 2
-    assert row["servers"] == "not finished: 2 servers keep, 1 does not"
-    assert all(d.finished for d in whole.devices)
-    names = [t.name for t in capacity_figure(last).data if t.name]
-    assert names == ["local", "nona, not finished"]
 
 
 def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
@@ -333,12 +298,11 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     at.session_state["capacity-schedulers"] = ["nona"]
     at.run()
     assert pickers(at)["Schedulers"]["chosen"] == ["nona"]
-    at.button(key="run-capacity").click().run()
-    finish(at, "capacity")
+    run(at, "capacity")
     report = state_of(at).held("capacity", CapacityReport)
     assert report is not None
     assert report.devices[0].servers == 2
-    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    shown = said(at.markdown)
     assert capacity_finding(report) in shown
     assert "With nona, 2 servers" in shown
     assert any("nona alone" in c.value for c in at.caption)
@@ -348,10 +312,138 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     assert 0 < drawn[2] < 1  # none missed: at the lower end of the logarithmic axis
     assert spec["layout"]["yaxis"]["type"] == "log"
     # another question, and another cluster: the answer stays, with a word about what it answers
-    next(s for s in at.selectbox if s.label == "SLOs to keep").select("95 %").run()
+    named(at.selectbox, "SLOs to keep").select("95 %").run()
     assert any("question has changed since this search" in w.value for w in at.warning)
     state = state_of(at)
     state.apply(with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
     at.run()
     assert any("scenario has changed since this search" in w.value for w in at.warning)
     assert any("With nona, 2 servers" in m.value for m in at.markdown)
+
+
+def choose(at: Any, links: str) -> None:
+    at.segmented_control[0].set_value(links).run()
+    assert not at.exception, at.exception
+
+
+def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    assert state_of(at).scenario.cluster.network.nic is None
+    named(at.selectbox, "Discipline").set_value("shared equally").run()
+    choose(at, "Cards and racks")
+    network = state_of(at).scenario.cluster.network
+    assert (network.nic, network.discipline) == (10e9 / 8, "fifo")
+    assert network.racks is not None
+    assert not [s for s in at.selectbox if s.label == "Discipline"]
+    named(at.text_input, "Uplink of each rack").set_value("16 Gbit/s").run()
+    named(at.number_input, "Servers per rack").set_value(2).run()
+    racks = state_of(at).scenario.cluster.network.racks
+    assert racks is not None
+    assert (racks.size, racks.uplink) == (2, 2e9)
+    rows = table(at, "number")
+    assert rows["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
+    assert rows["number"].tolist() == ["8", "4", "1", "4", "8"]
+    choose(at, "Cards")
+    network = state_of(at).scenario.cluster.network
+    assert (network.nic, network.racks) == (10e9 / 8, None)
+    choose(at, "One link")
+    assert state_of(at).scenario.cluster.network.nic is None
+
+
+def test_a_wrong_card_is_refused_beside_its_field(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    choose(at, "Cards")
+    named(at.text_input, "Card of each server").set_value("10 apples").run()
+    assert state_of(at).scenario.cluster.network.nic == 10e9 / 8
+    assert any("is not a bandwidth" in e.value for e in at.error)
+
+
+def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Open) -> None:
+    at = solve_demo(open_page, "racks_and_nics")
+    tab(at, "placement-tabs", "Servers and links")
+    links = state_of(at).results["place"].data.nona.predicted.links
+    shown = said(at.markdown)
+    assert link_finding(links) in shown
+    rows = table(at, "crossed by")
+    assert rows["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
+    bars = link_waits_figure(links).data[0].x
+    assert sum(bars) == pytest.approx(1e3 * state_of(at).results["place"].data.nona.predicted.network_wait_s)
+
+
+def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
+    at = solve_demo(open_page, "slides_example")
+    tab(at, "placement-tabs", "Servers and links")
+    assert "Where messages wait" not in [s.value for s in at.subheader]
+    (link,) = state_of(at).results["place"].data.nona.predicted.links
+    assert (link.kind, link.share) == ("link", 1.0)
+
+
+def test_finding_of_an_overloaded_link() -> None:
+    core = PredictedLink(
+        name="core", kind="core", links=1, share=1.0, capacity=1.0, utilization=1.2, wait_s=None
+    )
+    assert link_finding([core]).startswith("Bottleneck: core, 120.0 % busy: overloaded")
+    idle = core.model_copy(update={"utilization": 0.0, "wait_s": 0.0})
+    assert link_finding([idle]).endswith("messages do not wait")
+
+
+def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page: Open) -> None:
+    at = open_demo(open_page, "mig_layouts")
+    go(at, "4_cluster")
+    memory = table(at, "weights of all that fit")
+    assert memory["executors"].tolist() == [8, 4, 14]
+    go(at, "6_placement")
+    run(at, "place")
+    tab(at, "placement-tabs", "Servers and links")
+    classes = table(at, "wait of a visit")
+    report = at.session_state["nona_state"].results["place"].data.nona
+    assert classes["executors"].tolist() == [8, 4, 14]
+    shares = next(d.value for d in at.dataframe if set(classes["executor class"]) <= set(d.value.columns))
+    assert shares["model"].tolist() == list(report.class_shares)
+    replicas = table(at, "replicas in all")
+    total = sum(m.replicas_bytes for m in report.memory.models.values())
+    assert total == pytest.approx(report.memory.replicas_bytes)
+    assert replicas["replicas"].tolist() == [m.replicas for m in report.memory.models.values()]
+
+
+def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    state = at.session_state["nona_state"]
+    assert state.edit(("cluster", "devices"), {"tiny": {"base": "t4", "memory": "10 MB"}})
+    for number in range(len(state.scenario.cluster.servers)):
+        assert state.edit(("cluster", "servers", number, "gpu"), "tiny")
+    at.run()
+    assert any("do not fit an executor of tiny" in w.value for w in at.warning)
+    go(at, "6_placement")
+    run(at, "place")
+    (error,) = [e.value for e in at.error if "weights" in e.value]
+    assert "tiny" in error
+    assert "larger GPU" in error
+
+
+def test_the_page_shows_percentiles_misses_and_the_warning(solved: AppTest) -> None:
+    at, held = solved, state_of(solved).results["place"]
+    response = held.data.nona.response
+    assert response_finding(response) in said(at.markdown)
+    assert list(table(at, "95th percentile")["95th percentile"]) == ["14 ms"]
+    assert not [w for w in at.warning if "simulate" in w.value]
+    warned = response.model_copy(update={"warning": "Outside what was tested: simulate."})
+    nona = held.data.nona.model_copy(update={"response": warned})
+    state_of(at).results["place"] = replace(held, data=held.data.model_copy(update={"nona": nona}))
+    at.run()
+    assert any("Outside what was tested" in w.value for w in at.warning)
+
+
+def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
+    at = solve_demo(open_page, "slides_example")
+    wanted = place(prepare(load_scenario(scenario_path("slides_example"))))
+    assert metrics(at)["Predicted mean JCT"] == "14 ms"
+    data = state_of(at).results["place"].data
+    assert data.nona.objective_s == wanted.objective_s
+    assert 0 <= data.nona.gap <= 1e-4
+    assert f"**{gap_text(data.nona)}**" in [m.value for m in at.markdown]
+    assert wanted.notes
+    told = [m.value.replace("\\", "") for m in at.markdown]
+    assert all(f"- {note}" in told for note in plain_notes(wanted.notes))
+    assert data.local.objective_s == pytest.approx(0.022, rel=5e-3)
+    assert data.spread.objective_s == pytest.approx(0.032, rel=5e-3)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, new_session, pickers, tab, until
+from app_driver import Open, finish, go, named, new_session, pickers, run, said, state_of, until
 from streamlit.testing.v1 import AppTest
 
 from nona.results.planning import PlanOutcome, PlanReport
@@ -18,7 +18,7 @@ from nona.sources.samples import scenario_path
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store
 from nona.study.planning.question import opened, question_of
-from nona.ui.pages.plan import TABS, option_name
+from nona.ui.pages.plan import option_name
 from nona.ui.pages.plan_question import DEMOS
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.first_steps import Demo
@@ -49,15 +49,7 @@ DATA: dict[str, Any] = {
 }
 
 
-def state_of(at: AppTest) -> Any:
-    return at.session_state["nona_state"]
-
-
-def said(at: AppTest) -> str:
-    return " ".join(e.value for kind in ("subheader", "markdown", "caption") for e in at.get(kind))
-
-
-def adopt(at: AppTest, **plan: Any) -> AppTest:
+def adopt_plan(at: AppTest, **plan: Any) -> AppTest:
     """Make the scenario of this test the session's own."""
     state_of(at).adopt(scenario_from_mapping({**DATA, "plan": {**DATA["plan"], **plan}}))
     return go(at, PAGE)
@@ -66,9 +58,8 @@ def adopt(at: AppTest, **plan: Any) -> AppTest:
 @pytest.fixture(scope="module")
 def planned() -> Iterator[AppTest]:
     """A session with the answer."""
-    at = adopt(new_session().run())
-    at.button(key="run-plan").click().run()
-    finish(at, "plan")
+    at = adopt_plan(new_session().run())
+    run(at, "plan")
     yield at
     jobs().close()
 
@@ -125,14 +116,7 @@ def test_what_decides_fits_a_window_of_1280_pixels(planned: AppTest) -> None:
     best = report_of(planned).best
     assert best is not None
     assert "why" not in shown.value  # too long for a cell: it stands below, in full
-    assert plain(best.reason) in said(planned)
-
-
-@pytest.mark.parametrize("name", TABS)
-def test_every_tab_shows_what_it_promises(planned: AppTest, name: str) -> None:
-    at = tab(planned, "plan-tabs", name)
-    nothing = name == "Week"
-    assert ("steady here" in said(at)) == nothing
+    assert best.reason in said([*planned.subheader, *planned.markdown, *planned.caption])
 
 
 def test_an_option_becomes_the_scenario_and_undo_takes_it_back(planned: AppTest) -> None:
@@ -188,7 +172,7 @@ def test_a_changed_question_makes_the_answer_stale(planned: AppTest) -> None:
 
 def test_fields_are_read_out_by_plain_names(open_page: Open) -> None:
     """A browser reads a label out as it is written: signs that were escaped for Markdown would be heard."""
-    at = adopt(open_page(PAGE), prices={"currency": "$"})
+    at = adopt_plan(open_page(PAGE), prices={"currency": "$"})
     labels = [w.label for kind in ("text_input", "number_input", "selectbox") for w in at.get(kind)]
     assert {f"{FAST}, idle, W", f"{SLOW}, busy, W", "$/h"} <= set(labels)
     assert not [label for label in labels if "\\" in label]
@@ -199,7 +183,7 @@ def field(at: AppTest, label: str, number: int = 0) -> Any:
 
 
 def test_what_is_typed_becomes_the_question_or_stays_with_its_error(open_page: Open) -> None:
-    at = adopt(open_page(PAGE))
+    at = adopt_plan(open_page(PAGE))
     field(at, "USD/h").set_value("730/month").run()
     assert state_of(at).scenario.plan.offers[0].price == 1.0
     field(at, "USD/h").set_value("cheap").run()
@@ -216,7 +200,7 @@ def test_what_is_typed_becomes_the_question_or_stays_with_its_error(open_page: O
 
 
 def test_targets_of_a_model_are_set_and_taken_back(open_page: Open) -> None:
-    at = adopt(open_page(PAGE))
+    at = adopt_plan(open_page(PAGE))
     field(at, "p99 at most").set_value("50 ms").run()
     assert state_of(at).scenario.plan.targets["one"].p99 == 0.05
     field(at, "p95 at most").set_value("soon").run()
@@ -229,7 +213,7 @@ def test_targets_of_a_model_are_set_and_taken_back(open_page: Open) -> None:
 
 
 def test_offers_and_links_come_and_go(open_page: Open) -> None:
-    at = adopt(open_page(PAGE))
+    at = adopt_plan(open_page(PAGE))
     at.button(key="plan-add-offer").click().run()
     assert len(state_of(at).scenario.plan.offers) == 3
     last = state_of(at).scenario.plan.offers[-1]
@@ -238,19 +222,18 @@ def test_offers_and_links_come_and_go(open_page: Open) -> None:
     at.button(key="plan-add-link").click().run()
     assert [o.gpu for o in state_of(at).scenario.plan.offers] == [FAST, SLOW]
     assert len(state_of(at).scenario.plan.links) == 2
-    chosen = next(w for w in at.selectbox if w.label == "GPU")
+    chosen = named(at.selectbox, "GPU")
     chosen.select("t4").run()
     assert state_of(at).scenario.plan.offers[0].gpu == "t4"
     assert state_of(at).scenario.plan.offers[0].price is None
 
 
 def test_a_profile_that_cannot_be_read_is_one_line_when_the_plan_is_asked_for(open_page: Open) -> None:
-    at = adopt(open_page(PAGE))
-    upload = next(u for u in at.file_uploader if u.label == "Profile or trace")
+    at = adopt_plan(open_page(PAGE))
+    upload = named(at.file_uploader, "Profile or trace")
     upload.upload("week.csv", b"factor\n1\n2\n").run()
     assert state_of(at).scenario.plan.profile == "week.csv"
-    at.button(key="run-plan").click().run()
-    finish(at, "plan")
+    run(at, "plan")
     (line,) = [e.value for e in at.error]
     assert "week" in line
     assert "168" in line
@@ -287,7 +270,7 @@ def test_a_saved_plan_is_there_after_other_work(
 
 
 def test_cancel_keeps_what_is_known(open_page: Open) -> None:
-    at = adopt(open_page(PAGE), hit=0.99, schedulers=["least-loaded", "nona", "jsq-d"])
+    at = adopt_plan(open_page(PAGE), hit=0.99, schedulers=["least-loaded", "nona", "jsq-d"])
     at.button(key="run-plan").click().run()
     job = jobs().get(state_of(at).jobs["plan"])
     assert job is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import finish, go, new_session
+from app_driver import finish, go, new_session, state_of
 from streamlit.testing.v1 import AppTest
 
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -30,10 +30,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def master(folder: Path) -> Store:
     return Store(Database(folder), COMMAND_LINE, master=True)
-
-
-def state_of(at: AppTest) -> Any:
-    return at.session_state["nona_state"]
 
 
 def said(at: AppTest) -> str:

@@ -1,4 +1,4 @@
-"""The Serverless page: how it begins, that its fields are the scenario's, and what a run shows."""
+"""The Serverless page: how it begins, that its fields are the scenario's, what a run shows, whose times."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, new_session, tab
+from app_driver import Open, finish, go, metrics, named, new_session, run, said, state_of, tab
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless.figures import under_ways, ways_title
 from nona.report.serverless.findings import nodes_finding, oracle_title, over_oracle, pareto_title
+from nona.report.serverless.functions import fit_title
 from nona.report.serverless.layouts import placed
 from nona.report.serverless.report import serverless_report
 from nona.report.studies.serverless_text import title
@@ -21,6 +22,8 @@ from nona.results.serverless_charts import PlatformLive
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.fits import shipped_fits
+from nona.serverless.functions import network_law
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import prepare
 from nona.serverless.policies.registry import get_policy
@@ -41,19 +44,11 @@ from nona.ui.widgets.policy_choice import changed
 PAGE = "9_serverless"
 
 
-def state_of(at: Any) -> Any:
-    return at.session_state["nona_state"]
-
-
 def adopt(at: Any, name: str = "strict_light", **changes: Any) -> Any:
     """The demo ``name`` with ``changes``, on the page."""
     data = scenario_to_mapping(load_scenario(scenario_path(name)))
     state_of(at).adopt(scenario_from_mapping(data | changes))
     return at.run()
-
-
-def said(elements: Any) -> str:
-    return "\n".join(e.value.replace("\\", "") for e in elements)
 
 
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
@@ -107,12 +102,12 @@ def test_models_without_functions_say_why_they_cannot_be_serverless(open_page: O
 
 def test_a_list_of_sizes_is_sorted_and_what_is_none_is_kept_with_its_error(open_page: Open) -> None:
     at = adopt(open_page(PAGE))
-    field = next(t for t in at.text_input if t.label == "Batch sizes")
+    field = named(at.text_input, "Batch sizes")
     field.set_value("4 1, 2").run()
     assert state_of(at).scenario.serverless.configurations.batch == (1, 2, 4)
-    next(t for t in at.text_input if t.label == "vCPUs").set_value("many").run()
+    named(at.text_input, "vCPUs").set_value("many").run()
     assert state_of(at).scenario.serverless.configurations.vcpus == (1, 2, 3, 4, 6, 8, 12, 16)
-    assert next(t for t in at.text_input if t.label == "vCPUs").value == "many"
+    assert named(at.text_input, "vCPUs").value == "many"
     assert at.error
 
 
@@ -139,7 +134,7 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(ran: Any) -
     report = result_of(at).report
     wanted = simulate_serverless_scenario(state_of(at).scenario)
     assert report.policies == serverless_report(wanted.summaries, wanted.setting).policies
-    assert pareto_title(report.policies) in said(at.subheader).replace("\N{NO-BREAK SPACE}", " ")
+    assert pareto_title(report.policies) in said(at.subheader)
     best = max(p.slo_hit_rate.mean for p in report.policies.values())
     assert metrics(at)["Most SLOs kept"] == share_text(best, 1)
     assert metrics(at)["Self-checks"] == "passed"
@@ -147,14 +142,6 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(ran: Any) -
     over = over_oracle(report.policies, report.oracle)
     assert min(over.values()) >= -1e-9  # nobody pays less than the oracle
     assert oracle_title(report.policies, report.oracle).startswith(min(over, key=lambda n: over[n]))
-
-
-def test_every_tab_of_a_result_is_drawn_with_words(ran: Any) -> None:
-    for name in ("Policies", "Latency", "GPU layouts"):
-        at = tab(ran, "serverless-tabs", name)
-        assert [t.label for t in at.tabs if t.children] == [name]
-        assert at.get("plotly_chart"), name
-        assert all(c.proto.alt for c in at.get("plotly_chart"))
 
 
 def test_layouts_hold_every_batch_once_and_nothing_overlaps(ran: Any) -> None:
@@ -190,8 +177,7 @@ def test_ways_of_sharing_are_compared(ran: Any) -> None:
     at = tab(ran, "serverless-tabs", "Sharing")
     at.number_input(key="serverless-shown-way-calls").set_value(20).run()
     at.number_input(key="serverless-shown-way-runs").set_value(2).run()
-    at.button(key="run-serverless-sharing").click().run()
-    finish(at, "serverless-sharing")
+    run(at, "serverless-sharing")
     found = result_of(at, "serverless-sharing")
     reports = found.reports
     assert list(reports) == list(ways_for(state_of(at).scenario))
@@ -206,8 +192,7 @@ def test_the_fewest_nodes_are_found(ran: Any) -> None:
     at.number_input(key="serverless-shown-node-calls").set_value(50).run()
     at.number_input(key="serverless-shown-most-nodes").set_value(2).run()
     at.selectbox(key="serverless-shown-node-policy").select("fixed").run()
-    at.button(key="run-serverless-nodes").click().run()
-    finish(at, "serverless-nodes")
+    run(at, "serverless-nodes")
     report = result_of(at, "serverless-nodes")
     assert list(report.policies) == ["fixed"]
     assert {t.nodes for t in report.policies["fixed"].tried} <= {1, 2}
@@ -240,7 +225,7 @@ def test_a_first_look_makes_the_runs_small_and_can_be_undone(open_page: Open) ->
     before = state_of(at).scenario
     at.button(key="quick-look").click().run()
     assert state_of(at).scenario.simulation.jobs == QUICK_CALLS
-    assert next(n for n in at.number_input if n.label == "Calls measured per run").value == QUICK_CALLS
+    assert named(at.number_input, "Calls measured per run").value == QUICK_CALLS
     state_of(at).undo()
     state_of(at).undo()
     assert state_of(at).scenario == before
@@ -269,8 +254,7 @@ def test_the_slides_are_there_or_the_command_that_makes_them(open_page: Open) ->
 def test_dag_schedulers_stand_beside_the_policies(ran: Any) -> None:
     at = tab(ran, "serverless-tabs", "DAG schedulers")
     state_of(at).replace_list(("schedulers",), ["local", "spread"])
-    at.button(key="run-serverless-schedulers").click().run()
-    finish(at, "serverless-schedulers")
+    run(at, "serverless-schedulers")
     rows = result_of(at, "serverless-schedulers").schedulers
     assert list(rows) == ["local", "spread"]
     assert at.dataframe[0].value["name"].tolist() == ["esg", "fixed", "local", "spread"]
@@ -282,8 +266,7 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page: O
     at.button(key="make-serverless").click().run()
     path = ("serverless", "policies")
     assert state_of(at).edit(path, ["esg", "fixed"])
-    at.button(key="run-serverless").click().run()
-    finish(at, "serverless")
+    run(at, "serverless")
     assert set(result_of(at).report.policies) == {"esg", "fixed"}
     tab(at, "serverless-tabs", "Search")
     at.slider(key="serverless-shown-slack").set_value(5).run()
@@ -320,3 +303,45 @@ def test_a_row_of_a_scenario_that_was_left_changes_nothing(monkeypatch) -> None:
     for row in rows:
         row["on_change"]()
     assert state.scenario == left
+
+
+PROFILE = b"batch,vgpus,ms\n1,1,10\n16,1,90\n1,7,4\n16,7,20\n"
+
+
+def test_functions_get_the_times_of_a_network_of_a_file_and_their_own_again(open_page: Open) -> None:
+    at = open_page(PAGE)
+    state_of(at).adopt(load_scenario(scenario_path("strict_light")))
+    at = tab(at.run(), "serverless-tabs", "Functions")
+    assert not at.exception
+    times = at.dataframe[0].value.set_index("function")
+    assert times.loc["deblur", "smallest, ms"] == 319
+    assert times.loc["deblur", "on the CPU, %"] == 20
+    assert times.loc["deblur", "on 7 vGPUs, ms"] == pytest.approx(319 * (0.2 + 0.8 * 0.19), abs=0.01)
+
+    named(at.selectbox, "Function").set_value("deblur").run()
+    named(at.selectbox, "Its times are").set_value("bert").run()
+    assert state_of(at).scenario.serverless.functions["deblur"].network == "bert"
+    times = at.dataframe[0].value.set_index("function")
+    assert times.loc["deblur", "smallest, ms"] == pytest.approx(
+        1e3 * network_law("bert").seconds(1, 1), abs=0.01
+    )
+    assert times.loc["deblur", "confirmed"] == "measured"
+
+    at.file_uploader(key="profile-file").upload("mine.csv", b"batch,ms\n0,1\n").run()
+    assert "batch='0'" in at.error[0].value.replace("\\", "")
+    at.file_uploader(key="profile-file").upload("mine.csv", PROFILE).run()
+    assert not at.exception
+    assert not at.error
+    assert state_of(at).scenario.serverless.functions["deblur"].profile == "mine.profile.csv"
+    assert named(at.selectbox, "Its times are").value == "mine.profile.csv"
+    assert at.dataframe[0].value.set_index("function").loc["deblur", "on 7 vGPUs, ms"] == 4
+
+    named(at.selectbox, "Its times are").set_value("its default").run()
+    assert state_of(at).scenario.serverless.functions == {}
+    named(at.number_input, "CPU share").set_value(0.5).run()
+    assert state_of(at).scenario.serverless.cpu_share == 0.5
+    assert at.dataframe[0].value["on the CPU, %"].tolist() == [50.0] * 6
+
+    named(at.selectbox, "Network").set_value("resnet50").run()
+    fit = next(f for f in shipped_fits() if f.network == "resnet50")
+    assert any(fit_title(fit) in m.value.replace("\\", "") for m in at.markdown)

@@ -9,7 +9,14 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from app_driver import Open, go, new_session, upload_model
+from app_driver import (
+    Open,
+    go,
+    named,
+    new_session,
+    state_of,
+    upload_model,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
@@ -20,6 +27,7 @@ from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapp
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
+from nona.study.preparation import prepare
 from nona.ui.session.opening import Problems, with_files
 from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, held_text, pack, unpack
 from nona.ui.session.state import AppState
@@ -27,13 +35,8 @@ from nona.ui.session.uploads import Uploads
 
 SMALL = parse_scenario(
     "{version: 1, name: From <b>afar</b>, cluster: {servers: [{count: 2}]}, "
-    "workload: [{model: gpt2, rate: 5}]}"
+    "workload: [{model: gpt2, rate: 5}]}",
 )
-
-
-def state_of(at: AppTest) -> AppState:
-    state: AppState = at.session_state["nona_state"]
-    return state
 
 
 def raw(data: bytes) -> str:
@@ -121,12 +124,12 @@ def test_own_work_is_not_replaced_without_asking(open_page: Open) -> None:
     at.query_params["s"] = pack(Shared(SMALL))
     at.run()
     assert state_of(at).scenario == mine
-    next(b for b in at.button if b.label == "Keep mine").click().run()
+    named(at.button, "Keep mine").click().run()
     assert state_of(at).scenario == mine
     assert not [b for b in at.button if b.label == "Open it"]
     at.query_params["s"] = pack(Shared(SMALL))
     at.run()
-    next(b for b in at.button if b.label == "Open it").click().run()
+    named(at.button, "Open it").click().run()
     assert state_of(at).scenario == SMALL
     at.sidebar.button(key="undo").click().run()
     assert state_of(at).scenario == mine
@@ -353,3 +356,29 @@ def test_the_server_starts_with_the_scenario_that_it_was_given(
     at = new_session().run()
     assert not at.exception
     assert "gone.yaml" in at.error[0].value.replace("\\", "")
+
+
+def test_scenario_file_round_trip_with_an_uploaded_model(open_page: Open) -> None:
+    from nona.ui.shell.scenario_bar import scenario_file
+
+    at = open_page("2_models")
+    upload_model(
+        at, "diamond.json", json.dumps({"nodes": [{"id": "a", "compute_ms": 22}], "edges": []}).encode()
+    )
+    named(at.button, "Add to the workload").click().run()
+    text = scenario_file(state_of(at))
+    other = open_page("2_models")
+    upload = next(f for f in other.file_uploader if "Scenario" in f.label)
+    upload.upload("s.yaml", text.encode()).run()
+    assert not other.exception
+    assert state_of(other).scenario == parse_scenario(text)
+    assert state_of(other).scenario.labels == ("resnet18", "diamond")
+    assert prepare(state_of(other).scenario).models[1].costed[0].total_compute_s == pytest.approx(0.022)
+
+
+def test_a_bad_scenario_file_changes_nothing(open_page: Open) -> None:
+    at = open_page("1_overview")
+    before = state_of(at).scenario
+    next(f for f in at.file_uploader if "Scenario" in f.label).upload("s.yaml", b"seed: -1").run()
+    assert state_of(at).scenario == before
+    assert "must be at least 0" in at.error[0].value

@@ -110,8 +110,8 @@ def test_uploads_are_found_confined_and_go_with_their_owner() -> None:
 
 
 def test_too_large_and_too_many_uploads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nona.foreign.files.MOST_FILE_BYTES", 10)
-    monkeypatch.setattr("nona.foreign.files.MOST_SESSION_FILES", 1)
+    monkeypatch.setattr("nona.ui.session.uploads.MOST_FILE_BYTES", 10)
+    monkeypatch.setattr("nona.ui.session.uploads.MOST_SESSION_FILES", 1)
     uploads = Uploads()
     with pytest.raises(NonaError, match="limit of 10"):
         uploads.add("a", b"x" * 11)

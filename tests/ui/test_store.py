@@ -218,7 +218,7 @@ def test_a_full_disk_is_told_and_the_next_look_tries_again(
     state.edit(("seed",), 9)
     store.watch(token, state)
     with monkeypatch.context() as broken:
-        broken.setattr("nona.foreign.files.write_whole", full)
+        broken.setattr("nona.ui.session.saving.write_whole", full)
         store.flush()
         store.flush()
         store.retire(token)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go
+from app_driver import Open, adopt, go, run, said, state_of, table, until
 
 from nona.cli.main import main
 from nona.errors import NonaError
-from nona.report.sweep_figures import sweep_figure
 from nona.results.sweeps import SweepRequest
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
+from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
 from nona.study.sweep_numbers import number_named
 from nona.ui.pages.simulation_sweep_settings import (
@@ -34,23 +33,21 @@ from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.sweeps import request_of, settings_from
 
-
-def state_of(at: Any) -> AppState:
-    state: AppState = at.session_state["nona_state"]
-    return state
+FEW: dict[str, Any] = {"simulation": {"jobs": 40, "replications": 2}}
 
 
-def small(state: AppState, **changes: Any) -> None:
-    """The slides' example, small, and placed by formula: its search is not what is tested here."""
+def small() -> Scenario:
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"simulation": {"jobs": 40, "replications": 2}, "schedulers": ["nona", "local", "spread"]}
-    data |= {"objective": "formula"}
-    state.adopt(scenario_from_mapping(data | changes))
+    return scenario_from_mapping(data | FEW | {"schedulers": ["nona", "local", "spread"]})
+
+
+def field(at: Any, label: str) -> Any:
+    fields = [*at.text_input, *at.number_input, *at.selectbox, *at.select_slider, *at.multiselect]
+    return next(f for f in fields if f.label == label)
 
 
 def open_sweep(open_page: Open, **changes: Any) -> Any:
-    at = open_page("7_simulation")
-    small(state_of(at), **changes)
+    at = adopt(open_page("7_simulation"), **{**FEW, **changes})
     at.session_state["simulation-view"] = "Sweep"
     return at.run()
 
@@ -67,39 +64,21 @@ def test_the_work_of_a_sweep_is_known_before_it_runs(open_page: Open) -> None:
     assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in work_text(both)
 
 
-def field(at: Any, label: str) -> Any:
-    fields = [*at.text_input, *at.number_input, *at.selectbox, *at.select_slider, *at.multiselect]
-    return next(f for f in fields if f.label == label)
-
-
-def table(at: Any) -> Any:
-    return next(d.value for d in at.dataframe if "stability" in d.value)
-
-
-def run(at: Any) -> Any:
-    at.button(key="run-sweep").click().run()
-    return finish(at, "sweep")
-
-
-def markdown(at: Any) -> str:
-    return " ".join(m.value for m in at.markdown).replace("\\", "").replace("\u00a0", " ")
-
-
 def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open_page: Open) -> None:
     at = open_sweep(open_page)
     field(at, "To").set_value("60 %").run()
     field(at, "Values, about").set_value(4).run()
-    run(at)
+    run(at, "sweep")
     state = state_of(at)
     told = state.results["sweep"].data
     assert told.values == (0.0, 0.2, 0.4, 0.6)
-    assert "At 40 % link background nona is" in markdown(at)
-    assert list(table(at)["scheduler"]) == ["nona", "local", "spread"]
+    assert "At 40 % link background nona is" in said(at.markdown)
+    assert list(table(at, "stability")["scheduler"]) == ["nona", "local", "spread"]
     slider = at.select_slider[0]
     slider.set_value(0.0).run()
-    assert list(table(at)["mean JCT"]) == ["14 ms ± 0 s", "22 ms ± 0 s", "32 ms ± 0 s"]
-    assert next(iter(table(at)["times nona"])) == "1 ×"
-    assert [r.split(" ×")[0] for r in table(at)["times nona"]][1:] == ["1.57", "2.29"]
+    assert list(table(at, "stability")["mean JCT"]) == ["14 ms ± 0 s", "22 ms ± 0 s", "32 ms ± 0 s"]
+    assert next(iter(table(at, "stability")["times nona"])) == "1 ×"
+    assert [r.split(" ×")[0] for r in table(at, "stability")["times nona"]][1:] == ["1.57", "2.29"]
     assert at.button(key="run-sweep").disabled  # the same sweep is not run again
     chart = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert {"nona", "local", "spread"} <= {t["name"] for t in chart["data"]}
@@ -117,7 +96,7 @@ def test_the_shell_gives_the_same_to_the_last_digit(
 ) -> None:
     at = open_sweep(open_page)
     change(state_of(at), low="10 %", high="60 %", count=2)
-    run(at.run())
+    run(at.run(), "sweep")
     state = state_of(at)
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
@@ -129,7 +108,7 @@ def test_the_shell_gives_the_same_to_the_last_digit(
 def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open_page: Open) -> None:
     at = open_sweep(open_page)
     field(at, "Values, about").set_value(2).run()
-    run(at)
+    run(at, "sweep")
     state = state_of(at)
     state.edit(("background", "network", "utilization"), 0.35)
     at.run()
@@ -148,17 +127,14 @@ def test_cancelled_it_shows_what_it_had(open_page: Open) -> None:
     at.button(key="run-sweep").click().run()
     job = jobs().get(state_of(at).jobs["sweep"])
     assert job is not None
-    end = time.monotonic() + 300
-    while not job.live.get("schedulers") and job.unfinished and time.monotonic() < end:
-        job.touch()
-        time.sleep(0.05)
+    assert until(lambda: job.live.get("schedulers") or not job.unfinished)
     assert job.unfinished
     at.run()  # the live chart
     assert at.get("plotly_chart")
     at.button(key="cancel-sweep").click().run()
     assert not at.exception
     assert any("ended early" in i.value for i in at.info)
-    assert len(table(at)) >= 1
+    assert len(table(at, "stability")) >= 1
     assert not at.button(key="run-sweep").disabled
     go(at, "4_cluster")
     go(at, "7_simulation")
@@ -182,7 +158,7 @@ def test_what_is_typed_wrong_stays_and_says_why(open_page: Open) -> None:
 
 def test_settings_are_read_and_named() -> None:
     state = AppState()
-    small(state)
+    state.adopt(small())
     change(state, key="cluster.servers[0].count", low="8", high="2", count=3)
     settings = settings_of(state)
     assert settings.values == (2.0, 5.0, 8.0)
@@ -205,7 +181,7 @@ def test_settings_are_read_and_named() -> None:
 
 def test_no_scheduler_is_said_and_not_swept() -> None:
     state = AppState()
-    small(state)
+    state.adopt(small())
     change(state, schedulers=())
     assert form_of(state).schedulers == ()
     with pytest.raises(NonaError, match="no scheduler is chosen"):
@@ -225,12 +201,12 @@ def test_the_shipped_scenario_of_five_models_opens_with_fitting_ends() -> None:
 def test_it_says_of_which_scenario_it_is_and_that_the_copy_is_not_swept(open_page: Open) -> None:
     at = open_sweep(open_page)
     state = state_of(at)
-    assert f"fingerprint `{scenario_hash(state.scenario)}`" in markdown(at)
-    assert "What if" not in markdown(at)
+    assert f"fingerprint `{scenario_hash(state.scenario)}`" in said(at.markdown)
+    assert "What if" not in said(at.markdown)
     mark = sweep_fingerprint(state.scenario, settings_of(state))
     move(state, number_named(state.scenario, "cluster.servers[0].count"), 7.0)
     at.run()
-    assert "What *What if* tries (servers 3 → 7) is no part of it" in markdown(at)
+    assert "What *What if* tries (servers 3 → 7) is no part of it" in said(at.markdown)
     assert sweep_fingerprint(state.scenario, settings_of(state)) == mark
 
 
@@ -242,12 +218,10 @@ def test_two_numbers_make_a_map(open_page: Open, tmp_path: Path, capsys: pytest.
     change_ends(state, form_of(state).first, low="1", high="2", count=2)
     change_ends(state, form_of(state).second, low="3", high="4", count=2)
     at.run()
-    at.button(key="run-grid").click().run()
-    finish(at, "grid")
-    told = state.results["grid"].data
+    told = run(at, "grid")
     assert [row.value for row in told.rows] == [3.0, 4.0]
     assert told.complete
-    assert "Lowest mean JCT of 4 cells: nona in 4." in markdown(at)
+    assert "Lowest mean JCT of 4 cells: nona in 4." in said(at.markdown)
     drawn = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
     assert drawn[0]["type"] == "heatmap"
     at.selectbox(key="grid-scheduler").set_value("local").run()
@@ -264,12 +238,3 @@ def test_two_numbers_make_a_map(open_page: Open, tmp_path: Path, capsys: pytest.
     assert is_stale(state, state.results["grid"].fingerprint, told.settings)
     field(at, "Against").set_value("").run()
     assert at.button(key="run-sweep")
-
-
-def test_the_live_chart_is_the_chart_of_the_result(open_page: Open) -> None:
-    at = open_sweep(open_page)
-    change(state_of(at), low="0 %", high="40 %", count=2)
-    run(at.run())
-    told = state_of(at).results["sweep"].data
-    drawn = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
-    assert [t["name"] for t in drawn] == [t.name for t in sweep_figure(told).data]

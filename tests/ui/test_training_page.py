@@ -1,23 +1,35 @@
-"""The Training page: how it begins, that its fields are the scenario's, and what a run shows."""
+"""The Training page, of rounds and of elastic jobs: how it begins, its fields, what a run shows."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, new_session, tab
+from app_driver import Open, finish, go, metrics, named, new_session, run, said, state_of, tab, until
+from hypothesis import given
+from hypothesis import strategies as st
+from page_checks import EVIL, live, silent
+from sizes import examples
 
+from nona.report.figures import PALETTE
 from nona.report.training.figures import one_more_finding
 from nona.report.training.findings import gain_sentence, hero_figure
 from nona.report.training.tables import DECIDING
+from nona.results.elastic import ElasticHistory
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_names, scenario_path
+from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
-from nona.ui.pages.training import DEMOS, TABS
+from nona.ui.pages.training import DEMOS, ELASTIC_DEMOS
+from nona.ui.pages.training_clusterview import colours_of
+from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
 from nona.ui.pages.training_form import SWITCHES
 from nona.ui.session.workspace import jobs
+from nona.ui.shell.job_panel import current_job
 
 PAGE = "10_training"
 SMALL = {
@@ -31,14 +43,6 @@ SMALL = {
     },
 }
 TRACE = b"ResNet-18 (batch size 64)\tpython3 main.py\tdir\t-n\t0\t9000\t1\t1\t-1\t0\n"
-
-
-def state_of(at: Any) -> Any:
-    return at.session_state["nona_state"]
-
-
-def said(elements: Any) -> str:
-    return "\n".join(e.value.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ") for e in elements)
 
 
 def adopt(at: Any, **changes: Any) -> Any:
@@ -100,14 +104,14 @@ def test_fields_are_those_of_the_scenario(open_page: Open) -> None:
     assert [p.name for p in state_of(at).scenario.training.policies] == ["fifo", "isolated"]
     [n for n in at.number_input if n.label == "Servers"][1].set_value(5).run()
     assert [g.count for g in state_of(at).scenario.cluster.servers] == [2, 5]
-    next(n for n in at.number_input if n.label == "Price, $/h").set_value(3.5).run()
+    named(at.number_input, "Price, $/h").set_value(3.5).run()
     assert state_of(at).scenario.training.prices == {"v100": 3.5}
-    next(t for t in at.toggle if t.label == "Multi-GPU jobs").set_value(True).run()
+    named(at.toggle, "Multi-GPU jobs").set_value(True).run()
     assert state_of(at).scenario.training.generate.multi_gpu
-    field = next(t for t in at.text_input if t.label == "Measured jobs")
+    field = named(at.text_input, "Measured jobs")
     field.set_value("2 to 5").run()
     assert state_of(at).scenario.training.generate.measured == (2, 5)
-    next(t for t in at.text_input if t.label == "Measured jobs").set_value("some").run()
+    named(at.text_input, "Measured jobs").set_value("some").run()
     assert at.error
     assert state_of(at).scenario.training.generate.measured == (2, 5)
     at.button(key="training-add-gpus").click().run()
@@ -149,7 +153,7 @@ def test_fields_of_switches_are_those_of_the_scenario(open_page: Open) -> None:
     at = adopt(open_page(PAGE))
     switched(at, "Failures")
     typed(at, "Mean time between failures", "72 h")
-    interval = next(s for s in at.selectbox if s.label == "Checkpoint interval")
+    interval = named(at.selectbox, "Checkpoint interval")
     assert interval.value == "Daly's formula"
     interval.set_value("the best by simulation").run()
     failures = state_of(at).scenario.training.failures
@@ -165,7 +169,7 @@ def test_fields_of_switches_are_those_of_the_scenario(open_page: Open) -> None:
     moves = state_of(at).scenario.training.moves
     assert (moves.charge, moves.horizon, moves.overhead) == (True, 3600.0, 0.1)
     switched(at, "Users' estimates")
-    next(n for n in at.number_input if n.label == "Error, factor").set_value(2.5).run()
+    named(at.number_input, "Error, factor").set_value(2.5).run()
     switched(at, "Claims are corrected", False)
     estimates = state_of(at).scenario.training.estimates
     assert (estimates.error, estimates.correct) == (2.5, False)
@@ -235,14 +239,6 @@ def test_the_finding_and_the_table_are_those_of_the_report(ran: Any) -> None:
     assert not report.failed_checks
 
 
-def test_every_tab_of_a_result_is_drawn_with_words(ran: Any) -> None:
-    for name in TABS:
-        at = tab(ran, "training-tabs", name)
-        assert [t.label for t in at.tabs if t.children] == [name]
-        assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert at.get("plotly_chart") or name in ("Jobs", "One more GPU")
-
-
 def test_any_round_is_explained(ran: Any) -> None:
     at = tab(ran, "training-tabs", "Rounds")
     data = result_of(at)
@@ -258,8 +254,7 @@ def test_any_round_is_explained(ran: Any) -> None:
 
 def test_one_more_gpu_of_each_type_is_simulated(ran: Any) -> None:
     at = tab(ran, "training-tabs", "One more GPU")
-    at.button(key="run-training-one-more").click().run()
-    finish(at, "training-one-more")
+    run(at, "training-one-more")
     report = result_of(at, "training-one-more")
     assert [r.gpu for r in report.rows] == ["k80", "v100"]
     base = result_of(at).report.policies["max-min-fairness"]
@@ -286,3 +281,92 @@ def test_the_strip_says_what_the_run_found(ran: Any) -> None:
     links = " ".join(e.proto.label for e in at.get("page_link"))
     assert "8 training jobs" in links
     assert "mean JCT" in links
+
+
+JOBS = f"name,arrival_s,application,gpus,batch_size\n{EVIL},0,ncf,1,32768\nb,30,cifar10,4,1024\n"
+
+
+def test_demos_fields_an_upload_and_a_run(open_page: Open) -> None:
+    at = open_page(PAGE)
+    for demo in ELASTIC_DEMOS:
+        at.button(key=f"open-training-{demo.name}").click().run()
+        assert not at.exception
+        assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
+        assert at.session_state["training-elastic-tabs"] == next(iter(ELASTIC_TABS))
+        state_of(at).undo()
+        at.run()
+    at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
+    elastic_fields(at)
+    at.file_uploader[0].upload("mine.csv", JOBS.encode()).run()
+    elastic = state_of(at).scenario.training.elastic
+    assert (elastic.workload, elastic.load, elastic.profiles) == ("mine.csv", 1.0, None)
+    assert silent(at) == []
+    run(at, "training-elastic")
+    history = state_of(at).held("training-elastic", ElasticHistory)
+    assert history is not None, state_of(at).notice
+    assert history.jobs == (EVIL, "b")
+    for name in ELASTIC_TABS:
+        tab(at, "training-elastic-tabs", name)
+        assert silent(at) == []
+        assert live(at) == []
+    assert {b.label for b in at.get("download_button")} >= {"Report (JSON)", "Jobs (CSV)", "Jobs (Parquet)"}
+
+
+def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page: Open) -> None:
+    at = open_page(PAGE)
+    at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
+    assert state_of(at).edit(("training", "elastic", "tick"), "1 s")
+    assert state_of(at).edit(("training", "elastic", "policies"), ["tiresias"])
+    at.run()
+    at.button(key="run-training-elastic").click().run()
+    job = current_job(state_of(at), "training-elastic")
+    assert job is not None
+    assert until(lambda: job.live.get("given") or not job.unfinished)
+    job.cancel()
+    at.run()
+    assert job.status == "cancelled"
+    assert [i.value for i in at.info if "The run was cancelled after" in i.value]
+    (picture,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "GPUs" in c.proto.json]
+    assert picture["told"].startswith("Cancelled at ")
+    assert picture["nodes"]
+    assert picture["policies"][0]["name"] == "tiresias"
+    assert silent(at) == []
+
+
+def test_a_demo_says_about_how_long_its_run_takes() -> None:
+    for demo in ELASTIC_DEMOS:
+        scenario = load_scenario(scenario_path(demo.name))
+        assert scenario.training is not None
+        assert scenario.training.elastic is not None
+        seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
+        assert demo.takes == expected_text(seconds)
+
+
+@examples(60)
+@given(st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=30))
+def test_jobs_on_one_node_differ_in_colour(nodes: dict[int, int]) -> None:
+    """Up to nine jobs share a node, and there are ten colours."""
+    there = Counter(nodes.values())
+    shares = {job: [(node, 1)] for job, node in nodes.items() if there[node] <= 9}
+    found = colours_of(shares)
+    for node in there:
+        own = [found[job] for job, of in shares.items() if of[0][0] == node]
+        assert len(own) == len(set(own))
+    assert {job: found[job] for job in shares if there[nodes[job]] == 1} == {
+        job: PALETTE[job % len(PALETTE)] for job in shares if there[nodes[job]] == 1
+    }
+
+
+def elastic_fields(at: Any) -> None:
+    """The elastic_fields of the page are those of the scenario."""
+    next(b for b in at.get("button_group") if b.label == "Policies").set_value(["fifo", "optimus"]).run()
+    assert [p.name for p in state_of(at).scenario.training.elastic.policies] == ["optimus", "fifo"]
+    named(at.number_input, "Nodes").set_value(2).run()
+    assert state_of(at).scenario.cluster.servers[0].count == 2
+    named(at.number_input, "Relative load").set_value(0.5).run()
+    assert state_of(at).scenario.training.elastic.load == 0.5
+    named(at.text_input, "Tick").set_value("1.5 s").run()
+    assert at.error
+    assert state_of(at).scenario.training.elastic.tick == 60
+    named(at.text_input, "Tick").set_value("2 min").run()
+    assert state_of(at).scenario.training.elastic.tick == 120

@@ -1,19 +1,37 @@
-"""The Validation page shows what the cost model's validation computes."""
+"""The Validation page: studies, theory and self-checks as computed; the worker that compares with theory."""
 
 from __future__ import annotations
 
 import json
+import time
+from typing import Any
 
 import pytest
-from app_driver import Open, finish, metrics, tab
+from app_driver import Open, metrics, run, said, tab, table
 
 from nona.cost.validation import WEAK_POINTS, validation_report
+from nona.errors import JobError
+from nona.report.studies.decisions import compared
+from nona.report.studies.decisions_text import findings as decision_findings
+from nona.report.studies.decisions_text import heat_title
+from nona.report.studies.decisions_text import title as decision_title
 from nona.report.studies.paper import findings
+from nona.report.studies.prediction_map import findings as map_findings
+from nona.report.studies.prediction_map import title as map_title
+from nona.report.studies.validation import comparison_rows, theory_rows, theory_summary
 from nona.report.text import share_text
-from nona.results.program import SelfCheck, SelfCheckResult
+from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
+from nona.simulation.agreement import Effort, compare
+from nona.simulation.known_systems import KNOWN, known_systems
+from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
-from nona.study.shipped import shipped_paper
+from nona.study.shipped import shipped_decisions, shipped_map, shipped_paper
+from nona.ui.pages.validation import Length
 from nona.ui.session.state import Result
+from nona.ui.session.workspace import jobs
+from nona.ui.tasks import checks as theory_task
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.serving import run_task
 from nona.ui.widgets.fields import plain
 
 
@@ -71,15 +89,15 @@ def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> No
     assert "simulation" in [link.proto.page for link in at.get("page_link")]
 
 
+@pytest.mark.verify
 def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
     at = tab(open_page("12_validation"), "validation-tabs", "Self-checks")
     assert any("Not run yet" in c.value for c in at.caption)
-    at.button(key="run-check").click().run()
-    finish(at, "check")
-    table = next(d.value for d in at.dataframe if "verdict" in d.value and "check" in d.value)
-    assert len(table) == SELF_CHECKS
-    assert not (table["verdict"] == "FAILS").any()
-    assert (table["verdict"] == "holds").sum() >= SELF_CHECKS - 1  # the compiled engine may not be ready
+    run(at, "check")
+    checks = table(at, "check")
+    assert len(checks) == SELF_CHECKS
+    assert not (checks["verdict"] == "FAILS").any()
+    assert (checks["verdict"] == "holds").sum() >= SELF_CHECKS - 1  # the compiled engine may not be ready
     assert any("checks hold" in s.value for s in at.success)
 
 
@@ -96,8 +114,7 @@ def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
     at.run()
     assert "1 of 2 checks fail" in at.error[0].value
     assert "Water is dry" in at.error[0].value
-    table = next(d.value for d in at.dataframe if "verdict" in d.value and "check" in d.value)
-    assert list(table["verdict"]) == ["FAILS", "not tried"]
+    assert list(table(at, "check")["verdict"]) == ["FAILS", "not tried"]
 
 
 def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None:
@@ -105,10 +122,131 @@ def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None
     data = shipped_paper()
     shown = "\n".join(m.value for m in at.markdown)
     assert all(plain(line) in shown for line in findings(data))
-    frame = next(d.value for d in at.dataframe if "traffic: edge" in d.value)
+    frame = table(at, "traffic: edge")
     assert list(frame["scheduler"]) == list(data.sweeps["traffic"].schedulers)
     specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
     growth = next(s for s in specs if s["layout"]["xaxis"]["title"]["text"] == "jobs in the run (log)")
     row = next(r for r in data.overload.schedulers if r.scheduler == "spread")
     drawn = next(c for c in growth["data"] if c["name"] == "spread")
     assert list(drawn["y"]) == [r.ratio for r in row.runs]
+
+
+def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(open_page: Open) -> None:
+    at = tab(open_page("12_validation"), "validation-tabs", "Decisions")
+    assert not at.exception
+    data = shipped_decisions()
+    shown = said(at.markdown)
+    assert decision_title(data) in shown
+    assert heat_title(data) in shown
+    assert all(line in shown for line in decision_findings(data))
+    assert len(table(at, "nona / best")) == len(data.cells)
+    assert list(table(at, "largest gap")["network"]) == list(data.networks)
+    ratios, _ = (json.loads(c.proto.spec) for c in at.get("plotly_chart"))
+    drawn = sorted(round(y, 9) for trace in ratios["data"] for y in trace["y"])
+    assert drawn == sorted(round(c.answer.ratio, 9) for c in compared(data, "blind"))
+
+
+def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
+    at = tab(open_page("12_validation"), "validation-tabs", "Prediction")
+    data = shipped_map()
+    assert map_title(data) in said(at.markdown)
+    assert map_findings(data)[0] in said(at.markdown)
+    frames = [d.value for d in at.dataframe]
+    assert any("Mean within 10 %" in f for f in frames)
+    points = next(f for f in frames if "mean simulated" in f)
+    assert len(points) == len(data.points)
+    at.segmented_control(key="map-measure").set_value("p95_s").run()
+    assert map_title(data, "p95_s") in said(at.markdown)
+
+
+TINY = Effort(replications=3, scale=0.05)
+FEW = [KNOWN["M/D/1"](0.3), KNOWN["M/G/1 with priorities"](0.6), KNOWN["fork-join of 4"](0.3)]
+
+
+@pytest.fixture
+def few_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(theory_task, "known_systems", lambda: iter(FEW))
+    monkeypatch.setattr(theory_task, "EFFORTS", {"tiny": TINY})
+    monkeypatch.setattr(theory_task, "engine_named", lambda name: "simpy")
+    monkeypatch.setattr(theory_task, "REPORT_EVERY_S", 0.0)
+
+
+@pytest.mark.usefixtures("few_systems")
+def test_the_worker_compares_every_system_and_tells_how_far_it_is() -> None:
+    told: list[dict[str, Any]] = []
+    result = run_task({"kind": "validate", "effort": "tiny"}, Desk(told.append))
+    found = TheoryResult.from_json(result)
+    assert list(found.rows) == [r for k in FEW for r in comparison_rows(compare(k, TINY))]
+    assert (found.engine, found.replications, found.effort) == ("simpy", 3, "tiny")
+    fractions = [t["fraction"] for t in told]
+    assert fractions == sorted(fractions)
+    assert fractions[0] < 0.05
+    assert fractions[-1] == pytest.approx(1.0)
+    assert {t["text"].split(" at")[0] for t in told} == {k.name for k in FEW}
+    counts = [len(t["live"]["rows"]) for t in told]
+    assert sorted(set(counts)) == [0, 1, 4]
+    json.dumps([told, result], allow_nan=False)
+
+
+@pytest.mark.usefixtures("few_systems")
+def test_the_worker_stops_when_asked_and_refuses_unknown_efforts() -> None:
+    def stop() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_task({"kind": "validate", "effort": "tiny"}, Desk(lambda message: None, stop))
+    for effort in ("huge", None):
+        with pytest.raises(JobError, match="must be one of tiny"):
+            run_task({"kind": "validate", "effort": effort}, Desk(lambda message: None))
+
+
+def test_before_a_run_the_page_says_what_theory_says(open_page: Open) -> None:
+    at = tab(open_page("12_validation"), "validation-tabs", "Theory")
+    rows = [r for k in known_systems() for r in theory_rows(k)]
+    shown = table(at, "theory, ms")
+    assert list(shown["system"]) == [r.system for r in rows]
+    assert [float(t.split(" – ")[0]) for t in shown["theory, ms"]] == pytest.approx(
+        [r.theory_ms for r in rows], abs=6e-4
+    )
+    assert [" – " in t for t in shown["theory, ms"]] == [r.to_ms is not None for r in rows]
+    assert "verdict" not in shown
+
+
+def test_after_a_run_the_page_shows_its_rows(open_page: Open) -> None:
+    at = tab(open_page("12_validation"), "validation-tabs", "Theory")
+    rows = tuple(r for k in FEW for r in comparison_rows(compare(k, TINY)))
+    data = TheoryResult(rows=rows, effort="short", engine="simpy", level=0.999, replications=3, seconds=1.0)
+    at.session_state["nona_state"].results["validate"] = Result("x", data, "none")
+    at.run()
+    assert not at.exception
+    summary = theory_summary(rows)
+    assert metrics(at)["Means that agree"] == f"{summary.agree} of 5"
+    assert metrics(at)["Worst row"] == f"{summary.worst:.2f} half intervals"
+    assert list(table(at, "theory, ms")["verdict"]) == [r.verdict for r in rows]
+    assert list(table(at, "theory, ms")["simulated, ms"]) == [r.simulated_ms for r in rows]
+    spec = json.loads(at.get("plotly_chart")[0].proto.spec)
+    assert sum(len(t["x"]) for t in spec["data"]) == 5
+
+
+def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page: Open) -> None:
+    at = tab(open_page("12_validation"), "validation-tabs", "Theory")
+    state = at.session_state["nona_state"]
+    state.edit(("workload", 0, "rate"), "nonsense")
+    assert state.problem()
+    state.choices.keep(Length("long"))  # there must be time to cancel it
+    at.run()
+    at.button(key="run-validate").click().run()
+    job = jobs().get(state.jobs["validate"])
+    assert job is not None
+    end = time.monotonic() + 300
+    while job.fraction == 0 and job.unfinished and time.monotonic() < end:
+        job.touch()
+        time.sleep(0.05)
+    assert job.unfinished, (job.status, job.error)
+    at.run()
+    at.button(key="cancel-validate").click().run()
+    at.run()
+    assert not at.exception
+    assert job.status == "cancelled"
+    assert any("validation was cancelled" in i.value for i in at.info)
+    assert "verdict" not in table(at, "theory, ms")

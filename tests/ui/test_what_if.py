@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from app_driver import Open, go, until
+from app_driver import Open, adopt, go, state_of, until
 
 from nona.report.figures import GHOST
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -35,21 +35,9 @@ from nona.ui.session.workspace import jobs
 from nona.ui.tasks.simulation import REPLICATIONS
 
 
-def state_of(at: Any) -> AppState:
-    state: AppState = at.session_state["nona_state"]
-    return state
-
-
 def panel(open_page: Open) -> Any:
     """The Simulation page with the panel on it."""
     return open_page("7_simulation").segmented_control(key="simulation-view").set_value("What if").run()
-
-
-def small(state: AppState, **changes: Any) -> None:
-    """The slides' example, small."""
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"simulation": {"jobs": 60, "replications": 2}, "schedulers": ["nona", "local", "spread"]}
-    state.adopt(scenario_from_mapping(data | changes))
 
 
 def slider(at: Any, label: str) -> Any:
@@ -120,15 +108,6 @@ def test_sliders_change_a_copy_until_apply_and_undo_takes_it_back(open_page: Ope
     assert slider(at, "Servers").value == 8
 
 
-def test_discard_sets_the_sliders_back(open_page: Open) -> None:
-    at = panel(open_page)
-    slider(at, "Servers").set_value(3).run()
-    at.button(key="what-if-discard").click().run()
-    assert slider(at, "Servers").value == 8
-    assert copied(state_of(at)) is state_of(at).scenario
-    assert at.button(key="what-if-discard").disabled
-
-
 def test_a_number_that_the_scenario_changes_meanwhile_is_that_of_the_scenario() -> None:
     state = AppState()
     servers, load = (
@@ -168,8 +147,7 @@ def test_the_ends_of_the_sliders_fit_the_scenario() -> None:
 
 def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page: Open) -> None:
     at = panel(open_page)
-    small(state_of(at))
-    at.run()
+    adopt(at)
     until_answered(at)
     *_, wanted = answers(prepare(state_of(at).scenario), jobs=60, replications=REPLICATIONS)
     shown = state_of(at).live.last
@@ -197,8 +175,7 @@ def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page: Open) -
 
 def test_a_change_supersedes_what_is_being_asked(open_page: Open) -> None:
     at = panel(open_page)
-    small(state_of(at))
-    at.run()
+    adopt(at)
     first = state_of(at).live.parts
     assert first
     slider(at, "Link background").set_value(10).run()
@@ -211,13 +188,14 @@ def test_a_change_supersedes_what_is_being_asked(open_page: Open) -> None:
     at.button(key="what-if-discard").click().run()  # the scenario's own answer is still known
     assert state_of(at).live.parts == ()
     assert table(at) is not None
+    assert slider(at, "Link background").value == 0
+    assert at.button(key="what-if-discard").disabled
 
 
 def test_what_cannot_be_placed_is_said_and_the_others_answer(open_page: Open) -> None:
     at = panel(open_page)
     row = scenario_to_mapping(load_scenario(scenario_path("slides_example")))["workload"][0]
-    small(state_of(at), workload=[row | {"rate": "1000/s"}])
-    at.run()
+    adopt(at, workload=[row | {"rate": "1000/s"}])
     until_answered(at, replications=1)
     assert any("nona cannot run" in w.value.replace("\\", "") for w in at.warning)
     assert list(table(at)["scheduler"]) == ["local", "spread"]
@@ -227,7 +205,7 @@ def test_what_cannot_be_placed_is_said_and_the_others_answer(open_page: Open) ->
 
 def test_nothing_is_asked_while_the_scenario_is_not_valid(open_page: Open) -> None:
     at = panel(open_page)
-    small(state_of(at))
+    adopt(at)
     state_of(at).edit(("cluster", "network", "capacity"), "5 apples")
     at.run()
     assert not at.exception
@@ -237,8 +215,7 @@ def test_nothing_is_asked_while_the_scenario_is_not_valid(open_page: Open) -> No
 
 def test_the_button_takes_the_workers_of_the_quick_answer(open_page: Open) -> None:
     at = panel(open_page)
-    small(state_of(at))
-    at.run()
+    adopt(at)
     first = state_of(at).live.parts
     at.segmented_control(key="simulation-view").set_value("Run").run()
     at.button(key="run-simulate").click().run()
@@ -249,7 +226,7 @@ def test_the_button_takes_the_workers_of_the_quick_answer(open_page: Open) -> No
 def test_an_answer_that_was_lost_is_asked_for_again() -> None:
     """The page was left for so long that nobody watched; or the worker was killed by someone else."""
     state, registry = AppState(), jobs()
-    small(state)
+    state.adopt(load_scenario(scenario_path("slides_example")))
     live, uploads, asked = Live(), Uploads(), [question(state.scenario)]
     live.refresh(registry, asked, uploads)
     lost = live.parts

@@ -6,19 +6,18 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, metrics
+from app_driver import (
+    Open,
+    metrics,
+    named,
+    state_of,
+)
 
 from nona.placement.capacity import executor_utilization
 from nona.scenario.schema import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture
-from nona.ui.session.state import AppState
 from nona.ui.widgets.components import texts
-
-
-def state_of(at: Any) -> AppState:
-    found: AppState = at.session_state["nona_state"]
-    return found
 
 
 def trees(at: Any) -> list[list[Any]]:
@@ -87,11 +86,11 @@ def test_a_trace_is_previewed_with_what_was_read(open_page: Open) -> None:
     assert any(
         "3 arrivals over 2 s, 1/s on average, longest gap 1.5 s" in plain_text(m.value) for m in at.markdown
     )
-    next(s for s in at.selectbox if s.label == "Arrivals").select("Trace t.csv").run()
+    named(at.selectbox, "Arrivals").select("Trace t.csv").run()
     told = [t for tree in trees(at) for node in tree for t in texts(node)]
     assert not any("seed" in t for t in told), "a trace is recorded: no seed draws it"
     assert sum("as the first run replays it" in t for t in told) == 1
-    assert next(t for t in at.text_input if t.label == "Length").placeholder == "to its end"
+    assert named(at.text_input, "Length").placeholder == "to its end"
     at.file_uploader(key="trace-file").upload("bad.csv", b"when\nsoon\n").run()
     assert any("soon" in plain_text(e.value) for e in at.error)
 
@@ -101,7 +100,7 @@ def test_a_picked_trace_keeps_its_own_rate_and_rows_divide_it(open_page: Open) -
     state = state_of(at)
     lines = "".join(f"{i / 2},{'resnet18' if i % 4 else 'gpt2'}\n" for i in range(20_000))
     at.file_uploader(key="trace-file").upload("hour.csv", b"time,model\n" + lines.encode()).run()
-    next(s for s in at.selectbox if s.label == "Arrivals").select("Trace hour.csv").run()
+    named(at.selectbox, "Arrivals").select("Trace hour.csv").run()
     spec = state.scenario.workload[0].arrivals
     assert (spec.trace, spec.scale_to_rate, state.scenario.workload[0].rate) == ("hour.csv", False, 2.0)
     assert metrics(at)["Queries per second"] == "2"
@@ -112,12 +111,12 @@ def test_a_picked_trace_keeps_its_own_rate_and_rows_divide_it(open_page: Open) -
     )
     next(b for b in at.button if b.label.startswith("Replay all")).click().run()
     assert state.scenario.simulation.jobs == 20_000
-    next(s for s in at.selectbox if s.label == "This row takes").select("a share of them").run()
+    named(at.selectbox, "This row takes").select("a share of them").run()
     assert state.scenario.workload[0].arrivals.share == 0.5
-    next(s for s in at.selectbox if s.label == "This row takes").select("those with a value").run()
+    named(at.selectbox, "This row takes").select("those with a value").run()
     assert state.scenario.workload[0].arrivals.column == "model"
     assert metrics(at)["Queries per second"] == "1.5"
-    next(s for s in at.selectbox if s.label == "Arrivals").select("Poisson").run()
+    named(at.selectbox, "Arrivals").select("Poisson").run()
     assert not at.exception
     assert state.scenario.workload[0].arrivals == ArrivalsSpec()
 
@@ -126,3 +125,19 @@ def test_the_link_gauge_knows_the_placement_only_while_it_is_fresh(open_page: Op
     at = open_page("5_workload")
     told = [t for tree in trees(at) for node in tree for t in texts(node)]
     assert any("depends on the placement" in t for t in told)
+
+
+def test_workload_rows_can_be_added_edited_and_removed(open_page: Open) -> None:
+    at = open_page("5_workload")
+    at.selectbox(key="another-model").select("gpt2").run()
+    named(at.button, "Add it to the mix").click().run()
+    assert state_of(at).scenario.labels == ("resnet18", "gpt2")
+    [t for t in at.text_input if t.label == "Rate"][1].set_value("7/s").run()
+    named(at.text_input, "SLO").set_value("").run()
+    [s for s in at.selectbox if s.label == "Arrivals"][1].select("Gamma (bursty or regular)").run()
+    named(at.number_input, "CV of the gaps").set_value(2.5).run()
+    rows = state_of(at).scenario.workload
+    assert (rows[1].rate, rows[0].slo) == (7, None)
+    assert (rows[1].arrivals.process, rows[1].arrivals.cv) == ("gamma", 2.5)
+    named(at.button, "Remove").click().run()
+    assert state_of(at).scenario.labels == ("gpt2",)

@@ -1,4 +1,4 @@
-"""Simulations to save, each made once."""
+"""Items to save: simulations, each made once, and items without meaning for the data base alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,29 @@ from typing import Any
 
 from nona import study
 from nona.report.simulations.report import SimulatedRun
+from nona.results.saved import SavedFacts
 from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
-from nona.store.contents import NewItem
+from nona.store.contents import Contents, NewItem
 from nona.store.simulations import run_item
 from nona.study.outcome import simulated_run, simulation_outcome
+
+FACTS = SavedFacts(
+    fingerprint="0" * 12,
+    version="1",
+    made="now",
+    scenario="Monday",
+    schedulers=("local", "nona"),
+    models=("gpt2",),
+    finding="local is shortest.",
+)
+
+
+def probe(name: str, note: str = "", text: bytes = b"{}") -> NewItem:
+    """An item that no kind knows."""
+    return NewItem(name, note, Contents("probe", b"bundle of " + text, text), FACTS)
+
 
 SCENARIO: Mapping[str, Any] = {
     "version": 1,

@@ -1,22 +1,29 @@
-"""Models and Contraction through app.py: what is drawn and said, judged by the layers alone."""
+"""Models and Contraction: what is drawn, said and counted; measured and given times."""
 
 from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from app_driver import Open, go, metrics, tab, upload_model
+from app_driver import Open, go, metrics, named, run, said, sent, state_of, tab, table, upload_model
 
+from nona.cost.measured import read_measured
 from nona.graph.blocks import MOST_PARTS, Cut, block_graph, modules, scope_paths
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import idle_spans
 from nona.placement.messages import Link
 from nona.report.models import glue_headline
+from nona.scenario.file import parse_scenario
 from nona.sources.samples import load_sample, sample_names
-from nona.study.models import PreparedModel, glued_model, prepare_model
+from nona.study.models import PreparedModel, configuration_counts, glued_model, prepare_model
+from nona.study.preparation import prepare
+from nona.ui.pages.models import contraction_headline
+from nona.ui.tasks import checks
+from nona.ui.tasks.checks import is_quick
 from nona.units import format_time
 
 DIAMOND = {
@@ -39,12 +46,6 @@ def show(at: Any, model: str) -> Any:
     return at
 
 
-def view(at: Any) -> dict[str, Any]:
-    """What the DAG view was sent."""
-    found = (json.loads(c.proto.json) for c in at.get("bidi_component"))
-    return next(d for d in found if "wide" in d)
-
-
 def pick(at: Any, model: str) -> Any:
     """Pick a model in the list, as a click there does."""
     at.session_state["model-open"] = True
@@ -52,11 +53,6 @@ def pick(at: Any, model: str) -> Any:
     at.run()
     assert not at.exception
     return at
-
-
-def words(at: Any) -> str:
-    """All sentences of the page, without the signs that keep Markdown from reading them."""
-    return " ".join(m.value for m in [*at.markdown, *at.caption, *at.info]).replace("\\", "")
 
 
 def upload(at: Any, name: str, document: object) -> Any:
@@ -71,10 +67,10 @@ def test_models_shows_what_the_layers_compute(open_page: Open) -> None:
     assert tiles["Operators"] == str(len(model.graph.operators))
     assert tiles["Parallelism T₁/T∞"] == f"{costed.parallelism:.3f}"
     assert tiles["Work in GMAC"] == f"{sum(c.macs for c in costed.costs) / 1e9:.4g}"
-    data = view(at)
+    data = sent(at, "wide")
     assert [n[0] for n in data["nodes"]] == [o.id for o in model.graph.operators]
     assert {tuple(e[:2]) for e in data["edges"]} == set(model.graph.dag.edges())
-    assert "modelled" in words(at)
+    assert "modelled" in said([*at.markdown, *at.caption, *at.info])
     # Sub-graph colours: equal for operators whose tasks share an interior, and one for all cut tasks.
     at_mode = [m["name"] for m in data["modes"]].index("Sub-graph")
     inner = {contracted.tasks[t].id for s in model.decomposition.subgraphs for t in s.interior}
@@ -88,7 +84,7 @@ def test_models_shows_what_the_layers_compute(open_page: Open) -> None:
 def test_time_colours_are_in_the_order_of_times_and_edges_say_their_bytes(open_page: Open) -> None:
     at = show(open_page("2_models"), "googlenet")
     model = prepared("googlenet")
-    data = view(at)
+    data = sent(at, "wide")
     at_mode = [m["name"] for m in data["modes"]].index("Time")
     ordered = sorted(range(len(data["nodes"])), key=lambda i: model.costed[0].compute_s[i])
     tones = [data["nodes"][i][4][at_mode] for i in ordered]
@@ -106,11 +102,11 @@ def test_an_uploaded_graph_becomes_the_model(open_page: Open) -> None:
     tiles = metrics(at)
     assert tiles["Operators"] == "4"
     assert tiles["Parallelism T₁/T∞"] == f"{22 / 14:.3f}"
-    assert "at most 36.4 %" in words(at)
+    assert "at most 36.4 %" in said([*at.markdown, *at.caption, *at.info])
     go(at, "3_contraction")
     assert metrics(at)["Tasks"] == "4"
-    assert "4 operators become 4 tasks; 1 place is left" in words(at)
-    assert "save at most 36.4 % of the computing time" in words(at)
+    assert "4 operators become 4 tasks; 1 place is left" in said([*at.markdown, *at.caption, *at.info])
+    assert "save at most 36.4 % of the computing time" in said([*at.markdown, *at.caption, *at.info])
     go(at, "1_overview")
     go(at, "2_models")
     assert metrics(at)["Operators"] == "4"  # it is still there after a walk over other pages
@@ -159,11 +155,11 @@ def test_a_clicked_operator_is_described_and_leads_to_its_neighbours(open_page: 
     at.session_state["model-graph"] = {"selected": "2"}
     at.run()
     assert metrics(at)["Time"] == "10 ms"
-    assert "task **2** (one operator)" in words(at)
+    assert "task **2** (one operator)" in said([*at.markdown, *at.caption, *at.info])
     at.button(key="model-graph-Out-0-4").click().run()
     assert not at.exception
-    assert view(at)["pick"] == ["4", 1]
-    assert "**4** ·" in words(at)
+    assert sent(at, "wide")["pick"] == ["4", 1]
+    assert "**4** ·" in said([*at.markdown, *at.caption, *at.info])
     inputs = [b.label for b in at.button if b.key and b.key.startswith("model-graph-Inp")]
     assert inputs == ["2", "3"]
 
@@ -176,29 +172,29 @@ def test_a_large_model_is_drawn_by_its_modules_which_open_and_shut(open_page: Op
     def wanted(cut: Cut) -> list[int]:
         return [len(b.members) for b in block_graph(graph.dag, found.paths, cut.is_open).blocks]
 
-    data = view(at)
+    data = sent(at, "wide")
     assert [n[3] for n in data["nodes"]] == wanted(found.usual)
     assert sum(n[3] for n in data["nodes"]) == len(graph.operators) == 2059
     assert data["all"] is False  # too many to be drawn one by one
     attention = ("model", "layers", "5", "self_attn")
     at.session_state["model-graph"] = {"selected": None, "ask": ["open", "block:" + "/".join(attention), 1]}
     at.run()
-    opened = view(at)
+    opened = sent(at, "wide")
     assert [n[3] for n in opened["nodes"]] == wanted(found.usual.open(attention))
     assert opened["sig"] != data["sig"]
     inside = next(n[0] for n in opened["nodes"] if n[0].startswith("model.layers.5.self_attn/"))
     at.session_state["model-graph"] = {"selected": inside, "ask": ["shut", inside, 2]}
     at.run()
-    assert view(at)["sig"] == data["sig"]
+    assert sent(at, "wide")["sig"] == data["sig"]
     at.session_state["model-graph"] = {"selected": None, "ask": ["none", "", 3]}
     at.run()
-    assert [n[3] for n in view(at)["nodes"]] == wanted(found.shortest)
+    assert [n[3] for n in sent(at, "wide")["nodes"]] == wanted(found.shortest)
     go(at, "1_overview")
     go(at, "2_models")
-    assert [n[3] for n in view(at)["nodes"]] == wanted(found.shortest)  # remembered for this model
+    assert [n[3] for n in sent(at, "wide")["nodes"]] == wanted(found.shortest)  # remembered for this model
     at.session_state["model-graph"] = {"selected": None, "ask": ["all", "", 4]}
     at.run()
-    assert "2,059 boxes" in view(at)["notice"]
+    assert "2,059 boxes" in sent(at, "wide")["notice"]
 
 
 def test_contraction_plays_the_recorded_steps(open_page: Open) -> None:
@@ -207,7 +203,7 @@ def test_contraction_plays_the_recorded_steps(open_page: Open) -> None:
     tiles = metrics(at)
     assert tiles["Tasks"] == str(len(contracted.tasks))
     assert tiles["Steps"] == str(len(contracted.steps))
-    data = view(at)
+    data = sent(at, "wide")
     wanted = {frozenset(t.operators) for t in contracted.tasks}
     assert replayed(data) == wanted  # what the browser gets ends in exactly the tasks
     assert [step[2] for step in data["steps"]] == [
@@ -235,9 +231,9 @@ def replayed(data: dict[str, Any]) -> set[frozenset[str]]:
 def test_a_large_contraction_is_played_one_part_at_a_time(open_page: Open) -> None:
     at = show(open_page("3_contraction"), "llama2_7b")
     contracted = prepared("llama2_7b").contracted
-    part = next(s for s in at.selectbox if s.label == "Part to play")
+    part = named(at.selectbox, "Part to play")
     part.select("model.layers.7").run()
-    data = view(at)
+    data = sent(at, "wide")
     ids = {n[0] for n in data["nodes"]}
     own = ("model.layers.7.", "model.layers.7/")
     assert ids == {o.id for o in contracted.graph.operators if o.id.startswith(own)}
@@ -254,13 +250,13 @@ def test_the_tasks_and_what_is_left_of_them(open_page: Open) -> None:
     network = state.scenario.cluster.network
     spans = idle_spans(model.tasks, model.decomposition, Link(network.capacity, network.latency), 8)
     saved = sum(s.local_s - s.best_s for s in spans) / model.costed[0].total_compute_s
-    assert f"{100 * saved:.1f} % of that" in words(at)
+    assert f"{100 * saved:.1f} % of that" in said([*at.markdown, *at.caption, *at.info])
     tab(at, "contraction-tabs", "After: tasks")
-    tasks = view(at)
+    tasks = sent(at, "wide")
     assert sum(n[3] > 1 or n[0] in model.contracted.index for n in tasks["nodes"]) == len(tasks["nodes"])
     at.session_state["tasks"] = {"selected": model.contracted.tasks[0].id}
     at.run()
-    assert f"Task **{model.contracted.tasks[0].id}**" in words(at)
+    assert f"Task **{model.contracted.tasks[0].id}**" in said([*at.markdown, *at.caption, *at.info])
     frame = tab(at, "contraction-tabs", "Left to distribute").dataframe[0].value
     assert list(frame["interior tasks"]) == [len(s.subgraph.interior) for s in spans]
     one, free, here = (
@@ -279,16 +275,16 @@ def test_the_tasks_and_what_is_left_of_them(open_page: Open) -> None:
 
 def test_a_chain_has_nothing_left_and_the_page_says_so(open_page: Open) -> None:
     at = show(open_page("3_contraction"), "vgg16")
-    assert "38 operators become 1 task" in words(at)
+    assert "38 operators become 1 task" in said([*at.markdown, *at.caption, *at.info])
     tab(at, "contraction-tabs", "Left to distribute")
-    assert "the tasks form a chain" in words(at)
+    assert "the tasks form a chain" in said([*at.markdown, *at.caption, *at.info])
     assert not at.dataframe
 
 
 def test_contraction_rule_is_part_of_the_scenario(open_page: Open) -> None:
     at = show(open_page("3_contraction"), "gpt2")
     assert metrics(at)["Tasks"] == "97"
-    next(s for s in at.selectbox if s.label == "Rule").select("direct").run()
+    named(at.selectbox, "Rule").select("direct").run()
     assert at.session_state["nona_state"].scenario.contraction == "direct"
     assert metrics(at)["Tasks"] == "145"
 
@@ -300,7 +296,7 @@ def test_what_stays_together_and_what_it_may_lose(open_page: Open) -> None:
     link = Link(network.capacity, network.latency)
     exact = glued_model(model, link)
     tab(at, "contraction-tabs", "Stays together")
-    assert glue_headline(exact) in words(at)
+    assert glue_headline(exact) in said([*at.markdown, *at.caption, *at.info])
     at.select_slider(key="coarsening-share").set_value("5 %").run()
     glued = glued_model(model, link, share=0.05)
     tiles = metrics(at)
@@ -316,14 +312,14 @@ def test_what_stays_together_and_what_it_may_lose(open_page: Open) -> None:
 
 def test_the_cost_aware_rule_plays_and_lists_its_steps_after_the_others(open_page: Open) -> None:
     at = show(open_page("3_contraction"), "resnet18")
-    next(s for s in at.selectbox if s.label == "Rule").select("cost-aware").run()
+    named(at.selectbox, "Rule").select("cost-aware").run()
     assert not at.exception
     model = prepared("resnet18")
     network = at.session_state["nona_state"].scenario.cluster.network
     glued = glued_model(model, Link(network.capacity, network.latency))
     assert glued.steps > 0
     assert metrics(at)["Tasks"] == str(len(model.contracted.tasks)), "the tasks stay what they are"
-    data = view(at)
+    data = sent(at, "wide")
     assert [step[2] for step in data["steps"]] == [
         f"Allowed by the {s.rule} rule: {s.reason}" for s in glued.contracted.steps
     ]
@@ -348,20 +344,236 @@ def test_samples_are_picks_with_their_size_and_family(open_page: Open) -> None:
     assert at.session_state["model-open"] is False
 
 
-def test_thousands_of_operators_without_modules_are_drawn(open_page: Open) -> None:
-    n = 3_000
-    document = {
-        "nodes": [{"id": f"n{i}", "compute_ms": 1 + i % 5} for i in range(n)],
-        "edges": [
-            {"source": f"n{i}", "target": f"n{i + k}", "bytes": 10}
-            for i in range(n)
-            for k in (1, 3)
-            if i + k < n
-        ],
-    }
-    at = upload(open_page("2_models"), "long.json", document)
-    data = view(at)
-    assert len(data["nodes"]) <= MOST_PARTS
-    assert sum(node[3] for node in data["nodes"]) == n
-    graph = read_model(json.dumps(document).encode(), "long.json")
-    assert metrics(at)["Edges"] == f"{len(set(graph.dag.edges())):,}"
+WIDE = 20
+LEFT = "Left to distribute"
+WIDE_FAN = {
+    "nodes": [{"id": f"t{i}", "compute_ms": 1 + i % 7} for i in range(WIDE + 2)],
+    "edges": [
+        e
+        for i in range(1, WIDE + 1)
+        for e in (
+            {"source": "t0", "target": f"t{i}", "bytes": 1000},
+            {"source": f"t{i}", "target": f"t{WIDE + 1}", "bytes": 1000},
+        )
+    ],
+}
+
+
+def subgraphs(at: Any) -> Any:
+    return table(at, "interior tasks")
+
+
+def test_a_usual_model_is_counted_at_once(open_page: Open) -> None:
+    at = open_page("3_contraction")
+    at.session_state["nona_state"].model = "googlenet"
+    at.session_state["contraction-tabs"] = LEFT
+    at.run()
+    prepared = prepare_model(load_sample("googlenet"), (executor_class("a100-40gb"),))
+    interior = [len(s.interior) for s in prepared.decomposition.subgraphs]
+    wanted = [c for c, m in zip(configuration_counts(prepared), interior, strict=True) if m]
+    assert is_quick(prepared)
+    assert list(subgraphs(at)["configurations"]) == wanted
+    assert "Count the configurations" not in {b.label for b in at.button}
+
+
+def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "QUICK", WIDE)
+    at = open_page("2_models")
+    data = json.dumps(WIDE_FAN).encode()
+    upload_model(at, "fan.json", data)
+    at.switch_page("pages/3_contraction.py").run()
+    at.session_state["contraction-tabs"] = LEFT
+    at.run()
+    assert not at.exception
+    prepared = prepare_model(read_model(data, "fan.json"), (executor_class("a100-40gb"),))
+    assert list(subgraphs(at)["interior tasks"]) == [WIDE]
+    assert "configurations" not in subgraphs(at)
+    run(at, "count")
+    wanted = [c for c in configuration_counts(prepared) if c > 1]
+    assert list(subgraphs(at)["configurations"]) == wanted
+    assert "Count the configurations" not in {b.label for b in at.button}
+    # The count belongs to this device: on another one it is asked for again, not passed off.
+    at.selectbox(key="device").select("t4").run()
+    assert "configurations" not in subgraphs(at)
+    assert "Count the configurations" in {b.label for b in at.button}
+    at.selectbox(key="device").select("a100-40gb").run()
+    assert list(subgraphs(at)["configurations"]) == wanted
+
+
+TIMES = b"model,operator,device,ms\nresnet18,*,a100-40gb,7.5\n"
+MODELS = "2_models"
+
+
+def upload_times(at: Any, name: str, data: bytes) -> None:
+    at.file_uploader(key="measured-file").upload(name, data).run()
+    assert not at.exception
+
+
+def operators(at: Any) -> Any:
+    """The table of operators, on the tab that shows it."""
+    at.session_state["model-tabs"] = "Operators"
+    at.run()
+    assert not at.exception
+    return at.dataframe[0].value
+
+
+def parallelism(at: Any) -> str:
+    """The figure beside the graph."""
+    return metrics(tab(at, "model-tabs", "Graph"))["Parallelism T₁/T∞"]
+
+
+def test_measured_times_replace_modelled_ones_and_can_be_removed(open_page: Open) -> None:
+    at = open_page(MODELS)
+    upload_times(at, "times.csv", TIMES)
+    assert state_of(at).scenario.cost.measured == "times.measured.csv"
+    assert "1 time on a100-40gb; 1 of them for resnet18" in at.success[0].value.replace("\\", "")
+    assert "100 % calibrated" in "".join(c.value for c in at.caption).replace("\\", "")
+    table = operators(at)
+    assert table["time µs"].sum() == pytest.approx(7500.0)
+    assert set(table["provenance"]) == {"calibrated"}  # the whole is measured, its shares are not
+    assert parallelism(at) == _parallelism(TIMES)
+    go(at, "3_contraction")
+    study = prepare(state_of(at).scenario, state_of(at).uploads.sources)
+    assert study.models[0].costed[0].total_compute_s == pytest.approx(7.5e-3)
+    go(at, MODELS)
+    at.button(key="no-measured").click().run()
+    assert state_of(at).scenario.cost.measured is None
+    assert set(operators(at)["provenance"]) == {"modelled"}
+    assert parallelism(at) == _parallelism(None)
+
+
+def test_a_measured_operator_is_marked_as_such(open_page: Open) -> None:
+    at = open_page(MODELS)
+    model = load_sample("resnet18")
+    rows = "".join(f"resnet18,{o.id},a100-40gb,{1 + i}\n" for i, o in enumerate(model.operators[:3]))
+    upload_times(at, "times.csv", f"model,operator,device,ms\n{rows}".encode())
+    table = operators(at)
+    found = table[table["provenance"] == "measured"]
+    assert dict(zip(found["operator"], found["time µs"], strict=True)) == pytest.approx(
+        {o.id: 1000.0 * (1 + i) for i, o in enumerate(model.operators[:3])}
+    )
+    assert any("measured" in c.value and "modelled" in c.value for c in at.caption)
+    state_of(at).model = "gpt2"
+    at.run()
+    assert "0 of them for gpt2" in at.success[0].value.replace("\\", "")
+
+
+def _parallelism(data: bytes | None) -> str:
+    measured = None if data is None else read_measured(data)
+    model = prepare_model(load_sample("resnet18"), (executor_class("a100-40gb"),), measured=measured)
+    return f"{model.costed[0].parallelism:.3f}"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"model,operator,ms\nresnet18,*,7.5\n", "the column 'device' is missing"),
+        (TIMES.replace(b"7.5", b"fast"), "line 2: ms='fast'"),
+        (b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_a_bad_table_is_one_line_and_nothing_changes(open_page: Open, data: bytes, words: str) -> None:
+    at = open_page(MODELS)
+    upload_times(at, "good.csv", TIMES)
+    upload_times(at, "bad.csv", data)
+    assert len(at.error) == 1
+    assert words in at.error[0].value.replace("\\", "")
+    assert state_of(at).scenario.cost.measured == "good.measured.csv"
+    assert state_of(at).uploads.names() == ("good.measured.csv",)
+    assert set(operators(at)["provenance"]) == {"calibrated"}  # the whole is measured, its shares are not
+    upload_times(at, "good.csv", TIMES.replace(b"7.5", b"2.5"))  # another table under the same name
+    assert not at.error
+    assert operators(at)["time µs"].sum() == pytest.approx(2500.0)
+
+
+def test_the_table_travels_apart_and_the_app_says_so(open_page: Open) -> None:
+    at = open_page(MODELS)
+    assert not [c for c in at.sidebar.caption if "measured" in c.value]
+    upload_times(at, "times.csv", TIMES)
+    said = [c.value.replace("\\", "") for c in at.sidebar.caption if "measured" in c.value]
+    assert len(said) == 1
+    assert "times.measured.csv" in said[0]
+    text = state_of(at).dump()
+    assert parse_scenario(text).cost.measured == "times.measured.csv"
+    assert "Download the CSV" in {b.label for b in at.get("download_button")}
+    other = open_page(MODELS)
+    next(f for f in other.file_uploader if "Scenario" in f.label).upload("s.yaml", text.encode()).run()
+    assert not other.exception
+    assert all("times.measured.csv" in e.value.replace("\\", "") for e in other.error)
+    assert other.error
+    upload_times(other, "times.measured.csv", TIMES)
+    assert not other.error
+    assert operators(other)["time µs"].sum() == pytest.approx(7500.0)
+
+
+def test_a_table_is_no_trace(open_page: Open) -> None:
+    at = open_page(MODELS)
+    upload_times(at, "times.csv", TIMES)
+    go(at, "5_workload")
+    arrivals = named(at.selectbox, "Arrivals")
+    assert not [o for o in arrivals.options if "times" in o]
+
+
+FLOW = {"nodes": [{"id": "a", "compute_ms": 10.0, "kind": "MatMul"}, {"id": "b", "compute_ms": 5.0}]}
+
+
+def shown(at: Any, model: str) -> None:
+    """Show a model on the page."""
+    state_of(at).model = model
+    at.run()
+
+
+def test_the_device_of_given_times_is_told_and_can_be_changed(open_page: Open) -> None:
+    at = open_page("2_models")
+    shown(at, "ensemble")
+    named(at.selectbox, "Times on device").select("t4").run()
+    assert "given on a100-40gb, modelled on t4" in said(at.caption)
+    named(at.text_input, "Time on t4").set_value("4").run()
+    assert state_of(at).scenario.cost.given["ensemble"].factors == {"t4": 4.0}
+    assert not at.exception
+    assert "100 % given" in said(at.caption)  # the factor is the user's own
+    named(at.text_input, "Time on t4").set_value("many").run()
+    assert "cost.given.ensemble.factors.t4" in said(at.error)
+    named(at.text_input, "Time on t4").set_value("").run()
+    assert not at.error
+    assert state_of(at).scenario.cost.given == {}
+    shown(at, "slides_example")
+    assert "given for any device, by definition" in said(at.caption)
+    shown(at, "resnet18")
+    assert not any(e.label.startswith("Given times") for e in at.expander)
+
+
+def test_times_without_a_device_are_warned_about_until_it_is_named(open_page: Open) -> None:
+    at = open_page("2_models")
+    state = state_of(at)
+    state.edit(("models",), {"flow": FLOW})
+    state.edit(("workload",), [{"model": "flow", "rate": "10/s"}, {"model": "ensemble", "rate": "1/s"}])
+    state.edit(("cluster", "servers", 0, "mig"), "3g.20gb, 3g.20gb")
+    go(at, "4_cluster")
+    warned = said(at.warning)
+    assert "flow: 100 % of its time is the same on every GPU and slice" in warned
+    assert "ensemble" not in warned
+    assert "ensemble: its times are given on a100-40gb, modelled on a100-40gb/3g.20gb" in said(at.caption)
+    go(at, "2_models")
+    shown(at, "flow")
+    named(at.selectbox, "The times hold on").select("a100-40gb").run()
+    assert state.scenario.cost.given["flow"].device == "a100-40gb"
+    go(at, "4_cluster")
+    assert "flow: 100 %" not in said(at.warning)
+    assert "flow: its times are given on a100-40gb, modelled on" in said(at.caption)
+
+
+SPAN: Any = SimpleNamespace(local_s=0.010, best_s=0.0078)
+
+
+def test_what_the_link_leaves_is_a_share_of_the_computing_time() -> None:
+    """At most 36 ms of 100 ms can be saved, 2.2 ms over the link: 2.2 % of the whole, 6 % of the most."""
+    costed = SimpleNamespace(total_compute_s=0.1, critical_path_s=0.064, device="a100-40gb")
+    contracted = SimpleNamespace(graph=SimpleNamespace(operators=[0] * 9), tasks=[0] * 4)
+    loaded: Any = SimpleNamespace(prepared=SimpleNamespace(contracted=contracted, costed=[costed]))
+    first, second = contraction_headline(loaded, [SPAN], "100 Gbit/s")
+    assert "at most 36.0 % of the computing time" in first
+    assert "splitting saves 2.2 % of that time (2.2 ms of 100 ms)" in second
+    assert "remains" not in second
