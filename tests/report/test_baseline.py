@@ -125,7 +125,6 @@ def test_means_of_replications_are_those_of_the_summary() -> None:
         assert np.mean(found[name].jct_s) == pytest.approx(summary.jct.mean.mean)
         assert np.mean(found[name].compute) == pytest.approx(summary.utilization_compute)
         assert np.mean(found[name].network) == pytest.approx(summary.utilization_network)
-        assert summary.hit_rate is not None
         assert np.mean(found[name].slo_hit_rate) == pytest.approx(summary.hit_rate.mean)
     assert replication_means(result.records, [None])["local"].slo_hit_rate == (None,) * 3
 

@@ -100,7 +100,6 @@ def test_busy_time_and_instants_come_back(run: tuple[Runs, System]) -> None:
     titles = {e["pid"]: e["args"]["name"] for e in of(trace, "M") if e["name"] == "process_name"}
     for name, records in runs.items():
         timeline = records[0].timeline
-        assert timeline is not None
         begin = min(t.ready_s for t in timeline.tasks)
         expected = defaultdict(float)
         for t in timeline.tasks:
@@ -158,7 +157,6 @@ def test_counters_start_above_zero_and_end_at_zero(run: tuple[Runs, System]) -> 
         assert steps[-1][1] == 0
     for number, (name, records) in enumerate(runs.items()):
         timeline = records[0].timeline
-        assert timeline is not None
         waited = sum(m.start_s - m.request_s for m in timeline.messages)
         pids = [e["pid"] for e in of(trace, "M") if e["args"].get("name") == f"{name} · network"]
         area = _area(levels.get((pids[0], "messages waiting"), []))

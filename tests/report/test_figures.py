@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from filled import filled
 from hypothesis import given
 from hypothesis import strategies as st
 from placement_sample import RESPONSE, outcome
-from simulation_rows import model, parts, scheduler
+from simulation_rows import around, model, parts, scheduler
 from sizes import examples
 
-from nona.report.figures import text, time_by_kind_figure
+from nona import study
+from nona.hardware.cluster import Network, Racks
+from nona.report.figures import Dot, dots_figure, text, time_by_kind_figure
 from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
 from nona.report.placements.text import PARTS, TimeParts, parts_of
+from nona.report.simulations.comparison import changes
 from nona.report.simulations.figures import (
+    are_rare,
+    dumbbell_figure,
     ecdf_figure,
     executor_figure,
+    forest_figure,
+    gantt_figure,
+    gantt_title,
+    hits_over_time_figure,
+    hits_over_time_title,
     jct_over_time_figure,
     parts_figure,
     utilisation_figure,
 )
-from nona.report.simulations.series import _binned, _ecdf
+from nona.report.simulations.series import (
+    _binned,
+    _ecdf,
+    busiest_links,
+    each_link,
+    hits_over_time,
+    link_stages,
+    link_table,
+    links_figure,
+    stages_figure,
+    worst_window,
+)
+from nona.results.document import UNKNOWN
 from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
-from nona.results.simulation import Resources
-from nona.results.simulation_charts import Distribution, OverTime, ResourceLoad
+from nona.results.simulation import ReplicationMeans, Resources, Sureness
+from nona.results.simulation_charts import Distribution, GanttBar, OverTime, ResourceLoad
+from nona.scenario.file import scenario_from_mapping
+from nona.study.outcome import simulation_outcome
+from nona.topology import make_topology
 
 NASTY = "<b>x</b><a href='http://e'>"
 
@@ -47,12 +76,7 @@ def test_jct_split_stacks_to_the_jct() -> None:
 def test_parts_add_up_to_what_sampled_jobs_take(mean_s: float) -> None:
     """Longer than by formula, as long, and shorter: joins are added, or waits are shortened."""
     path = PlacedModel(
-        jct_s=0.015,
-        compute_s=0.01,
-        transfer_s=0.002,
-        network_wait_s=0.002,
-        server_wait_s=0.001,
-        subgraphs=(),
+        jct_s=0.015, compute_s=0.01, transfer_s=0.002, network_wait_s=0.002, server_wait_s=0.001, subgraphs=()
     )
     times = {"p50_s": mean_s, "p95_s": mean_s, "p99_s": mean_s}
     response = ModelResponse(mean_s=mean_s, slo_s=None, miss=None, **times)
@@ -172,3 +196,207 @@ def test_stretches_of_time_lie_between_the_extremes(jobs: list[tuple[float, floa
     assert jct.min() - 1e-9 <= min(series.jct_s)
     assert max(series.jct_s) <= jct.max() + 1e-9
     assert list(series.t) == sorted(series.t)
+
+
+def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_lie() -> None:
+    dots = [
+        Dot("a", 90.0, [70.0, 110.0], "90 %"),
+        Dot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
+        Dot("c", None, None, "", "no SLO"),
+    ]
+    made = dots_figure(dots, "SLO hits, %", most=100.0)
+    first, second, third = made.data
+    assert (list(first.x), list(second.x), list(third.x)) == ([90.0], [10.0], [None])
+    assert (first.error_x.array[0], first.error_x.arrayminus[0]) == (10.0, 20.0)
+    assert (second.error_x.array[0], second.error_x.arrayminus[0]) == (20.0, 10.0)
+    assert "no SLO" in made.layout.yaxis.ticktext[2]
+    assert "<b>x" not in drawn(made)
+    assert list(made.layout.yaxis.categoryarray)[::-1] == list(made.layout.yaxis.tickvals)
+
+
+def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axis() -> None:
+    for values in ([99.0, 99.9], [20.0, 100.0], [100.0]):
+        axis = dots_figure([Dot(f"{v}", v, [v - 1, v + 1], "") for v in values], "%", most=100.0).layout.xaxis
+        assert axis.range[0] <= max(0.0, values[0] - 1)
+        assert 100.0 < axis.range[1] < 103.0, "room for a marker at 100 %, and no more"
+    signed = dots_figure([Dot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
+    assert signed.layout.shapes[0].x0 == 0
+    assert (signed.data[0].error_x.arrayminus[0], signed.layout.xaxis.type) == (1.0, "linear")
+    assert dots_figure([Dot("a", 1.0, None, ""), Dot("b", 90.0, None, "")], "ms").layout.xaxis.type == "log"
+
+
+def test_a_dumbbell_joins_the_old_value_and_the_new_one() -> None:
+    def of(jct: list[float | None]) -> ReplicationMeans:
+        half = (0.5,) * len(jct)
+        return ReplicationMeans(jct_s=tuple(jct), slo_hit_rate=half, compute=half, network=half)
+
+    found = changes(
+        {"a": of([0.01, 0.03]), "b": of([None, None])}, {"a": of([0.01, 0.01]), "b": of([0.02, 0.02])}, True
+    )
+    made = dumbbell_figure(found, "jct_s")
+    join, old, new = made.data[:3]
+    assert list(join.x) == pytest.approx([20.0, 10.0])
+    assert (list(old.x), list(new.x)) == ([pytest.approx(20.0)], [pytest.approx(10.0)])
+    assert old.marker.symbol == "circle-open"
+    assert "−10 ms" in made.layout.yaxis.ticktext[0]
+    assert "no value before" in made.layout.yaxis.ticktext[1]
+    assert list(dumbbell_figure(found, "compute").data[0].x) == [50.0, 50.0]
+
+
+def test_the_forest_has_prediction_simulation_and_bound() -> None:
+    row = filled(
+        Sureness,
+        scheduler="nona",
+        state="stable",
+        prediction="formula",
+        predicted_s=0.019,
+        jct_s=around(0.02, 0.002),
+        relative_half_width=0.1,
+        error=-0.05,
+        explained=True,
+        little_s=0.0201,
+        little_error=0.005,
+        idle_s=0.01,
+        over_idle=2.0,
+    )
+    changes = {"scheduler": "spread", "state": "overloaded", "jct_s": UNKNOWN, "error": None}
+    over = row.model_copy(update=changes)
+    made = forest_figure([row, over])
+    simulated, predicted, little, idle = made.data
+    assert list(simulated.x) == [20.0, None]
+    assert list(simulated.error_x.array) == pytest.approx([2.0, 0.0])
+    assert list(predicted.x) == [19.0, 19.0]
+    assert list(little.x) == [pytest.approx(20.1), None]  # of a queue that grows it says nothing
+    assert list(idle.x) == [10.0, 10.0]
+    assert "prediction −5.0 %" in made.layout.yaxis.ticktext[0]
+    assert "overloaded" in made.layout.yaxis.ticktext[1]
+
+
+def interval(row: str, job: int, start: float, length: float = 0.002) -> GanttBar:
+    return GanttBar(
+        row=row, job=job, model=NASTY, what="w", start_s=start, end_s=start + length, wait_s=0.001
+    )
+
+
+def test_jobs_are_rare_where_most_of_the_time_none_is_there() -> None:
+    assert not are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 2.0, 1.0)])
+    assert are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 1e6, 1.0)])
+    assert not are_rare([interval("link", 7, 0.0)])
+
+
+def test_gantt_lanes_are_in_order_and_messages_are_hatched() -> None:
+    rows = [interval("server 10", 5, 0.001), interval("link", 5, 0.0), interval("server 2", 6, 0.0)]
+    made = gantt_figure(rows)
+    assert list(made.layout.yaxis.categoryarray)[::-1] == ["link", "server 2", "server 10"]
+    bars = {bar.y[0]: bar for bar in made.data}
+    assert (list(bars["server 10"].base), list(bars["server 10"].x)) == ([1.0], [pytest.approx(2.0)])
+    assert bars["link"].marker.pattern.shape == "/"
+    assert not bars["server 2"].marker.pattern.shape
+    assert bars["link"].marker.color == bars["server 10"].marker.color != bars["server 2"].marker.color
+    assert "<b>x" not in drawn(made)
+    assert (
+        gantt_title(rows)
+        == "In the first 2 jobs, tasks and messages, all added up, wait for 33 % of their time"
+    )
+
+
+def test_rare_jobs_stand_below_each_other_each_from_its_own_start() -> None:
+    made = gantt_figure(
+        [interval("server 0", 1, 3.0), interval("link", 1, 3.001), interval("server 0", 2, 900.0)]
+    )
+    assert list(made.layout.yaxis.categoryarray)[::-1] == [
+        "job 1 · link",
+        "job 1 · server 0",
+        "job 2 · server 0",
+    ]
+    starts = {bar.y[0]: bar.base[0] for bar in made.data}
+    assert starts == {"job 1 · server 0": 0.0, "job 1 · link": pytest.approx(1.0), "job 2 · server 0": 0.0}
+
+
+@pytest.mark.parametrize("network", [Network(), Network(nic=1e9), Network(nic=1e9, racks=Racks(3, 2e9))])
+def test_stages_count_every_link_once(network: Network) -> None:
+    stages = link_stages(network, 8)
+    racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
+    topology = make_topology(8, network.capacity, network.nic, *racks)
+    assert sum(r.links for r in stages) == topology.links
+    assert sum(r.together for r in stages) == pytest.approx(topology.link_capacity.sum())
+    longest = [topology.link_names[k] for k in topology.path(0, 7)]
+    kinds = [" ".join(w for w in name.split() if not w.isdigit()) for name in longest]
+    assert kinds == [r.stage for r in stages]
+
+
+def test_the_narrowest_stage_is_marked() -> None:
+    made = stages_figure(link_stages(Network(capacity=1e9, nic=1e9), 8))
+    colours = dict(zip(made.data[0].y, made.data[0].marker.color, strict=True))
+    assert colours["core"] != colours["server out"] == colours["server in"]
+    assert list(made.data[0].x) == [64.0, 8.0, 64.0]
+
+
+def test_the_table_says_it_in_words() -> None:
+    row = link_table(link_stages(Network(nic=1.25e9), 1200))[0]
+    assert row == {"link": "server out", "number": "1,200", "each": "10 Gbit/s", "together": "12 Tbit/s"}
+
+
+def link_run(busy: list[float], names: tuple[str, ...], length: float) -> Any:
+    return SimpleNamespace(link_busy_s=np.array(busy), link_names=names, window_s=(1.0, 1.0 + length))
+
+
+def test_the_busiest_links_come_first_averaged_over_replications() -> None:
+    names = ("core", "a", "b")
+    found = busiest_links([link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)])
+    assert [r.link for r in found] == ["a", "b", "core"]
+    assert [r.utilization for r in found] == pytest.approx([0.5, 0.2, 0.1])
+    assert list(links_figure(found).data[0].x) == pytest.approx([50, 20, 10])
+
+
+def test_one_link_needs_no_list() -> None:
+    assert busiest_links([link_run([1.0], ("link",), 10)]) == []
+
+
+def test_of_many_links_the_busiest_dozen_is_shown() -> None:
+    names = tuple(f"l{i}" for i in range(100))
+    found = busiest_links([link_run(list(range(100)), names, 100)])
+    assert [r.link for r in found] == [f"l{i}" for i in range(99, 87, -1)]
+
+
+def test_every_link_is_told_in_the_order_of_the_topology() -> None:
+    names = ("core", "server 0 out", "server 1 out")
+    found = each_link([link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)])
+    assert [x.link for x in found] == list(names)
+    assert [x.utilization for x in found] == pytest.approx([0.1, 0.5, 0.2])
+    many = tuple(f"server {i} out" for i in range(3000))
+    assert each_link([link_run([1.0] * 3000, many, 10)]) == []
+
+
+def test_windows_add_up_and_stand_in_the_report() -> None:
+    data = {
+        "version": 1,
+        "cluster": {"servers": [{}]},
+        "workload": [
+            {"model": "slides_example", "rate": "20/s", "slo": "40 ms"},
+            {"model": "slides_example", "rate": "5/s"},
+        ],
+        "simulation": {"jobs": 900, "replications": 2, "warmup": 50},
+        "schedulers": ["local"],
+    }
+    prepared = study.prepare(scenario_from_mapping(data))
+    result = study.simulate(prepared, engine="simpy")
+    report = simulation_outcome(prepared, result, "now").report
+    (windows,) = report.slo_over_time.values()
+    record = result.records["local"][0]
+    taken = record.completion_time_s[record.query == 0]
+    assert sum(w.jobs for w in windows) == len(taken)
+    assert sum(w.hits for w in windows) == int((taken <= 0.04).sum())
+    assert len(windows) == min(24, len(taken) // 30)
+    assert all(a.end_s == b.start_s for a, b in pairwise(windows))
+    worst = worst_window(report.slo_over_time)
+    assert worst[1].hit_rate == min(w.hit_rate for w in windows if w.hit_rate is not None)
+    assert "local" in hits_over_time_title(report.slo_over_time)
+    assert len(hits_over_time_figure(report.slo_over_time).data) == 1
+    assert type(report).from_json(report.to_json()) == report
+
+
+def test_without_an_slo_there_is_nothing_to_keep() -> None:
+    assert hits_over_time({}, [None]) == {}
+    assert worst_window({}) is None
+    assert hits_over_time_title({}) == "No job has an SLO"

@@ -9,15 +9,19 @@ from functools import partial
 from html.parser import HTMLParser
 
 import pytest
+from training_sample import ABOUT
+from training_sample import outcome as training_outcome
 
 from nona import study
 from nona.report.html.charts import log_ticks, ticks
 from nona.report.html.simulation import edges, placement_html, simulation_html
+from nona.report.html.training import training_html
 from nona.report.means import mean_text
 from nona.report.placements.certificate import bound_text, comparison_finding
 from nona.report.placements.text import early_text, link_finding
 from nona.report.simulations.findings import findings, headline
 from nona.report.text import share_text, time_text
+from nona.report.training.findings import dollars_text, finding, jct_text, runs_sentence
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
@@ -255,3 +259,43 @@ def test_several_links_have_a_table_of_their_waits() -> None:
     for link in links:
         assert rows[link.name][-1] == time_text(link.wait_s)
     assert link_finding(links) in "".join(page.text)
+
+
+def test_it_says_what_the_page_says_and_escapes_names() -> None:
+    data = training_outcome()
+    told = ABOUT.model_copy(update={"name": HOSTILE, "description": HOSTILE})
+    text = training_html(told, data.report, ["A note of the command."])
+    page = Page(text)
+    assert (page.wrong, page.open) == ([], [])
+    assert text == training_html(told, data.report, ["A note of the command."])
+    assert "script" not in {tag for tag, _ in page.tags}
+    said = " ".join(page.text)
+    for sentence in (*finding(data.report.policies), "A note.", "A note of the command."):
+        assert sentence in said
+    for name, policy in data.report.policies.items():
+        (row,) = (r for r in page.rows if r[0] == name and jct_text(policy.jct_s) in r)
+        assert dollars_text(policy.cost_usd) in row
+
+
+def test_an_order_that_is_not_sure_is_said_to_be_so() -> None:
+    policies = training_outcome().report.policies
+    assert runs_sentence(policies) == ""  # 2 ± 0.2 h against 3 ± 0.3 h
+    names = list(policies)
+
+    def with_interval(of: float | None) -> str:
+        changed = {
+            n: p.model_copy(
+                update={
+                    "jct_s": p.jct_s.model_copy(
+                        update={"ci95": None if of is None else (p.jct_s.mean - of, p.jct_s.mean + of)}
+                    )
+                }
+            )
+            for n, p in policies.items()
+        }
+        return runs_sentence(changed)
+
+    assert f"The intervals of {names[0]} and {names[1]} overlap" in with_interval(3600.0)
+    assert "figures of one run" in with_interval(None)
+    assert with_interval(0.0) == ""  # nothing is drawn
+    assert runs_sentence({names[0]: policies[names[0]]}) == ""

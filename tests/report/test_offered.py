@@ -1,8 +1,10 @@
-"""Offered load and arrival samples against the placement's and the simulation's own numbers."""
+"""Offered load, live charts and the drawing of a cluster, against the numbers they are made from."""
 
 from __future__ import annotations
 
+import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
+from nona.hardware.cluster import Cluster, Network, Racks, ServerGroup
 from nona.placement.capacity import executor_utilization
+from nona.report.clusters import background_load, cluster_map, executor_rows
+from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.report.workloads import GAP_BINS, LARGEST_GAP, arrival_sample, load_text, offered_load, slo_text
+from nona.results.simulation_charts import LinkLoad, LiveLine, ResourceLoad
 from nona.scenario.file import scenario_from_mapping
+from nona.simulation.collected import UNKNOWN, Busy, Progress
 from nona.simulation.workload import Workload
 from nona.study.preparation import prepare
 from nona.system import Arrivals
+from nona.topology import make_topology
+from nona.ui.pages.cluster_drawing import MOST_SERVERS, MOST_UNITS, cluster_tree
+from nona.ui.widgets.components import texts
 
 SCENARIO = {
     "version": 1,
@@ -103,3 +113,180 @@ def test_the_sample_is_what_the_first_run_simulates() -> None:
         if own[-1] >= sample.window_s:
             counts, _ = np.histogram(within, bins=len(sample.counts), range=(0.0, sample.window_s))
             assert counts.tolist() == sample.counts.tolist()
+
+
+def progress(arrival: list[float], jct: list[float], query: list[int] | None = None, busy=(0.5, 0.25)):
+    at = np.array(arrival)
+    classes = np.array(query or [0] * len(at), dtype=np.int64)
+    loads = Busy(np.array([busy[0] - 0.1, busy[0] + 0.1]), np.array([busy[1], 0.0])) if busy else UNKNOWN
+    return Progress(0.5, classes, at, at + np.array(jct), loads)
+
+
+@examples(80)
+@given(
+    st.lists(st.tuples(st.floats(0, 1e4), st.floats(1e-3, 10)), min_size=1, max_size=200),
+    st.integers(1, 20).map(lambda n: 2 * n),
+    st.integers(1, 7),
+)
+def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces) -> None:
+    stretches = Stretches(most)
+    for part in np.array_split(np.array(jobs), pieces):
+        stretches.add(part[:, 0], part[:, 1])
+    at, means = stretches.means()
+    assert 0 < len(at) <= most
+    values = np.array(jobs)
+    place = ((values[:, 0] - stretches.begin_s) / stretches.width_s).astype(int).clip(0, most - 1)
+    for middle, mean in zip(at, means, strict=True):
+        number = round(middle / stretches.width_s - 0.5)
+        assert mean == pytest.approx(values[place == number, 1].mean())
+
+
+def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many() -> None:
+    rng = np.random.default_rng(5)
+    arrival, jct = np.cumsum(rng.exponential(1.0, 400)), rng.exponential(0.03, 400)
+    query = rng.integers(0, 2, 400)
+    slo = [0.02, None]
+    whole, parts = LiveSeries(slo), LiveSeries(slo)
+    whole.add("a", 1, progress(arrival.tolist(), jct.tolist(), query.tolist()))
+    for k in range(0, 400, 37):
+        s = slice(k, k + 37)
+        parts.add("a", 1, progress(arrival[s].tolist(), jct[s].tolist(), query[s].tolist()))
+    one, many = whole.snapshot()["a"], parts.snapshot()["a"]
+    assert one.mean_s == pytest.approx(many.mean_s)
+    assert one == many.model_copy(update={"mean_s": one.mean_s})
+    assert one.hit_rate == np.mean(jct[query == 0] <= 0.02)
+    assert whole.jobs == sum(one.counts) == 400
+
+
+@examples(80)
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=50))
+def test_every_completion_time_lies_in_its_bin(times: list[float]) -> None:
+    live = LiveSeries()
+    live.add("a", 0, progress([0.0] * len(times), times))
+    found = live.snapshot()["a"]
+    below = 0
+    for k, number in enumerate(found.counts):
+        right = bin_edge_s(found.first + k + 1)
+        below += number
+        if found.first + k + 1 < BINS:
+            exact = sum(t < right * (1 + 1e-9) for t in times), sum(t < right * (1 - 1e-9) for t in times)
+            assert exact[1] <= below <= exact[0]
+    assert below == len(times)
+
+
+def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged() -> None:
+    live = LiveSeries([1.0])
+    live.add("a", 0, progress([5.0, 6.0, 7.0], [0.25] * 3, busy=(0.2, 0.1)))
+    live.add("a", 1, progress([5.0, 9.0], [2.0] * 2, busy=(0.4, 0.3)))
+    found = live.snapshot()["a"]
+    assert found.jct_s == (0.25,) * len(found.t)
+    assert found.busy == pytest.approx([0.3, 0.2])
+    assert (found.jobs, found.hit_rate) == (5, 0.6)
+    assert LiveLine.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_without_an_slo_or_a_load_there_is_none() -> None:
+    live = LiveSeries([None])
+    live.add("a", 0, progress([1.0], [0.1], busy=None))
+    live.add("b", 0, progress([], []))
+    assert list(live.snapshot()) == ["a"]
+    assert live.snapshot()["a"].hit_rate is None
+    assert live.snapshot()["a"].busy is None
+    assert live.loads(("link",)) == {}
+
+
+def test_each_executor_and_link_has_its_load_averaged_over_replications() -> None:
+    live = LiveSeries([1.0])
+    live.add("a", 0, progress([5.0], [0.25], busy=(0.2, 0.1)))
+    live.add("a", 1, progress([5.0], [2.0], busy=(0.4, 0.3)))
+    found = live.loads(("core", "server 0 out"))["a"]
+    assert found.executors == pytest.approx((0.2, 0.4))
+    assert [(x.link, x.utilization) for x in found.each_link] == [("core", 0.2), ("server 0 out", 0.0)]
+    assert found.link == pytest.approx(0.2)
+
+
+MIXED = (ServerGroup(3, gpus=2, mig="3g.20gb, 2g.10gb, 2g.10gb"), ServerGroup(2, "t4"))
+
+
+def loads(cluster: Cluster) -> ResourceLoad:
+    """A load of its own for every executor and link, by their numbers."""
+    network = cluster.network
+    racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
+    names = make_topology(cluster.servers, network.capacity, network.nic, *racks).link_names
+    each = tuple(LinkLoad(link=n, utilization=k / len(names)) for k, n in enumerate(names))
+    count = len(cluster.executors)
+    return ResourceLoad(executors=tuple(e / count for e in range(count)), link=0.9, links=(), each_link=each)
+
+
+@pytest.mark.parametrize("network", [Network(), Network(nic=1e9), Network(nic=1e9, racks=Racks(2, 2e9))])
+def test_every_executor_stands_on_its_server_with_its_load(network: Network) -> None:
+    cluster = Cluster(MIXED, network)
+    load = loads(cluster)
+    found = cluster_map(cluster, load)
+    servers = [s for unit in found.units for s in unit.servers]
+    assert [s.number for s in servers] == list(range(5))
+    assert [u for s in servers for u in s.shares] == list(load.executors)
+    for server in servers:
+        own = [e for e in cluster.executors if e.server == server.number]
+        assert len(server.shares) == len(own)
+        assert len(server.gpus) == len({e.gpu for e in own})
+        names = [cell.name for gpu in server.gpus for cell in gpu]
+        assert names == [e.executor_class.partition("/")[2] or "GPU" for e in own]
+
+
+def test_links_are_those_of_the_servers_and_racks() -> None:
+    cluster = Cluster(MIXED, Network(nic=1e9, racks=Racks(2, 2e9)))
+    load = loads(cluster)
+    told = {x.link: x.utilization for x in load.each_link}
+    found = cluster_map(cluster, load)
+    assert found.share == told["core"]
+    assert [len(u.servers) for u in found.units] == [2, 2, 1]
+    for rack, unit in enumerate(found.units):
+        assert unit.uplink == (told[f"rack {rack} up"], told[f"rack {rack} down"])
+        for server in unit.servers:
+            assert server.card == (told[f"server {server.number} out"], told[f"server {server.number} in"])
+    assert "2 × NVIDIA A100" in found.units[1].about
+    assert "T4" in found.units[1].about  # the rack holds servers of both groups
+    rows = executor_rows(found)
+    assert len(rows) == len(cluster.executors)
+    assert rows[-1]["card in %"] == pytest.approx(100 * told["server 4 in"])
+
+
+def elements(node: Any, kind: str) -> list[Any]:
+    if isinstance(node, str):
+        return []
+    own = [node] if node[1].get("class") == kind else []
+    return own + [e for child in node[2] for e in elements(child, kind)]
+
+
+def test_few_executors_have_numbers_and_many_have_colours() -> None:
+    few = Cluster((ServerGroup(2, gpus=2),))
+    tree = cluster_tree(few, ResourceLoad(executors=(0.1, 0.2, 0.3, 0.4), link=0.5, links=()), measured=True)
+    assert {"10 %", "20 %", "30 %", "40 %", "50 % busy"} <= set(texts(tree))
+    many = Cluster((ServerGroup(300, gpus=4),))
+    tree = cluster_tree(many, background_load(many, 0.55, 0.2), measured=True)
+    assert len(elements(tree, "server")) == 300
+    assert len(elements(tree, "gpu")) == 1200
+    cells = [e for gpu in elements(tree, "gpu") for e in gpu[2]]
+    assert {e[1]["--c"] for e in cells} == {"var(--s5)"}
+    assert elements(tree, "unit")[0][1]["aria-label"].endswith("executors 55 % busy")
+
+
+def test_thousands_of_servers_and_hundreds_of_racks_stay_a_small_drawing() -> None:
+    large = Cluster((ServerGroup(5000),))
+    tree = cluster_tree(large, background_load(large, 0.1, 0.2), measured=True)
+    assert len(elements(tree, "dot")) == MOST_SERVERS
+    assert "+ 3,800 more" in texts(tree)
+    racks = Cluster((ServerGroup(600),), Network(nic=1e9, racks=Racks(6, 1e10)))
+    tree = cluster_tree(racks, background_load(racks, 0.1, 0.2), measured=True)
+    assert len(elements(tree, "unit")) == MOST_UNITS
+    assert any("68 more racks" in t and "10 % to 10 % busy" in t for t in texts(tree))
+
+
+def test_without_a_run_sizes_give_the_colours_and_nothing_is_said_to_be_busy() -> None:
+    cluster = Cluster(MIXED)
+    tree = cluster_tree(cluster, background_load(cluster, 0.25, 0.5), measured=False)
+    told = " ".join(texts(tree))
+    assert "25 % background" in told
+    assert "50 % background" in told
+    assert "busy" not in told

@@ -1,10 +1,21 @@
-"""Words on a placement: errors, gaps, comparisons, executors, said from the report's own numbers."""
+"""Words, rows and the working of a placement: said and recomputed from the numbers of the report."""
 
 from __future__ import annotations
 
+import json
+import math
+from typing import Any
+
+import numpy as np
 import pytest
+from filled import filled
 from placement_sample import MIX, RESPONSE, outcome, report
 
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import certificate_of
+from nona.placement.solve import solve
+from nona.report.html.placement import placement_section
 from nona.report.placements.certificate import (
     bound_above,
     bound_text,
@@ -14,15 +25,35 @@ from nona.report.placements.certificate import (
     measure_text,
     order_finding,
 )
-from nona.report.placements.report import gain_finding
-from nona.report.placements.text import placement_text, price_text, servers_finding
+from nona.report.placements.report import gain_finding, placement_report
+from nona.report.placements.text import (
+    class_rows,
+    congestion_finding,
+    memory_finding,
+    placement_text,
+    price_text,
+    replica_rows,
+    servers_finding,
+    share_rows,
+)
+from nona.report.placements.working import working
 from nona.results.placement import (
     CertifiedOptimum,
+    CongestionCurve,
     PlacementReport,
     PredictedClass,
     PredictedLink,
     SampledSearch,
+    Working,
 )
+from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.samples import scenario_path
+from nona.study.link_load import background_of, congestion_curve, with_background
+from nona.study.outcome import placement_outcome
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import compare, place, predictions
+from nona.system import System
 
 
 def test_the_error_is_said_in_the_unit_of_the_value() -> None:
@@ -42,8 +73,7 @@ def test_the_gap_is_a_share_none_or_unknown() -> None:
     assert gap_text(report()) == "15 %"
     assert gap_text(report(gap=None)) == "no bound"
     high = report(
-        objective="mean-jct",
-        formula=CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1),
+        objective="mean-jct", formula=CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
     )
     assert bound_above(high)
     assert gap_text(high) == "none"
@@ -87,10 +117,8 @@ def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count() -> 
     found = outcome(0.08, 0.1, None)
     printed = placement_text(found.nona)
     assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
-    search = SampledSearch(
-        value=0.02, error=0.001, bound=0.0, formula_value=0.03, gain=0.01, gain_error=0.001, models={},
-        evaluations=3, samples=100, settled=True, origin="search",
-    )  # fmt: skip
+    gained = {"value": 0.02, "error": 0.001, "formula_value": 0.03, "gain": 0.01, "gain_error": 0.001}
+    search = filled(SampledSearch, **gained, origin="search")
     late = RESPONSE.model_copy(update={"miss": 0.02})
     later = RESPONSE.model_copy(update={"miss": 0.05})
     slo = found.model_copy(
@@ -103,3 +131,205 @@ def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count() -> 
     assert order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
     assert placement_text(slo.nona).startswith("SLO hits 98 % ± 0.1 points, by sampled jobs\n")
     assert "1 points fewer SLOs than the formula's optimum" in gain_finding(slo.nona)
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return prepare(load_scenario(scenario_path("mig_layouts")))
+
+
+@pytest.fixture(scope="module")
+def told_report(study: Study) -> PlacementReport:
+    placement = place(study)
+    told = placement_report(study.system, placement, study.scenario.labels)
+    for row, predicted in zip(told.predicted.classes, placement.prediction.classes, strict=True):
+        assert (row.utilization, row.wait_s) == (predicted.utilization, predicted.wait_s)
+    json.dumps(told.to_json(), allow_nan=False)
+    return told
+
+
+def test_weights_are_those_of_the_models_at_their_precision(
+    study: Study, told_report: PlacementReport
+) -> None:
+    for model, name in zip(study.models, study.scenario.labels, strict=True):
+        # fp32 files, costed at fp16
+        assert told_report.memory.models[name].weight_bytes == pytest.approx(model.graph.weight_bytes / 2)
+    for row in told_report.memory.classes:
+        assert row.memory_bytes == study.cluster.classes[row.executor_class].memory_bytes
+        same = sum(e.executor_class == row.executor_class for e in study.cluster.executors)
+        assert row.executors == same
+
+
+def test_a_uniform_draw_is_told_as_such(study: Study) -> None:
+    told = placement_report(study.system, local_placement(study.system), study.scenario.labels)
+    for row in told.class_shares.values():
+        assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
+
+
+def test_rows_and_findings_say_the_numbers(told_report: PlacementReport) -> None:
+    classes = told_report.predicted.classes
+    busiest = max(classes, key=lambda c: c.utilization)
+    assert servers_finding(told_report).startswith(
+        f"{busiest.executor_class} is the busiest of 3 executor classes"
+    )
+    assert "of an executor" in memory_finding(told_report)
+    assert [r["executor class"] for r in class_rows(told_report)] == [c.executor_class for c in classes]
+    shown = {r["model"]: r for r in share_rows(told_report)}
+    for name, row in told_report.class_shares.items():
+        for kind, share in row.items():
+            assert (shown[name][kind] == "–") == (share < 1e-6)
+    copies = {r["model"]: r["replicas"] for r in replica_rows(told_report)}
+    for name, row in told_report.class_shares.items():
+        held = sum(c.executors for c in classes if row[c.executor_class] > 0)
+        assert copies[name] == held
+
+
+def test_text_and_html_have_every_class(told_report: PlacementReport) -> None:
+    text, html = placement_text(told_report), placement_section(told_report)
+    for row in told_report.predicted.classes:
+        assert f"{row.executor_class}: {row.executors} x" in text
+        assert row.executor_class in html
+    assert "Probability of each executor class" in html
+
+
+def test_one_class_needs_no_shares() -> None:
+    scenario = load_scenario(scenario_path("slides_example"))
+    study = prepare(scenario)
+    told = placement_report(study.system, place(study), scenario.labels)
+    assert share_rows(told) == []
+    assert "% busy" in servers_finding(told)
+    assert memory_finding(told).startswith("No model states weights")
+    assert "a100-40gb: 3 x" not in placement_text(told)
+
+
+def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state() -> None:
+    """Shares keep a slow class out of the way; what draws every executor alike cannot."""
+    scenario = scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "t4"}]},
+            "workload": [{"model": "vgg16", "rate": "550/s"}],
+            "schedulers": ["nona", "local", "spread"],
+        }
+    )
+    study = prepare(scenario)
+    placement = place(study)
+    found = compare(study, placement)
+    assert (found.local, found.spread) == (None, None)
+    assert max(c.utilization for c in placement.prediction.classes) < 1
+    by_formula = {"nona": placement.prediction.jct_s, "local": None, "spread": None}
+    assert predictions(study, placement) == by_formula
+    told = placement_outcome(study, placement, "today", found)
+    assert comparison_finding(told) == "nona: local overloads executors, spread overloads executors"
+
+
+TWO_MODELS = {
+    "version": 1,
+    "cluster": {"servers": [{"count": 4}, {"count": 2, "mig": "3g.20gb, 3g.20gb"}]},
+    "background": {"compute": {"utilization": 0.1}, "network": {"utilization": 0.3}},
+    "workload": [
+        {"model": "googlenet", "rate": "400/s", "service_scv": 0.5},
+        {"model": "slides_example", "rate": "20/s"},
+    ],
+}
+
+
+def systems() -> dict[str, Scenario]:
+    shared = {
+        **TWO_MODELS,
+        "cluster": {**TWO_MODELS["cluster"], "network": {"discipline": "processor-sharing"}},
+    }  # type: ignore[dict-item]
+    return {
+        "slides": load_scenario(scenario_path("slides_example")),
+        "mix": scenario_from_mapping(TWO_MODELS),
+        "shared": scenario_from_mapping(shared),
+        "racks": load_scenario(scenario_path("racks_and_nics")).model_copy(update={"objective": "formula"}),
+    }
+
+
+@pytest.fixture(scope="module", params=["slides", "mix", "shared", "racks"])
+def solved(request: pytest.FixtureRequest) -> tuple[System, Placement, tuple[str, ...]]:
+    scenario = systems()[request.param]
+    study = prepare(scenario)
+    return study.system, place(study), scenario.labels
+
+
+def values(found: Working) -> dict[str, float]:
+    """Key → value; what has no finite value is infinite."""
+    return {line.key: math.inf if line.value is None else line.value for line in found.lines}
+
+
+def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
+    system, placement, names = solved
+    found, p = working(system, placement, names), placement.prediction
+    told = values(found)
+    assert told["link_utilization"] == pytest.approx(p.network_utilization, rel=1e-12)
+    if system.discipline == "fifo":
+        assert told["link_wait"] == pytest.approx(p.network_wait_s, rel=1e-12)
+    else:
+        assert told["link_wait"] == pytest.approx(p.network_utilization / (1 - p.network_utilization))
+    for link in p.links if len(p.links) > 1 else ():
+        assert told[f"link_utilization:{link.name}"] == pytest.approx(link.utilization, rel=1e-12)
+        assert told[f"link_wait:{link.name}"] == pytest.approx(link.wait_s, rel=1e-12)
+    assert told["server_wait"] == pytest.approx(p.server_wait_s, rel=1e-12)
+    per_class = [told[f"utilization:{k}"] for k in system.class_names]
+    assert np.dot(per_class, system.class_weights) == pytest.approx(p.compute_utilization, rel=1e-12)
+    assert told["objective"] == pytest.approx(p.jct_s, rel=1e-12)
+    assert told["gap"] == pytest.approx(certificate_of(placement).gap, rel=1e-6, abs=1e-12)
+    assert told["price"] == pytest.approx(p.congestion_price_s_per_byte, rel=1e-9)
+    for name, predicted in zip(names, p.queries, strict=True):
+        model = found.models[name]
+        assert model.lines[0].value == pytest.approx(predicted.jct_s, rel=1e-12)
+        for subgraph in model.subgraphs:
+            assert sum(c.probability for c in subgraph.configurations) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("fixed", [local_placement, spread_placement])
+def test_fixed_placements_add_up_too(fixed: Any, solved: tuple[System, Placement, tuple[str, ...]]) -> None:
+    system, _, names = solved
+    placement = fixed(system)
+    told = values(working(system, placement, names))
+    assert told["objective"] == pytest.approx(placement.objective_s, rel=1e-12)
+    assert told["server_wait"] == pytest.approx(placement.prediction.server_wait_s, rel=1e-12)
+    assert "gap" not in told
+    if fixed is local_placement:
+        assert told["price"] == 0.0
+
+
+def test_formulas_are_filled_with_numbers(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
+    found = working(*solved)
+    for line in found.lines:
+        assert "=" in line.filled
+        assert any(c.isdigit() for c in line.filled)
+        assert line.filled.count("{") == line.filled.count("}")
+        assert "nan" not in line.filled
+
+
+def test_congestion_rises_to_where_splitting_stops_paying() -> None:
+    study = prepare(systems()["slides"])
+    optimum = solve(study.system)
+    curve = congestion_curve(study.system, points=6)
+    assert curve.points[0].background == curve.now == background_of(study.system)
+    assert curve.points[0].nona_s == pytest.approx(optimum.objective_s, rel=2e-3)
+    for point in curve.points:
+        again = with_background(study.system, point.background)
+        assert background_of(again) == pytest.approx(point.background)
+        assert point.local_s == pytest.approx(local_placement(again).objective_s)
+        assert point.nona_s <= point.local_s * (1 + 2e-3)
+    nona = [p.nona_s for p in curve.points if p.nona_s is not None]
+    assert nona == sorted(nona)
+    assert curve.stops is None or curve.now <= curve.stops <= 1
+
+
+def test_a_system_that_never_splits_says_so_at_once() -> None:
+    scenario = scenario_from_mapping({**TWO_MODELS, "workload": [{"model": "vgg16", "rate": "20/s"}]})
+    study = prepare(scenario)
+    curve = congestion_curve(study.system, points=3)
+    assert curve.stops == curve.now
+
+
+def test_the_finding_says_where_splitting_stops_paying() -> None:
+    found = CongestionCurve(points=(), now=0.3, stops=0.96)
+    assert "stops paying when the background uses 96" in congestion_finding(found)
+    assert "to saturation" in congestion_finding(found.model_copy(update={"stops": None}))
+    assert "does not pay" in congestion_finding(found.model_copy(update={"stops": 0.3}))

@@ -6,6 +6,7 @@ import json
 
 import plotly.graph_objects as go
 import pytest
+from filled import filled
 
 from nona.report.serverless.figures import (
     latency_figure,
@@ -47,7 +48,6 @@ from nona.results.serverless import (
     Oracle,
     PolicyOutcome,
     ServerlessReport,
-    Setting,
     SharingReport,
     Spread,
     StandingOutcome,
@@ -71,15 +71,9 @@ def around(value: float | None) -> Estimate:
 
 
 def policy(hits: float | None, usd: float | None, p95: float = 0.9, state: str = "stable") -> PolicyOutcome:
-    application = ApplicationOutcome(
-        slo_s=1.0,
-        calls=10,
-        slo_hit_rate=hits,
-        slo_hit_ci95=None,
-        latency_s=spread(p95),
-        cost_per_call_usd=usd,
-    )
-    return PolicyOutcome(
+    of = {"slo_s": 1.0, "calls": 10, "slo_hit_rate": hits, "cost_per_call_usd": usd}
+    return filled(
+        PolicyOutcome,
         state=state,
         state_reason="" if state == "stable" else "calls pile up",
         replications=3,
@@ -87,18 +81,11 @@ def policy(hits: float | None, usd: float | None, p95: float = 0.9, state: str =
         cost_per_call_usd=around(usd),
         cost_per_hit_usd=around(None if not hits or usd is None else usd / hits),
         latency_s=Latency(ci95=None, **spread(p95).to_json()),
-        applications={"app": application},
-        configuration_miss_rate=None,
+        applications={"app": filled(ApplicationOutcome, latency_s=spread(p95), **of)},
         cold_start_rate=0.01,
-        locality=None,
         search_s=Spread(mean=0.002, p5=0.0, p25=0.0, p50=0.001, p75=0.002, p95=0.004, p99=0.005),
         steps_mean=10.0,
         utilization=Utilization(vcpu=0.5, vgpu=0.6),
-        stranded_vgpus=0.0,
-        mean_batch=1.0,
-        forced=0.0,
-        rechecks=0.0,
-        prewarms=0.0,
         calls=CallCounts(arrived=10, completed=10, in_flight=0),
     )
 
@@ -113,25 +100,7 @@ ORACLE = Oracle(
 
 
 def report(**policies: PolicyOutcome) -> ServerlessReport:
-    return ServerlessReport(
-        policies=policies,
-        oracle=ORACLE,
-        checks={"counts": True},
-        failed_checks=(),
-        seconds=1.0,
-        setting=Setting(
-            name="made up",
-            calls=10,
-            warmup=0,
-            replications=3,
-            seed=1,
-            sharing="mps",
-            nodes=2,
-            configurations=4,
-            options={},
-            notes=(),
-        ),
-    )
+    return filled(ServerlessReport, policies=policies, oracle=ORACLE, checks={"counts": True}, seconds=1.0)
 
 
 def drawn(figure: go.Figure) -> str:
@@ -230,14 +199,8 @@ def test_study_figures_draw_the_stored_numbers() -> None:
 
 
 def tried(nodes: int, hits: float = 0.99) -> TriedNodes:
-    return TriedNodes(
-        nodes=nodes,
-        slo_hit_rate=Estimate(mean=hits, ci95=(0.8, 1.2)),
-        replications=4,
-        verdict="keeps",
-        usd_hour=5.0 * nodes,
-        held_usd_hour=1.0,
-    )
+    estimate = Estimate(mean=hits, ci95=(0.8, 1.2))
+    return filled(TriedNodes, nodes=nodes, slo_hit_rate=estimate, verdict="keeps", usd_hour=5.0 * nodes)
 
 
 def nodes_report(target: float, **policies: NodesFor) -> NodesReport:
@@ -273,20 +236,8 @@ def test_the_title_names_the_best_way_of_sharing_and_the_cheapest() -> None:
 
 
 def batch(slots: int, vgpus: int, from_s: float = 0.0, to_s: float = 1.0) -> LayoutBatch:
-    return LayoutBatch(
-        invoker=0,
-        gpu=0,
-        from_s=from_s,
-        computes_s=from_s,
-        to_s=to_s,
-        slots=slots,
-        vgpus=vgpus,
-        application="app",
-        stage="stage",
-        configuration="1 job",
-        jobs=1,
-        cold=False,
-    )
+    times = {"from_s": from_s, "computes_s": from_s, "to_s": to_s}
+    return filled(LayoutBatch, slots=slots, vgpus=vgpus, jobs=1, **times)
 
 
 def test_batches_have_places_on_the_gpu_and_are_clipped() -> None:

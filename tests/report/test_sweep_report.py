@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from filled import filled
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
@@ -63,18 +64,14 @@ def point(value: float, mean: float | None, ratio: float | None = None, **more: 
     fields: dict[str, Any] = {
         "value": value,
         "state": "overloaded" if mean is None else "stable",
-        "state_reason": "",
         "replications": 3,
         "jct_s": around(mean, 0.02),
         "means_s": (mean,),
         "slo_hit_rate": Estimate(mean=0.5 if mean is None else 0.99, ci95=None),
         "utilization": SweptUtilization(compute=0.4, network=0.8),
-        "predicted_s": None,
-        "has_formula": False,
-        "error": None,
         "ratio": around(ratio, 0.05),
     }
-    return SweptPoint(**(fields | more))
+    return filled(SweptPoint, **(fields | more))
 
 
 def curve(*points: SweptPoint, formula: tuple[FormulaPoint, ...] | None = None) -> SweptCurve:
@@ -94,22 +91,17 @@ def report(without: str = "", **curves: SweptCurve) -> SweepReport:
     values = (0.0, 0.5, 0.9)
     formula = tuple(FormulaPoint(value=v, jct_s=9e-3) for v in values)
     nona = [point(v, 10e-3, 1.0, predicted_s=9e-3, has_formula=True, error=-0.1) for v in values]
+    ends = ((0.0, 20e-3, 2.0), (0.5, 31e-3, 3.1), (0.7, 90e-3), (0.71, None), (0.9, None))
     schedulers = {
         "nona": curve(*nona, formula=formula),
-        "slow": curve(
-            point(0.0, 20e-3, 2.0),
-            point(0.5, 31e-3, 3.1),
-            point(0.7, 90e-3),
-            point(0.71, None),
-            point(0.9, None),
-        ),
+        "slow": curve(*(point(*end) for end in ends)),
         "quick": curve(*(point(v, 5e-3, 0.5) for v in values)),
         "twin": curve(*(point(v, 10.1e-3, 1.01) for v in values)),
     }
-    return SweepReport(
-        key="background.network.utilization",
-        label="Link background",
-        unit="fraction",
+    names = {"key": "background.network.utilization", "label": "Link background", "unit": "fraction"}
+    return filled(
+        SweepReport,
+        **names,
         values=values,
         jobs=4000,
         replications=3,
@@ -118,7 +110,6 @@ def report(without: str = "", **curves: SweptCurve) -> SweepReport:
         engine="compiled",
         stage="done",
         complete=True,
-        seconds=3.2,
         schedulers={n: c for n, c in (schedulers | curves).items() if n != without},
     )
 
@@ -295,15 +286,8 @@ def two() -> SweepGrid:
     """nona is fastest but for the last value; slow keeps no steady state there."""
     lower, upper = report(), report(nona=curve(*(point(v, 4e-3, 1.0) for v in (0.0, 0.5, 0.9))))
     rows = (GridRow(value=4.0, sweep=lower), GridRow(value=8.0, sweep=upper))
-    return SweepGrid(
-        key="cluster.servers[0].count",
-        label="Servers",
-        unit="count",
-        values=(4.0, 6.0, 8.0),
-        rows=rows,
-        complete=False,
-        seconds=1.0,
-    )
+    names = {"key": "cluster.servers[0].count", "label": "Servers", "unit": "count"}
+    return filled(SweepGrid, **names, values=(4.0, 6.0, 8.0), rows=rows)
 
 
 def test_a_map_of_two_numbers_has_the_winner_of_each_cell() -> None:

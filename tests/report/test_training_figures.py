@@ -56,7 +56,6 @@ AWARE, AGNOSTIC = POLICIES
 
 def test_the_gain_is_the_ratio_of_the_twins_means() -> None:
     gain = gain_of(POLICIES)
-    assert gain is not None
     assert (gain.aware, gain.agnostic) == (AWARE, AGNOSTIC)
     assert gain.ratio == pytest.approx(10_800 / 7200)
     assert hero_figure(POLICIES)[1] == "1.50 ×"

@@ -21,54 +21,31 @@ from nona.results.training import (
     TrainingReport,
     TrainingSetting,
 )
+from tests.report.filled import filled
 
 TYPES = {"k80": 1, "v100": 1}
 NAMES = ("a", "b", "c")
 ROUND_S = 360.0
-ABOUT = About(
-    name="Three jobs",
-    description="",
-    seed=0,
-    hash="abc",
-    version="0.1.0",
-    made="2026-11-25 12:00 UTC",
-    jobs=3,
-    replications=2,
-    yaml="version: 1\n",
-    files=(),
+ABOUT = filled(
+    About, name="Three jobs", hash="abc", version="0.1.0", made="2026-11-25 12:00 UTC", jobs=3, replications=2
 )
 
 
 def job(name: str, jct_s: float | None, rho: float | None) -> JobOutcome:
-    return JobOutcome(
-        name=name,
-        model="A3C",
-        kind="training",
-        entity="",
-        workers=1,
-        measured=True,
-        arrival_s=0.0,
-        jct_s=jct_s,
-        rho=rho,
-        slo_s=None,
-        met=None,
-        cost_usd=1.0,
-        preemptions=1,
-        moves=0,
-    )
+    kinds = {"name": name, "model": "A3C", "kind": "training", "workers": 1, "measured": True}
+    return filled(JobOutcome, **kinds, jct_s=jct_s, rho=rho, cost_usd=1.0, preemptions=1)
 
 
 def policy(jcts: Sequence[float], rhos: Sequence[float], cost_usd: float) -> PolicyOutcome:
     mean, ordered = sum(jcts) / len(jcts), sorted(jcts)
-    return PolicyOutcome(
-        jct_s=JctSummary(
-            mean=mean, ci95=(0.9 * mean, 1.1 * mean), p50=ordered[1], p95=ordered[-1], p99=ordered[-1]
-        ),
+    tail = {"p50": ordered[1], "p95": ordered[-1], "p99": ordered[-1]}
+    return filled(
+        PolicyOutcome,
+        jct_s=JctSummary(mean=mean, ci95=(0.9 * mean, 1.1 * mean), **tail),
         makespan_s=ordered[-1],
         utilization=0.9,
         rho=RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos)),
         cost_usd=cost_usd,
-        slo_hit_rate=None,
         preemptions=3.0,
         moves=0.0,
         decisions=2,
@@ -77,34 +54,24 @@ def policy(jcts: Sequence[float], rhos: Sequence[float], cost_usd: float) -> Pol
         worst_gap=1e-9,
         received_error=0.031,
         ideal_jct_s=0.9 * mean,
-        lost_steps_share=None,
-        warnings=(),
         jobs=tuple(job(n, t, r) for n, t, r in zip(NAMES, jcts, rhos, strict=True)),
     )
 
 
 def priority(number: int, gpu: str, share: float, ran: bool) -> PriorityRow:
-    return PriorityRow(
-        jobs=(number,),
-        gpu=gpu,
-        share=share,
-        received_s=180.0,
-        type_s=540.0,
-        priority=3 * share,
-        deficit_s=0.0,
-        ran=ran,
-        why="the highest priority" if ran else "no GPU was left",
-    )
+    why = "the highest priority" if ran else "no GPU was left"
+    times = {"received_s": 180.0, "type_s": 540.0, "deficit_s": 0.0}
+    return PriorityRow(jobs=(number,), gpu=gpu, share=share, priority=3 * share, ran=ran, why=why, **times)
 
 
 def trace() -> PolicyTrace:
     """Six rounds: a has the V100 throughout, b the K80 for four rounds, b and c share it for two."""
-    stays = (
-        Stay(jobs=(0,), gpu="v100", gpus=(0,), start_s=0.0, end_s=6 * ROUND_S),
-        Stay(jobs=(1,), gpu="k80", gpus=(0,), start_s=0.0, end_s=4 * ROUND_S),
-        Stay(jobs=(1, 2), gpu="k80", gpus=(0,), start_s=4 * ROUND_S, end_s=6 * ROUND_S),
+    stays = tuple(
+        Stay(jobs=jobs, gpu=gpu, gpus=(0,), start_s=first * ROUND_S, end_s=end * ROUND_S)
+        for jobs, gpu, first, end in (((0,), "v100", 0, 6), ((1,), "k80", 0, 4), ((1, 2), "k80", 4, 6))
     )
     shares = ((0, "v100", 1.0, True), (1, "k80", 0.7, True), (2, "k80", 0.3, False))
+    priorities = tuple(priority(*row) for row in shares)
     rounds = tuple(
         Round(
             number=k,
@@ -112,14 +79,13 @@ def trace() -> PolicyTrace:
             end_s=(k + 1) * ROUND_S,
             running=2 if k < 4 else 3,
             waiting=1 if k < 4 else 0,
-            priorities=tuple(priority(*row) for row in shares),
+            priorities=priorities,
         )
         for k in range(6)
     )
-    received = (
-        Received(job=0, planned={"v100": 1.0}, received={"v100": 1.0}),
-        Received(job=1, planned={"k80": 0.7}, received={"k80": 0.65}),
-        Received(job=2, planned={"k80": 0.3}, received={"k80": 0.35}),
+    got = (1.0, 0.65, 0.35)
+    received = tuple(
+        Received(job=k, planned={gpu: share}, received={gpu: got[k]}) for k, gpu, share, _ in shares
     )
     return PolicyTrace(stays=stays, rounds=rounds, received=received)
 
@@ -129,39 +95,32 @@ def outcome() -> TrainingOutcome:
         "max-min-fairness": policy([3600.0, 7200.0, 10_800.0], [0.5, 0.8, 1.2], 12.0),
         "max-min-fairness-agnostic": policy([7200.0, 10_800.0, 14_400.0], [0.9, 1.0, 1.6], 10.0),
     }
-    setting = TrainingSetting(
+    setting = filled(
+        TrainingSetting,
         name="Three jobs",
         jobs=3,
         measured=(0, 2),
         replications=2,
-        seed=0,
         round_s=ROUND_S,
         reallocation_s=1920.0,
         gpus=TYPES,
         throughputs="gavel",
-        options={},
         notes=("A note.",),
     )
-    report = TrainingReport(
-        policies=policies, checks={"capacity": True}, failed_checks=(), seconds=0.1, setting=setting
+    report = filled(
+        TrainingReport, policies=policies, checks={"capacity": True}, seconds=0.1, setting=setting
     )
-    return TrainingOutcome(
-        about=ABOUT, report=report, job_names=NAMES, types=TYPES, traces={name: trace() for name in policies}
-    )
+    traces = {name: trace() for name in policies}
+    return TrainingOutcome(about=ABOUT, report=report, job_names=NAMES, types=TYPES, traces=traces)
 
 
 def one_more() -> OneMoreReport:
     def row(gpu: str, mean_s: float, price: float | None) -> OneMoreRow:
-        ends = (mean_s - 100, mean_s + 100)
-        return OneMoreRow(
-            gpu=gpu,
-            price_hour=price,
-            mean_jct_s=mean_s,
-            ci95=ends,
-            makespan_s=2 * mean_s,
-            worst_rho=1.0,
-            cost_usd=5.0,
+        ends, rest = (
+            (mean_s - 100, mean_s + 100),
+            {"makespan_s": 2 * mean_s, "worst_rho": 1.0, "cost_usd": 5.0},
         )
+        return OneMoreRow(gpu=gpu, price_hour=price, mean_jct_s=mean_s, ci95=ends, **rest)
 
     rows = (row("k80", 9000.0, 0.45), row("v100", 6000.0, 2.48))
     return OneMoreReport(policy="fifo", gpus=TYPES, base=row("", 10_000.0, None), rows=rows)
