@@ -23,7 +23,6 @@ from nona.topology import Topology
 def recomputed(system: System, records: Records, picked: bool) -> np.ndarray:
     """(n, 5) Parts of the jobs of the timeline. For picked tasks every tensor must have one reader."""
     timeline = records.timeline
-    assert timeline is not None
     messages: dict[int, dict[tuple[int, int], Any]] = {}
     for m in timeline.messages:
         messages.setdefault(m.job, {})[m.tensor, m.destination] = m
