@@ -30,8 +30,7 @@ from nona.store.plans import plan_item
 from nona.study.cache import StudyCache
 from nona.study.capacity import cheapest, fewest_servers, unfinished, with_gpu
 from nona.study.exports import check_places, write_bytes, write_text
-from nona.study.outcome import plan_outcome
-from nona.study.planning.plan import PlanProgress
+from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
 from nona.study.preparation import Study, prepare

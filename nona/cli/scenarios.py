@@ -7,7 +7,6 @@ import sys
 from nona.cli.opened import opened
 from nona.cli.options import BundleOptions, PlaceOptions, SimulateOptions
 from nona.cli.output import ProgressLine, emit, warn_of_hardware, warn_of_schedulers
-from nona.cli.saved import save_item
 from nona.placement.result import Placement
 from nona.report.placements.text import placement_text, response_lines
 from nona.report.simulations.advice import scheduler_advice
@@ -22,7 +21,6 @@ from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_h
 from nona.scenario.schema import Scenario
 from nona.simulation.steady_state import run_name
 from nona.sources.opening import SCENARIO, pack_bundle, read_bundle
-from nona.store.simulations import run_item
 from nona.study import simulation
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
 from nona.study.outcome import (
@@ -113,6 +111,9 @@ def simulate(arguments: SimulateOptions) -> None:
 
         write_text(arguments.html, simulation_html(outcome))
     if arguments.save:
+        from nona.cli.saved import save_item
+        from nona.store.simulations import run_item
+
         run = simulated_run(prepared, result, outcome, LiveRun(schedulers=tuple(report.schedulers)))
         save_item(arguments.store, run_item(arguments.save, "", run, sources))
 

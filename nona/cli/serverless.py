@@ -24,7 +24,6 @@ from nona.serverless.functions import beside_times, network_names
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
-from nona.study.outcome import serverless_outcome
 from nona.study.serverless.comparisons import (
     CapacitySize,
     How,
@@ -37,6 +36,7 @@ from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
     report_of,
+    serverless_outcome,
     simulate_serverless_scenario,
     with_sharing,
 )

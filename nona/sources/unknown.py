@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nona.allocation.registry import get_policy
 from nona.errors import NonaError
 from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.hardware.device import Device, devices, user_devices
@@ -21,8 +20,6 @@ from nona.scenario.plan import offer_entry
 from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
-from nona.serverless.functions import network_names
-from nona.serverless.policies.registry import get_policy as policies_get_policy
 from nona.sources.lookup import Sources
 from nona.sources.samples import sample_names
 from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
@@ -54,6 +51,8 @@ def _unknown_in_training(
     >>> list(_unknown_in_training({"throughputs": "gavle"}, (), {}))
     ["training.throughputs: 'gavle' is no table and has no file extension; use gavel, or name a CSV file."]
     """
+    from nona.allocation.registry import get_policy
+
     for i, entry in enumerate(_training_entries(training.get("policies"))):
         name = _mapping(named_entry(entry)).get("name")
         try:
@@ -218,7 +217,7 @@ def _samples(data: Mapping[str, Any]) -> Iterator[str]:
 def _named(data: Mapping[str, Any]) -> Iterator[str]:
     policies = _mapping(data.get("serverless")).get("policies")
     for place, entries, find in (
-        ("serverless.policies", policies, policies_get_policy),
+        ("serverless.policies", policies, _find_policy),
         ("schedulers", data.get("schedulers"), get_scheduler),
         ("plan.schedulers", _mapping(data.get("plan")).get("schedulers"), get_scheduler),
     ):
@@ -231,8 +230,19 @@ def _named(data: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{place}[{i}]: {error}"
 
 
+def _find_policy(name: str) -> object:
+    from nona.serverless.policies.registry import get_policy
+
+    return get_policy(name)
+
+
 def _networks(data: Mapping[str, Any]) -> Iterator[str]:
-    for name, function in _mapping(_mapping(data.get("serverless")).get("functions")).items():
+    functions = _mapping(_mapping(data.get("serverless")).get("functions"))
+    if not functions:
+        return
+    from nona.serverless.functions import network_names
+
+    for name, function in functions.items():
         network = _mapping(function).get("network")
         if isinstance(network, str) and network not in network_names():
             yield (

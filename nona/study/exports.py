@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 from nona.errors import ReportError
 from nona.report.files import safe_cell
-from nona.report.serverless.exports import call_table, serverless_trace
 from nona.report.simulations.report import job_table
 from nona.report.simulations.timeline import chrome_trace, trace_text
 from nona.results.simulation_charts import SimulationOutcome
 from nona.simulation.records import Records
 from nona.study.preparation import Study
-from nona.study.serverless.run import ServerlessResult
 from nona.study.simulation import SimulationResult
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from nona.study.serverless.run import ServerlessResult
 
 
 PARQUET = (".parquet", ".pq")
@@ -87,6 +87,8 @@ def write_trace(path: Path, study: Study, runs: Runs) -> None:
 
 def write_serverless(folder: Path, result: ServerlessResult) -> None:
     """Call tables and trace of a serverless run in ``folder``, under the names above."""
+    from nona.report.serverless.exports import call_table
+
     table = call_table(result.records, result.system)
     for name in (CALLS_CSV, CALLS_PARQUET):
         write_job_table(folder / name, table)
@@ -101,6 +103,8 @@ def write_serverless_trace(path: Path, result: ServerlessResult) -> None:
     ReportError
         When the file cannot be written.
     """
+    from nona.report.serverless.exports import serverless_trace
+
     trace = serverless_trace(result.records, result.system, result.setting.name)
     write_text(path, trace_text(trace))
 

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from nona import __version__
 from nona.cost.costed import SIGMA
 from nona.errors import PlacementError
-from nona.gpu_sharing.pool import Invoker
 from nona.graph.node_link import to_node_link
-from nona.hardware.mig import board
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
@@ -19,7 +17,6 @@ from nona.placement.sampled.judge import reported_response
 from nona.report.models import provenance_shares
 from nona.report.placements.report import placement_report, response_report
 from nona.report.placements.text import parts_of
-from nona.report.serverless.layouts import layout_rows, story_rows
 from nona.report.simulations.comparison import replication_means
 from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.report.simulations.series import (
@@ -34,8 +31,6 @@ from nona.report.simulations.uncertainty import all_differences, idle_bound_s
 from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, times_error
 from nona.results.document import About, ModelFacts, OffRange
 from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
-from nona.results.planning import PlanOutcome, PlanReport
-from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
 from nona.results.simulation import SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.file import dump_scenario, scenario_hash
@@ -45,7 +40,6 @@ from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
 from nona.study.prediction_map import warning
 from nona.study.preparation import Study
-from nona.study.serverless.run import ServerlessResult, report_of
 from nona.study.simulation import Comparison, SimulationResult, compare
 from nona.system import System
 
@@ -161,11 +155,6 @@ def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
     return means_if_off(report.schedulers, error, study.scenario.background.compute.utilization)
 
 
-def plan_outcome(study: Study, report: PlanReport, made: str) -> PlanOutcome:
-    """A plan with its provenance."""
-    return PlanOutcome(about=about(study, made), report=report, models=study.scenario.labels)
-
-
 def placement_outcome(
     study: Study, placement: Placement, made: str, comparison: Comparison | None = None
 ) -> PlacementOutcome:
@@ -239,30 +228,3 @@ def simulated_run(
         idle_s=idle_bound_s(prepared.system),
         scenario=prepared.scenario,
     )
-
-
-def serverless_outcome(scenario: Scenario, result: ServerlessResult, made: str) -> ServerlessOutcome:
-    """All displayed data of a run; ``made`` is the date as text.
-
-    Calls and replications in its provenance are those that were run, which options may have set.
-    """
-    first = {name: runs[0] for name, runs in result.records.items()}
-    system, setting = result.system, result.setting
-    about = about_scenario(scenario, scenario, made)
-    size = {"jobs": setting.calls, "replications": setting.replications}
-    return ServerlessOutcome(
-        about=about.model_copy(update=size),
-        report=report_of(result),
-        layouts=Layouts(
-            mode=system.sharing.mode,
-            applications=tuple(a.name for a in system.applications),
-            nodes=tuple(_node(n) for n in system.invokers),
-            rows={name: layout_rows(run, system) for name, run in first.items()},
-        ),
-        stories={name: story_rows(run, system) for name, run in first.items()},
-    )
-
-
-def _node(node: Invoker) -> LayoutNode:
-    memory = board(node.board).memory_slices if node.board else node.vgpus
-    return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)

@@ -27,7 +27,7 @@ from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.serverless.metrics import CallMeasures, RunMeasures, ServerlessSummary
 from nona.sources.samples import scenario_path
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE, write_serverless
-from nona.study.outcome import serverless_outcome
+from nona.study.serverless.run import serverless_outcome
 from nona.study.serverless.knees import (
     LEAST_LOAD,
     MOST_LOAD,

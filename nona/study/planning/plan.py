@@ -11,14 +11,16 @@ from nona.experiments.workers import ProcessPool
 from nona.planning.least import least
 from nona.planning.offers import Option
 from nona.planning.traffic import Profile, schedule_hours
-from nona.results.planning import PlanFailure, PlanLoad, PlanReport, PlanWeek
+from nona.results.planning import PlanFailure, PlanLoad, PlanOutcome, PlanReport, PlanWeek
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.study.outcome import about
 from nona.study.planning.chains import with_count
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import MILLE, question_of
 from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
 from nona.study.planning.written import Further, Written, cost_per_million, queries_per_s, servers_of
+from nona.study.preparation import Study
 
 PlanStage = Literal["search", "headroom", "failures", "week"]
 STAGES: tuple[PlanStage, ...] = ("search", "headroom", "failures", "week")
@@ -315,3 +317,8 @@ def plan(
         begin("week")
         week = _week_of(planner, planner.best, question.profile)
     return written.report(Further(factor, _loads_of(planner, planner.best), lost, week))
+
+
+def plan_outcome(study: Study, report: PlanReport, made: str) -> PlanOutcome:
+    """A plan with its provenance."""
+    return PlanOutcome(about=about(study, made), report=report, models=study.scenario.labels)

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
+from nona.hardware.mig import board
 from nona.options import Options
+from nona.report.serverless.layouts import layout_rows, story_rows
 from nona.report.serverless.report import Check, serverless_report
 from nona.results.serverless import Oracle, ServerlessReport, Setting
+from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.checks import checks_of
@@ -29,6 +33,7 @@ from nona.simulation.arrivals import effective_rate
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import mser
 from nona.sources.lookup import Sources
+from nona.study.outcome import about_scenario
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.sweep_numbers import with_value
 
@@ -272,3 +277,30 @@ def with_sharing(scenario: Scenario, mode: str) -> Scenario:
         When there is no such way.
     """
     return with_value(scenario, "serverless.sharing.mode", mode)
+
+
+def serverless_outcome(scenario: Scenario, result: ServerlessResult, made: str) -> ServerlessOutcome:
+    """All displayed data of a run; ``made`` is the date as text.
+
+    Calls and replications in its provenance are those that were run, which options may have set.
+    """
+    first = {name: runs[0] for name, runs in result.records.items()}
+    system, setting = result.system, result.setting
+    about = about_scenario(scenario, scenario, made)
+    size = {"jobs": setting.calls, "replications": setting.replications}
+    return ServerlessOutcome(
+        about=about.model_copy(update=size),
+        report=report_of(result),
+        layouts=Layouts(
+            mode=system.sharing.mode,
+            applications=tuple(a.name for a in system.applications),
+            nodes=tuple(_node(n) for n in system.invokers),
+            rows={name: layout_rows(run, system) for name, run in first.items()},
+        ),
+        stories={name: story_rows(run, system) for name, run in first.items()},
+    )
+
+
+def _node(node: Invoker) -> LayoutNode:
+    memory = board(node.board).memory_slices if node.board else node.vgpus
+    return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)

@@ -14,9 +14,9 @@ from nona.results.planning import CapacityReport, DeviceCapacity, PlanReport
 from nona.study import simulation
 from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
-from nona.study.outcome import placement_outcome, plan_outcome
+from nona.study.outcome import placement_outcome
 from nona.study.placing import SearchSteps
-from nona.study.planning.plan import PlanProgress, plan
+from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.simulation import Comparison, compare, is_solved

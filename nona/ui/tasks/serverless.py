@@ -14,7 +14,6 @@ from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.records import Snapshot
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.study.exports import write_serverless
-from nona.study.outcome import serverless_outcome
 from nona.study.serverless.comparisons import (
     CapacitySize,
     compare_sharing,
@@ -24,7 +23,12 @@ from nona.study.serverless.comparisons import (
 )
 from nona.study.serverless.knees import OverProgress, OverSettings, over_number, policies_over
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
+from nona.study.serverless.run import (
+    chosen_policies,
+    report_of,
+    serverless_outcome,
+    simulate_serverless_scenario,
+)
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
