@@ -7,10 +7,10 @@ from nona.ui.pages.validation_studies import remarks_explained, remarks_table
 from nona.ui.session.workspace import current
 from nona.ui.widgets import terms
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.terms import GUIDE_PARAMETER as PARAMETER
+from nona.ui.widgets.terms import GUIDE_PARAMETER
 
 current()
-asked = st.query_params.get(PARAMETER)
+asked = st.query_params.get(GUIDE_PARAMETER)
 term = st.query_params.get(terms.TERM_PARAMETER, "")
 one = [s for s in sections() if s.name == (asked or (term in TERMS and "words"))]
 left, right = st.columns([3, 2], vertical_alignment="bottom")

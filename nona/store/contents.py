@@ -214,7 +214,7 @@ def _one_line(error: BaseException) -> str:
     return " ".join(text.split())[:160].encode("utf-8", "replace").decode()
 
 
-LISTED_COLUMNS = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
+LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
 """The columns that :func:`item_of` reads."""
 
 

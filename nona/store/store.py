@@ -23,8 +23,8 @@ from nona.report.simulations.scenario_diff import scenario_changes
 from nona.results.document import Document
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
 from nona.sources.opening import Opened, is_bundle
-from nona.store.contents import LISTED_COLUMNS as LISTED
 from nona.store.contents import (
+    LISTED,
     MOST_RESULT_BYTES,
     SAVED_KINDS,
     Contents,
@@ -198,7 +198,8 @@ class Store:
         row = (
             connection
             and connection.execute(
-                f"SELECT {LISTED} FROM items WHERE id = ? AND {self._visible}", (item_id, *self._owners)
+                f"SELECT {LISTED} FROM items WHERE id = ? AND {self._visible}",
+                (item_id, *self._owners),
             ).fetchone()
         )
         item = self._item(row) if row else None

@@ -76,7 +76,6 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
     return moves
 
 
-DescentTable = list[list[Floats]]
 Inner = Callable[[Problem, Floats | None], Certified]
 TOLERANCE = 1e-6
 _ROUGH = 1e-3
@@ -110,7 +109,7 @@ def descend_from_starts(model: Model, rough: Inner, inner: Inner) -> Solution:
     return replace(end, x=_without_arrivals(model, end.x))
 
 
-def _away(model: Model, server_wait_s: Floats) -> DescentTable:
+def _away(model: Model, server_wait_s: Floats) -> Table:
     """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
     known: dict[tuple[int, int], Floats] = {}
     for j, row in enumerate(model.candidates):
@@ -131,7 +130,7 @@ def _away(model: Model, server_wait_s: Floats) -> DescentTable:
     return x
 
 
-def _without_arrivals(model: Model, x: DescentTable) -> DescentTable:
+def _without_arrivals(model: Model, x: Table) -> Table:
     """Classes without weight in the objective get what is quickest at the waits of the others."""
     value = value_at(model, x, every=True)
     return [
@@ -149,7 +148,7 @@ def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
     return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
 
 
-def descend(model: Model, inner: Inner, x: DescentTable, tolerance: float = TOLERANCE) -> Solution:
+def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Solution:
     """Repeat priced steps until none lowers the objective by ``tolerance``, relative."""
     for rounds in range(_ROUNDS + 1):
         value = value_at(model, x)
@@ -170,7 +169,7 @@ def descend(model: Model, inner: Inner, x: DescentTable, tolerance: float = TOLE
     return Solution(x, here, priced, solved)
 
 
-def _step(model: Model, x: DescentTable, wanted: DescentTable, limit: float) -> DescentTable | None:
+def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
     """Move the sub-graphs that gain most towards ``wanted``: all, half, … one.
 
     None if no such point has an objective below ``limit``. Where the link is overloaded, so that
@@ -202,16 +201,14 @@ def _step(model: Model, x: DescentTable, wanted: DescentTable, limit: float) -> 
     return best if best is not None or not math.isfinite(limit) else _part_of_the_way(model, x, wanted, limit)
 
 
-def _part_of_the_way(
-    model: Model, x: DescentTable, wanted: DescentTable, limit: float
-) -> DescentTable | None:
+def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
     """x + t·(wanted − x) at the best t of (0, 1), to three digits; None if that is not below ``limit``.
 
     Visits and their wait both follow the placement, so their product bends: where a whole step is too
     long, sub-graphs mix.
     """
 
-    def at(t: float) -> DescentTable:
+    def at(t: float) -> Table:
         return [[p + t * (q - p) for p, q in zip(a, b, strict=True)] for a, b in zip(x, wanted, strict=True)]
 
     def value(t: float) -> float:

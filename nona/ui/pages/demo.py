@@ -27,8 +27,7 @@ from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import STORIES, Step, Story
 from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_fingerprint
 from nona.ui.session.kept import choose, is_kept
-from nona.ui.session.opening import open_shipped_scenario as open_scenario
-from nona.ui.session.opening import shipped
+from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import start
@@ -145,7 +144,7 @@ def _go(state: AppState, tour: Tour) -> None:
         state.results = {}  # of another story: nothing of it is shown here
     step = tour.shown
     state.choices.keep(tour)
-    if not open_scenario(state, tour.told.scenario, step.changes):
+    if not open_shipped_scenario(state, tour.told.scenario, step.changes):
         return
     state.model = tour.told.model or state.model
     for key, value in step.choices:

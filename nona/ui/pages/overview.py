@@ -22,8 +22,7 @@ from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_description, scenario_path
 from nona.study.shipped import shipped_story
 from nona.ui.session.kept import choose
-from nona.ui.session.opening import is_own
-from nona.ui.session.opening import open_shipped_scenario as open_scenario
+from nona.ui.session.opening import is_own, open_shipped_scenario
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.folding import listed
@@ -209,7 +208,7 @@ def open_demo(state: AppState, key: str) -> None:
 
     The field is read when the button is pressed: the page may not have been drawn since it changed.
     """
-    if open_scenario(state, st.session_state[key]):
+    if open_shipped_scenario(state, st.session_state[key]):
         state.tell(f"“{state.scenario.name}” is the scenario now.", "simulation", "Simulate it")
 
 
@@ -217,7 +216,7 @@ def answer(state: AppState, question: Question) -> None:
     """Open the question's scenario, where it has one and nobody's own can be asked, and go to its page."""
     own = is_own(state.scenario)
     if question.scenario and not (own and getattr(state.scenario, question.part)):
-        if not open_scenario(state, question.scenario):
+        if not open_shipped_scenario(state, question.scenario):
             return
         if own:
             state.tell(
@@ -230,7 +229,7 @@ def answer(state: AppState, question: Question) -> None:
 
 def open_example(state: AppState, page: str) -> None:
     """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
-    if open_scenario(state, STORY_SCENARIO, {LINK_LOAD: _chosen_load()}):
+    if open_shipped_scenario(state, STORY_SCENARIO, {LINK_LOAD: _chosen_load()}):
         state.go_to = page
 
 

@@ -14,15 +14,15 @@ from nona.planning.prices import listed_prices
 from nona.scenario.schema import Scenario
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
-from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, label_text, late, line, number, plain, quantity
 from nona.ui.widgets.results import table
 
 PART = "plan"
-OFFERS: Path = (PART, "offers")
-TARGETS: Path = (PART, "targets")
-WATTS: Path = (PART, "prices", "watts")
+OFFERS: PlacePath = (PART, "offers")
+TARGETS: PlacePath = (PART, "targets")
+WATTS: PlacePath = (PART, "prices", "watts")
 _OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
 
 
@@ -91,7 +91,7 @@ def _set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> 
     _put(state, WATTS, others if idle is None and busy is None else {**others, gpu: known})
 
 
-def _put(state: AppState, path: Path, value: Any) -> None:
+def _put(state: AppState, path: PlacePath, value: Any) -> None:
     try:
         state.edit(path, value)
         state.notice = ""
@@ -99,7 +99,7 @@ def _put(state: AppState, path: Path, value: Any) -> None:
         state.notice = str(error)
 
 
-LINKS: Path = (PART, "links")
+LINKS: PlacePath = (PART, "links")
 WHOLE, EVERY = "whole", "every layout"
 
 
@@ -124,7 +124,7 @@ def offer_fields(state: AppState) -> None:
 
 
 def _offer(state: AppState, index: int, names: list[str]) -> None:
-    path: Path = (*OFFERS, index)
+    path: PlacePath = (*OFFERS, index)
     with st.container(border=True, gap="small", key=f"plan-offer-{index}"):
         with st.grid(2, min_column_width=170, vertical_alignment="bottom"):
             _gpu(state, index, names)
@@ -190,7 +190,9 @@ def _listed(state: AppState, index: int) -> float | None:
     return None if listed is None else listed.usd_per_hour
 
 
-def _price_field(state: AppState, label: str, path: Path, otherwise: float | None, hint: str = "") -> None:
+def _price_field(
+    state: AppState, label: str, path: PlacePath, otherwise: float | None, hint: str = ""
+) -> None:
     """A price per hour as people write it; empty: what holds otherwise."""
     revision = state.revision
     key = f"plan-price-{revision}-{'.'.join(map(str, path))}"
@@ -215,7 +217,7 @@ def _price_field(state: AppState, label: str, path: Path, otherwise: float | Non
         st.error(plain(draft.error), icon=":material/error:")
 
 
-def _most(state: AppState, path: Path) -> None:
+def _most(state: AppState, path: PlacePath) -> None:
     now = state.value((*path, "most"))
     revision = state.revision
     key = f"plan-most-{revision}-{path[-1]}"

@@ -25,8 +25,7 @@ from nona.serving.settings import Serving
 from nona.sources.lookup import safe_name
 from nona.store.contents import PLAN, SAVED_KINDS, Contents, NewItem
 from nona.store.database import Database
-from nona.store.store import FEWEST, MOST, SUFFIX, Store, compare, export_items, import_items
-from nona.store.store import MOST_IN_FILE as MOST_ITEMS
+from nona.store.store import FEWEST, MOST, MOST_IN_FILE, SUFFIX, Store, compare, export_items, import_items
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.cookie import cookie_name, is_token
 from nona.ui.session.opening import with_files
@@ -399,7 +398,7 @@ def _stop(state: AppState) -> None:
 def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
     """Download these items as one file."""
     own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
-    ids, fits = [item.id for item in items], len(items) <= MOST_ITEMS
+    ids, fits = [item.id for item in items], len(items) <= MOST_IN_FILE
     name = safe_name(items[0].name).replace(" ", "_") if len(items) == 1 else "saved_runs"
     st.download_button(
         "Export all" if all_of_them else f"Export {len(ids)} ticked",
@@ -410,7 +409,7 @@ def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
         disabled=not fits,
         help="One file with scenarios, models and results, for this page and `nona saved import`."
         if fits
-        else f"At most {MOST_ITEMS} at a time: tick those to export.",
+        else f"At most {MOST_IN_FILE} at a time: tick those to export.",
         on_click="ignore",
         key="saved-export",
     )

@@ -9,7 +9,7 @@ from nona.errors import NonaError
 from nona.hardware.device import find_device, links, user_devices
 from nona.hardware.mig import maximal_layouts, parse_layout
 from nona.sources.opening import edited
-from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.units import quantity_text
 
@@ -27,18 +27,18 @@ def add_model(state: AppState, model: str) -> None:
         )
 
 
-def add_entry(state: AppState, path: Path, entry: Any) -> None:
+def add_entry(state: AppState, path: PlacePath, entry: Any) -> None:
     """Append to a list of the scenario."""
     _replace(state, path, [*state.value(path), entry])
 
 
-def remove_entry(state: AppState, path: Path, index: int) -> None:
+def remove_entry(state: AppState, path: PlacePath, index: int) -> None:
     """Take one entry out of a list of the scenario."""
     if not state.is_behind():
         _replace(state, path, [e for i, e in enumerate(state.value(path)) if i != index])
 
 
-def _replace(state: AppState, path: Path, entries: list[Any]) -> None:
+def _replace(state: AppState, path: PlacePath, entries: list[Any]) -> None:
     try:
         state.replace_list(path, entries)
         state.notice = ""
@@ -104,7 +104,7 @@ LINK_SETS = ("One link", "Cards", "Cards and racks")
 
 def set_links(state: AppState, links: str) -> None:
     """Let messages cross the core alone, cards as well, or cards and rack uplinks (:data:`LINK_SETS`)."""
-    path: Path = ("cluster", "network")
+    path: PlacePath = ("cluster", "network")
     network = dict(state.value(path))
     with_cards, with_racks = links != LINK_SETS[0], links == LINK_SETS[2]
     network["nic"] = (network["nic"] or "10 Gbit/s") if with_cards else None
@@ -149,7 +149,7 @@ def remove_device(state: AppState, name: str) -> None:
 
 
 Groups = Mapping[str, Sequence[int]]
-REGION_GROUPS: Path = ("training", "regions", "groups")
+REGION_GROUPS: PlacePath = ("training", "regions", "groups")
 
 
 def add_group(state: AppState) -> None:

@@ -14,7 +14,7 @@ from nona.scenario.serverless import LATE, ServerlessSpec
 from nona.serverless.functions import MEASURED, function_names, grid, shipped_function
 from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from nona.serverless.provenance import TAGS, provenance
-from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity, share
 from nona.ui.widgets.folding import listed, summary_bar
@@ -132,7 +132,7 @@ def _switch(
     )
 
 
-def _size_list(state: AppState, label: str, path: Path, hint: str) -> None:
+def _size_list(state: AppState, label: str, path: PlacePath, hint: str) -> None:
     """A text field for whole numbers with commas between them; invalid text stays, with its error."""
     key = f"sizes:{state.revision}:" + ".".join(map(str, path))
     shown = state.shown(path)

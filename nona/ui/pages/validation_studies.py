@@ -50,9 +50,13 @@ from nona.report.studies.paper import point_rows as paper_point_rows
 from nona.report.studies.paper import provenance as paper_provenance
 from nona.report.studies.paper import summary_rows as paper_summary_rows
 from nona.report.studies.paper import title as paper_title
-from nona.report.studies.policy_figures import elastic_load_figure as load_figure
-from nona.report.studies.policy_figures import estimator_figure, interference_figure, link_figure
-from nona.report.studies.policy_figures import training_load_figure as study_load_figure
+from nona.report.studies.policy_figures import (
+    elastic_load_figure,
+    estimator_figure,
+    interference_figure,
+    link_figure,
+    training_load_figure,
+)
 from nona.report.studies.prediction_map import (
     MEASURES,
     WHICH,
@@ -291,7 +295,7 @@ def _elastic_section() -> None:
     with left:
         st.markdown("**Mean JCT over relative load**")
         alt = f"Mean JCT of each policy over relative load, with the authors' means. {finding}"
-        picture(load_figure(data), key="elastic-load", alt=alt)
+        picture(elastic_load_figure(data), key="elastic-load", alt=alt)
     with right:
         st.markdown("**Mean JCT at load 1 over interference**")
         alt = f"Mean JCT of each policy over interference, with the authors' means. {avoidance_text(data)}"
@@ -337,7 +341,7 @@ def training_section() -> None:
             alt = (
                 f"Mean JCT of each policy over the jobs that arrive per hour, {mode} jobs. {text_title(data)}"
             )
-            picture(study_load_figure(data, mode), key=f"training-load-{mode}", alt=alt)
+            picture(training_load_figure(data, mode), key=f"training-load-{mode}", alt=alt)
     with st.expander("All points with their intervals", icon=":material/table:"):
         _points(data, modes)
     st.caption(plain(study_provenance(data)))

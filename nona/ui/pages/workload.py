@@ -32,7 +32,7 @@ from nona.ui.pages.workload_facts import (
     shares_picture,
     trace_of,
 )
-from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
 from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
@@ -103,7 +103,7 @@ def _part(state: AppState, index: int, columns: dict[str, tuple[str, ...]]) -> N
 
 
 def _take_part(state: AppState, index: int, part: str, columns: dict[str, tuple[str, ...]]) -> None:
-    path: Path = ("workload", index, "arrivals")
+    path: PlacePath = ("workload", index, "arrivals")
     spec: dict[str, Any] = {**state.value(path), "share": None, "column": None, "value": None}
     rows = state.scenario.workload
     if part == SHARE:
@@ -117,7 +117,7 @@ def _take_part(state: AppState, index: int, part: str, columns: dict[str, tuple[
     state.revision += 1
 
 
-def _share(state: AppState, index: int, path: Path, columns: dict[str, tuple[str, ...]]) -> None:
+def _share(state: AppState, index: int, path: PlacePath, columns: dict[str, tuple[str, ...]]) -> None:
     spec = state.scenario.workload[index].arrivals
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
         if not spec.scale_to_rate:

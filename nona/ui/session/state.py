@@ -19,8 +19,7 @@ from nona.scenario.schema import Scenario
 from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.browser_tabs import Screens
-from nona.ui.session.editing import History, Moment, Written, has, put, rows
-from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.editing import History, Moment, PlacePath, Written, has, put, rows
 from nona.ui.session.live import Live
 from nona.ui.session.share import Shared
 from nona.ui.session.uploads import Uploads
@@ -189,7 +188,7 @@ class AppState:
 
     scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
     uploads: Uploads = field(default_factory=Uploads)
-    drafts: dict[Path, Draft] = field(default_factory=dict)
+    drafts: dict[PlacePath, Draft] = field(default_factory=dict)
     results: dict[str, Result] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
     model: str = "resnet18"
@@ -229,18 +228,18 @@ class AppState:
 
     # -- scenario -------------------------------------------------------------------------------
 
-    def value(self, path: Path) -> Any:
+    def value(self, path: PlacePath) -> Any:
         """The value at ``path`` as the scenario file writes it (quantities with units)."""
         if self.written is None or self.written.scenario is not self.scenario:
             self.written = Written(self.scenario)
         return self.written.at(path)
 
-    def shown(self, path: Path) -> Any:
+    def shown(self, path: PlacePath) -> Any:
         """What a widget for ``path`` starts with: the draft if there is one, else the value."""
         draft = self.drafts.get(path)
         return draft.value if draft else self.value(path)
 
-    def edit(self, path: Path, value: Any) -> bool:
+    def edit(self, path: PlacePath, value: Any) -> bool:
         """Set the value at ``path``; an invalid one becomes a draft. Returns whether it was valid."""
         beside = {p: d for p, d in self.drafts.items() if p[:2] == path[:2] and p != path}
         for others in (beside, {}) if beside else ({},):  # a second edit may be what makes the first valid
@@ -267,13 +266,13 @@ class AppState:
         rows = self.scenario.labels if chosen else ()
         self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
 
-    def _keep_draft(self, path: Path, value: Any, error: ScenarioError) -> None:
+    def _keep_draft(self, path: PlacePath, value: Any, error: ScenarioError) -> None:
         place = place_text(path)
         line = next((p for p in error.problems if p.startswith(place)), error.problems[0])
         self.drafts[path] = Draft(value, line)
         self.screens.changed()
 
-    def replace_list(self, path: Path, entries: list[Any]) -> None:
+    def replace_list(self, path: PlacePath, entries: list[Any]) -> None:
         """Replace a whole list (rows were added or removed); raises if that is not valid."""
         data = self.scenario.model_dump(mode="json")
         put(data, path, entries)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.sources.samples import scenario_names
 from nona.ui.session.kept import choose
-from nona.ui.session.opening import open_shipped_scenario as open_scenario
+from nona.ui.session.opening import open_shipped_scenario
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
@@ -59,7 +59,7 @@ def _card(state: AppState, page: str, demo: Demo) -> None:
 
 def _open(state: AppState, demo: Demo) -> None:
     """Open a demo and the tab that answers its question."""
-    if open_scenario(state, demo.name):
+    if open_shipped_scenario(state, demo.name):
         for key, value in demo.choices:
             choose(state, key, value)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from nona.ui.session.editing import PlacePath as Path
+from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 
 _IN_A_LINE = re.compile(
@@ -17,7 +17,7 @@ _IN_A_LINE = re.compile(
 _ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|[\w.+-](?=@)", re.IGNORECASE)
 
 
-def _key(state: AppState, path: Path) -> str:
+def _key(state: AppState, path: PlacePath) -> str:
     return f"field:{state.revision}:" + ".".join(map(str, path))
 
 
@@ -35,14 +35,14 @@ def _late(state: AppState, key: str) -> bool:
     return late(state, int(key.split(":")[1]))
 
 
-def _commit(state: AppState, path: Path, key: str, choices: Mapping[str, Any] | None = None) -> None:
+def _commit(state: AppState, path: PlacePath, key: str, choices: Mapping[str, Any] | None = None) -> None:
     if _late(state, key):
         return
     value = st.session_state[key]
     state.edit(path, value if choices is None else choices.get(value, value))
 
 
-def _error(state: AppState, path: Path) -> None:
+def _error(state: AppState, path: PlacePath) -> None:
     draft = state.drafts.get(path)
     if draft:
         st.error(plain(draft.error), icon=":material/error:")
@@ -78,7 +78,7 @@ def label_text(text: str) -> str:
 
 
 def quantity(
-    state: AppState, label: str, path: Path, hint: str = "", optional: bool = False, empty: str = ""
+    state: AppState, label: str, path: PlacePath, hint: str = "", optional: bool = False, empty: str = ""
 ) -> None:
     """A text field for a quantity with a unit; empty means none where that is allowed, and says ``empty``."""
     key = _key(state, path)
@@ -101,7 +101,7 @@ def quantity(
     _error(state, path)
 
 
-def share(state: AppState, label: str, path: Path, hint: str = "") -> None:
+def share(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     """A text field for a share, in per cent to any digit."""
     key, shown = _key(state, path), state.shown(path)
     text = f"{100 * shown:.10g} %" if isinstance(shown, float) else str(shown)
@@ -109,7 +109,7 @@ def share(state: AppState, label: str, path: Path, hint: str = "") -> None:
     _error(state, path)
 
 
-def line(state: AppState, label: str, path: Path, hint: str = "") -> None:
+def line(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     """A text field for a line of plain text."""
     key = _key(state, path)
     st.text_input(
@@ -118,7 +118,7 @@ def line(state: AppState, label: str, path: Path, hint: str = "") -> None:
     _error(state, path)
 
 
-def count(state: AppState, label: str, path: Path, low: int, high: int, hint: str = "") -> None:
+def count(state: AppState, label: str, path: PlacePath, low: int, high: int, hint: str = "") -> None:
     """A number field for a whole number."""
     key, shown = _key(state, path), state.shown(path)
     value = shown if isinstance(shown, int) and low <= shown <= high else low
@@ -131,7 +131,7 @@ def count(state: AppState, label: str, path: Path, low: int, high: int, hint: st
 def number(
     state: AppState,
     label: str,
-    path: Path,
+    path: PlacePath,
     low: float,
     high: float,
     step: float,
@@ -159,7 +159,7 @@ def number(
 def choice(
     state: AppState,
     label: str,
-    path: Path,
+    path: PlacePath,
     options: Sequence[str] | Mapping[str, Any],
     hint: str = "",
     own: bool = False,
@@ -186,7 +186,7 @@ def choice(
     _error(state, path)
 
 
-def toggle(state: AppState, label: str, path: Path, hint: str = "") -> None:
+def toggle(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     """A switch for what is on or off."""
     key = _key(state, path)
     st.toggle(
@@ -200,7 +200,7 @@ def toggle(state: AppState, label: str, path: Path, hint: str = "") -> None:
     _error(state, path)
 
 
-def switch(state: AppState, label: str, path: Path, made: Mapping[str, Any], hint: str = "") -> bool:
+def switch(state: AppState, label: str, path: PlacePath, made: Mapping[str, Any], hint: str = "") -> bool:
     """A switch for an optional part of the scenario, ``made`` when it is turned on; whether it is on."""
     key = _key(state, path)
     on = state.value(path) is not None
@@ -213,7 +213,7 @@ def switch(state: AppState, label: str, path: Path, made: Mapping[str, Any], hin
     return on
 
 
-def percent(state: AppState, label: str, path: Path, hint: str = "") -> None:
+def percent(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     """A slider for a utilisation, shown in per cent."""
     key = _key(state, path)
     shown = state.shown(path)
