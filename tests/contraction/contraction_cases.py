@@ -1,10 +1,8 @@
 """Graphs for the tests of contraction, and the rules once more, written as their definitions read."""
 
-from __future__ import annotations
-
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 
 import networkx as nx
 from hypothesis import strategies as st
@@ -16,7 +14,7 @@ Partition = frozenset[frozenset[int]]
 Condition = Callable[[nx.DiGraph, object, object], bool]
 
 
-def model(n: int, arcs: Iterable[Arc], sizes: Sequence[float] = (), shared: bool = False) -> ModelGraph:
+def model(n, arcs, sizes=(), shared=False):
     """Operators o0…, an edge per arc; with ``shared`` all arcs out of a node carry one tensor."""
     edges = []
     for i, (u, v) in enumerate(sorted(set(arcs))):
@@ -25,21 +23,21 @@ def model(n: int, arcs: Iterable[Arc], sizes: Sequence[float] = (), shared: bool
     return ModelGraph("g", tuple(Operator(f"o{i}") for i in range(n)), tuple(edges))
 
 
-def arcs_of(graph: ModelGraph) -> list[Arc]:
+def arcs_of(graph):
     return [(graph.index[e.source], graph.index[e.target]) for e in graph.edges]
 
 
-def all_dags(n: int) -> Iterator[tuple[Arc, ...]]:
+def all_dags(n):
     """Every set of arcs (u, v) with u < v < n."""
     pairs = list(itertools.combinations(range(n), 2))
     for mask in range(1 << len(pairs)):
         yield tuple(p for i, p in enumerate(pairs) if mask >> i & 1)
 
 
-def deep_arcs(n: int, seed: int) -> list[Arc]:
+def deep_arcs(n, seed):
     """A deep network: chains, blocks of parallel branches, skips over some of them."""
     rng = random.Random(seed)
-    arcs: list[Arc] = []
+    arcs = []
     last, free, joints = 0, 1, [0]
     while free < n:
         ends = []
@@ -62,7 +60,7 @@ def deep_arcs(n: int, seed: int) -> list[Arc]:
     return sorted(set(arcs))
 
 
-def _sparse(n: int, seed: int, density: float) -> list[Arc]:
+def _sparse(n, seed, density):
     rng = random.Random(seed)
     return [(u, v) for u, v in itertools.combinations(range(n), 2) if rng.random() < density]
 
@@ -82,44 +80,44 @@ graphs = st.builds(
 )
 
 
-def quotient(arcs: Iterable[Arc], partition: Partition) -> nx.DiGraph:
+def quotient(arcs, partition):
     """The graph on the blocks of a partition."""
     block = {v: b for b in partition for v in b}
-    graph: nx.DiGraph = nx.DiGraph()
+    graph = nx.DiGraph()
     graph.add_nodes_from(partition)
     graph.add_edges_from((block[u], block[v]) for u, v in arcs if block[u] != block[v])
     return graph
 
 
-def direct_holds(graph: nx.DiGraph, a: object, b: object) -> bool:
+def direct_holds(graph, a, b):
     """Pred(b)∖{a} ⊆ Pred(a) and Succ(a)∖{b} ⊆ Succ(b)."""
     return set(graph.pred[b]) - {a} <= set(graph.pred[a]) and set(graph.succ[a]) - {b} <= set(graph.succ[b])
 
 
-def poset_holds(graph: nx.DiGraph, a: object, b: object) -> bool:
+def poset_holds(graph, a, b):
     """Anc(b)∖{a} ⊆ Anc(a) and Desc(a)∖{b} ⊆ Desc(b)."""
     before = nx.ancestors(graph, b) - {a} <= nx.ancestors(graph, a)
     return before and nx.descendants(graph, a) - {b} <= nx.descendants(graph, b)
 
 
-CONDITIONS: dict[str, Condition] = {"direct": direct_holds, "poset": poset_holds}
+CONDITIONS = {"direct": direct_holds, "poset": poset_holds}
 
 
-def singletons(n: int) -> Partition:
+def singletons(n):
     return frozenset(frozenset({v}) for v in range(n))
 
 
-def merged(partition: Partition, a: frozenset[int], b: frozenset[int]) -> Partition:
+def merged(partition, a, b):
     return (partition - {a, b}) | {a | b}
 
 
-def moves(arcs: Sequence[Arc], partition: Partition, holds: Condition) -> list[Arc]:
+def moves(arcs, partition, holds):
     """Pairs of blocks that the condition allows to merge."""
     graph = quotient(arcs, partition)
     return [(a, b) for a, b in graph.edges if holds(graph, a, b)]
 
 
-def all_fixpoints(n: int, arcs: Sequence[Arc], holds: Condition) -> set[Partition]:
+def all_fixpoints(n, arcs, holds):
     """Where every possible order of merges ends."""
     seen, stack, ends = {singletons(n)}, [singletons(n)], set()
     while stack:
@@ -132,9 +130,9 @@ def all_fixpoints(n: int, arcs: Sequence[Arc], holds: Condition) -> set[Partitio
     return ends
 
 
-def critical_path(graph: nx.DiGraph, times: Sequence[float]) -> float:
+def critical_path(graph, times):
     """Longest path with the sum of its operators' times on each block."""
-    finish: dict[object, float] = {}
+    finish = {}
     for block in nx.topological_sort(graph):
         before = max((finish[p] for p in graph.pred[block]), default=0.0)
         finish[block] = before + sum(times[v] for v in block)

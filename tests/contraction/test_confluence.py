@@ -1,7 +1,5 @@
 """The direct and the poset rule end in the same tasks whatever the order, and poset is complete."""
 
-from __future__ import annotations
-
 import itertools
 import random
 
@@ -26,35 +24,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import RULES, contract, contract_by
-from nona.graph.model import ModelGraph
 
 CONFLUENT = [name for name, rule in RULES.items() if rule.confluent]
 confluent = pytest.mark.parametrize("rule", CONFLUENT)
 modest = examples(80)
 
 
-def blocks(contracted: ContractedGraph) -> frozenset[frozenset[int]]:
+def blocks(contracted):
     index = contracted.graph.index
     return frozenset(frozenset(index[o] for o in t.operators) for t in contracted.tasks)
 
 
 @confluent
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_every_order_of_merges_on_every_small_dag(rule: str, n: int) -> None:
+def test_every_order_of_merges_on_every_small_dag(rule, n):
     for arcs in all_dags(n):
         assert all_fixpoints(n, arcs, CONDITIONS[rule]) == {blocks(contract(model(n, arcs), rule))}
 
 
 @confluent
-def test_every_order_of_merges_on_a_sixth_of_the_dags_of_five(rule: str) -> None:
+def test_every_order_of_merges_on_a_sixth_of_the_dags_of_five(rule):
     for arcs in itertools.islice(all_dags(5), 1, None, 6):
         assert all_fixpoints(5, arcs, CONDITIONS[rule]) == {blocks(contract(model(5, arcs), rule))}
 
 
 @confluent
-def test_every_priority_on_every_dag_of_four(rule: str) -> None:
+def test_every_priority_on_every_dag_of_four(rule):
     for arcs in all_dags(4):
         graph = model(4, arcs)
         expected = blocks(contract(graph, rule))
@@ -65,7 +61,7 @@ def test_every_priority_on_every_dag_of_four(rule: str) -> None:
 @confluent
 @modest
 @given(graph=graphs, seed=st.integers(0, 10**6))
-def test_random_orders_against_the_definition(rule: str, graph: ModelGraph, seed: int) -> None:
+def test_random_orders_against_the_definition(rule, graph, seed):
     """Merges drawn at random by the definition end where the worklist ends."""
     rng = random.Random(seed)
     arcs, partition = arcs_of(graph), singletons(len(graph.operators))
@@ -76,7 +72,7 @@ def test_random_orders_against_the_definition(rule: str, graph: ModelGraph, seed
 
 @confluent
 @pytest.mark.parametrize("seed", range(6))
-def test_random_priorities_on_deep_networks(rule: str, seed: int) -> None:
+def test_random_priorities_on_deep_networks(rule, seed):
     graph = model(600, deep_arcs(600, seed))
     expected = blocks(contract(graph, rule))
     rng = random.Random(seed)
@@ -88,7 +84,7 @@ def test_random_priorities_on_deep_networks(rule: str, seed: int) -> None:
 
 @modest
 @given(graph=graphs, seed=st.integers(0, 10**6))
-def test_the_poset_rule_is_complete(graph: ModelGraph, seed: int) -> None:
+def test_the_poset_rule_is_complete(graph, seed):
     """Merging the ends of an edge keeps the critical path for all times iff the condition holds."""
     n, arcs = len(graph.operators), arcs_of(graph)
     whole = quotient(arcs, singletons(n))
@@ -112,6 +108,6 @@ def test_the_poset_rule_is_complete(graph: ModelGraph, seed: int) -> None:
 
 @modest
 @given(graph=graphs)
-def test_nothing_more_may_be_merged(graph: ModelGraph) -> None:
+def test_nothing_more_may_be_merged(graph):
     for rule in CONFLUENT:
         assert not moves(arcs_of(graph), blocks(contract(graph, rule)), CONDITIONS[rule])

@@ -1,7 +1,5 @@
 """Playback and summary: every state from the first to the last, in any order."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -14,13 +12,12 @@ from sizes import examples
 from nona.contraction.contracted import Playback, summarize_contraction
 from nona.contraction.rules import RULES, contract, contract_by
 from nona.errors import GraphError
-from nona.graph.model import ModelGraph
 
 
 @pytest.mark.parametrize("rule", RULES)
 @examples(60)
 @given(graph=graphs, seed=st.integers(0, 10**6))
-def test_states_follow_the_steps(rule: str, graph: ModelGraph, seed: int) -> None:
+def test_states_follow_the_steps(rule, graph, seed):
     rng = random.Random(seed)
     done = contract_by(graph, RULES[rule], [rng.random() for _ in graph.operators])
     film = Playback(done)
@@ -47,7 +44,7 @@ def test_states_follow_the_steps(rule: str, graph: ModelGraph, seed: int) -> Non
     assert film.state(len(film)) == done
 
 
-def test_states_that_do_not_exist() -> None:
+def test_states_that_do_not_exist():
     film = Playback(contract(model(3, [(0, 1), (1, 2)])))
     for k in (-1, 3):
         with pytest.raises(GraphError, match=f"no state {k}; give a number from 0 to 2"):
@@ -58,7 +55,7 @@ def test_states_that_do_not_exist() -> None:
 
 
 @pytest.mark.parametrize("change", [{"into": "o2"}, {"source": "nobody"}, {"target": "o0"}])
-def test_steps_that_do_not_fit(change: dict[str, str]) -> None:
+def test_steps_that_do_not_fit(change):
     done = contract(model(3, [(0, 1), (1, 2)]))
     steps = (replace(done.steps[0], **change), *done.steps[1:])
     with pytest.raises(GraphError, match=r"step 0: .* do not merge into .* contract the graph again"):
@@ -67,7 +64,7 @@ def test_steps_that_do_not_fit(change: dict[str, str]) -> None:
 
 @examples(60)
 @given(graph=graphs)
-def test_summary_counts(graph: ModelGraph) -> None:
+def test_summary_counts(graph):
     done = contract(graph)
     summary = summarize_contraction(done)
     assert summary.operators - sum(summary.steps_by_rule.values()) == summary.tasks == len(done.tasks)
@@ -81,7 +78,7 @@ def test_summary_counts(graph: ModelGraph) -> None:
     assert len(summary.largest[0].operators) == max(len(t.operators) for t in done.tasks)
 
 
-def test_summary_in_words() -> None:
+def test_summary_in_words():
     chain = summarize_contraction(contract(model(4, [(0, 1), (1, 2), (2, 3)])))
     assert chain.text == "4 operators became 1 task in 3 steps (3 by the direct rule)."
     assert (chain.bytes_before, chain.bytes_after) == (24.0, 0.0)

@@ -1,7 +1,5 @@
 """Certificates that every registered rule must pass, on random graphs."""
 
-from __future__ import annotations
-
 import itertools
 import random
 
@@ -12,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, RULES, contract, contract_by
 from nona.errors import GraphError
 from nona.graph.model import Edge, ModelGraph, Operator
@@ -22,14 +19,14 @@ modest = examples(120)
 orders = st.one_of(st.none(), st.integers(0, 10**6))
 
 
-def run(graph: ModelGraph, rule: str, order: int | None) -> ContractedGraph:
+def run(graph, rule, order):
     if order is None:
         return contract(graph, rule)
     rng = random.Random(order)
     return contract_by(graph, RULES[rule], [rng.random() for _ in graph.operators])
 
 
-def blocks(contracted: ContractedGraph) -> frozenset[frozenset[int]]:
+def blocks(contracted):
     index = contracted.graph.index
     return frozenset(frozenset(index[o] for o in t.operators) for t in contracted.tasks)
 
@@ -37,7 +34,7 @@ def blocks(contracted: ContractedGraph) -> frozenset[frozenset[int]]:
 @every_rule
 @modest
 @given(graph=graphs, order=orders)
-def test_tasks_partition_the_operators_and_lift_back(rule: str, graph: ModelGraph, order: int | None) -> None:
+def test_tasks_partition_the_operators_and_lift_back(rule, graph, order):
     done = run(graph, rule, order)
     place = graph.index
     assert sorted(o for t in done.tasks for o in t.operators) == sorted(place)
@@ -51,9 +48,7 @@ def test_tasks_partition_the_operators_and_lift_back(rule: str, graph: ModelGrap
 @every_rule
 @modest
 @given(graph=graphs, order=orders)
-def test_the_result_is_acyclic_and_its_edges_are_those_of_the_operators(
-    rule: str, graph: ModelGraph, order: int | None
-) -> None:
+def test_the_result_is_acyclic_and_its_edges_are_those_of_the_operators(rule, graph, order):
     done = run(graph, rule, order)
     task_of, index = done.task_of, done.index
     expected = {
@@ -69,9 +64,7 @@ def test_the_result_is_acyclic_and_its_edges_are_those_of_the_operators(
 @every_rule
 @modest
 @given(graph=graphs, order=orders, seed=st.integers(0, 10**6))
-def test_totals_and_the_critical_path_stay(
-    rule: str, graph: ModelGraph, order: int | None, seed: int
-) -> None:
+def test_totals_and_the_critical_path_stay(rule, graph, order, seed):
     done = run(graph, rule, order)
     rng = random.Random(seed)
     for zeros in (0.0, 0.7):
@@ -84,7 +77,7 @@ def test_totals_and_the_critical_path_stay(
 @every_rule
 @modest
 @given(graph=graphs, order=orders)
-def test_steps_replay(rule: str, graph: ModelGraph, order: int | None) -> None:
+def test_steps_replay(rule, graph, order):
     done = run(graph, rule, order)
     place = graph.index
     tasks = {o: {o} for o in place}
@@ -102,11 +95,11 @@ def test_steps_replay(rule: str, graph: ModelGraph, order: int | None) -> None:
 @every_rule
 @modest
 @given(graph=graphs, order=orders)
-def test_reasons_name_the_true_neighbours(rule: str, graph: ModelGraph, order: int | None) -> None:
+def test_reasons_name_the_true_neighbours(rule, graph, order):
     check_reasons(run(graph, rule, order))
 
 
-def check_reasons(done: ContractedGraph) -> None:
+def check_reasons(done):
     """What each reason lists are the neighbours at that time; by the poset rule, of the ends that meet."""
     graph = done.graph
     arcs, names = arcs_of(graph), [o.id for o in graph.operators]
@@ -135,7 +128,7 @@ def check_reasons(done: ContractedGraph) -> None:
 @every_rule
 @modest
 @given(graph=graphs)
-def test_contraction_is_repeatable_and_idempotent(rule: str, graph: ModelGraph) -> None:
+def test_contraction_is_repeatable_and_idempotent(rule, graph):
     done = contract(graph, rule)
     assert contract(graph, rule) == done
     edges = tuple(Edge(e.source, e.target, e.tensor, e.size_bytes) for e in done.edges)
@@ -145,7 +138,7 @@ def test_contraction_is_repeatable_and_idempotent(rule: str, graph: ModelGraph) 
 
 @modest
 @given(graph=graphs)
-def test_the_rules_are_nested(graph: ModelGraph) -> None:
+def test_the_rules_are_nested(graph):
     """Size-aware merges no more than direct, and direct no more than poset."""
     fine, middle, coarse = (blocks(contract(graph, r)) for r in ("size-aware", "direct", "poset"))
     for finer, coarser in itertools.pairwise((fine, middle, coarse)):
@@ -154,7 +147,7 @@ def test_the_rules_are_nested(graph: ModelGraph) -> None:
 
 @modest
 @given(graph=graphs)
-def test_poset_is_the_path_compression_of_the_transitive_reduction(graph: ModelGraph) -> None:
+def test_poset_is_the_path_compression_of_the_transitive_reduction(graph):
     other = nx.DiGraph(arcs_of(graph))
     other.add_nodes_from(range(len(graph.operators)))
     hasse = nx.transitive_reduction(other)
@@ -163,12 +156,12 @@ def test_poset_is_the_path_compression_of_the_transitive_reduction(graph: ModelG
     assert blocks(contract(graph)) == {frozenset(c) for c in nx.connected_components(paths)}
 
 
-def serial_skips() -> ModelGraph:
+def serial_skips():
     """The smallest serial graph that stops the direct rule."""
     return model(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3), (1, 4)])
 
 
-def test_only_the_poset_rule_sees_that_a_graph_is_serial() -> None:
+def test_only_the_poset_rule_sees_that_a_graph_is_serial():
     assert len(contract(serial_skips(), "direct").tasks) == 5
     done = contract(serial_skips(), "poset")
     assert [t.operators for t in done.tasks] == [("o0", "o1", "o2", "o3", "o4")]
@@ -179,11 +172,11 @@ def test_only_the_poset_rule_sees_that_a_graph_is_serial() -> None:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_reasons_when_tasks_grow_at_both_ends(order: tuple[int, ...]) -> None:
+def test_reasons_when_tasks_grow_at_both_ends(order):
     check_reasons(contract_by(serial_skips(), RULES["poset"], [*order, 4]))
 
 
-def test_one_tensor_to_several_operators_of_a_task_is_one_edge() -> None:
+def test_one_tensor_to_several_operators_of_a_task_is_one_edge():
     """a feeds c and, beside it, the chain b1 → b2, both of whose operators read a's one tensor."""
     edges = [
         ("a", "b1", "x"),
@@ -206,12 +199,12 @@ def test_one_tensor_to_several_operators_of_a_task_is_one_edge() -> None:
     ]
 
 
-def test_an_unknown_rule_is_one_line() -> None:
+def test_an_unknown_rule_is_one_line():
     with pytest.raises(GraphError, match="'posset' is unknown; use one of direct, poset, size-aware"):
         contract(ModelGraph("g", (Operator("a"),), ()), "posset")
     assert DEFAULT_RULE == "poset"
 
 
-def test_critical_path_helper_agrees_with_the_dag() -> None:
+def test_critical_path_helper_agrees_with_the_dag():
     graph = ModelGraph("g", tuple(Operator(i) for i in "abc"), (Edge("a", "c", "t", 1.0),))
     assert critical_path(quotient(arcs_of(graph), singletons(3)), [1.0, 5.0, 2.0]) == 5.0

@@ -1,17 +1,14 @@
 """The shipped models: how many tasks are left, and that their cuts really separate."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
-from nona.contraction.contracted import ContractedGraph, Playback
+from nona.contraction.contracted import Playback
 from nona.contraction.rules import RULES, contract
 from nona.decomposition import VIRTUAL, decompose
-from nona.graph.model import ModelGraph
 from nona.graph.readers import read_model
 
 SAMPLES = Path(__file__).parents[2] / "sample_models"
@@ -31,28 +28,28 @@ ALL = sorted({*TASKS, *SERIAL, "gpt2_decode", "moe_block"})
 
 
 @cache
-def sample(name: str) -> ModelGraph:
+def sample(name):
     path = SAMPLES / f"{name}.onnx"
     return read_model(path.read_bytes(), path.name, guarded=False)
 
 
 @cache
-def contracted(name: str, rule: str) -> ContractedGraph:
+def contracted(name, rule):
     return contract(sample(name), rule)
 
 
 @pytest.mark.parametrize(("name", "counts"), TASKS.items())
-def test_number_of_tasks(name: str, counts: tuple[int, int]) -> None:
+def test_number_of_tasks(name, counts):
     assert tuple(len(contracted(name, rule).tasks) for rule in ("direct", "poset")) == counts
 
 
 @pytest.mark.parametrize("name", SERIAL)
-def test_serial_networks_become_one_task(name: str) -> None:
+def test_serial_networks_become_one_task(name):
     assert [len(contracted(name, rule).tasks) for rule in ("direct", "poset")] == [1, 1]
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_no_skip_passes_a_task_that_is_comparable_with_all_others(name: str) -> None:
+def test_no_skip_passes_a_task_that_is_comparable_with_all_others(name):
     """After the poset rule the cut tasks are exactly the tasks that come before or after every other."""
     done = contracted(name, "poset")
     graph = nx.DiGraph(done.dag.edges())
@@ -79,14 +76,14 @@ def test_no_skip_passes_a_task_that_is_comparable_with_all_others(name: str) -> 
         ("densenet121", []),
     ],
 )
-def test_interiors(name: str, interiors: list[int]) -> None:
+def test_interiors(name, interiors):
     parts = decompose(contracted(name, "poset").dag)
     assert [len(s.interior) for s in parts.subgraphs] == interiors
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ALL)
-def test_totals_critical_path_and_playback(name: str, rule: str) -> None:
+def test_totals_critical_path_and_playback(name, rule):
     done = contracted(name, rule)
     graph = done.graph
     times = [float((7919 * i) % 101) for i in range(len(graph.operators))]

@@ -1,7 +1,5 @@
 """The size-aware rule: its condition at every step, against sizes counted from scratch."""
 
-from __future__ import annotations
-
 import random
 
 from contraction_cases import arcs_of, direct_holds, graphs, merged, moves, quotient, singletons
@@ -16,7 +14,7 @@ from nona.graph.model import Edge, ModelGraph, Operator
 Block = frozenset[int]
 
 
-def crossing(graph: ModelGraph, sources: set[int], targets: set[int]) -> float:
+def crossing(graph, sources, targets):
     """Bytes of the distinct tensors from ``sources`` to ``targets``."""
     at = graph.index
     return sum(
@@ -28,7 +26,7 @@ def crossing(graph: ModelGraph, sources: set[int], targets: set[int]) -> float:
     )
 
 
-def allowed(graph: ModelGraph, partition: frozenset[Block], a: Block, b: Block) -> bool:
+def allowed(graph, partition, a, b):
     everything = set(range(len(graph.operators)))
     between = crossing(graph, set(a), set(b))
     into, out = crossing(graph, everything - a, set(a)), crossing(graph, set(b), everything - b)
@@ -37,7 +35,7 @@ def allowed(graph: ModelGraph, partition: frozenset[Block], a: Block, b: Block) 
 
 @examples(120)
 @given(graph=graphs, seed=st.integers(0, 10**6))
-def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph: ModelGraph, seed: int) -> None:
+def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph, seed):
     rng = random.Random(seed)
     at = graph.index
     orders = (None, [rng.random() for _ in graph.operators])
@@ -53,7 +51,7 @@ def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph: ModelGra
 
 @examples(150)
 @given(graph=graphs, seed=st.integers(0, 10**6))
-def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph: ModelGraph, seed: int) -> None:
+def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph, seed):
     rng = random.Random(seed)
     arcs, partition = arcs_of(graph), singletons(len(graph.operators))
     everything = set(range(len(graph.operators)))
@@ -71,7 +69,7 @@ def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph: ModelGraph, se
             assert traffic.between(min(first), min(second)) == crossing(graph, set(first), set(second))
 
 
-def test_a_cheap_cut_is_kept() -> None:
+def test_a_cheap_cut_is_kept():
     """A branch that shrinks its tensor and then grows it again: the cut between stays."""
     sizes = {"ra": 100.0, "ab": 1.0, "bs": 50.0, "rc": 100.0, "cs": 10.0}
     edges = tuple(Edge(k[0], k[1], "root" if k[0] == "r" else k, size) for k, size in sizes.items())
@@ -84,7 +82,7 @@ def test_a_cheap_cut_is_kept() -> None:
     assert [t.operators for t in contract(graph, "size-aware").tasks] == [(i,) for i in "rabcs"]
 
 
-def test_the_reason_gives_the_sizes() -> None:
+def test_the_reason_gives_the_sizes():
     edges = (Edge("a", "b", "x", 2e6), Edge("b", "c", "y", 1e6))
     steps = contract(ModelGraph("chain", tuple(Operator(i) for i in "abc"), edges), "size-aware").steps
     assert steps[0].reason.endswith("the 2 MB between them are no less than the 0 B into 'a'.")

@@ -1,7 +1,5 @@
 """Task graphs made by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

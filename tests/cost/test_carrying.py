@@ -6,7 +6,7 @@ from nona.cost.costing import cost_graph
 from nona.cost.options import CostOptions
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
 from nona.errors import CostError, GraphError, ScenarioError
-from nona.graph.model import ModelGraph, Operator
+from nona.graph.model import Operator
 from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
 from nona.hardware.device import user_devices
@@ -36,37 +36,35 @@ BY_HAND = [
 ]
 
 
-def flow(**node: object) -> ModelGraph:
+def flow(**node):
     """One task of 10 ms on an A100 unless ``node`` says otherwise."""
     return from_node_link({"nodes": [{"id": "a", "compute_ms": 10, "device": "a100-40gb"} | node]}, "flow")
 
 
-def ms(graph: ModelGraph, executor: str, **more: object) -> float:
-    return 1e3 * cost_graph(graph, executor_class(executor), **more).total_compute_s  # type: ignore[arg-type]
+def ms(graph, executor, **more):
+    return 1e3 * cost_graph(graph, executor_class(executor), **more).total_compute_s
 
 
 @pytest.mark.parametrize(("bound", "executor", "ratio"), BY_HAND)
-def test_a_given_time_is_carried_by_what_bounds_the_task(
-    bound: str | None, executor: str, ratio: float
-) -> None:
+def test_a_given_time_is_carried_by_what_bounds_the_task(bound, executor, ratio):
     graph = flow(**({"bound": bound} if bound else {}))
     assert ms(graph, executor) == pytest.approx(10 * ratio)
     assert ms(graph, "a100-40gb") == pytest.approx(10)
 
 
-def test_the_precision_chooses_the_peak() -> None:
+def test_the_precision_chooses_the_peak():
     graph = flow(bound="compute")
     assert ms(graph, "t4", options=CostOptions(precision="fp16")) == pytest.approx(10 * COMPUTE_FP16)
 
 
-def test_the_way_there_and_back_cancels() -> None:
+def test_the_way_there_and_back_cancels():
     a, b = executor_class("a100-40gb/1g.5gb"), executor_class("t4")
     for bound in ("compute", "memory", None):
-        there = carried(bound, a, b, CostOptions())  # type: ignore[arg-type]
-        assert there * carried(bound, b, a, CostOptions()) == pytest.approx(1)  # type: ignore[arg-type]
+        there = carried(bound, a, b, CostOptions())
+        assert there * carried(bound, b, a, CostOptions()) == pytest.approx(1)
 
 
-def test_a_kind_tells_the_bound_and_a_stated_one_wins() -> None:
+def test_a_kind_tells_the_bound_and_a_stated_one_wins():
     assert bound_of(Operator("a", "Conv")) == "compute"
     assert bound_of(Operator("a", "lookup")) == "host"
     assert bound_of(Operator("a", "Conv", bound="memory")) == "memory"
@@ -74,19 +72,19 @@ def test_a_kind_tells_the_bound_and_a_stated_one_wins() -> None:
     assert ms(flow(kind="database"), "t4") == 10
 
 
-def test_known_work_sets_the_ratio() -> None:
+def test_known_work_sets_the_ratio():
     graph = flow(flops=1e9, read_bytes=1e6)
     known = from_node_link({"nodes": [{"id": "a", "flops": 1e9, "read_bytes": 1e6}]})
     assert ms(graph, "t4") == pytest.approx(10 * ms(known, "t4") / ms(known, "a100-40gb"))
 
 
-def test_a_slice_of_the_device_is_nearer_than_another_device() -> None:
+def test_a_slice_of_the_device_is_nearer_than_another_device():
     graph = flow(device=None, compute_ms={"t4": 90, "a100-40gb/3g.20gb": 20}, bound="compute")
     assert ms(graph, "a100-40gb") == pytest.approx(20 * SLICE**0.95)
     assert ms(graph, "t4") == 90
 
 
-def test_an_own_device_can_be_named() -> None:
+def test_an_own_device_can_be_named():
     own = user_devices({"mine": {"base": "t4", "fp32": "16.2 TFLOP/s"}})
     graph = flow(device="mine", bound="compute")
     costed = cost_graph(graph, executor_class("t4"), own=own)
@@ -96,8 +94,8 @@ def test_an_own_device_can_be_named() -> None:
         cost_graph(graph, executor_class("t4"))
 
 
-def test_origins_are_told() -> None:
-    def origin(graph: ModelGraph, executor: str) -> str:
+def test_origins_are_told():
+    def origin(graph, executor):
         return origin_text(cost_graph(graph, executor_class(executor)).costs[0], executor)
 
     assert origin(flow(), "t4") == "given on a100-40gb, modelled on t4"
@@ -106,8 +104,8 @@ def test_origins_are_told() -> None:
     assert origin(flow(device=None), "t4") == "given, no device named"
 
 
-def test_times_without_a_device_are_warned_about_and_those_for_any_are_not() -> None:
-    def told(graph: ModelGraph) -> tuple[list[str], list[str]]:
+def test_times_without_a_device_are_warned_about_and_those_for_any_are_not():
+    def told(graph):
         given = {"flow": given_times(cost_graph(graph, executor_class("t4")))}
         return hardware_warnings(given), hardware_notes(given, "t4")
 
@@ -135,7 +133,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_names_the_device(name: str) -> None:
+def test_every_format_names_the_device(name):
     graph = read_model(FORMATS[name], name)
     assert graph.operators[0].compute_s == {"t4": 0.01}
     assert graph.warnings == ()
@@ -151,12 +149,12 @@ def test_every_format_names_the_device(name: str) -> None:
         ({"bound": "luck"}, "bound='luck' must be compute, memory or host"),
     ],
 )
-def test_a_wrong_device_or_bound_is_refused(node: dict[str, object], why: str) -> None:
+def test_a_wrong_device_or_bound_is_refused(node, why):
     with pytest.raises(GraphError, match=why):
         flow(**node)
 
 
-def test_a_graph_with_times_of_any_and_of_one_device_survives_the_way_through_a_file() -> None:
+def test_a_graph_with_times_of_any_and_of_one_device_survives_the_way_through_a_file():
     document = {
         "graph": {"device": "t4"},
         "nodes": [{"id": "a", "compute_ms": 1}, {"id": "b", "compute_ms": 2, "device": "any"}],
@@ -187,14 +185,14 @@ models: {flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_m
         ("a100-40gb", "t4", 5 + 10 / COMPUTE),
     ],
 )
-def test_a_scenario_says_what_the_times_hold_for(gpu: str, given: str, total_ms: float) -> None:
+def test_a_scenario_says_what_the_times_hold_for(gpu, given, total_ms):
     scenario = parse_scenario(SCENARIO % (gpu, given))
     model = prepare(scenario).models[0]
     assert 1e3 * model.costed[0].total_compute_s == pytest.approx(total_ms)
     assert parse_scenario(dump_scenario(scenario)) == scenario
 
 
-def test_a_scenario_has_the_last_word_on_the_device() -> None:
+def test_a_scenario_has_the_last_word_on_the_device():
     moved = with_given(load_sample("ensemble"), "t4", {})
     assert ms(moved, "t4") == pytest.approx(59)
     assert ms(moved, "a100-40gb") == pytest.approx(5 + 54 / COMPUTE)
@@ -202,7 +200,7 @@ def test_a_scenario_has_the_last_word_on_the_device() -> None:
     assert ms(with_given(several, "h100", {}), "t4") == 90
 
 
-def test_a_scenario_cannot_say_it_of_a_model_without_times() -> None:
+def test_a_scenario_cannot_say_it_of_a_model_without_times():
     with pytest.raises(CostError, match="its file states no times"):
         with_given(load_sample("resnet18"), "t4", {})
     with pytest.raises(ScenarioError, match=r"cost.given.flow.factors.t4"):
@@ -211,9 +209,7 @@ def test_a_scenario_cannot_say_it_of_a_model_without_times() -> None:
 
 
 @pytest.mark.parametrize(("layout", "count", "most"), [("3g.20gb", 2, 0.9), ("1g.5gb", 7, 1.1)])
-def test_slicing_the_gpus_adds_no_capacity_to_the_ensemble_for_free(
-    layout: str, count: int, most: float
-) -> None:
+def test_slicing_the_gpus_adds_no_capacity_to_the_ensemble_for_free(layout, count, most):
     """All slices of a GPU serve hardly more of its queries a second than the whole; it was 2 and 7 times."""
     ensemble = load_sample("ensemble")
     whole, part = ms(ensemble, "a100-40gb"), ms(ensemble, f"a100-40gb/{layout}")
@@ -222,7 +218,7 @@ def test_slicing_the_gpus_adds_no_capacity_to_the_ensemble_for_free(
     assert ms(ensemble, "t4") == pytest.approx(5 + 54 * COMPUTE)
 
 
-def test_the_slides_example_states_that_its_times_hold_anywhere() -> None:
+def test_the_slides_example_states_that_its_times_hold_anywhere():
     example = load_sample("slides_example")
     assert example.device == "*"
     assert ms(example, "t4") == ms(example, "a100-40gb/1g.5gb") == pytest.approx(22)

@@ -1,7 +1,5 @@
 """FLOP and byte rules: by hand, against each other, and over the whole register."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -25,18 +23,18 @@ GMAC = {"vgg19": 19.632, "resnet50": 4.089, "densenet121": 2.834, "squeezenet": 
 """Known values (torchvision's published GFLOPS, which count multiply-adds)."""
 
 
-def only(sketch: Sketch) -> Work:
+def only(sketch):
     works, warnings = operator_work(sketch.graph())
     assert warnings == ()
     return works[-1].work
 
 
-def macs(sketch: Sketch) -> float:
+def macs(sketch):
     return sum(w.work.macs for w in operator_work(sketch.graph())[0])
 
 
 @pytest.mark.parametrize(("name", "gmac"), GMAC.items())
-def test_gmac_of_the_light_graphs(name: str, gmac: float) -> None:
+def test_gmac_of_the_light_graphs(name, gmac):
     graph = read_model((LIGHT / f"light_{name}.onnx").read_bytes(), f"{name}.onnx", guarded=False)
     works, warnings = operator_work(graph)
     assert warnings == ()
@@ -44,14 +42,14 @@ def test_gmac_of_the_light_graphs(name: str, gmac: float) -> None:
     assert sum(w.work.flops for w in works) >= 2 * sum(w.work.macs for w in works)
 
 
-def test_every_light_graph_is_known() -> None:
+def test_every_light_graph_is_known():
     for path in sorted(LIGHT.glob("*.onnx")):
         works, warnings = operator_work(read_model(path.read_bytes(), path.name, guarded=False))
         assert warnings == (), path.name
         assert all(w.known for w in works)
 
 
-def test_convolution_by_hand() -> None:
+def test_convolution_by_hand():
     s = Sketch("c")
     s.add(
         "Conv", [s.source("x", (1, 6, 10, 10)), s.weight((8, 3, 5, 3)), s.weight((8,))], (1, 8, 6, 8), group=2
@@ -66,9 +64,7 @@ def test_convolution_by_hand() -> None:
 
 @examples(50)
 @given(SIZES, SIZES, SIZES, SIZES, st.integers(1, 3))
-def test_convolution_counts_every_product(
-    channels: int, out: int, side: int, kernel: int, groups: int
-) -> None:
+def test_convolution_counts_every_product(channels, out, side, kernel, groups):
     """A second count: walk over output elements, group's channels and kernel cells."""
     shape = (1, out * groups, side, side)
     s = Sketch("c")
@@ -83,7 +79,7 @@ def test_convolution_counts_every_product(
 
 @examples(30)
 @given(SIZES, SIZES, SIZES, SIZES)
-def test_transposed_convolution_does_the_same_products(a: int, b: int, side: int, k: int) -> None:
+def test_transposed_convolution_does_the_same_products(a, b, side, k):
     """Each is the adjoint of the other, so the number of products is the same."""
     wide, narrow = (1, a, side + 2 * k, side), (1, b, side, side)
     forward, backward = Sketch("f"), Sketch("b")
@@ -94,7 +90,7 @@ def test_transposed_convolution_does_the_same_products(a: int, b: int, side: int
 
 @examples(40)
 @given(SIZES, SIZES, SIZES, SIZES)
-def test_matmul_gemm_and_einsum_agree(batch: int, m: int, k: int, n: int) -> None:
+def test_matmul_gemm_and_einsum_agree(batch, m, k, n):
     product, sum_, flat = Sketch("m"), Sketch("e"), Sketch("g")
     product.add(
         "MatMul", [product.source("a", (batch, m, k)), product.source("b", (batch, k, n))], (batch, m, n)
@@ -112,7 +108,7 @@ def test_matmul_gemm_and_einsum_agree(batch: int, m: int, k: int, n: int) -> Non
     assert only(flat).macs == only(product).macs
 
 
-def test_gemm_is_a_matmul_and_a_bias() -> None:
+def test_gemm_is_a_matmul_and_a_bias():
     joined, parts = Sketch("j"), Sketch("p")
     joined.add(
         "Gemm", [joined.source("x", (5, 7)), joined.weight((3, 7)), joined.weight((3,))], (5, 3), transB=1
@@ -122,18 +118,18 @@ def test_gemm_is_a_matmul_and_a_bias() -> None:
     assert sum(w.work.flops for w in operator_work(parts.graph())[0]) == only(joined).flops
 
 
-def test_vector_matmul() -> None:
+def test_vector_matmul():
     s = Sketch("v")
     s.add("MatMul", [s.source("a", (5,)), s.source("b", (5,))], ())
     assert only(s).macs == 5
 
 
 @pytest.mark.parametrize("axes", [3, 4])
-def test_attention_is_two_products_and_a_softmax(axes: int) -> None:
+def test_attention_is_two_products_and_a_softmax(axes):
     heads, queries, keys, width = 4, 6, 9, 8
     one, parts = Sketch("one"), Sketch("parts")
 
-    def shape(length: int) -> tuple[int, ...]:
+    def shape(length):
         return (2, heads, length, width) if axes == 4 else (2, length, heads * width)
 
     inputs = [one.source("q", shape(queries)), one.source("k", shape(keys)), one.source("v", shape(keys))]
@@ -147,7 +143,7 @@ def test_attention_is_two_products_and_a_softmax(axes: int) -> None:
     assert only(one).flops == sum(w.flops for w in total)
 
 
-def test_attention_with_a_cache_sees_the_past() -> None:
+def test_attention_with_a_cache_sees_the_past():
     s = Sketch("past")
     step, past = (1, 2, 1, 8), (1, 2, 15, 8)
     names = [s.source(n, step) for n in "qkv"] + ["", s.source("pk", past), s.source("pv", past)]
@@ -155,7 +151,7 @@ def test_attention_with_a_cache_sees_the_past() -> None:
     assert only(s).macs == 2 * 16 * (8 + 8)
 
 
-def test_projected_attention() -> None:
+def test_projected_attention():
     s = Sketch("p")
     s.add(
         "Attention", [s.source("x", (1, 5, 12)), s.weight((12, 36)), s.weight((36,))], (1, 5, 12), num_heads=3
@@ -163,7 +159,7 @@ def test_projected_attention() -> None:
     assert only(s).macs == 5 * 12 * 36 + 2 * 5 * 5 * 12
 
 
-def test_lstm_is_its_gates_as_matrix_products() -> None:
+def test_lstm_is_its_gates_as_matrix_products():
     steps, batch, inputs, hidden = 6, 2, 5, 3
     s, gates = Sketch("l"), Sketch("g")
     s.add(
@@ -181,21 +177,21 @@ def test_lstm_is_its_gates_as_matrix_products() -> None:
     assert only(s).macs == only(gates).macs
 
 
-def test_views_are_free_and_move_nothing() -> None:
+def test_views_are_free_and_move_nothing():
     for kind in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"):
         s = Sketch("v")
         s.add(kind, [s.source("x", (4, 4))], (16,))
         assert only(s) == Work()
 
 
-def test_an_embedding_reads_its_rows_only() -> None:
+def test_an_embedding_reads_its_rows_only():
     s = Sketch("e")
     s.add("Gather", [s.weight((30000, 64)), s.source("ids", (7,), "int64")], (7, 64))
     work = only(s)
     assert (work.weight_bytes, work.read_bytes, work.write_bytes) == (7 * 64 * 4, 7 * 8, 7 * 64 * 4)
 
 
-def test_slice_and_expand_read_no_more_than_they_use() -> None:
+def test_slice_and_expand_read_no_more_than_they_use():
     part, repeat = Sketch("s"), Sketch("r")
     part.add("Slice", [part.source("x", (100, 8))], (5, 8))
     repeat.add("Expand", [repeat.source("x", (1, 8))], (100, 8))
@@ -203,14 +199,14 @@ def test_slice_and_expand_read_no_more_than_they_use() -> None:
     assert only(repeat).read_bytes == 8 * 4
 
 
-def test_one_input_used_twice_is_read_once() -> None:
+def test_one_input_used_twice_is_read_once():
     s = Sketch("square")
     x = s.source("x", (10,))
     s.add("Mul", [x, x], (10,))
     assert only(s).read_bytes == 40
 
 
-def test_index_arithmetic_launches_nothing() -> None:
+def test_index_arithmetic_launches_nothing():
     tensors = {n: Tensor(n, 16.0, (2,), "int64") for n in "abc"}
     graph = ModelGraph("g", (Operator("o", "Add", ("a", "b"), ("c",)),), (), tensors)
     assert operator_work(graph)[0][0].launch == "host"
@@ -219,7 +215,7 @@ def test_index_arithmetic_launches_nothing() -> None:
     assert operator_work(graph)[0][0].launch == "fused"
 
 
-def test_unknown_kinds_are_named_and_counted() -> None:
+def test_unknown_kinds_are_named_and_counted():
     tensors = {n: Tensor(n, 400.0, (100,)) for n in "xyz"}
     operators = (Operator("a", "Mystery", ("x",), ("y",)), Operator("b", "Mystery", ("y",), ("z",)))
     works, warnings = operator_work(ModelGraph("g", operators, (Edge("a", "b", "y", 400.0),), tensors))
@@ -229,14 +225,14 @@ def test_unknown_kinds_are_named_and_counted() -> None:
     )
 
 
-def test_missing_shapes_are_named_and_counted() -> None:
+def test_missing_shapes_are_named_and_counted():
     graph = ModelGraph("g", (Operator("a", "Conv", ("x", "w"), ("y",)),), (), {"y": Tensor("y", 0.0)})
     works, warnings = operator_work(graph)
     assert works[0].work.flops == 0
     assert warnings == ("Shapes of 1 operator of kind 'Conv' are unknown: counted with zero FLOPs.",)
 
 
-def test_stated_work_wins() -> None:
+def test_stated_work_wins():
     own = Work(flops=7.0, macs=3.0, read_bytes=1.0)
     graph = ModelGraph("g", (Operator("a", "Conv", work=own),), ())
     assert operator_work(graph)[0][0].work == own
@@ -249,9 +245,7 @@ SHAPES = st.one_of(st.none(), st.lists(st.integers(0, 9), max_size=5).map(tuple)
 
 @examples(150)
 @given(st.sampled_from(sorted(RULES)), st.lists(SHAPES, max_size=6), SHAPES, st.integers(-3, 9))
-def test_every_rule_gives_sane_work_or_says_unknown(
-    kind: str, shapes: list[tuple[int, ...] | None], out: tuple[int, ...] | None, number: int
-) -> None:
+def test_every_rule_gives_sane_work_or_says_unknown(kind, shapes, out, number):
     tensors = {f"i{n}": Tensor(f"i{n}", 4.0 * math.prod(s or ()), s) for n, s in enumerate(shapes)}
     tensors["o"] = Tensor("o", 4.0 * math.prod(out or ()), out)
     names = ("axis", "transA", "num_heads", "q_num_heads", "kv_num_heads", "K", "size", "sampling_ratio")
@@ -265,7 +259,7 @@ def test_every_rule_gives_sane_work_or_says_unknown(
     assert work.flops >= 2 * work.macs
 
 
-def test_rules_exist_for_what_onnx_defines() -> None:
+def test_rules_exist_for_what_onnx_defines():
     """What has no rule is control flow, text, sequences, training and classic machine learning."""
     defined = {s.name for s in onnx.defs.get_all_schemas() if s.domain == "" and not s.deprecated}
     without = defined - set(RULES)
@@ -277,12 +271,12 @@ def test_rules_exist_for_what_onnx_defines() -> None:
     }, sorted(without)
 
 
-def test_a_kind_has_one_rule() -> None:
+def test_a_kind_has_one_rule():
     with pytest.raises(ValueError, match="two rules"):
         rule("Conv")(lambda site: site.work())
 
 
-def test_a_site_without_tensors_knows_nothing() -> None:
+def test_a_site_without_tensors_knows_nothing():
     graph = ModelGraph("g", (Operator("a", inputs=("x", "")),), ())
     site = Site(graph.operators[0], graph, {})
     assert not site.has_input(1)

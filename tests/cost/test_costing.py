@@ -1,7 +1,5 @@
 """Times of operators: the formula recomputed, monotone in the hardware, and stated times that win."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from sizes import examples
 
 from nona.cost.costed import interval, total_interval
 from nona.cost.costing import cost_graph, fuse
-from nona.cost.measured import MeasuredTable, read_measured
+from nona.cost.measured import read_measured
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
 from nona.cost.roofline import Roofline, given_slowdown, transfer_s
@@ -27,15 +25,15 @@ BERT = reference_model("bert-base/128")
 SAMPLES = Path(__file__).parents[2] / "sample_models"
 
 
-def total_s(graph: ModelGraph, executor: str, options: CostOptions = CostOptions()) -> float:  # noqa: B008
+def total_s(graph, executor, options=CostOptions()):  # noqa: B008
     return cost_graph(graph, executor_class(executor), options).total_compute_s
 
 
 @pytest.mark.parametrize("stack", list(stacks()))
 @pytest.mark.parametrize("precision", ["model", "fp16", "int8"])
-def test_operators_add_up_to_their_kernels(stack: str, precision: str) -> None:
+def test_operators_add_up_to_their_kernels(stack, precision):
     """The formula, written out again with the constants of the tables."""
-    options = CostOptions(stack, precision)  # type: ignore[arg-type]
+    options = CostOptions(stack, precision)
     works, _ = operator_work(BERT, options)
     sizes = {n: t.size_bytes * tensor_scale(BERT, options)[n] for n, t in BERT.tensors.items()}
     peak = {"model": 19.5e12, "fp16": 312e12, "int8": 624e12}[precision]
@@ -51,7 +49,7 @@ def test_operators_add_up_to_their_kernels(stack: str, precision: str) -> None:
     assert costed.warnings == ()
 
 
-def test_views_take_no_time_and_epilogues_no_launch() -> None:
+def test_views_take_no_time_and_epilogues_no_launch():
     costed = cost_graph(RESNET, executor_class("a100-40gb"))
     kinds = {c.kind: [] for c in costed.costs}  # type: dict[str, list[float]]
     for c in costed.costs:
@@ -66,19 +64,19 @@ def test_views_take_no_time_and_epilogues_no_launch() -> None:
     st.floats(1.0, 20.0),
     st.sampled_from(["model", "fp16", "tf32"]),
 )
-def test_better_hardware_is_never_slower(what: str, factor: float, precision: str) -> None:
+def test_better_hardware_is_never_slower(what, factor, precision):
     t4 = devices()["t4"]
     if what == "memory bandwidth":
         better = replace(t4, bandwidth=t4.bandwidth * factor)
     else:
-        better = replace(t4, peaks={**t4.peaks, what: t4.peaks[what] * factor})  # type: ignore[index]
-    options = CostOptions(precision=precision)  # type: ignore[arg-type]
+        better = replace(t4, peaks={**t4.peaks, what: t4.peaks[what] * factor})
+    options = CostOptions(precision=precision)
     slow = cost_graph(RESNET, make_executor_class(t4), options).compute_s
     fast = cost_graph(RESNET, make_executor_class(better), options).compute_s
     assert sum(fast) <= sum(slow) * (1 + 1e-12)
 
 
-def test_slices_cost_less_than_their_part_and_more_than_the_whole() -> None:
+def test_slices_cost_less_than_their_part_and_more_than_the_whole():
     """The overhead does not grow, so 1/7 of a GPU is less than 7 times slower at batch 1."""
     options = CostOptions(precision="int8")
     names = ["7g.40gb", "4g.20gb", "3g.20gb", "2g.10gb", "1g.5gb"]
@@ -91,7 +89,7 @@ def test_slices_cost_less_than_their_part_and_more_than_the_whole() -> None:
     assert 5 < ratio < 7.9  # near 7^0.95 where the overhead vanishes; memory has 8 parts
 
 
-def test_mps_shares_are_linear_beyond_the_overhead() -> None:
+def test_mps_shares_are_linear_beyond_the_overhead():
     whole = Roofline(executor_class("t4"), "tensorrt")
     quarter = Roofline(executor_class("t4/mps-1of4"), "tensorrt")
     for flops, size in ((1e9, 0.0), (0.0, 1e6), (1e9, 1e7)):
@@ -99,7 +97,7 @@ def test_mps_shares_are_linear_beyond_the_overhead() -> None:
     assert quarter.constants.launch_s == whole.constants.launch_s
 
 
-def test_batch_scales_activations_and_flops_not_weights() -> None:
+def test_batch_scales_activations_and_flops_not_weights():
     one = cost_graph(RESNET, executor_class("t4"))
     many = cost_graph(RESNET, executor_class("t4"), CostOptions(batch=8))
     for a, b in zip(one.costs, many.costs, strict=True):
@@ -112,7 +110,7 @@ def test_batch_scales_activations_and_flops_not_weights() -> None:
     ]
 
 
-def test_precision_scales_bytes_of_floating_point_tensors_only() -> None:
+def test_precision_scales_bytes_of_floating_point_tensors_only():
     half = cost_graph(BERT, executor_class("t4"), CostOptions(precision="fp16"))
     full = cost_graph(BERT, executor_class("t4"), CostOptions(precision="fp32"))
     assert full.compute_s == cost_graph(BERT, executor_class("t4")).compute_s
@@ -123,35 +121,35 @@ def test_precision_scales_bytes_of_floating_point_tensors_only() -> None:
     assert {s for n, s in scale.items() if n in BERT.parameters} == {0.25}
 
 
-def test_tf32_has_the_bytes_of_fp32_and_another_peak() -> None:
+def test_tf32_has_the_bytes_of_fp32_and_another_peak():
     tf32 = cost_graph(RESNET, executor_class("a100-40gb"), CostOptions(precision="tf32"))
     fp32 = cost_graph(RESNET, executor_class("a100-40gb"), CostOptions(precision="fp32"))
     assert [c.read_bytes for c in tf32.costs] == [c.read_bytes for c in fp32.costs]
     assert tf32.total_compute_s < fp32.total_compute_s
 
 
-def test_a_missing_peak_is_said() -> None:
+def test_a_missing_peak_is_said():
     costed = cost_graph(RESNET, executor_class("v100"), CostOptions(precision="tf32"))
     assert costed.warnings == ("Device 'v100' states no tf32 peak: that of fp32 is used.",)
 
 
-def test_plain_bytes_are_not_scaled_by_precision() -> None:
+def test_plain_bytes_are_not_scaled_by_precision():
     graph = ModelGraph(
         "g", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),), {"t": Tensor("t", 8.0)}
     )
     assert scaled_edges(graph, CostOptions(precision="int8", batch=3))[0].size_bytes == 24.0
 
 
-def workflow(times: dict[str, float] | None) -> ModelGraph:
+def workflow(times):
     return ModelGraph("flow", (Operator("a", compute_s=times),), ())
 
 
-def cost_of(graph: ModelGraph, executor: str, **more: object) -> tuple[float, str]:
-    only = cost_graph(graph, executor_class(executor), **more).costs[0]  # type: ignore[arg-type]
+def cost_of(graph, executor, **more):
+    only = cost_graph(graph, executor_class(executor), **more).costs[0]
     return only.compute_s, only.provenance
 
 
-def test_given_times_win_and_the_nearest_counts() -> None:
+def test_given_times_win_and_the_nearest_counts():
     graph = workflow({"*": 5.0, "a100-40gb": 2.0, "a100-40gb/1g.5gb": 3.0})
     assert cost_of(graph, "t4") == (5.0, "given")
     assert cost_of(graph, "a100-40gb") == (2.0, "given")
@@ -162,12 +160,12 @@ def test_given_times_win_and_the_nearest_counts() -> None:
     assert cost_of(graph, "t4", options=CostOptions(batch=4))[0] == 20.0
 
 
-def test_a_time_for_an_unknown_device_only_is_an_error() -> None:
+def test_a_time_for_an_unknown_device_only_is_an_error():
     with pytest.raises(CostError, match="times for abacus, which is no device known here, and none for 't4'"):
         cost_of(workflow({"abacus": 1.0}), "t4")
 
 
-def test_a_time_for_another_device_is_carried_by_the_models_ratio_when_the_work_is_known() -> None:
+def test_a_time_for_another_device_is_carried_by_the_models_ratio_when_the_work_is_known():
     s = Sketch("g")
     s.add("Relu", [s.source("x", (1000,))], (1000,))
     graph = s.graph()
@@ -180,17 +178,17 @@ def test_a_time_for_another_device_is_carried_by_the_models_ratio_when_the_work_
     assert time == pytest.approx(modelled[0] / modelled[1])
 
 
-def test_unknown_work_is_warned_about_and_costs_its_overhead() -> None:
+def test_unknown_work_is_warned_about_and_costs_its_overhead():
     costed = cost_graph(workflow(None), executor_class("t4"))
     assert "1 operator" in costed.warnings[0]
     assert costed.total_compute_s == 2.7e-6
 
 
-def table(*rows: str) -> MeasuredTable:
+def table(*rows):
     return read_measured("\n".join(["model,operator,device,ms", *rows]))
 
 
-def test_measured_times_override_model_and_file() -> None:
+def test_measured_times_override_model_and_file():
     measured = table("flow,a,t4,7", "*,a,a100-40gb,4")
     graph = workflow({"*": 5.0})
     assert cost_of(graph, "t4", measured=measured) == (0.007, "measured")
@@ -200,7 +198,7 @@ def test_measured_times_override_model_and_file() -> None:
     assert (time, provenance) == (pytest.approx(0.014), "calibrated")
 
 
-def test_a_measured_operator_is_carried_to_a_slice_by_the_models_ratio() -> None:
+def test_a_measured_operator_is_carried_to_a_slice_by_the_models_ratio():
     name = RESNET.operators[0].id
     measured = table(f"resnet50,{name},a100-40gb,1")
     whole, part = executor_class("a100-40gb"), executor_class("a100-40gb/1g.5gb")
@@ -210,7 +208,7 @@ def test_a_measured_operator_is_carried_to_a_slice_by_the_models_ratio() -> None
     assert [c.provenance for c in carried[:2]] == ["calibrated", "modelled"]
 
 
-def test_a_measured_whole_model_calibrates_its_operators() -> None:
+def test_a_measured_whole_model_calibrates_its_operators():
     name = RESNET.operators[0].id
     measured = table("resnet50,*,t4,3", f"resnet50,{name},t4,0.5")
     plain = cost_graph(RESNET, executor_class("t4"))
@@ -224,7 +222,7 @@ def test_a_measured_whole_model_calibrates_its_operators() -> None:
     assert len(ratios) == 1
 
 
-def test_rows_that_cannot_be_used_are_said() -> None:
+def test_rows_that_cannot_be_used_are_said():
     unknown = cost_graph(RESNET, executor_class("t4"), measured=table("resnet50,nope,t4,1"))
     assert "(first 'nope')" in unknown.warnings[0]
     measured = read_measured("model,operator,device,ms,batch\nresnet50,Conv_0,t4,1,8\n")
@@ -233,7 +231,7 @@ def test_rows_that_cannot_be_used_are_said() -> None:
     assert other.compute_s == cost_graph(RESNET, executor_class("t4")).compute_s
 
 
-def test_a_users_own_efficiencies_calibrate() -> None:
+def test_a_users_own_efficiencies_calibrate():
     own = user_devices({"mine": {"base": "t4", "compute_efficiency": 1.0, "memory_efficiency": 1.0}})
     costed = cost_graph(RESNET, make_executor_class(own["mine"]))
     assert {c.provenance for c in costed.costs} == {"calibrated"}
@@ -250,12 +248,12 @@ def test_a_users_own_efficiencies_calibrate() -> None:
         ({"batch": 1.5}, "Batch 1.5"),
     ],
 )
-def test_impossible_options(options: dict[str, object], why: str) -> None:
+def test_impossible_options(options, why):
     with pytest.raises(CostError, match=why):
-        CostOptions(**options)  # type: ignore[arg-type]
+        CostOptions(**options)
 
 
-def test_transfer_is_affine() -> None:
+def test_transfer_is_affine():
     link = links()["nccl-a100-internode"]
     one, two = transfer_s(1e6, link), transfer_s(2e6, link)
     assert two - one == pytest.approx(1e6 / 7.8e9)
@@ -265,7 +263,7 @@ def test_transfer_is_affine() -> None:
             transfer_s(bad, link)
 
 
-def test_intervals_hold_the_time_and_widen_with_the_level() -> None:
+def test_intervals_hold_the_time_and_widen_with_the_level():
     narrow, wide = interval(2.0, "modelled", 0.5), interval(2.0, "modelled", 0.95)
     assert wide[0] < narrow[0] < 2.0 < narrow[1] < wide[1]
     assert narrow[0] * narrow[1] == pytest.approx(4.0)

@@ -1,7 +1,5 @@
 """Kernels: a partition without cycles, and the bytes that cross its borders, counted a second way."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -9,17 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.cost.costing import Kernel, fuse
+from nona.cost.costing import fuse
 from nona.cost.operators import operator_work
 from nona.cost.validation_networks import Sketch
 from nona.graph.dag import Dag
-from nona.graph.model import ModelGraph
 
 SHAPE = (1, 4, 8, 8)
 BYTES = 4.0 * 256
 
 
-def random_graph(seed: int) -> ModelGraph:
+def random_graph(seed):
     """Kernels, element-wise operators and views of one shape, wired at random."""
     rng = random.Random(seed)
     s = Sketch("random")
@@ -31,15 +28,15 @@ def random_graph(seed: int) -> ModelGraph:
     return s.graph()
 
 
-def kernels(graph: ModelGraph, fuses: bool = True) -> tuple[Kernel, ...]:
+def kernels(graph, fuses=True):
     works, _ = operator_work(graph)
     return fuse(graph, works, {n: t.size_bytes for n, t in graph.tensors.items()}, fuses)
 
 
-def crossing_bytes(graph: ModelGraph, kernel: Kernel) -> float:
+def crossing_bytes(graph, kernel):
     """By definition: distinct memory that comes from outside or leaves; views share their source's."""
     works, _ = operator_work(graph)
-    memory: dict[str, str] = {}
+    memory = {}
     for o, w in zip(graph.operators, works, strict=True):
         memory.update({i: memory.get(i, i) for i in o.inputs})
         memory[o.outputs[0]] = memory[o.inputs[0]] if w.launch == "view" else o.outputs[0]
@@ -55,7 +52,7 @@ def crossing_bytes(graph: ModelGraph, kernel: Kernel) -> float:
 
 @examples(150)
 @given(st.integers(0, 10**6))
-def test_kernels_are_a_partition_without_cycles(seed: int) -> None:
+def test_kernels_are_a_partition_without_cycles(seed):
     graph = random_graph(seed)
     found = kernels(graph)
     members = sorted(i for k in found for i in k.members)
@@ -71,7 +68,7 @@ def test_kernels_are_a_partition_without_cycles(seed: int) -> None:
 
 @examples(150)
 @given(st.integers(0, 10**6))
-def test_traffic_is_what_crosses_the_kernels_border(seed: int) -> None:
+def test_traffic_is_what_crosses_the_kernels_border(seed):
     graph = random_graph(seed)
     for kernel in kernels(graph):
         if kernel.launches:
@@ -80,7 +77,7 @@ def test_traffic_is_what_crosses_the_kernels_border(seed: int) -> None:
 
 @examples(50)
 @given(st.integers(0, 10**6))
-def test_fusion_never_moves_more_bytes(seed: int) -> None:
+def test_fusion_never_moves_more_bytes(seed):
     graph = random_graph(seed)
     fused, alone = kernels(graph), kernels(graph, fuses=False)
     assert sum(k.traffic_bytes for k in fused) <= sum(k.traffic_bytes for k in alone)
@@ -89,7 +86,7 @@ def test_fusion_never_moves_more_bytes(seed: int) -> None:
     assert sum(k.launches for k in fused) <= launched
 
 
-def test_a_residual_block_has_a_kernel_per_convolution() -> None:
+def test_a_residual_block_has_a_kernel_per_convolution():
     s = Sketch("block")
     x = s.add("MaxPool", [s.source("x", SHAPE)], SHAPE)
     y = s.add("Conv", [x, s.weight((4, 4, 3, 3))], SHAPE)
@@ -103,7 +100,7 @@ def test_a_residual_block_has_a_kernel_per_convolution() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Relu", "Reshape"])
-def test_without_a_producer(kind: str) -> None:
+def test_without_a_producer(kind):
     s = Sketch("g")
     s.add(kind, [s.source("x", SHAPE)], SHAPE)
     (kernel,) = kernels(s.graph())

@@ -1,11 +1,8 @@
 """Measuring: filling weights, naming nodes and writing tables; with ONNX Runtime also the real thing."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -37,13 +34,13 @@ from nona.serverless.profiles import read_profile, rows_of
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
 
-def external(name: str, kind: int, dims: tuple[int, ...]) -> Any:
+def external(name, kind, dims):
     tensor = TensorProto(name=name, data_type=kind, dims=dims, data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="weights-not-shipped")
     return tensor
 
 
-def small_model() -> Any:
+def small_model():
     """Convolution, batch normalisation, an embedding's index input: no weight is in the file."""
     f, i = TensorProto.FLOAT, TensorProto.INT64
     nodes = [
@@ -62,7 +59,7 @@ def small_model() -> Any:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_every_missing_weight_is_filled_and_the_model_is_valid(tmp_path: Path) -> None:
+def test_every_missing_weight_is_filled_and_the_model_is_valid(tmp_path):
     model = small_model()
     assert fill_weights(model, seed=3) == 5
     save_model(model, tmp_path / "m.onnx")
@@ -78,7 +75,7 @@ def test_every_missing_weight_is_filled_and_the_model_is_valid(tmp_path: Path) -
     assert other == model
 
 
-def test_the_filled_model_computes_finite_numbers() -> None:
+def test_the_filled_model_computes_finite_numbers():
     from onnx.reference import ReferenceEvaluator
 
     model = small_model()
@@ -90,19 +87,19 @@ def test_the_filled_model_computes_finite_numbers() -> None:
     assert np.isfinite(result).all()
 
 
-def test_symbolic_sizes_are_asked_for() -> None:
+def test_symbolic_sizes_are_asked_for():
     with pytest.raises(CostError, match="'batch' is symbolic"):
         random_inputs(small_model(), {})
 
 
-def test_weights_beyond_the_limit_are_refused() -> None:
+def test_weights_beyond_the_limit_are_refused():
     model = small_model()
     model.graph.initializer.append(external("huge", TensorProto.FLOAT, (10**5, 10**5)))
     with pytest.raises(CostError, match=r"40\.0 GB"):
         fill_weights(model)
 
 
-def test_nodes_take_the_names_of_the_operators() -> None:
+def test_nodes_take_the_names_of_the_operators():
     model = small_model()
     graph = read_model(model.SerializeToString(), "small.onnx", symbols={"batch": 1}, guarded=False)
     name_nodes(model, graph)
@@ -110,7 +107,7 @@ def test_nodes_take_the_names_of_the_operators() -> None:
     assert len({n.name for n in model.graph.node}) == 4
 
 
-def test_events_become_times_in_order() -> None:
+def test_events_become_times_in_order():
     events = [
         {"cat": "Node", "name": "b_kernel_time", "dur": 5, "ts": 30},
         {"cat": "Node", "name": "b_fence_before", "dur": 1, "ts": 29},
@@ -120,14 +117,14 @@ def test_events_become_times_in_order() -> None:
     assert node_times(events) == {"b": [9e-6, 5e-6]}
 
 
-def test_a_written_table_is_read_back() -> None:
+def test_a_written_table_is_read_back():
     times = {"conv, 1": [0.003, 0.001, 0.002], "relu": [4e-6] * 3}
     found = read_measured(table_text("m", "cpu", times, ["how, and when"]))
     assert found.notes == ("how, and when",)
     assert {r.operator: r.time_s for r in found.rows} == {"conv, 1": 0.002, "relu": 4e-6}
 
 
-def test_this_machine_is_a_valid_device() -> None:
+def test_this_machine_is_a_valid_device():
     name = device_name(2)
     assert name.startswith("cpu-")
     assert name.endswith("-2t")
@@ -136,13 +133,13 @@ def test_this_machine_is_a_valid_device() -> None:
     assert device.bandwidth == 2e10
 
 
-def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(CostError, match=r"nona-planner\[measure\]"):
         measure_model(LIGHT / "light_squeezenet.onnx")
 
 
-def test_a_written_profile_is_read_back() -> None:
+def test_a_written_profile_is_read_back():
     seconds = {1: [0.010] * 20, 4: [0.02, 0.021, 0.022, 0.05]}
     rows = read_profile(profile_text("m, a", 2, seconds, ["how, and when"]).encode())
     assert {(r.batch, r.vcpus, r.percentile) for r in rows} == {(b, 2, p) for b in seconds for p in (50, 95)}
@@ -153,7 +150,7 @@ def test_a_written_profile_is_read_back() -> None:
     ]
 
 
-def test_batches_need_sizes_and_a_dynamic_batch(tmp_path: Path) -> None:
+def test_batches_need_sizes_and_a_dynamic_batch(tmp_path):
     pytest.importorskip("onnxruntime")
     with pytest.raises(CostError, match="Measuring batches 0"):
         measure_batches(LIGHT / "light_squeezenet.onnx", [0])
@@ -161,7 +158,7 @@ def test_batches_need_sizes_and_a_dynamic_batch(tmp_path: Path) -> None:
         measure_batches(LIGHT / "light_squeezenet.onnx", [1])
 
 
-def test_measuring_batches_for_real(tmp_path: Path) -> None:
+def test_measuring_batches_for_real(tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "small.onnx"
     path.write_bytes(small_model().SerializeToString())
@@ -173,12 +170,12 @@ def test_measuring_batches_for_real(tmp_path: Path) -> None:
         raise RuntimeError("why\nnot")
 
 
-def test_impossible_requests() -> None:
+def test_impossible_requests():
     with pytest.raises(CostError, match="threads=0"):
         measure_model(LIGHT / "light_squeezenet.onnx", threads=0)
 
 
-def test_measuring_for_real(tmp_path: Path) -> None:
+def test_measuring_for_real(tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "small.onnx"
     path.write_bytes(small_model().SerializeToString())

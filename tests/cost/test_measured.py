@@ -1,7 +1,5 @@
 """Measured tables: what is read, what is refused, and that any text gives a table or one line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,14 +12,14 @@ from nona.errors import CostError
 HEAD = "model,operator,device,ms"
 
 
-def test_columns_may_come_in_any_order_and_tasks_are_operators() -> None:
+def test_columns_may_come_in_any_order_and_tasks_are_operators():
     text = "# taken on a T4, clocks locked\nms,device,task,model,note\n1.5,t4,a,m,x\n"
     found = read_measured(text.encode())
     assert found.notes == ("taken on a T4, clocks locked",)
     assert found.times("m", "t4", CostOptions()) == {"a": 0.0015}
 
 
-def test_rows_hold_for_their_batch_stack_and_precision() -> None:
+def test_rows_hold_for_their_batch_stack_and_precision():
     text = (
         f"{HEAD},batch,stack,precision\nm,a,t4,1,,,\nm,a,t4,2,8,,\nm,a,t4,3,8,eager,\nm,a,t4,4,8,eager,fp16\n"
     )
@@ -32,14 +30,14 @@ def test_rows_hold_for_their_batch_stack_and_precision() -> None:
     assert found.times("m", "t4", CostOptions(batch=2)) == {}
 
 
-def test_the_very_model_wins_over_any_model() -> None:
+def test_the_very_model_wins_over_any_model():
     for rows in (["*,a,t4,1", "m,a,t4,2"], ["m,a,t4,2", "*,a,t4,1"]):
         found = read_measured("\n".join([HEAD, *rows]))
         assert found.times("m", "t4", CostOptions()) == {"a": 2e-3}
         assert found.times("n", "t4", CostOptions()) == {"a": 1e-3}
 
 
-def test_a_byte_order_mark_and_windows_line_ends() -> None:
+def test_a_byte_order_mark_and_windows_line_ends():
     assert read_measured(f"\ufeff{HEAD}\r\nm,a,t4,1\r\n".encode()).rows[0].time_s == 1e-3
 
 
@@ -67,13 +65,13 @@ def test_a_byte_order_mark_and_windows_line_ends() -> None:
         (f"{HEAD}\nm\0,a,d,1\x07", "ms="),
     ],
 )
-def test_broken_tables_name_the_line(text: str, why: str) -> None:
+def test_broken_tables_name_the_line(text, why):
     with pytest.raises(CostError, match=why) as caught:
         read_measured(text)
     assert "\n" not in str(caught.value)
 
 
-def test_bytes_that_are_no_text() -> None:
+def test_bytes_that_are_no_text():
     with pytest.raises(CostError, match="byte 3 is not UTF-8"):
         read_measured(b"mod\xff")
 
@@ -85,7 +83,7 @@ def test_bytes_that_are_no_text() -> None:
     )
 )
 @example(b'model,operator,device,ms\n"\r\n')
-def test_anything_gives_a_table_or_one_line(data: bytes) -> None:
+def test_anything_gives_a_table_or_one_line(data):
     problem = ""
     try:
         found = read_measured(data)

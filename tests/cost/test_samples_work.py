@@ -1,7 +1,5 @@
 """Work of the shipped sample models against their manifest."""
 
-from __future__ import annotations
-
 import pytest
 
 from nona.cost.costing import cost_graph
@@ -12,7 +10,7 @@ from nona.sources.samples import manifest, sample_root
 
 
 @pytest.mark.parametrize("name", sorted(manifest()))
-def test_gmac_of_the_sample(name: str) -> None:
+def test_gmac_of_the_sample(name):
     entry = manifest()[name]
     path = sample_root() / entry["file"]
     graph = read_model(path.read_bytes(), path.name, guarded=False)

@@ -1,7 +1,5 @@
 """The validation report: recomputed, and as good as the texts claim."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -14,7 +12,7 @@ from nona.cost.validation_networks import reference_model
 from nona.errors import CostError
 
 
-def test_summaries_by_a_second_computation() -> None:
+def test_summaries_by_a_second_computation():
     report = validation_report()
     rows = [r for r in report.rows if r.use == "counted"]
     measured, predicted = (np.array([getattr(r, k) for r in rows]) for k in ("measured_s", "predicted_s"))
@@ -26,7 +24,7 @@ def test_summaries_by_a_second_computation() -> None:
     assert sum(g.rows for g in report.groups) == sum(r.use != "shown" for r in report.rows)
 
 
-def test_what_the_texts_claim() -> None:
+def test_what_the_texts_claim():
     """MAPE near 27 %, ranks right, and a spread that the default σ covers."""
     engines = validation_report().tensorrt
     assert engines.rows == 26
@@ -37,14 +35,14 @@ def test_what_the_texts_claim() -> None:
         assert 1 < s.measured < s.predicted < 4  # slices are better than modelled, never the reverse
 
 
-def test_every_row_says_its_source_and_every_shown_one_why() -> None:
+def test_every_row_says_its_source_and_every_shown_one_why():
     for row in validation_report().rows:
         assert row.source
         assert row.note or row.use != "shown"
         assert math.isfinite(row.ratio)
 
 
-def test_a_single_row_has_no_rank() -> None:
+def test_a_single_row_has_no_rank():
     row = validation_report().rows[0]
     summary = summarise("one", [row])
     assert math.isnan(summary.spearman)
@@ -54,19 +52,19 @@ def test_a_single_row_has_no_rank() -> None:
 @pytest.mark.parametrize(
     ("name", "gmac"), [("resnet50", 4.0892), ("bert-base/384", 35.3334), ("llama-7b/512", 3451.5431)]
 )
-def test_reference_models_do_the_work_of_the_exported_ones(name: str, gmac: float) -> None:
+def test_reference_models_do_the_work_of_the_exported_ones(name, gmac):
     """GMAC of the graphs that PyTorch exports."""
     works, warnings = operator_work(reference_model(name))
     assert warnings == ()
     assert sum(w.work.macs for w in works) / 1e9 == pytest.approx(gmac, rel=1e-4)
 
 
-def test_bert_large_has_its_parameters() -> None:
+def test_bert_large_has_its_parameters():
     """335 million in the paper's 24 layers, embeddings included (position rows only as many as tokens)."""
     assert reference_model("bert-large/384").parameter_count == pytest.approx(335e6, rel=0.01)
 
 
-def test_batch_normalisation_does_not_change_the_products() -> None:
+def test_batch_normalisation_does_not_change_the_products():
     plain, normed = (reference_model(n) for n in ("resnet50", "resnet50+bn"))
     count = [sum(w.work.macs for w in operator_work(g)[0]) for g in (plain, normed)]
     assert count[0] == count[1]
@@ -76,6 +74,6 @@ def test_batch_normalisation_does_not_change_the_products() -> None:
 @pytest.mark.parametrize(
     "name", ["vgg", "resnet50/3", "bert-base", "bert-base/0", "bert-base/x", "llama-7b/²"]
 )
-def test_unknown_reference_models(name: str) -> None:
+def test_unknown_reference_models(name):
     with pytest.raises(CostError, match="Reference model"):
         reference_model(name)

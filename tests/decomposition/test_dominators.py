@@ -1,7 +1,5 @@
 """Dominators against NetworkX; the decomposition against its definition."""
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx
@@ -25,7 +23,7 @@ samples = st.integers(1, 13).flatmap(
 )
 
 
-def make(sample: tuple[list[int], list[tuple[int, int]], bool]) -> Dag:
+def make(sample):
     """Random arcs, half of the time along a path through all nodes so that there are cuts."""
     names, pairs, sparse = sample
     if sparse:
@@ -33,7 +31,7 @@ def make(sample: tuple[list[int], list[tuple[int, int]], bool]) -> Dag:
     return Dag.from_edges(len(names), [(names[u], names[v]) for u, v in pairs])
 
 
-def with_ends(dag: Dag) -> nx.DiGraph:
+def with_ends(dag):
     graph = nx.DiGraph(dag.edges())
     graph.add_nodes_from(range(len(dag)))
     graph.add_edges_from([("source", v) for v in range(len(dag)) if not dag.predecessors[v]])
@@ -43,7 +41,7 @@ def with_ends(dag: Dag) -> nx.DiGraph:
 
 @examples(300)
 @given(samples)
-def test_immediate_dominators_against_networkx(sample: tuple[list[int], list[tuple[int, int]], bool]) -> None:
+def test_immediate_dominators_against_networkx(sample):
     dag = make(sample)
     other = nx.immediate_dominators(with_ends(dag), "source")
     expected = tuple(VIRTUAL if other[v] == "source" else other[v] for v in range(len(dag)))
@@ -52,9 +50,7 @@ def test_immediate_dominators_against_networkx(sample: tuple[list[int], list[tup
 
 @examples(300)
 @given(samples)
-def test_every_task_and_every_edge_has_its_place(
-    sample: tuple[list[int], list[tuple[int, int]], bool],
-) -> None:
+def test_every_task_and_every_edge_has_its_place(sample):
     dag = make(sample)
     parts = decompose(dag)
     graph = with_ends(dag)
@@ -86,18 +82,18 @@ def test_every_task_and_every_edge_has_its_place(
         (0, [], Decomposition((), ())),
     ],
 )
-def test_small_graphs(n: int, edges: list[tuple[int, int]], expected: Decomposition) -> None:
+def test_small_graphs(n, edges, expected):
     assert decompose(Dag.from_edges(n, edges)) == expected
 
 
-def test_two_diamonds_in_a_row_and_under_a_skip() -> None:
+def test_two_diamonds_in_a_row_and_under_a_skip():
     """r > {x, y} > m > {z, w} > t; with r > t the middle no longer separates."""
     edges = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6)]
     assert decompose(Dag.from_edges(7, edges)).subgraphs == (SubGraph(0, 3, (1, 2)), SubGraph(3, 6, (4, 5)))
     assert decompose(Dag.from_edges(7, [*edges, (0, 6)])).subgraphs == (SubGraph(0, 6, (1, 2, 3, 4, 5)),)
 
 
-def test_deep_trees_are_climbed_right() -> None:
+def test_deep_trees_are_climbed_right():
     """Chains of 500 with ends that read from far apart: many jumps, many meets."""
     n = 500
     edges = [(v, v + 1) for v in range(n - 1)]
@@ -107,6 +103,6 @@ def test_deep_trees_are_climbed_right() -> None:
     assert all(found[n + v] == min(v, (7 * v) % n) for v in range(n))
 
 
-def test_a_cycle_is_an_error() -> None:
+def test_a_cycle_is_an_error():
     with pytest.raises(GraphError, match="cycle"):
         decompose(Dag.from_edges(2, [(0, 1), (1, 0)]))

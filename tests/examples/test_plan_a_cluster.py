@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "plan_a_cluster.py"
 
 
-def test_more_servers_keep_the_slo_more_often(capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_servers_keep_the_slo_more_often(capsys):
     main = runpy.run_path(str(SCRIPT))["main"]
     few, some, many = main(["--servers", "24", "8", "4", "--jobs", "1500"])
     assert [few.servers, some.servers, many.servers] == [4, 8, 24]
@@ -28,7 +28,7 @@ def test_more_servers_keep_the_slo_more_often(capsys: pytest.CaptureFixture[str]
     assert "Servers for 95 % within 500 ms" in shown
 
 
-def test_the_script_runs_from_a_shell() -> None:
+def test_the_script_runs_from_a_shell():
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--servers", "12", "--jobs", "200"],
         capture_output=True,

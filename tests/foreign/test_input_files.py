@@ -1,10 +1,7 @@
 """Files that a user names: their kind and size are checked before anything is read."""
 
-from __future__ import annotations
-
 import os
 import time
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ from nona.foreign.files import read_file
 from nona.sources.lookup import Sources
 
 
-def _no_file(kind: str, folder: Path) -> Path:
+def _no_file(kind, folder):
     path = folder / "given.json"
     if kind == "folder":
         path.mkdir()
@@ -33,7 +30,7 @@ KINDS = ["folder", "pipe", "device", "4294967296 bytes"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_or_too_large_is_refused_at_once(kind, tmp_path, monkeypatch) -> None:
+def test_what_is_no_file_or_too_large_is_refused_at_once(kind, tmp_path, monkeypatch):
     path = _no_file(kind, tmp_path)
     begin = time.process_time()
     with pytest.raises(GraphError, match=kind) as caught:
@@ -56,7 +53,7 @@ def test_what_is_no_file_or_too_large_is_refused_at_once(kind, tmp_path, monkeyp
     ],
     ids=" ".join,
 )
-def test_a_command_refuses_it_in_one_line(kind, command, tmp_path, capsys) -> None:
+def test_a_command_refuses_it_in_one_line(kind, command, tmp_path, capsys):
     path = _no_file(kind, tmp_path)
     begin = time.process_time()
     assert main([*command, str(path)]) == 2
@@ -66,12 +63,12 @@ def test_a_command_refuses_it_in_one_line(kind, command, tmp_path, capsys) -> No
     assert said.count("\n") == 1
 
 
-def test_a_file_that_grows_is_refused(tmp_path, monkeypatch) -> None:
+def test_a_file_that_grows_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "m.json"
     path.write_bytes(b"{}")
     real = files.os.fstat
 
-    def grow(number: int) -> os.stat_result:
+    def grow(number):
         found = real(number)
         with path.open("ab") as file:
             file.write(b"more")
@@ -83,14 +80,14 @@ def test_a_file_that_grows_is_refused(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b.json", "\ud800.json", "x" * 300 + ".json", "é" * 190 + ".json"])
-def test_impossible_names_are_one_line(name, tmp_path) -> None:
+def test_impossible_names_are_one_line(name, tmp_path):
     with pytest.raises(GraphError) as caught:
         Sources(tmp_path).read(name)
     assert "\n" not in str(caught.value)
     assert len(Sources(tmp_path).missing("workload[0].model", name)) == 1
 
 
-def test_a_link_to_a_file_is_followed(tmp_path) -> None:
+def test_a_link_to_a_file_is_followed(tmp_path):
     (tmp_path / "m.json").write_bytes(b"{}")
     (tmp_path / "link.json").symlink_to("m.json")
     assert read_file(tmp_path / "link.json", "File", 10, ValueError) == b"{}"

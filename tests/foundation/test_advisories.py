@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +38,7 @@ class Advisories:
     entries: tuple[Advisory, ...]
 
 
-def advisories_of(text: str) -> Advisories:
+def advisories_of(text):
     """Read the list; a ``ValueError`` says what it lacks."""
     data = tomllib.loads(text)
     if type(data.get("date")) is not datetime.date or not data.get("provenance"):
@@ -51,7 +50,7 @@ def advisories_of(text: str) -> Advisories:
     return Advisories(data["date"], data["provenance"], entries)
 
 
-def pins_of(text: str) -> dict[str, Version]:
+def pins_of(text):
     """The pinned versions; every line must pin one."""
     lines = (line.split("#")[0].strip() for line in text.splitlines())
     pins = {}
@@ -62,7 +61,7 @@ def pins_of(text: str) -> dict[str, Version]:
     return pins
 
 
-def affected(pins: Mapping[str, Version], entries: tuple[Advisory, ...]) -> Iterator[str]:
+def affected(pins, entries):
     """A line for each pinned version that an advisory names; pre-releases count."""
     for entry in entries:
         version = pins.get(canonicalize_name(entry.package))
@@ -72,18 +71,18 @@ def affected(pins: Mapping[str, Version], entries: tuple[Advisory, ...]) -> Iter
 
 
 @pytest.fixture(scope="module")
-def listed() -> Advisories:
+def listed():
     """The shipped list."""
     return advisories_of(ADVISORIES.read_text(encoding="utf-8"))
 
 
-def test_no_pinned_version_has_a_known_weakness(listed: Advisories) -> None:
+def test_no_pinned_version_has_a_known_weakness(listed):
     pins = pins_of(CONSTRAINTS.read_text(encoding="utf-8"))
     assert len(pins) > 50
     assert list(affected(pins, listed.entries)) == []
 
 
-def test_the_list_is_about_what_is_pinned(listed: Advisories) -> None:
+def test_the_list_is_about_what_is_pinned(listed):
     pins = pins_of(CONSTRAINTS.read_text(encoding="utf-8"))
     for entry in listed.entries:
         assert canonicalize_name(entry.package) in pins, f"{entry.package} is not pinned; remove its entries"
@@ -110,7 +109,7 @@ summary = "made up"
 @pytest.mark.parametrize(
     ("pin", "found"), [("1.1", 0), ("1.2", 1), ("1.4", 1), ("1.4rc1", 1), ("1.4.1", 0), ("1.10", 0)]
 )
-def test_an_affected_pin_is_found(pin: str, found: int) -> None:
+def test_an_affected_pin_is_found(pin, found):
     pins = pins_of(f"# versions\nother==1.3\nsome-package=={pin}  # why\n")
     lines = list(affected(pins, advisories_of(LIST).entries))
     assert len(lines) == found
@@ -118,6 +117,6 @@ def test_an_affected_pin_is_found(pin: str, found: int) -> None:
 
 
 @pytest.mark.parametrize("lost", ["date = 2026-01-02", 'provenance = "made up"'])
-def test_a_list_without_date_or_provenance_is_refused(lost: str) -> None:
+def test_a_list_without_date_or_provenance_is_refused(lost):
     with pytest.raises(ValueError, match="when and from where"):
         advisories_of(LIST.replace(lost, ""))

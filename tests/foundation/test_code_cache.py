@@ -1,12 +1,9 @@
 """A cache of compiled code that is damaged, foreign, full or read-only: compiled again, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -32,13 +29,13 @@ COMPILED, LOADED, NOT_KEPT = "42 0 1", "42 1 1", "42 0 0"
 Damage = Callable[[bytes], bytes]
 
 
-def flipped(data: bytes) -> bytes:
+def flipped(data):
     """One bit in the middle changed."""
     middle = len(data) // 2
     return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
 
 
-DAMAGES: dict[str, Damage] = {
+DAMAGES = {
     "truncated": lambda data: data[: len(data) // 2],
     "empty": lambda _: b"",
     "garbage": lambda data: b"\x80garbage" * (len(data) // 8),
@@ -49,12 +46,12 @@ DAMAGES: dict[str, Damage] = {
 class Cache:
     """A module with one small function, and the cache of its code."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.module, self.folder = folder / "module", folder / "cache"
         self.module.mkdir()
         (self.module / "doubling.py").write_text(MODULE)
 
-    def start(self, before: str = "", **environment: str) -> subprocess.Popen[str]:
+    def start(self, before="", **environment):
         """A process that calls the function."""
         paths = os.pathsep.join((str(self.module), str(import_root())))
         return subprocess.Popen(
@@ -65,20 +62,20 @@ class Cache:
             env=os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(self.folder)} | environment,
         )
 
-    def run(self, before: str = "", **environment: str) -> tuple[str, str]:
+    def run(self, before="", **environment):
         """What a process prints: the answer with what was loaded, and its errors; it must end well."""
         process = self.start(before, **environment)
         answer, told = process.communicate()
         assert process.returncode == 0, told
         return answer.strip(), told.strip()
 
-    def files(self, suffix: str = "*") -> list[Path]:
+    def files(self, suffix="*"):
         """The files of the cache."""
         return sorted(p for p in self.folder.rglob(f"*.{suffix}") if p.is_file())
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+def cache(tmp_path_factory):
     """A whole cache."""
     made = Cache(tmp_path_factory.mktemp("code"))
     assert made.run() == (COMPILED, "")
@@ -89,13 +86,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"], ids=["index", "data"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_file_is_compiled_again_and_replaced(cache: Cache, damage: Damage, suffix: str) -> None:
+def test_a_damaged_file_is_compiled_again_and_replaced(cache, damage, suffix):
     (file,) = cache.files(suffix)
     file.write_bytes(damage(file.read_bytes()))
     assert cache.run() == (COMPILED, "")
 
 
-def test_data_of_another_index_are_not_loaded(cache: Cache) -> None:
+def test_data_of_another_index_are_not_loaded(cache):
     """As after a crash between the writing of both, or with two writers."""
     (data,) = cache.files("nbc")
     before = data.read_bytes()
@@ -107,7 +104,7 @@ def test_data_of_another_index_are_not_loaded(cache: Cache) -> None:
     assert cache.run() == (COMPILED, "")
 
 
-def test_processes_that_compile_at_once_leave_a_whole_cache(cache: Cache) -> None:
+def test_processes_that_compile_at_once_leave_a_whole_cache(cache):
     for file in cache.files():
         file.unlink()
     processes = [cache.start() for _ in range(4)]
@@ -119,7 +116,7 @@ def test_processes_that_compile_at_once_leave_a_whole_cache(cache: Cache) -> Non
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-def test_files_that_others_could_have_written_are_not_loaded(cache: Cache) -> None:
+def test_files_that_others_could_have_written_are_not_loaded(cache):
     for file in cache.files():
         file.chmod(0o666)
         assert cache.run() == (COMPILED, "")
@@ -127,7 +124,7 @@ def test_files_that_others_could_have_written_are_not_loaded(cache: Cache) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-def test_nothing_is_loaded_from_a_folder_that_others_can_write(cache: Cache) -> None:
+def test_nothing_is_loaded_from_a_folder_that_others_can_write(cache):
     (folder,) = (p for p in cache.folder.iterdir() if p.is_dir())
     folder.chmod(0o775)
     answer, told = cache.run()
@@ -139,14 +136,14 @@ def test_nothing_is_loaded_from_a_folder_that_others_can_write(cache: Cache) -> 
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
-def test_files_of_another_user_are_not_loaded(cache: Cache) -> None:
+def test_files_of_another_user_are_not_loaded(cache):
     (data,) = cache.files("nbc")
     os.chown(data, 65534, -1)
     before = "import os; os.getuid = lambda: 1\n"  # root's are taken, other users' are not
     assert cache.run(before) == (COMPILED, "")
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(cache: Cache, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_line(cache, tmp_path):
     place = tmp_path / "file"
     place.write_text("not a folder")
     answer, told = cache.run(NUMBA_CACHE_DIR=str(place))
@@ -156,7 +153,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(cache: Cache, tmp_path: Path) 
     assert len(told.splitlines()) == 1
 
 
-def test_a_full_disk_is_one_line(cache: Cache, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line(cache, tmp_path):
     full = """
 import errno, os
 from nona.code_cache import folders as sealed

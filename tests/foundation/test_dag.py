@@ -1,7 +1,5 @@
 """The DAG and the model graph against NetworkX, on random graphs."""
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx
@@ -25,7 +23,7 @@ dags = st.integers(1, 9).flatmap(
 
 @given(dags)
 @examples(150)
-def test_order_levels_and_critical_path(sample: tuple[int, list[tuple[int, int]], list[int]]) -> None:
+def test_order_levels_and_critical_path(sample):
     n, edges, names = sample
     edges = [(names[u], names[v]) for u, v in edges]
     dag = Dag.from_edges(n, edges)
@@ -51,7 +49,7 @@ def test_order_levels_and_critical_path(sample: tuple[int, list[tuple[int, int]]
     assert all(v in dag.successors[u] for u, v in itertools.pairwise(path))
 
 
-def test_a_cycle_is_named() -> None:
+def test_a_cycle_is_named():
     with pytest.raises(GraphError, match="cycle"):
         Dag.from_edges(3, [(0, 1), (1, 2), (2, 1)]).topological_order()
 
@@ -70,6 +68,6 @@ A, B = Operator("a"), Operator("b")
         ((A, B), (Edge("a", "b", "t", 1.0), Edge("b", "a", "u", 1.0)), "cycle"),
     ],
 )
-def test_model_graph_refuses(operators: tuple[Operator, ...], edges: tuple[Edge, ...], words: str) -> None:
+def test_model_graph_refuses(operators, edges, words):
     with pytest.raises(GraphError, match=words):
         ModelGraph("g", operators, edges)

@@ -1,7 +1,5 @@
 """Random streams: named, independent, the same everywhere."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -15,7 +13,7 @@ DRAW = (
 )
 
 
-def test_order_of_creation_does_not_matter() -> None:
+def test_order_of_creation_does_not_matter():
     first = RandomStreams(5)
     a1, b1 = first.generator("a").random(4), first.generator("b").random(4)
     second = RandomStreams(5)
@@ -24,12 +22,12 @@ def test_order_of_creation_does_not_matter() -> None:
     assert np.array_equal(b1, b2)
 
 
-def test_names_do_not_run_together() -> None:
+def test_names_do_not_run_together():
     streams = RandomStreams(5)
     assert streams.generator("ab", "c").random() != streams.generator("a", "bc").random()
 
 
-def test_streams_are_uncorrelated() -> None:
+def test_streams_are_uncorrelated():
     """Correlation of n independent pairs has standard deviation 1/√n: 5 of them is one in a million."""
     n = 20_000
     x = RandomStreams(1).generator("x").random(n)
@@ -41,7 +39,7 @@ def test_streams_are_uncorrelated() -> None:
         assert abs(np.corrcoef(x, other.random(n))[0, 1]) < 5 / np.sqrt(n)
 
 
-def test_same_in_every_process() -> None:
+def test_same_in_every_process():
     values = {
         subprocess.run(
             [sys.executable, "-c", DRAW],

@@ -1,8 +1,5 @@
 """Small ONNX models for the tests of the readers, made with ``onnx.helper``."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
@@ -12,11 +9,11 @@ FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
 
 
-def value(name: str, dims: Sequence[int | str | None] | None, kind: int = FLOAT) -> onnx.ValueInfoProto:
+def value(name, dims, kind=FLOAT):
     return helper.make_tensor_value_info(name, kind, dims)
 
 
-def weight(name: str, dims: Sequence[int], kind: int = FLOAT, location: str = "not-shipped") -> TensorProto:
+def weight(name, dims, kind=FLOAT, location="not-shipped"):
     """An initialiser without its values."""
     tensor = TensorProto(name=name, data_type=kind, dims=dims)
     tensor.data_location = TensorProto.EXTERNAL
@@ -24,22 +21,22 @@ def weight(name: str, dims: Sequence[int], kind: int = FLOAT, location: str = "n
     return tensor
 
 
-def numbers(name: str, items: Sequence[int]) -> TensorProto:
+def numbers(name, items):
     return helper.make_tensor(name, INT64, [len(items)], list(items))
 
 
 def model(
-    nodes: Sequence[onnx.NodeProto],
-    inputs: Sequence[onnx.ValueInfoProto] = (),
-    outputs: Sequence[str | onnx.ValueInfoProto] = ("y",),
-    weights: Sequence[TensorProto] = (),
+    nodes,
+    inputs=(),
+    outputs=("y",),
+    weights=(),
     *,
-    infos: Sequence[onnx.ValueInfoProto] = (),
-    functions: Sequence[onnx.FunctionProto] = (),
-    domains: Mapping[str, int] | None = None,
-    opset: int = 20,
-    ir_version: int = 10,
-) -> bytes:
+    infos=(),
+    functions=(),
+    domains=None,
+    opset=20,
+    ir_version=10,
+):
     """A serialised model; without ``inputs`` its input is ``x``, 1×4 floats."""
     ends = [value(o, None) if isinstance(o, str) else o for o in outputs]
     graph = helper.make_graph(
@@ -50,5 +47,5 @@ def model(
     return bytes(made.SerializeToString())
 
 
-def relu(source: str, target: str, name: str = "") -> onnx.NodeProto:
+def relu(source, target, name=""):
     return helper.make_node("Relu", [source], [target], name=name or target)

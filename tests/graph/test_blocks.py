@@ -1,7 +1,5 @@
 """Blocks: every node in exactly one, never a cycle, and with everything open the graph itself."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx
@@ -12,9 +10,7 @@ from sizes import examples
 
 from nona.graph.blocks import (
     MOST_PARTS,
-    BlockGraph,
     Cut,
-    Path,
     block_graph,
     common_path,
     modules,
@@ -31,14 +27,14 @@ names = st.lists(st.sampled_from("abc"), max_size=3).map(tuple)
 
 
 @st.composite
-def scoped_graphs(draw: st.DrawFn) -> tuple[Dag, tuple[Path, ...]]:
+def scoped_graphs(draw):
     n = draw(st.integers(1, 14))
     pairs = [(u, v) for v in range(n) for u in range(v)]
     edges = draw(st.lists(st.sampled_from(pairs), max_size=30)) if pairs else []
     return Dag.from_edges(n, edges), tuple(draw(st.lists(names, min_size=n, max_size=n)))
 
 
-def check(dag: Dag, paths: tuple[Path, ...], cut: Cut, found: BlockGraph) -> None:
+def check(dag, paths, cut, found):
     found.dag.topological_order()  # raises when there is a cycle
     assert sorted(i for b in found.blocks for i in b.members) == list(range(len(dag)))
     for number, block in enumerate(found.blocks):
@@ -52,9 +48,7 @@ def check(dag: Dag, paths: tuple[Path, ...], cut: Cut, found: BlockGraph) -> Non
 
 @MANY
 @given(scoped_graphs(), st.integers(1, 4), st.sets(names, max_size=4), st.sets(names, max_size=4))
-def test_every_cut_gives_an_acyclic_graph_of_all_nodes(
-    graph: tuple[Dag, tuple[Path, ...]], depth: int, opened: set[Path], shut: set[Path]
-) -> None:
+def test_every_cut_gives_an_acyclic_graph_of_all_nodes(graph, depth, opened, shut):
     dag, paths = graph
     cut = Cut(depth, frozenset(opened), frozenset(shut))
     check(dag, paths, cut, block_graph(dag, paths, cut.is_open))
@@ -62,7 +56,7 @@ def test_every_cut_gives_an_acyclic_graph_of_all_nodes(
 
 @MANY
 @given(scoped_graphs())
-def test_with_everything_open_it_is_the_graph_itself(graph: tuple[Dag, tuple[Path, ...]]) -> None:
+def test_with_everything_open_it_is_the_graph_itself(graph):
     dag, paths = graph
     found = block_graph(dag, paths, lambda _: True)
     assert found.dag.successors == dag.successors
@@ -71,7 +65,7 @@ def test_with_everything_open_it_is_the_graph_itself(graph: tuple[Dag, tuple[Pat
 
 @MANY
 @given(scoped_graphs())
-def test_a_module_without_a_detour_stays_in_one_piece(graph: tuple[Dag, tuple[Path, ...]]) -> None:
+def test_a_module_without_a_detour_stays_in_one_piece(graph):
     """Splitting is the exception: where the boxes of whole modules make no cycle, none is split."""
     dag, paths = graph
     label = {p[:1] or ("", i): k for k, (i, p) in enumerate(enumerate(paths))}
@@ -86,11 +80,11 @@ def test_a_module_without_a_detour_stays_in_one_piece(graph: tuple[Dag, tuple[Pa
 
 @MANY
 @given(scoped_graphs(), st.integers(2, 6))
-def test_no_module_holds_more_parts_than_allowed(graph: tuple[Dag, tuple[Path, ...]], most: int) -> None:
+def test_no_module_holds_more_parts_than_allowed(graph, most):
     paths = graph[1]
     found = with_few_parts(paths, 4 * most)
     for depth in range(max(map(len, found), default=0) + 1):
-        parts: dict[Path, set[object]] = {}
+        parts = {}
         for i, p in enumerate(found):
             if len(p) >= depth:
                 parts.setdefault(p[:depth], set()).add(p[depth] if len(p) > depth else i)
@@ -100,7 +94,7 @@ def test_no_module_holds_more_parts_than_allowed(graph: tuple[Dag, tuple[Path, .
 
 @MANY
 @given(scoped_graphs(), st.integers(4, 20))
-def test_the_first_look_keeps_to_its_limit(graph: tuple[Dag, tuple[Path, ...]], most: int) -> None:
+def test_the_first_look_keeps_to_its_limit(graph, most):
     dag, paths = graph
     found = modules(dag, with_few_parts(paths, most), most)
     for cut in (found.usual, found.shortest):
@@ -112,12 +106,12 @@ def test_the_first_look_keeps_to_its_limit(graph: tuple[Dag, tuple[Path, ...]], 
 
 @MANY
 @given(st.integers(2, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=24))
-def test_knots_are_those_of_networkx(n: int, pairs: list[tuple[int, int]]) -> None:
+def test_knots_are_those_of_networkx(n, pairs):
     edges = [(u % n, v % n) for u, v in pairs if u % n != v % n]
     graph = nx.DiGraph(edges)
     graph.add_nodes_from(range(n))
     found = knots_of(Dag.from_edges(n, edges))
-    groups: dict[int, set[int]] = {}
+    groups = {}
     for node, knot in found.items():
         groups.setdefault(knot, set()).add(node)
     wanted = {frozenset(c) for c in nx.strongly_connected_components(graph) if len(c) > 1}
@@ -125,7 +119,7 @@ def test_knots_are_those_of_networkx(n: int, pairs: list[tuple[int, int]]) -> No
 
 
 @pytest.mark.parametrize("name", ["llama2_7b", "gpt2", "densenet121", "googlenet", "rag_pipeline"])
-def test_samples_fall_into_their_modules(name: str) -> None:
+def test_samples_fall_into_their_modules(name):
     graph = load_sample(name)
     found = modules(graph.dag, scope_paths(graph), MOST_PARTS)
     drawn = block_graph(graph.dag, found.paths, found.usual.is_open)
@@ -135,7 +129,7 @@ def test_samples_fall_into_their_modules(name: str) -> None:
         assert len(drawn.blocks) == len(graph.operators)
 
 
-def test_the_layers_of_a_language_model_can_be_one_block_each() -> None:
+def test_the_layers_of_a_language_model_can_be_one_block_each():
     graph = load_sample("llama2_7b")
     found = modules(graph.dag, scope_paths(graph), MOST_PARTS)
     drawn = block_graph(graph.dag, found.paths, found.shortest.is_open)
@@ -145,7 +139,7 @@ def test_the_layers_of_a_language_model_can_be_one_block_each() -> None:
 
 
 @pytest.mark.parametrize("shape", ["wide", "chain", "tangled"])
-def test_large_graphs_without_modules_can_be_drawn_too(shape: str) -> None:
+def test_large_graphs_without_modules_can_be_drawn_too(shape):
     n = 5_000
     edges = {
         "wide": [(0, i) for i in range(1, n - 1)] + [(i, n - 1) for i in range(1, n - 1)],
@@ -164,7 +158,7 @@ def test_large_graphs_without_modules_can_be_drawn_too(shape: str) -> None:
     assert drawn.blocks[0].path or len(drawn.blocks) > 1
 
 
-def test_interleaved_modules_are_split_by_stages() -> None:
+def test_interleaved_modules_are_split_by_stages():
     """Two modules that feed each other in turn, the worst case: g0→h0→g1→h1→…, all of one piece each."""
     n = 12
     links = [(i, i + 1) for i in range(n - 1)] + [(i, i + 2) for i in range(n - 2)]

@@ -1,9 +1,6 @@
 """Damaged files: whatever the bytes, a model graph or an error of one line comes out."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -22,21 +19,21 @@ SUFFIXES = [reader.suffixes[0] for reader in READERS.values()]
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[GuardedWorker]:
+def worker():
     with GuardedWorker() as running:
         yield running
 
 
 @SETTINGS
 @given(st.binary(max_size=300), st.sampled_from(SUFFIXES))
-def test_arbitrary_bytes(worker, data: bytes, suffix: str) -> None:
+def test_arbitrary_bytes(worker, data, suffix):
     what, message = outcome(data, f"any{suffix}", worker)
     assert what in ("graph", "refused"), message
 
 
 @SETTINGS
 @given(st.integers(0, 10**9), st.sampled_from(SEEDS))
-def test_mutated_real_files(worker, seed: int, real: tuple[str, bytes]) -> None:
+def test_mutated_real_files(worker, seed, real):
     name, data = real
     what, message = outcome(mutate(name, data, random.Random(seed)), name, worker)
     assert what != "ESCAPE", message
@@ -59,7 +56,7 @@ trees = st.recursive(
         optional={"edges": trees, "graph": trees},
     )
 )
-def test_arbitrary_documents(document) -> None:
+def test_arbitrary_documents(document):
     message = ""
     try:
         from_node_link(document)

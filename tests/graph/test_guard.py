@@ -1,7 +1,5 @@
 """The guarded child process: whatever happens inside, one line comes out and the next file is read."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -18,7 +16,6 @@ from nona.errors import GraphError
 from nona.graph import guard
 from nona.graph.guard import GuardedWorker, Limits, parse_guarded
 from nona.graph.guard_columns import PIECE, from_lines, to_lines
-from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
 from nona.graph.readers import read_model
 from nona.sources.samples import load_sample, sample_names
@@ -27,8 +24,8 @@ GOOD = model([relu("x", "y")])
 HEAVY = GOOD + b"\x3a\x80\x80\x80\x08" + b"\x0a\x00" * 8_388_608  # 8 million empty nodes
 
 
-def child_that_runs(code: str):
-    def start(limits: Limits) -> subprocess.Popen[bytes]:
+def child_that_runs(code):
+    def start(limits):
         return subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
@@ -61,7 +58,7 @@ READ = "import sys; q = sys.stdin.buffer.readline(); "
         (READ + "print(17, flush=True); print('{\"document\":{}}\\n7')", "gave an invalid answer"),
     ],
 )
-def test_a_child_that_dies_or_lies_gives_one_line(code, says, monkeypatch) -> None:
+def test_a_child_that_dies_or_lies_gives_one_line(code, says, monkeypatch):
     monkeypatch.setattr(guard, "_start", child_that_runs(code))
     with pytest.raises(GraphError) as caught:
         parse_guarded("onnx", GOOD, "m.onnx")
@@ -69,7 +66,7 @@ def test_a_child_that_dies_or_lies_gives_one_line(code, says, monkeypatch) -> No
     assert "\n" not in str(caught.value)
 
 
-def test_the_clock_stops_a_child_that_hangs(monkeypatch) -> None:
+def test_the_clock_stops_a_child_that_hangs(monkeypatch):
     monkeypatch.setattr(guard, "_start", child_that_runs("import time; time.sleep(60)"))
     before = time.monotonic()
     with pytest.raises(GraphError, match=r"longer than 0\.3 s"):
@@ -81,20 +78,20 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the lim
 
 
 @linux
-def test_memory_is_limited() -> None:
+def test_memory_is_limited():
     with pytest.raises(GraphError, match=r"memory"):
         parse_guarded("onnx", HEAVY, "m.onnx", limits=Limits(memory_bytes=600_000_000))
 
 
 @linux
-def test_processor_time_is_limited(monkeypatch) -> None:
+def test_processor_time_is_limited(monkeypatch):
     code = "from nona.graph.guard_child import _limit_files_and_time as f; f(0)\nwhile True: pass"
     monkeypatch.setattr(guard, "_start", child_that_runs(code))
     with pytest.raises(GraphError, match=r"more than 10 s of processor time"):
         parse_guarded("onnx", GOOD, "m.onnx")
 
 
-def test_a_worker_reads_on_after_a_crash(monkeypatch) -> None:
+def test_a_worker_reads_on_after_a_crash(monkeypatch):
     with GuardedWorker() as worker:
         assert worker.parse("onnx", GOOD, "m.onnx").operators[0].kind == "Relu"
         first = worker._child
@@ -109,14 +106,14 @@ def test_a_worker_reads_on_after_a_crash(monkeypatch) -> None:
     assert last.poll() is not None, "no child is left behind"
 
 
-def test_an_unforeseen_error_is_one_line_too() -> None:
+def test_an_unforeseen_error_is_one_line_too():
     from nona.graph.guard_child import UNEXPECTED, answer
 
     question = {"reader": "json", "filename": "m.json", "symbols": {}, "bytes": 1}
     assert UNEXPECTED.encode() in answer(question, None)
 
 
-def test_the_child_inherits_no_secrets(monkeypatch) -> None:
+def test_the_child_inherits_no_secrets(monkeypatch):
     seen = {}
     real = subprocess.Popen
 
@@ -131,7 +128,7 @@ def test_the_child_inherits_no_secrets(monkeypatch) -> None:
     assert "PYTHONPATH" in seen
 
 
-def test_the_child_imports_only_what_it_needs() -> None:
+def test_the_child_imports_only_what_it_needs():
     code = (
         "import sys; sys.argv = ['x', '{}']; import nona.graph.guard_child, nona.graph.onnx_reader; "
         "heavy = {'streamlit', 'scipy', 'plotly', 'pandas', 'networkx', 'numba', 'pygraphviz', 'simpy'}; "
@@ -141,7 +138,7 @@ def test_the_child_imports_only_what_it_needs() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def _rich(length: int) -> ModelGraph:
+def _rich(length):
     nodes = [
         {"id": f"n{i}", "compute_ms": {"t4": i, "v100": 2.5}, "attributes": {"k": [1, 2]}}
         for i in range(length + 1)
@@ -154,7 +151,7 @@ def _rich(length: int) -> ModelGraph:
 
 
 @pytest.mark.parametrize("length", [0, 1, PIECE, 3 * PIECE + 7])
-def test_a_graph_in_lines_is_the_graph_and_no_line_is_long(length: int) -> None:
+def test_a_graph_in_lines_is_the_graph_and_no_line_is_long(length):
     graph = _rich(length)
     written = to_lines(graph)
     assert from_lines(written) == graph
@@ -163,15 +160,15 @@ def test_a_graph_in_lines_is_the_graph_and_no_line_is_long(length: int) -> None:
 
 
 @pytest.mark.parametrize("name", sample_names())
-def test_every_sample_survives_the_way_out_of_the_child(name: str) -> None:
+def test_every_sample_survives_the_way_out_of_the_child(name):
     assert from_lines(to_lines(load_sample(name))) == load_sample(name)
 
 
-def _altered(lines: list[bytes], rng: random.Random) -> bytes:
+def _altered(lines, rng):
     """An answer with one value put in place of another."""
     at = rng.randrange(len(lines))
     reply = json.loads(lines[at])
-    place: object = reply
+    place = reply
     while isinstance(place, list | dict) and place:
         key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
         inside = place[key]
@@ -182,7 +179,7 @@ def _altered(lines: list[bytes], rng: random.Random) -> bytes:
     return b"\n".join([*lines[:at], json.dumps(reply).encode(), *lines[at + 1 :]])
 
 
-def test_an_answer_that_was_tampered_with_is_a_graph_or_one_line() -> None:
+def test_an_answer_that_was_tampered_with_is_a_graph_or_one_line():
     lines, rng = to_lines(_rich(5)).split(b"\n"), random.Random(1)
     refused = 0
     for _ in range(500):
@@ -203,13 +200,13 @@ def test_an_answer_that_was_tampered_with_is_a_graph_or_one_line() -> None:
         ("m.graphml", b"<graphml><graph><node id='a'/></graph></graphml>"),
     ],
 )
-def test_every_format_is_read_in_a_child(name, data, monkeypatch) -> None:
+def test_every_format_is_read_in_a_child(name, data, monkeypatch):
     monkeypatch.setattr(guard, "_start", child_that_runs("import sys; sys.exit(7)"))
     with pytest.raises(GraphError, match="status 7"):
         read_model(data, name)
 
 
-def test_edges_between_two_nodes_take_time_in_proportion() -> None:
+def test_edges_between_two_nodes_take_time_in_proportion():
     edge = {"source": 0, "target": 1}
     begin = time.process_time()
     graph = from_node_link({"nodes": [{"id": 0}, {"id": 1}], "edges": [edge] * 20_000})
@@ -230,7 +227,7 @@ time.sleep(60)
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("without", ["", "orphans._ask_the_system = lambda: None", "orphans._watch = id"])
-def test_a_child_ends_with_its_parent(number, without, tmp_path) -> None:
+def test_a_child_ends_with_its_parent(number, without, tmp_path):
     code = ORPHAN
     if without:  # each of the two ways alone
         start = "import nona.graph.orphans as orphans, nona.graph.guard_child as child\n"
@@ -258,7 +255,7 @@ worker = """,
         assert parent.stderr.read() == b""
 
 
-def _lives(pid: int) -> bool:
+def _lives(pid):
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:

@@ -1,7 +1,5 @@
 """Node-link JSON: loss-free, as NetworkX writes it, and one clear line for every fault."""
 
-from __future__ import annotations
-
 import json
 import random
 
@@ -28,7 +26,7 @@ tensor_types = st.tuples(sizes, st.none() | st.lists(st.integers(0, 99), max_siz
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> ModelGraph:
+def graphs(draw):
     ids = draw(st.lists(names, min_size=1, max_size=7, unique=True))
     made = {i: draw(st.lists(names, max_size=2, unique=True)) for i in ids}
     tensors = {f"{i}:{t}": Tensor(f"{i}:{t}", *draw(tensor_types)) for i in ids for t in made[i]}
@@ -65,19 +63,19 @@ def graphs(draw: st.DrawFn) -> ModelGraph:
 
 @SETTINGS
 @given(graphs())
-def test_a_graph_comes_back_from_its_json(graph: ModelGraph) -> None:
+def test_a_graph_comes_back_from_its_json(graph):
     text = json.dumps(to_node_link(graph), allow_nan=False)
     assert from_node_link(json.loads(text)) == graph
 
 
 @SETTINGS
 @given(st.floats(0, 1e9))
-def test_every_time_comes_back_exactly(seconds: float) -> None:
+def test_every_time_comes_back_exactly(seconds):
     graph = ModelGraph("one", (Operator("a", compute_s={"*": seconds}),), ())
     assert from_node_link(to_node_link(graph)).operators[0].compute_s == {"*": seconds}
 
 
-def test_work_of_a_costed_graph_can_be_written() -> None:
+def test_work_of_a_costed_graph_can_be_written():
     graph = ModelGraph("two", (Operator("a"), Operator("b", work=Work(7.0))), ())
     back = from_node_link(to_node_link(graph, [Work(1.0, 2.0, 3.0, 4.0, 5.0), Work(9.0)]))
     assert [o.work for o in back.operators] == [Work(1.0, 2.0, 3.0, 4.0, 5.0), Work(7.0)]
@@ -85,7 +83,7 @@ def test_work_of_a_costed_graph_can_be_written() -> None:
 
 @pytest.mark.parametrize("key", ["edges", "links"])
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
-def test_what_networkx_writes_is_read(key, kind) -> None:
+def test_what_networkx_writes_is_read(key, kind):
     made = kind(name="from networkx")
     made.add_node("a", compute_ms=3.0)
     made.add_node(2, compute_ms={"v100": 1.0, "t4": 4.0}, kind="Conv")
@@ -100,7 +98,7 @@ def test_what_networkx_writes_is_read(key, kind) -> None:
     assert graph.warnings == ()
 
 
-def test_edges_with_one_tensor_name_carry_one_tensor() -> None:
+def test_edges_with_one_tensor_name_carry_one_tensor():
     edge = {"source": "a", "bytes": 8, "tensor": "t"}
     nodes = [{"id": i} for i in "abc"]
     graph = from_node_link({"nodes": nodes, "edges": [edge | {"target": "b"}, edge | {"target": "c"}]})
@@ -109,7 +107,7 @@ def test_edges_with_one_tensor_name_carry_one_tensor() -> None:
     assert [o.inputs for o in graph.operators[1:]] == [("t",), ("t",)]
 
 
-def test_order_does_not_matter() -> None:
+def test_order_does_not_matter():
     nodes = [{"id": str(i)} for i in range(8)]
     edges = [{"source": str(i), "target": str(j), "bytes": i} for i in range(8) for j in range(i + 1, 8, 3)]
     first = from_node_link({"nodes": nodes, "edges": edges})
@@ -120,7 +118,7 @@ def test_order_does_not_matter() -> None:
     assert all(u < v for u, v in backwards.dag.edges()), "operators are in a topological order"
 
 
-def test_doubtful_input_is_read_with_a_warning() -> None:
+def test_doubtful_input_is_read_with_a_warning():
     graph = from_node_link(
         {
             "nodes": [{"id": "a", "compute": 3, "label": "A"}, {"id": "b", "macs": 5}],
@@ -134,7 +132,7 @@ def test_doubtful_input_is_read_with_a_warning() -> None:
     )
 
 
-def test_names_with_markup_are_kept_as_they_are() -> None:
+def test_names_with_markup_are_kept_as_they_are():
     name = '<img src=x onerror="alert(1)">'
     graph = from_node_link({"nodes": [{"id": name, "kind": "<b>"}]})
     assert (graph.operators[0].id, graph.operators[0].kind) == (name, "<b>")
@@ -198,7 +196,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("document", "says"), FAULTS, ids=[says[:40] for _, says in FAULTS])
-def test_a_faulty_document_gives_one_line(document, says) -> None:
+def test_a_faulty_document_gives_one_line(document, says):
     with pytest.raises(GraphError) as caught:
         from_node_link(document)
     assert says in str(caught.value)
@@ -208,14 +206,14 @@ def test_a_faulty_document_gives_one_line(document, says) -> None:
 
 @SETTINGS
 @given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=14))
-def test_a_cycle_is_found_iff_there_is_one(n: int, arcs: list[tuple[int, int]]) -> None:
+def test_a_cycle_is_found_iff_there_is_one(n, arcs):
     arcs = [(u % n, v % n) for u, v in arcs]
     cycle = find_cycle(Dag.from_edges(n, arcs))
     assert bool(cycle) != nx.is_directed_acyclic_graph(nx.DiGraph(arcs))
     assert all(arc in arcs for arc in zip(cycle, cycle[1:] + cycle[:1], strict=True))
 
 
-def test_the_file_names_a_graph_without_a_name() -> None:
+def test_the_file_names_a_graph_without_a_name():
     assert read_model(b'{"nodes": [{"id": "a"}]}', "folder/chain.json").name == "chain"
     assert read_model(b'{"graph": {"name": "own"}, "nodes": [{"id": "a"}]}', "chain.json").name == "own"
     assert from_node_link({"graph": {"name": "own"}, "nodes": [{"id": "a"}]}, "given").name == "given"

@@ -1,7 +1,5 @@
 """The traps of ONNX import: what runs, what is a parameter, what an edge carries."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import networkx as nx
@@ -11,17 +9,16 @@ from onnx import TensorProto, helper
 from onnx_cases import FLOAT, INT64, LIGHT, model, numbers, relu, value, weight
 
 from nona.errors import GraphError
-from nona.graph.model import ModelGraph
 from nona.graph.readers import read_model
 
 node = helper.make_node
 
 
-def read(data: bytes, **symbols: int) -> ModelGraph:
+def read(data, **symbols):
     return read_model(data, "case.onnx", symbols=symbols, guarded=False)
 
 
-def test_a_chain_has_shapes_bytes_and_weights() -> None:
+def test_a_chain_has_shapes_bytes_and_weights():
     graph = read(
         model(
             [
@@ -44,7 +41,7 @@ def test_a_chain_has_shapes_bytes_and_weights() -> None:
     assert (graph.name, graph.source_format, graph.warnings) == ("case", "onnx", ())
 
 
-def test_what_depends_on_constants_only_is_no_operator() -> None:
+def test_what_depends_on_constants_only_is_no_operator():
     made = helper.make_tensor("v", FLOAT, [4, 4], [0.0] * 16)
     graph = read(
         model(
@@ -63,7 +60,7 @@ def test_what_depends_on_constants_only_is_no_operator() -> None:
     assert graph.tensors["w"].shape == (4, 4)
 
 
-def test_old_files_list_initialisers_among_the_inputs() -> None:
+def test_old_files_list_initialisers_among_the_inputs():
     inputs = [value("x", [1, 4]), value("w", [4, 4])]
     data = model(
         [node("MatMul", ["x", "w"], ["y"])], inputs, weights=[weight("w", [4, 4])], opset=8, ir_version=3
@@ -73,7 +70,7 @@ def test_old_files_list_initialisers_among_the_inputs() -> None:
     assert len(graph.operators) == 1
 
 
-def test_outputs_that_nobody_reads_are_left_out() -> None:
+def test_outputs_that_nobody_reads_are_left_out():
     drop = node("Dropout", ["x"], ["kept", "mask"], name="drop")
     graph = read(model([drop, relu("kept", "y")]))
     assert graph.operators[0].outputs == ("kept", "")
@@ -81,7 +78,7 @@ def test_outputs_that_nobody_reads_are_left_out() -> None:
     assert graph.warnings == ()
 
 
-def test_weights_behind_other_operators_are_the_stored_ones_and_tied_ones_count_once() -> None:
+def test_weights_behind_other_operators_are_the_stored_ones_and_tied_ones_count_once():
     graph = read(
         model(
             [
@@ -101,7 +98,7 @@ def test_weights_behind_other_operators_are_the_stored_ones_and_tied_ones_count_
     assert graph.operators[1].inputs == ("h", "head")
 
 
-def test_only_what_holds_weights_is_a_parameter() -> None:
+def test_only_what_holds_weights_is_a_parameter():
     """Indices, shapes and masks among the constants are static, and so is a weight that is only measured."""
     graph = read(
         model(
@@ -122,7 +119,7 @@ def test_only_what_holds_weights_is_a_parameter() -> None:
     assert graph.weight_bytes == 16 + 4
 
 
-def test_one_tensor_with_many_consumers_is_one_tensor() -> None:
+def test_one_tensor_with_many_consumers_is_one_tensor():
     graph = read(
         model(
             [
@@ -137,7 +134,7 @@ def test_one_tensor_with_many_consumers_is_one_tensor() -> None:
     assert graph.operators[1].inputs == ("h", "h")
 
 
-def test_caches_are_outputs_of_the_graph_not_edges() -> None:
+def test_caches_are_outputs_of_the_graph_not_edges():
     nodes = [node("Concat", ["past", "x"], ["present"], axis=0, name="grow"), relu("x", "y")]
     graph = read(model(nodes, [value("past", [9, 4]), value("x", [1, 4])], ["y", "present"]))
     assert graph.edges == ()
@@ -145,7 +142,7 @@ def test_caches_are_outputs_of_the_graph_not_edges() -> None:
     assert graph.tensors["present"].shape == (10, 4)
 
 
-def test_external_data_is_never_opened(tmp_path, monkeypatch) -> None:
+def test_external_data_is_never_opened(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for location in ("/etc/passwd", "../../secret", "missing.bin"):
         data = model([node("MatMul", ["x", "w"], ["y"])], weights=[weight("w", [4, 4], location=location)])
@@ -153,7 +150,7 @@ def test_external_data_is_never_opened(tmp_path, monkeypatch) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_are_made_unique_and_missing_ones_made_up() -> None:
+def test_names_are_made_unique_and_missing_ones_made_up():
     nodes = [relu("x", "a", "same"), relu("a", "b", "same"), relu("b", "c"), relu("c", "d", "same#2")]
     nodes[2].name = ""
     graph = read(model([*nodes, relu("d", "y")]))
@@ -164,21 +161,21 @@ def test_names_are_made_unique_and_missing_ones_made_up() -> None:
     assert ids[2].startswith("Relu")
 
 
-def test_scope_comes_from_the_name_or_from_the_metadata() -> None:
+def test_scope_comes_from_the_name_or_from_the_metadata():
     plain = relu("x", "h", "node_relu")
     plain.metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'layer1', 'layer1.0', 'relu']")
     graph = read(model([plain, relu("h", "y", "/encoder/mlp/act/Relu")]))
     assert [o.scope for o in graph.operators] == ["layer1.0", "encoder/mlp/act"]
 
 
-def test_a_random_source_runs_although_it_has_no_input() -> None:
+def test_a_random_source_runs_although_it_has_no_input():
     graph = read(
         model([node("RandomNormal", [], ["r"], shape=[1, 4], name="noise"), node("Add", ["x", "r"], ["y"])])
     )
     assert [o.id for o in graph.operators] == ["noise", "Add_1"]
 
 
-def test_unknown_operators_keep_their_place_with_a_visible_warning() -> None:
+def test_unknown_operators_keep_their_place_with_a_visible_warning():
     nodes = [relu("x", "h"), node("Mystery", ["h"], ["m"], domain="my.domain", name="m"), relu("m", "y")]
     graph = read(model(nodes, domains={"my.domain": 1}))
     assert [(e.source, e.target, e.size_bytes) for e in graph.edges] == [("h", "m", 16.0), ("m", "y", 0.0)]
@@ -186,14 +183,14 @@ def test_unknown_operators_keep_their_place_with_a_visible_warning() -> None:
     assert "'Mystery' ×1" in graph.warnings[0]
 
 
-def test_shapes_in_the_file_help_where_inference_cannot() -> None:
+def test_shapes_in_the_file_help_where_inference_cannot():
     nodes = [node("Mystery", ["x"], ["m"], domain="my.domain"), relu("m", "y")]
     graph = read(model(nodes, infos=[value("m", [2, 4])], domains={"my.domain": 1}))
     assert graph.edges[0].size_bytes == 32
     assert graph.warnings == ()
 
 
-def test_local_functions_are_inlined() -> None:
+def test_local_functions_are_inlined():
     body = [node("Relu", ["a"], ["t"]), node("Neg", ["t"], ["b"])]
     function = helper.make_function("mine", "Twice", ["a"], ["b"], body, [helper.make_opsetid("", 20)])
     calls = [
@@ -205,7 +202,7 @@ def test_local_functions_are_inlined() -> None:
     assert [e.size_bytes for e in graph.edges] == [16.0] * 3
 
 
-def test_control_flow_is_one_operator_that_reads_what_its_bodies_read() -> None:
+def test_control_flow_is_one_operator_that_reads_what_its_bodies_read():
     yes = helper.make_graph(
         [node("MatMul", ["h", "w"], ["p"])], "yes", [], [value("p", None)], [weight("w", [4, 4])]
     )
@@ -221,14 +218,14 @@ def test_control_flow_is_one_operator_that_reads_what_its_bodies_read() -> None:
     assert "If ×1" in graph.warnings[0]
 
 
-def test_nodes_in_any_order_are_sorted() -> None:
+def test_nodes_in_any_order_are_sorted():
     shape = node("Reshape", ["h", "dims"], ["y"], name="last")
     graph = read(model([shape, relu("x", "h", "first")], weights=[numbers("dims", [4, 1])]))
     assert [o.id for o in graph.operators] == ["first", "last"]
     assert graph.tensors["y"].shape == (4, 1), "shape inference needs the order too"
 
 
-def test_weights_in_the_file_do_not_matter() -> None:
+def test_weights_in_the_file_do_not_matter():
     values = helper.make_tensor("w", FLOAT, [64, 64], [0.5] * 4096)
     nodes = [node("MatMul", ["x", "w"], ["y"])]
     inputs = [value("x", [1, 64])]
@@ -254,14 +251,14 @@ def test_weights_in_the_file_do_not_matter() -> None:
         ([node("MatMul", ["x", "w"], ["y"])], [weight("w", [1] * 65)], "impossible"),
     ],
 )
-def test_a_bad_graph_gives_one_line(nodes, weights, says) -> None:
+def test_a_bad_graph_gives_one_line(nodes, weights, says):
     with pytest.raises(GraphError) as caught:
         read(model(nodes, weights=weights))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_every_truncation_is_refused() -> None:
+def test_every_truncation_is_refused():
     data = model([relu("x", "h"), relu("h", "y")])
     for length in range(1, len(data)):
         with pytest.raises(GraphError):
@@ -277,7 +274,7 @@ KNOWN_PARAMETERS = {
 
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda p: p.stem)
-def test_graphs_of_the_onnx_wheel(path) -> None:
+def test_graphs_of_the_onnx_wheel(path):
     """A node runs iff it is reachable from a real input: an independent reading of the graph."""
     data = path.read_bytes()
     graph = read_model(data, path.name, guarded=False)
@@ -296,7 +293,7 @@ def test_graphs_of_the_onnx_wheel(path) -> None:
     assert graph.parameter_count == KNOWN_PARAMETERS.get(graph.name, graph.parameter_count)
 
 
-def nested(depth: int, calls: int) -> list[onnx.FunctionProto]:
+def nested(depth, calls):
     """Functions F0 … each of which calls the next ``calls`` times; the last calls F0 if ``calls`` is 1."""
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid("mine", 1)]
     made = []
@@ -316,18 +313,18 @@ def nested(depth: int, calls: int) -> list[onnx.FunctionProto]:
     [(nested(30, 2), "unfold to more than 200000 operators"), (nested(3, 1), "in a circle")],
     ids=["exponential", "recursive"],
 )
-def test_functions_that_explode_are_refused_at_once(functions, says) -> None:
+def test_functions_that_explode_are_refused_at_once(functions, says):
     data = model([node("F0", ["x"], ["y"], domain="mine")], functions=functions, domains={"mine": 1})
     with pytest.raises(GraphError, match=says):
         read(data)
 
 
-def test_a_domain_that_the_file_forgot_to_import_spoils_nothing() -> None:
+def test_a_domain_that_the_file_forgot_to_import_spoils_nothing():
     graph = read(model([relu("x", "h"), relu("h", "p"), node("Odd", ["p"], ["y"], domain="forgotten")]))
     assert [e.size_bytes for e in graph.edges] == [16.0, 16.0]
 
 
-def test_a_name_that_is_not_utf8_gives_one_line() -> None:
+def test_a_name_that_is_not_utf8_gives_one_line():
     data = model([relu("x", "hidden"), relu("hidden", "y")])
     with pytest.raises(GraphError, match="not UTF-8"):
         read(data.replace(b"hidden", b"hi\xff\xfeen"))

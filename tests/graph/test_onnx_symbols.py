@@ -1,7 +1,5 @@
 """Symbolic dimensions: asked for when missing, bound when given, and everything follows from them."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest
@@ -16,7 +14,7 @@ from nona.graph.readers import read_model
 node = helper.make_node
 
 
-def language_model() -> bytes:
+def language_model():
     nodes = [
         node("Gather", ["embedding", "ids"], ["h"], name="look_up"),
         node("MatMul", ["h", "w"], ["p"], name="project"),
@@ -29,7 +27,7 @@ def language_model() -> bytes:
 
 
 @pytest.mark.parametrize("guarded", [False, True])
-def test_missing_dimensions_are_asked_for(guarded) -> None:
+def test_missing_dimensions_are_asked_for(guarded):
     with pytest.raises(MissingDimensions) as caught:
         read_model(language_model(), "m.onnx", symbols={"batch": 2}, guarded=guarded)
     assert caught.value.names == ("sequence",)
@@ -41,7 +39,7 @@ def test_missing_dimensions_are_asked_for(guarded) -> None:
 
 
 @pytest.mark.parametrize(("batch", "sequence"), [(1, 7), (8, 7), (1, 128)])
-def test_activations_scale_with_the_dimensions_and_weights_do_not(batch, sequence) -> None:
+def test_activations_scale_with_the_dimensions_and_weights_do_not(batch, sequence):
     given = {"batch": batch, "sequence": sequence}
     graph = read_model(language_model(), "m.onnx", symbols=given, guarded=False)
     assert graph.tensors["h"].shape == (batch, sequence, 8)
@@ -51,7 +49,7 @@ def test_activations_scale_with_the_dimensions_and_weights_do_not(batch, sequenc
     assert graph.symbols == {"batch": batch, "sequence": sequence}
 
 
-def test_sums_of_dimensions_are_computed() -> None:
+def test_sums_of_dimensions_are_computed():
     nodes = [node("MatMul", ["mask", "x"], ["y"])]
     data = model(nodes, [value("mask", [1, "past + 1"]), value("x", ["past + 1", 4])])
     with pytest.raises(MissingDimensions) as caught:
@@ -62,7 +60,7 @@ def test_sums_of_dimensions_are_computed() -> None:
     assert graph.warnings == ()
 
 
-def test_unnamed_and_negative_dimensions_are_asked_for_by_place() -> None:
+def test_unnamed_and_negative_dimensions_are_asked_for_by_place():
     data = model([relu("x", "y")], [value("x", [None, -1, 3])])
     with pytest.raises(MissingDimensions) as caught:
         read_model(data, "m.onnx", guarded=False)
@@ -71,14 +69,14 @@ def test_unnamed_and_negative_dimensions_are_asked_for_by_place() -> None:
     assert graph.tensors["y"].shape == (2, 5, 3)
 
 
-def test_dimensions_the_model_does_not_have_are_mentioned() -> None:
+def test_dimensions_the_model_does_not_have_are_mentioned():
     graph = read_model(model([relu("x", "y")]), "m.onnx", symbols={"batch": 4}, guarded=False)
     assert graph.warnings == ("The model has no dimension called 'batch'; ignored.",)
     assert graph.symbols == {}
 
 
 @pytest.mark.parametrize("number", [0, -1, 10**10, 2.5, "8", True])
-def test_impossible_numbers_are_refused(number) -> None:
+def test_impossible_numbers_are_refused(number):
     with pytest.raises(GraphError, match=r"Dimension 'batch': .* must be a whole number from 1 to"):
         read_model(model([relu("x", "y")]), "m.onnx", symbols={"batch": number}, guarded=False)
 
@@ -94,11 +92,11 @@ def test_impossible_numbers_are_refused(number) -> None:
         ("__import__('os')", {}, (None, ("__import__('os')",))),
     ],
 )
-def test_expressions(text, symbols, expected) -> None:
+def test_expressions(text, symbols, expected):
     assert evaluate(text, symbols) == expected
 
 
-def test_an_expression_below_zero_is_refused() -> None:
+def test_an_expression_below_zero_is_refused():
     with pytest.raises(GraphError, match=r"it would be -4"):
         read_model(
             model([relu("x", "y")], [value("x", ["n - 5"])]), "m.onnx", symbols={"n": 1}, guarded=False

@@ -1,7 +1,5 @@
 """The front door: extensions, sizes, what a file looks like, and the shipped samples."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -20,7 +18,7 @@ ROWS = {r["file"]: r for r in json.loads((SAMPLES / "MANIFEST.json").read_text()
 
 
 @pytest.mark.parametrize("file", sorted(ROWS))
-def test_samples_agree_with_their_manifest(file) -> None:
+def test_samples_agree_with_their_manifest(file):
     """The manifest was counted when the models were exported, by other code."""
     data = (SAMPLES / file).read_bytes()
     graph = read_model(data, file, guarded=False)
@@ -35,7 +33,7 @@ def test_samples_agree_with_their_manifest(file) -> None:
     assert all(t.shape is not None for t in graph.tensors.values())
 
 
-def test_the_guard_changes_nothing() -> None:
+def test_the_guard_changes_nothing():
     data = (SAMPLES / "gpt2.onnx").read_bytes()
     assert read_model(data, "gpt2.onnx", guarded=True) == read_model(data, "gpt2.onnx", guarded=False)
 
@@ -61,14 +59,14 @@ def test_the_guard_changes_nothing() -> None:
         (b"x", "a\nb.foo", "'a\\nb.foo'"),
     ],
 )
-def test_what_is_no_model_gives_one_line(data, name, says) -> None:
+def test_what_is_no_model_gives_one_line(data, name, says):
     with pytest.raises(GraphError) as caught:
         read_model(data, name)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_ten_million_nodes() -> None:
+def test_ten_million_nodes():
     """20 MB of empty nodes, which protobuf unfolds to gigabytes."""
     end = model([relu("x", "y")])
     graph = b"\x0a\x00" * 10_000_000
@@ -77,7 +75,7 @@ def test_ten_million_nodes() -> None:
         read_model(data, "m.onnx")
 
 
-def _varint(number: int) -> bytes:
+def _varint(number):
     parts = []
     while number > 127:
         parts.append(number & 127 | 128)
@@ -85,7 +83,7 @@ def _varint(number: int) -> bytes:
     return bytes([*parts, number])
 
 
-def test_every_reader_is_found_by_its_extensions() -> None:
+def test_every_reader_is_found_by_its_extensions():
     for name, reader in READERS.items():
         assert reader.name == name
         for suffix in reader.suffixes:

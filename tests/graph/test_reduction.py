@@ -1,7 +1,5 @@
 """The transitive reduction against NetworkX."""
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx
@@ -25,7 +23,7 @@ arcs = st.integers(1, 14).flatmap(
 
 @examples(300)
 @given(arcs)
-def test_against_networkx(sample: tuple[list[int], list[tuple[int, int]]]) -> None:
+def test_against_networkx(sample):
     names, pairs = sample
     edges = [(names[u], names[v]) for u, v in pairs]
     other = nx.DiGraph(edges)
@@ -35,7 +33,7 @@ def test_against_networkx(sample: tuple[list[int], list[tuple[int, int]]]) -> No
     assert reduced.name == "sample"
 
 
-def test_a_deep_chain_with_skips_of_all_lengths() -> None:
+def test_a_deep_chain_with_skips_of_all_lengths():
     """More nodes than bits in a word, arcs from the first node to all, and a window that moves."""
     n = 700
     skips = [(v, v + d) for v in range(n) for d in (1, 2, 5, 130) if v + d < n]
@@ -45,11 +43,11 @@ def test_a_deep_chain_with_skips_of_all_lengths() -> None:
     assert set(transitive_reduction(Dag.from_edges(n, skips + hub)).edges()) == chain
 
 
-def test_nothing_is_redundant_between_two_layers() -> None:
+def test_nothing_is_redundant_between_two_layers():
     edges = [(u, v) for u in range(5) for v in range(5, 12)]
     assert set(transitive_reduction(Dag.from_edges(12, edges)).edges()) == set(edges)
 
 
-def test_a_cycle_is_an_error() -> None:
+def test_a_cycle_is_an_error():
     with pytest.raises(GraphError, match="cycle"):
         transitive_reduction(Dag.from_edges(2, [(0, 1), (1, 0)]))

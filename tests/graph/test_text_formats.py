@@ -1,7 +1,5 @@
 """DOT, GraphML and JSON text: the same graph in each, and what each refuses."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx
@@ -25,7 +23,7 @@ digraph slides {
 """
 
 
-def test_dot() -> None:
+def test_dot():
     graph = read_model(DOT.replace(b"8e9", b'"8e9"'), "slides.dot")
     by_id = {o.id: o for o in graph.operators}
     assert list(by_id) == ["one", "two", "three", "four"]
@@ -39,7 +37,7 @@ def test_dot() -> None:
     assert graph.warnings == ("2 of 5 edges state no bytes; they count as 0 bytes.",)
 
 
-def test_all_text_formats_give_the_same_graph(tmp_path) -> None:
+def test_all_text_formats_give_the_same_graph(tmp_path):
     made = nx.DiGraph()
     made.add_node("a", compute_ms=3.5, kind="Conv", flops=1e9)
     made.add_node("b & <c>", compute_ms=1)
@@ -53,12 +51,12 @@ def test_all_text_formats_give_the_same_graph(tmp_path) -> None:
     assert read[0].operators[0].compute_s == {"*": 0.0035}
 
 
-def graphml(body: str, keys: str = "", kind: str = "directed", head: str = "") -> bytes:
+def graphml(body, keys="", kind="directed", head=""):
     space = 'xmlns="http://graphml.graphdrawing.org/xmlns"'
     return f'{head}<graphml {space}>{keys}<graph edgedefault="{kind}">{body}</graph></graphml>'.encode()
 
 
-def test_graphml_defaults_and_unknown_keys() -> None:
+def test_graphml_defaults_and_unknown_keys():
     keys = (
         '<key id="d0" for="node" attr.name="compute_ms"><default>2</default></key>'
         '<key id="d1" for="all" attr.name="speed"/>'
@@ -119,7 +117,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "data", "says"), FAULTS, ids=[f"{n} {s[:30]}" for n, _, s in FAULTS])
-def test_a_faulty_file_gives_one_line(name, data, says, capfd) -> None:
+def test_a_faulty_file_gives_one_line(name, data, says, capfd):
     with pytest.raises(GraphError) as caught:
         read_model(data, name)
     assert says in str(caught.value)

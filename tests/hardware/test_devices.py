@@ -1,7 +1,5 @@
 """The catalogue's schema and sources; users' own devices; executor classes."""
 
-from __future__ import annotations
-
 import csv
 import math
 import pickle
@@ -32,16 +30,16 @@ EXPECTED = [
 ]
 
 
-def rows(name: str) -> list[dict[str, str]]:
+def rows(name):
     text = files("nona.hardware").joinpath(f"data/{name}").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
-def test_the_promised_devices_are_there() -> None:
+def test_the_promised_devices_are_there():
     assert set(EXPECTED) <= set(devices())
 
 
-def test_every_cell_has_a_source_and_says_whether_it_was_checked() -> None:
+def test_every_cell_has_a_source_and_says_whether_it_was_checked():
     for row in rows("devices.csv"):
         assert row["attribute"] in attribute_schema(), row
         if row["attribute"] != "label":
@@ -56,14 +54,14 @@ def test_every_cell_has_a_source_and_says_whether_it_was_checked() -> None:
     assert len({(r["device"], r["attribute"]) for r in rows("devices.csv")}) == len(rows("devices.csv"))
 
 
-def test_what_is_recollected_says_so_in_its_source() -> None:
+def test_what_is_recollected_says_so_in_its_source():
     for device in devices().values():
         for key, fact in device.facts.items():
             if "recollected" in fact.source:
                 assert fact.checked == "recollected", (device.name, key)
 
 
-def test_direction_flags_count() -> None:
+def test_direction_flags_count():
     nvlink = next(r for r in rows("links.csv") if r["link"] == "nvlink3")
     assert (nvlink["kind"], float(nvlink["capacity"])) == ("both-directions", 600)
     assert links()["nvlink3"].capacity == 300e9
@@ -71,7 +69,7 @@ def test_direction_flags_count() -> None:
     assert links()["25gbe"].capacity == 25e9 / 8
 
 
-def test_peaks_are_dense_and_plausible() -> None:
+def test_peaks_are_dense_and_plausible():
     for device in devices().values():
         peaks = device.peaks
         assert 1e12 < peaks["fp32"] < 100e12
@@ -82,13 +80,13 @@ def test_peaks_are_dense_and_plausible() -> None:
             assert peaks["fp16"] / peaks["tf32"] == pytest.approx(2, rel=0.03)
 
 
-def test_stand_in_precision_is_wider() -> None:
+def test_stand_in_precision_is_wider():
     v100 = devices()["v100"]
     assert v100.precision_used("fp8") == "fp16"
     assert v100.peak("tf32") == v100.peak("fp32") == 15.7e12
 
 
-def test_user_device_with_units_and_base() -> None:
+def test_user_device_with_units_and_base():
     own = user_devices(
         {
             "mine": {
@@ -130,7 +128,7 @@ def test_user_device_with_units_and_base() -> None:
         ({"base": "t4", "sms": 10**5_000}, "whole number"),
     ],
 )
-def test_bad_devices_are_refused_in_one_line(attributes: dict[str, object], why: str) -> None:
+def test_bad_devices_are_refused_in_one_line(attributes, why):
     with pytest.raises(HardwareError, match=why) as caught:
         user_devices({"own": attributes})
     assert "\n" not in str(caught.value)
@@ -139,7 +137,7 @@ def test_bad_devices_are_refused_in_one_line(attributes: dict[str, object], why:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "*", "a\nb"])
-def test_names_that_would_confuse_are_refused(name: str) -> None:
+def test_names_that_would_confuse_are_refused(name):
     with pytest.raises(HardwareError, match="rename"):
         Device(name, {"fp32": 1e12}, 1e9, 1e9)
 
@@ -152,7 +150,7 @@ def test_names_that_would_confuse_are_refused(name: str) -> None:
         max_size=5,
     )
 )
-def test_any_mapping_gives_a_device_or_one_line(attributes: dict[str, object]) -> None:
+def test_any_mapping_gives_a_device_or_one_line(attributes):
     problem = ""
     try:
         device = user_devices({"own": attributes})["own"]
@@ -162,7 +160,7 @@ def test_any_mapping_gives_a_device_or_one_line(attributes: dict[str, object]) -
     assert problem or all(0 < p < math.inf for p in device.peaks.values())
 
 
-def test_slices_have_their_part_of_the_device() -> None:
+def test_slices_have_their_part_of_the_device():
     a100 = devices()["a100-40gb"]
     small = make_executor_class(a100, "1g.5gb")
     assert small.peak("fp16") == pytest.approx(312e12 * 14 / 108)
@@ -174,7 +172,7 @@ def test_slices_have_their_part_of_the_device() -> None:
 
 
 @pytest.mark.parametrize("device", list(devices()))
-def test_names_are_read_back(device: str) -> None:
+def test_names_are_read_back(device):
     found = devices()[device]
     slices = [None] if found.mig is None else [None, *(p.name for p in board(found.mig).profiles)]
     for mig in slices:
@@ -198,12 +196,12 @@ def test_names_are_read_back(device: str) -> None:
         ("a100-40gb/1g.5gb/2g.10gb", "write DEVICE"),
     ],
 )
-def test_bad_executor_names(name: str, why: str) -> None:
+def test_bad_executor_names(name, why):
     with pytest.raises(HardwareError, match=why):
         executor_class(name)
 
 
-def test_devices_travel_between_processes() -> None:
+def test_devices_travel_between_processes():
     for device in devices().values():
         assert pickle.loads(pickle.dumps(device)) == device
 
@@ -211,6 +209,6 @@ def test_devices_travel_between_processes() -> None:
 @pytest.mark.parametrize(
     ("text", "why"), [("", "empty"), ("a,b\n1\n", "row 2"), ("a\n1\n", "column 'c' is missing")]
 )
-def test_broken_tables_are_refused(text: str, why: str) -> None:
+def test_broken_tables_are_refused(text, why):
     with pytest.raises(HardwareError, match=why):
         parse_table(text, "t.csv", ("a", "c") if "column" in why else ())

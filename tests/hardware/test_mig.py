@@ -1,7 +1,5 @@
 """MIG layouts against a second, brute-force enumeration and NVIDIA's published combinations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, combinations_with_replacement, permutations
 
@@ -42,10 +40,10 @@ SEVEN_SLICE_SETS = {
 }
 
 
-def brute_force(whole: Board) -> set[frozenset[tuple[int, str]]]:
+def brute_force(whole):
     """All legal non-empty sets of standard slices, from every subset of single placements."""
     singles = [(start, p) for p in whole.profiles if p.standard for start in p.starts]
-    legal: set[frozenset[tuple[int, str]]] = set()
+    legal = set()
     for size in range(1, whole.compute_slices + 1):
         for chosen in combinations(singles, size):
             cells = [c for start, p in chosen for c in range(start, start + p.memory_slices)]
@@ -61,7 +59,7 @@ def brute_force(whole: Board) -> set[frozenset[tuple[int, str]]]:
 
 
 @pytest.mark.parametrize("name", [n for n, d in devices().items() if d.mig])
-def test_slices_have_together_no_more_memory_than_the_gpu(name: str) -> None:
+def test_slices_have_together_no_more_memory_than_the_gpu(name):
     """In figures of one kind: a layout had 419 GB where the GPUs had 400."""
     device = devices()[name]
     for layout in maximal_layouts(str(device.mig)):
@@ -69,7 +67,7 @@ def test_slices_have_together_no_more_memory_than_the_gpu(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a100-40gb", "a30"])
-def test_enumeration_equals_brute_force(name: str) -> None:
+def test_enumeration_equals_brute_force(name):
     expected = brute_force(board(name))
     layouts = [frozenset((s.start, s.profile) for s in m.slices) for m in legal_layouts(name)]
     assert len(layouts) == len(set(layouts))
@@ -79,28 +77,24 @@ def test_enumeration_equals_brute_force(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n, b in boards().items() if b.compute_slices == 7])
-def test_seven_slice_boards_have_nineteen_maximal_layouts(name: str) -> None:
+def test_seven_slice_boards_have_nineteen_maximal_layouts(name):
     layouts = maximal_layouts(name)
     assert len(layouts) == 19
     sets = {tuple(sorted((p.compute_slices for p in m.profiles), reverse=True)) for m in layouts}
     assert sets == SEVEN_SLICE_SETS
 
 
-def test_a30_maximal_layouts() -> None:
+def test_a30_maximal_layouts():
     sets = Counter(tuple(sorted(p.compute_slices for p in m.profiles)) for m in maximal_layouts("a30"))
     assert sets == {(4,): 1, (2, 2): 1, (1, 1, 2): 2, (1, 1, 1, 1): 1}
 
 
-def test_dead_layouts_strand_a_compute_slice() -> None:
+def test_dead_layouts_strand_a_compute_slice():
     dead = {m.text for m in maximal_layouts("a100-40gb") if m.stranded_compute}
-    assert dead == {
-        "3g.20gb, 3g.20gb",
-        "3g.20gb, 2g.10gb, 1g.5gb",
-        "3g.20gb, 1g.5gb, 1g.5gb, 1g.5gb",
-    }
+    assert dead == {"3g.20gb, 3g.20gb", "3g.20gb, 2g.10gb, 1g.5gb", "3g.20gb, 1g.5gb, 1g.5gb, 1g.5gb"}
 
 
-def test_stranded_is_what_no_completion_uses() -> None:
+def test_stranded_is_what_no_completion_uses():
     expected = brute_force(board("a100-40gb"))
     whole = board("a100-40gb")
     for layout in legal_layouts("a100-40gb")[::7]:
@@ -113,7 +107,7 @@ def test_stranded_is_what_no_completion_uses() -> None:
         assert layout.maximal == (larger == [own])
 
 
-def test_parse_finds_a_placement_in_any_order() -> None:
+def test_parse_finds_a_placement_in_any_order():
     for names in set(permutations(["3g.20gb", "2g.10gb", "1g.5gb", "1g.5gb"])):
         layout = parse_layout(", ".join(names), "a100-40gb")
         assert layout.text == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"
@@ -122,7 +116,7 @@ def test_parse_finds_a_placement_in_any_order() -> None:
 
 @examples(60)
 @given(st.lists(st.sampled_from([p.name for p in board("a100-40gb").profiles]), min_size=1, max_size=5))
-def test_parse_accepts_exactly_the_legal_sets(names: list[str]) -> None:
+def test_parse_accepts_exactly_the_legal_sets(names):
     wanted = Counter(names)
     possible = any(
         Counter(s.profile for s in m.slices) == wanted for m in legal_layouts("a100-40gb", extended=True)
@@ -151,12 +145,12 @@ def test_parse_accepts_exactly_the_legal_sets(names: list[str]) -> None:
         (", ".join(["1g.5gb"] * 65), "name fewer"),
     ],
 )
-def test_illegal_layouts_say_why(text: str, why: str) -> None:
+def test_illegal_layouts_say_why(text, why):
     with pytest.raises(HardwareError, match=why):
         parse_layout(text, "a100-40gb")
 
 
-def test_totals_decide_on_the_shipped_boards() -> None:
+def test_totals_decide_on_the_shipped_boards():
     for name in ("a100-40gb", "a30"):
         whole = board(name)
         for size in range(1, 4):
@@ -170,7 +164,7 @@ def test_totals_decide_on_the_shipped_boards() -> None:
                 assert _parses(", ".join(p.name for p in chosen), name) == fits
 
 
-def _parses(text: str, name: str) -> bool:
+def _parses(text, name):
     try:
         parse_layout(text, name)
     except HardwareError:
@@ -178,7 +172,7 @@ def _parses(text: str, name: str) -> bool:
     return True
 
 
-def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch):
     wide = Profile("wide", 1, 2, (1,), 1, 1, 1.0, True, "yes")
     end = Profile("end", 1, 1, (2,), 1, 1, 1.0, True, "yes")
     monkeypatch.setattr("nona.hardware.mig.board", lambda name: Board(name, 4, 4, (wide, end)))
@@ -187,7 +181,7 @@ def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch: pytest
     assert parse_layout("wide", "odd").slices[0].start == 1
 
 
-def test_text_is_read_back() -> None:
+def test_text_is_read_back():
     for layout in maximal_layouts("h100-80gb"):
         again = parse_layout(layout.text, "h100-80gb")
         assert isinstance(again, MigLayout)

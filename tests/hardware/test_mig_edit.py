@@ -1,7 +1,5 @@
 """MIG editing: whatever is clicked, the layout stays legal; and every legal layout can be reached."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import HardwareError
-from nona.hardware.mig import Board, MigLayout, Slice, board, boards, legal_layouts, parse_layout
+from nona.hardware.mig import Slice, board, boards, legal_layouts, parse_layout
 from nona.hardware.mig_layouts import (
     add_slice,
     empty_layout,
@@ -23,7 +21,7 @@ from nona.hardware.mig_layouts import (
 )
 
 
-def is_legal(whole: Board, placed: tuple[tuple[int, str], ...]) -> bool:
+def is_legal(whole, placed):
     """Straight from the placement table: starts, cells, compute slices, instances of each profile."""
     profiles = [(start, whole.profile(name)) for start, name in placed]
     cells = [c for start, p in profiles for c in range(start, start + p.memory_slices)]
@@ -37,7 +35,7 @@ def is_legal(whole: Board, placed: tuple[tuple[int, str], ...]) -> bool:
     )
 
 
-def pairs(layout: MigLayout) -> tuple[tuple[int, str], ...]:
+def pairs(layout):
     return tuple((s.start, s.profile) for s in layout.slices)
 
 
@@ -45,7 +43,7 @@ def pairs(layout: MigLayout) -> tuple[tuple[int, str], ...]:
 @given(
     st.sampled_from(sorted(boards())), st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 7)), max_size=12)
 )
-def test_every_layout_that_clicks_lead_to_is_legal(name: str, clicks: list[tuple[int, int]]) -> None:
+def test_every_layout_that_clicks_lead_to_is_legal(name, clicks):
     whole, layout = board(name), empty_layout(name)
     for start, choice in clicks:
         offered = options_at(layout, start)
@@ -60,7 +58,7 @@ def test_every_layout_that_clicks_lead_to_is_legal(name: str, clicks: list[tuple
 
 
 @pytest.mark.parametrize("name", ["a100-40gb", "a30"])
-def test_editing_reaches_exactly_the_legal_layouts(name: str) -> None:
+def test_editing_reaches_exactly_the_legal_layouts(name):
     whole = board(name)
     reached, open_ = {empty_layout(name)}, [empty_layout(name)]
     while open_:
@@ -74,7 +72,7 @@ def test_editing_reaches_exactly_the_legal_layouts(name: str) -> None:
     assert reached - {empty_layout(name)} == set(legal_layouts(name, extended=True))
 
 
-def test_no_set_of_two_instances_is_refused_wrongly() -> None:
+def test_no_set_of_two_instances_is_refused_wrongly():
     whole = board("a100-40gb")
     places = [(start, p.name) for p in whole.profiles for start in p.starts]
     for first, second in combinations(places, 2):
@@ -87,7 +85,7 @@ def test_no_set_of_two_instances_is_refused_wrongly() -> None:
             assert "\n" not in str(caught.value)
 
 
-def test_a_place_that_was_chosen_is_kept_and_a_wrong_one_refused() -> None:
+def test_a_place_that_was_chosen_is_kept_and_a_wrong_one_refused():
     assert parse_layout("1g.5gb@6, 3g.20gb@0", "a100-40gb").slices == (
         Slice(0, "3g.20gb"),
         Slice(6, "1g.5gb"),
@@ -98,7 +96,7 @@ def test_a_place_that_was_chosen_is_kept_and_a_wrong_one_refused() -> None:
             parse_layout(text, "a100-40gb")
 
 
-def test_removing_what_is_not_there_is_an_error() -> None:
+def test_removing_what_is_not_there_is_an_error():
     with pytest.raises(HardwareError, match="no instance starts at memory slice 1"):
         remove_slice(parse_layout("2g.10gb", "a100-40gb"), 1)
     assert remove_slice(parse_layout("2g.10gb", "a100-40gb"), 0) == empty_layout("a100-40gb")

@@ -1,7 +1,5 @@
 """mig-parted files: read back what was written, and hostile ones refused in one line."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -19,17 +17,17 @@ LAYOUTS = legal_layouts("a100-40gb", extended=True)
 
 @examples(60)
 @given(st.lists(st.sampled_from(LAYOUTS), min_size=1, max_size=4))
-def test_round_trip_keeps_the_slices_of_every_layout(chosen: list[object]) -> None:
+def test_round_trip_keeps_the_slices_of_every_layout(chosen):
     named = {f"layout-{i}": layout for i, layout in enumerate(chosen)}
-    text = write_mig_parted(named)  # type: ignore[arg-type]
+    text = write_mig_parted(named)
     found = read_mig_parted(text.encode(), "a100-40gb")
     assert not found.left_out
     assert list(found.layouts) == list(named)
     for name, layout in named.items():
-        assert Counter(found.layouts[name].profiles) == Counter(layout.profiles)  # type: ignore[attr-defined]
+        assert Counter(found.layouts[name].profiles) == Counter(layout.profiles)
 
 
-def test_the_file_is_what_mig_parted_reads() -> None:
+def test_the_file_is_what_mig_parted_reads():
     layout = next(m for m in LAYOUTS if m.text == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb")
     plain = yaml.safe_load(write_mig_parted({"balanced": layout}))
     assert plain == {
@@ -46,7 +44,7 @@ def test_the_file_is_what_mig_parted_reads() -> None:
     }
 
 
-def test_a_file_for_several_boards_gives_what_fits_this_one() -> None:
+def test_a_file_for_several_boards_gives_what_fits_this_one():
     text = """
 version: v1
 mig-configs:
@@ -71,11 +69,11 @@ mig-configs:
     )
 
 
-def one(entry: str) -> str:
+def one(entry):
     return f"version: v1\nmig-configs: {{a: [{{{entry}}}]}}\n"
 
 
-def devices(listed: str) -> str:
+def devices(listed):
     return one(f"mig-enabled: true, mig-devices: {{{listed}}}")
 
 
@@ -99,7 +97,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("case", HOSTILE, ids=str)
-def test_hostile_files_are_refused_in_one_line(case: str) -> None:
+def test_hostile_files_are_refused_in_one_line(case):
     with pytest.raises(HardwareError) as caught:
         read_mig_parted(HOSTILE[case], "a100-40gb")
     message = str(caught.value)
@@ -113,12 +111,12 @@ def test_hostile_files_are_refused_in_one_line(case: str) -> None:
     ("data", "why"),
     [(b"x" * (MOST_BYTES + 1), "more than"), (b"\xff\xfe\x00", "UTF-8"), (b"", "mig-configs")],
 )
-def test_bytes_that_are_no_text_or_too_many(data: bytes, why: str) -> None:
+def test_bytes_that_are_no_text_or_too_many(data, why):
     with pytest.raises(HardwareError, match=why):
         read_mig_parted(data, "a100-40gb")
 
 
-def refusal(text: str) -> str:
+def refusal(text):
     try:
         read_mig_parted(text, "a30")
     except HardwareError as error:
@@ -128,11 +126,11 @@ def refusal(text: str) -> str:
 
 @examples(120)
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_refused_with_one_line(text: str) -> None:
+def test_any_text_is_read_or_refused_with_one_line(text):
     for given_text in (text, f"version: v1\nmig-configs: {text}"):
         assert len(refusal(given_text).splitlines()) <= 1
 
 
-def test_names_and_empty_layouts_are_checked_on_writing() -> None:
+def test_names_and_empty_layouts_are_checked_on_writing():
     with pytest.raises(HardwareError, match="rename it"):
         write_mig_parted({"a\nb": LAYOUTS[0]})

@@ -1,9 +1,6 @@
 """Results of a placement survive their JSON, and what is unknown in it is refused."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -11,7 +8,6 @@ from pydantic import ValidationError
 from nona.placement.messages import Link
 from nona.report.models import coarsening_report
 from nona.report.placements.working import working
-from nona.results.document import Document
 from nona.results.placement import CongestionCurve, FullPlacementReport, PlacementOutcome, SolvedPlacement
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
@@ -25,13 +21,13 @@ from nona.study.simulation import place
 KEYS = ("about", "nona", "local", "spread", "models", "if_times_off")
 
 
-def again(result: Document) -> Document:
+def again(result):
     """What a reader of the JSON text gets."""
     return type(result).from_json(json.loads(json.dumps(result.to_json(), allow_nan=False)))
 
 
 @pytest.fixture(scope="module", params=["slides_example", "racks_and_nics"])
-def solved(request: pytest.FixtureRequest) -> SolvedPlacement:
+def solved(request):
     scenario = load_scenario(scenario_path(request.param))
     if request.param == "racks_and_nics":  # sampled jobs take seconds there; the other has them
         scenario = scenario.model_copy(update={"objective": "formula"})
@@ -43,7 +39,7 @@ def solved(request: pytest.FixtureRequest) -> SolvedPlacement:
     return SolvedPlacement.of(outcome, working(study.system, placement, study.scenario.labels), search.steps)
 
 
-def test_a_placement_survives_its_json(solved: SolvedPlacement) -> None:
+def test_a_placement_survives_its_json(solved):
     assert again(solved) == solved
     assert list(solved.to_json()) == [*KEYS, "working", "steps", "known"]
     assert solved.nona.models
@@ -51,29 +47,29 @@ def test_a_placement_survives_its_json(solved: SolvedPlacement) -> None:
     assert solved.steps
 
 
-def test_classes_of_executors_are_called_so_in_json(solved: SolvedPlacement) -> None:
+def test_classes_of_executors_are_called_so_in_json(solved):
     data = solved.to_json()["nona"]
     names = [c.executor_class for c in solved.nona.predicted.classes]
     assert [c["class"] for c in data["predicted"]["classes"]] == names
     assert [c["class"] for c in data["memory"]["classes"]] == names
 
 
-def test_a_cancelled_search_says_so(solved: SolvedPlacement) -> None:
+def test_a_cancelled_search_says_so(solved):
     assert "ended_early_s" not in solved.to_json()
     cancelled = SolvedPlacement.from_json({**solved.to_json(), "ended_early_s": 2.5})
     assert cancelled.ended_early_s == 2.5
     assert again(cancelled) == cancelled
 
 
-def test_the_command_prints_the_report_with_its_response(solved: SolvedPlacement) -> None:
+def test_the_command_prints_the_report_with_its_response(solved):
     data = solved.nona.to_json()
     assert list(data)[-2:] == ["sampled", "response"]
     assert FullPlacementReport.from_json(data) == solved.nona
 
 
 @pytest.mark.parametrize("keys", [(), ("nona",), ("nona", "predicted"), ("nona", "response"), ("working",)])
-def test_an_unknown_key_is_refused(solved: SolvedPlacement, keys: tuple[str, ...]) -> None:
-    data: dict[str, Any] = solved.to_json()
+def test_an_unknown_key_is_refused(solved, keys):
+    data = solved.to_json()
     inner = data
     for key in keys:
         inner = inner[key]
@@ -82,17 +78,17 @@ def test_an_unknown_key_is_refused(solved: SolvedPlacement, keys: tuple[str, ...
         SolvedPlacement.from_json(data)
 
 
-def test_a_result_cannot_be_changed(solved: SolvedPlacement) -> None:
+def test_a_result_cannot_be_changed(solved):
     with pytest.raises(ValidationError, match="frozen"):
         solved.nona.objective_s = 1.0
 
 
-def test_the_outcome_of_the_study_has_no_working(solved: SolvedPlacement) -> None:
+def test_the_outcome_of_the_study_has_no_working(solved):
     with pytest.raises(ValidationError, match="working"):
         PlacementOutcome.from_json(solved.to_json())
 
 
-def test_a_curve_of_congestion_and_a_coarsening_survive_their_json() -> None:
+def test_a_curve_of_congestion_and_a_coarsening_survive_their_json():
     study = prepare(load_scenario(scenario_path("slides_example")))
     curve = congestion_curve(study.system, points=3)
     assert isinstance(again(curve), CongestionCurve)

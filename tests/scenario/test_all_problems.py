@@ -1,9 +1,5 @@
 """All that is wrong with a scenario is listed at once, names that stand for nothing included."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nona.cli.main import main
@@ -42,7 +38,7 @@ PLACES = [
 ]
 
 
-def test_one_pass_lists_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_pass_lists_every_problem(tmp_path, capsys):
     path = tmp_path / "bad.yaml"
     path.write_text(BAD)
     with pytest.raises(ScenarioError) as caught:
@@ -54,7 +50,7 @@ def test_one_pass_lists_every_problem(tmp_path: Path, capsys: pytest.CaptureFixt
     assert told.count("\n") == 1, "programs get one line"
 
 
-def test_files_may_be_uploaded_later_unless_there_is_more(tmp_path: Path) -> None:
+def test_files_may_be_uploaded_later_unless_there_is_more(tmp_path):
     missing = "{version: 1, cluster: {servers: [{}]}, workload: [{model: my.onnx, rate: 1}]}"
     uploads = Sources(tmp_path, confined=True)
     assert open_bytes(missing.encode(), "a.yaml", uploads, files_may_be_missing=True).scenario
@@ -70,7 +66,7 @@ def test_files_may_be_uploaded_later_unless_there_is_more(tmp_path: Path) -> Non
     "broken",
     ["cluster: 1", "cluster: {servers: 3}", "workload: [1, {model: 2}]", "schedulers: {a: 1}", "cost: []"],
 )
-def test_whatever_the_file_holds_the_look_at_its_names_does_not_break(broken: str) -> None:
+def test_whatever_the_file_holds_the_look_at_its_names_does_not_break(broken):
     with pytest.raises(ScenarioError):
         open_bytes(f"version: 1\n{broken}\n".encode(), "a.yaml", Sources())
 
@@ -86,12 +82,12 @@ def test_whatever_the_file_holds_the_look_at_its_names_does_not_break(broken: st
         (b" \n", "empty"),
     ],
 )
-def test_a_file_of_another_kind_is_named_in_plain_words(data: bytes, what: str) -> None:
+def test_a_file_of_another_kind_is_named_in_plain_words(data, what):
     with pytest.raises(ScenarioError) as caught:
         scenario_text(data, "plan.pdf")
     assert str(caught.value) == f"Scenario 'plan.pdf': it is {what}; give a YAML, JSON or .nona.zip file."
 
 
-def test_a_model_given_as_a_scenario_is_sent_to_its_page() -> None:
+def test_a_model_given_as_a_scenario_is_sent_to_its_page():
     with pytest.raises(ScenarioError, match="page Models"):
         open_bytes(b'{"nodes": [{"id": "a"}], "edges": []}', "net.json", Sources())

@@ -1,12 +1,9 @@
 """Bundles: what they hold comes back, equal content gives equal bytes, and hostile ones are refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import stat
 import zipfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -32,7 +29,7 @@ cost: {measured: times.measured.csv}
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Path:
+def plan(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "net.json").write_text(NET.replace('"a"', f'"{folder}"'))
@@ -42,7 +39,7 @@ def plan(tmp_path: Path) -> Path:
     return tmp_path / "plan.yaml"
 
 
-def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(*members, method=zipfile.ZIP_DEFLATED):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, data in members:
@@ -53,9 +50,7 @@ def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.
 GOOD = b"{version: 1, cluster: {servers: [{count: 1}]}, workload: [{model: gpt2, rate: 1}]}"
 
 
-def test_a_bundle_opens_with_all_its_files_anywhere(
-    plan: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_bundle_opens_with_all_its_files_anywhere(plan, tmp_path_factory):
     first, beside = open_scenario(plan)
     place = tmp_path_factory.mktemp("elsewhere") / "plan.nona.zip"
     place.write_bytes(pack_bundle(first, beside))
@@ -70,7 +65,7 @@ def test_a_bundle_opens_with_all_its_files_anywhere(
     ]
 
 
-def test_files_that_need_no_other_name_keep_the_fingerprint(plan: Path) -> None:
+def test_files_that_need_no_other_name_keep_the_fingerprint(plan):
     scenario = parse_scenario(TEXT.replace("one/", "").replace("two/net.json", "gpt2"))
     (plan.parent / "net.json").write_text(NET)
     held = read_bundle(pack_bundle(scenario, Sources(plan.parent)))
@@ -78,7 +73,7 @@ def test_files_that_need_no_other_name_keep_the_fingerprint(plan: Path) -> None:
     assert held[SCENARIO].decode() == dump_scenario(scenario)
 
 
-def test_commands_write_and_take_bundles(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_write_and_take_bundles(plan, capsys):
     out = plan.parent / "x.nona.zip"
     assert main(["bundle", str(plan), "-o", str(out)]) == 0
     assert "2-net.json" in capsys.readouterr().err
@@ -94,13 +89,13 @@ def test_commands_write_and_take_bundles(plan: Path, capsys: pytest.CaptureFixtu
     assert "No such file" not in told
 
 
-def member(name: str, mode: int = stat.S_IFREG) -> zipfile.ZipInfo:
+def member(name, mode=stat.S_IFREG):
     info = zipfile.ZipInfo(name)
     info.create_system, info.external_attr = 3, mode << 16
     return info
 
 
-def encrypted() -> bytes:
+def encrypted():
     data = bytearray(zipped((SCENARIO, GOOD)))
     data[data.index(b"PK\x01\x02") + 8] |= 1
     return bytes(data)
@@ -127,14 +122,14 @@ def encrypted() -> bytes:
         (zipped((SCENARIO, GOOD.replace(b"gpt2", b"net.onnx"))), "the bundle does not contain it"),
     ],
 )
-def test_hostile_and_broken_bundles_are_refused_in_one_line(data: bytes, why: str, tmp_path: Path) -> None:
+def test_hostile_and_broken_bundles_are_refused_in_one_line(data, why, tmp_path):
     (tmp_path / "x.nona.zip").write_bytes(data)
     with pytest.raises(ScenarioError, match=why) as caught:
         open_scenario(tmp_path / "x.nona.zip")
     assert "\n" not in str(caught.value)
 
 
-def test_what_packs_well_is_stored_so_that_it_can_be_read_again(tmp_path: Path) -> None:
+def test_what_packs_well_is_stored_so_that_it_can_be_read_again(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"0\n" * 1_000_000)
     row = "{model: gpt2, rate: 1, arrivals: {process: trace, trace: t.csv}}"
     scenario = parse_scenario(GOOD.decode().replace("{model: gpt2, rate: 1}", row))
@@ -143,7 +138,7 @@ def test_what_packs_well_is_stored_so_that_it_can_be_read_again(tmp_path: Path) 
 
 @examples(150)
 @given(st.data())
-def test_a_damaged_bundle_opens_or_is_one_error(data: st.DataObject) -> None:
+def test_a_damaged_bundle_opens_or_is_one_error(data):
     whole = bytearray(zipped((SCENARIO, GOOD), ("net.json", NET.encode() * 20)))
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))

@@ -1,14 +1,11 @@
 """Models inside a scenario: small ones are read here, large ones in a child process with limits."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
 import pytest
 
 from nona.errors import GraphError
-from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
 from nona.sources import lookup
 from nona.sources.lookup import SMALL, Sources
@@ -16,7 +13,7 @@ from nona.sources.lookup import SMALL, Sources
 Document = dict[str, Any]
 
 
-def chain(length: int) -> Document:
+def chain(length):
     """A chain of operators in node-link form."""
     nodes = [{"id": f"n{i}", "compute_ms": 1 + i % 7} for i in range(length)]
     edges = [{"source": f"n{i}", "target": f"n{i + 1}", "bytes": i} for i in range(length - 1)]
@@ -24,11 +21,11 @@ def chain(length: int) -> Document:
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def here(monkeypatch):
     """The processes in which documents were read, as far as this one sees."""
-    seen: list[int] = []
+    seen = []
 
-    def read(document: Document, name: str) -> ModelGraph:
+    def read(document, name):
         seen.append(os.getpid())
         return from_node_link(document, name)
 
@@ -37,7 +34,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["m.json", "my model"])
-def test_both_ways_give_the_same_graph(name: str, here: list[int]) -> None:
+def test_both_ways_give_the_same_graph(name, here):
     small, large = chain(SMALL // 2), chain(SMALL // 2 + 2)
     for document in (small, large):
         graph = Sources().model(name, inline={name: document})
@@ -45,7 +42,7 @@ def test_both_ways_give_the_same_graph(name: str, here: list[int]) -> None:
     assert here == [os.getpid()]  # the large one was read elsewhere
 
 
-def test_a_large_one_that_is_wrong_is_one_line(here: list[int]) -> None:
+def test_a_large_one_that_is_wrong_is_one_line(here):
     document = chain(SMALL)
     document["edges"].append({"source": "n1", "target": "n0"})
     with pytest.raises(GraphError) as raised:

@@ -1,19 +1,14 @@
 """Cards and racks in a scenario: read, written, refused, and made into links."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from nona.errors import HardwareError, ScenarioError
 from nona.hardware.cluster import Cluster, Network, Racks
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.scenario.schema import Scenario
 from nona.study.preparation import prepare
 
 
-def scenario(network: dict[str, Any], servers: int = 5) -> Scenario:
+def scenario(network, servers=5):
     return scenario_from_mapping(
         {
             "version": 1,
@@ -27,7 +22,7 @@ def scenario(network: dict[str, Any], servers: int = 5) -> Scenario:
 FULL = {"capacity": "100 Gbit/s", "nic": "10 Gbit/s", "racks": {"size": 2, "uplink": "16 Gbit/s"}}
 
 
-def test_quantities_are_read_and_written_back() -> None:
+def test_quantities_are_read_and_written_back():
     made = scenario(FULL)
     assert made.cluster.network.nic == 10e9 / 8
     assert made.cluster.network.racks is not None
@@ -37,7 +32,7 @@ def test_quantities_are_read_and_written_back() -> None:
     assert parse_scenario(text) == made
 
 
-def test_without_them_nothing_is_written() -> None:
+def test_without_them_nothing_is_written():
     assert not {"nic", "racks"} & set(dump_scenario(scenario({})).replace(":", " ").split())
 
 
@@ -56,7 +51,7 @@ def test_without_them_nothing_is_written() -> None:
         ({"nic": 1e9, "discipline": "processor-sharing"}, "'processor-sharing' is for a single link"),
     ],
 )
-def test_errors_name_the_place_and_the_remedy(network: dict[str, Any], problem: str) -> None:
+def test_errors_name_the_place_and_the_remedy(network, problem):
     with pytest.raises(ScenarioError) as error:
         scenario(network)
     assert problem in str(error.value)
@@ -72,18 +67,18 @@ def test_errors_name_the_place_and_the_remedy(network: dict[str, Any], problem: 
         ({"nic": 1e9, "discipline": "processor-sharing"}, "is for a single link"),
     ],
 )
-def test_the_hardware_layer_refuses_the_same(changes: dict[str, Any], problem: str) -> None:
+def test_the_hardware_layer_refuses_the_same(changes, problem):
     with pytest.raises(HardwareError, match=problem):
         Network(**changes)
 
 
 @pytest.mark.parametrize("size", [0, -1, True, 1.5])
-def test_a_rack_has_a_whole_number_of_servers(size: Any) -> None:
+def test_a_rack_has_a_whole_number_of_servers(size):
     with pytest.raises(HardwareError, match="Racks: size="):
         Racks(size, 1e9)
 
 
-def test_the_cluster_and_the_system_get_them() -> None:
+def test_the_cluster_and_the_system_get_them():
     made = scenario(FULL)
     network = Cluster.from_spec(made.cluster).network
     assert (network.nic, network.racks) == (10e9 / 8, Racks(2, 2e9))
@@ -99,7 +94,7 @@ def test_the_cluster_and_the_system_get_them() -> None:
     assert streams["rack 0 up"] == ("link", "rack 0 up")
 
 
-def test_without_them_there_is_one_link() -> None:
+def test_without_them_there_is_one_link():
     system = prepare(scenario({})).system
     assert system.topology is None
     assert (system.link_names, system.link_capacity.tolist()) == (("link",), [25e9 / 8])

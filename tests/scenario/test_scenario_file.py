@@ -1,10 +1,7 @@
 """The scenario file: round trip, and errors that name place, value, rule and remedy."""
 
-from __future__ import annotations
-
 import math
 import pickle
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +19,7 @@ from nona.scenario.file import (
 from nona.scenario.schema import Scenario
 from nona.units import parse_quantity, quantity_text
 
-MINIMAL: dict[str, Any] = {
+MINIMAL = {
     "version": 1,
     "cluster": {"servers": [{"count": 8}]},
     "workload": [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}],
@@ -46,7 +43,7 @@ schedulers: [nona, {expert: {resnet18: local}}, spark-fair]
 """
 
 
-def test_quantities_are_read_in_si() -> None:
+def test_quantities_are_read_in_si():
     s = parse_scenario(FULL)
     assert s.cluster.network.capacity == 25e9 / 8
     assert s.cluster.network.latency == pytest.approx(20e-6)
@@ -56,7 +53,7 @@ def test_quantities_are_read_in_si() -> None:
     assert s.labels == ("resnet18", "my_workflow")
 
 
-def test_round_trip_as_yaml_and_json() -> None:
+def test_round_trip_as_yaml_and_json():
     s = parse_scenario(FULL)
     assert parse_scenario(dump_scenario(s)) == s
     assert parse_scenario(s.model_dump_json()) == s
@@ -70,7 +67,7 @@ def test_round_trip_as_yaml_and_json() -> None:
     capacity=st.floats(1.0, 1e12),
     seed=st.integers(0, 2**62),
 )
-def test_round_trip_keeps_every_bit(rate: float, slo: float, capacity: float, seed: int) -> None:
+def test_round_trip_keeps_every_bit(rate, slo, capacity, seed):
     data = MINIMAL | {
         "seed": seed,
         "cluster": {"servers": [{}], "network": {"capacity": capacity}},
@@ -82,7 +79,7 @@ def test_round_trip_keeps_every_bit(rate: float, slo: float, capacity: float, se
 
 @given(st.floats(1e-9, 1e12), st.sampled_from(["time", "size", "bandwidth", "rate", "fraction"]))
 @examples(200)
-def test_quantity_text_is_exact(value: float, dimension: Any) -> None:
+def test_quantity_text_is_exact(value, dimension):
     assert parse_quantity(quantity_text(value, dimension), dimension) == value
 
 
@@ -113,7 +110,7 @@ def test_quantity_text_is_exact(value: float, dimension: Any) -> None:
         ),
     ],
 )
-def test_each_problem_names_place_and_rule(change: dict[str, Any], place: str, words: str) -> None:
+def test_each_problem_names_place_and_rule(change, place, words):
     with pytest.raises(ScenarioError) as caught:
         scenario_from_mapping(MINIMAL | change)
     assert len(caught.value.problems) == 1, caught.value.problems
@@ -123,7 +120,7 @@ def test_each_problem_names_place_and_rule(change: dict[str, Any], place: str, w
     assert "\n" not in line
 
 
-def test_all_problems_at_once() -> None:
+def test_all_problems_at_once():
     with pytest.raises(ScenarioError) as caught:
         scenario_from_mapping(
             {"version": 1, "seed": -1, "workload": [{"model": "a", "rate": 0}], "clutser": 3}
@@ -145,25 +142,25 @@ def test_all_problems_at_once() -> None:
         "version: 1\nversion: " + "9" * 5000,
     ],
 )
-def test_hostile_text_is_one_line(text: str) -> None:
+def test_hostile_text_is_one_line(text):
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(text)
     assert "\n" not in str(caught.value)
 
 
-def test_missing_file_is_named(tmp_path: Any) -> None:
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(ScenarioError, match="nowhere"):
         load_scenario(tmp_path / "nowhere.yaml")
 
 
-def test_hash_follows_the_content_it_is_asked_for() -> None:
+def test_hash_follows_the_content_it_is_asked_for():
     a = scenario_from_mapping(MINIMAL)
     b = a.model_copy(update={"name": "other"})
     assert scenario_hash(a) != scenario_hash(b)
     assert scenario_hash(a, "cluster", "workload") == scenario_hash(b, "cluster", "workload")
 
 
-def test_repeated_models_get_their_own_label() -> None:
+def test_repeated_models_get_their_own_label():
     row = {"model": "resnet18", "rate": 1}
     s = Scenario.model_validate(MINIMAL | {"workload": [row, row, row | {"name": "big"}]})
     assert s.labels == ("resnet18", "resnet18 #2", "big")

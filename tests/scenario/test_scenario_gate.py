@@ -1,11 +1,8 @@
 """Whatever comes in as a scenario becomes a valid one that can be written again, or one line per problem."""
 
-from __future__ import annotations
-
 import time
 import zipfile
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
 from io import BytesIO
 from json import dumps
 from zlib import compress
@@ -18,7 +15,6 @@ from sizes import examples
 from nona.errors import ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.gate import MAX_PROBLEMS
-from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.opening import open_bytes
 from nona.ui.session.share import unpack
@@ -33,7 +29,7 @@ PLACES = (
 )
 
 
-def refused(text: str) -> tuple[str, ...]:
+def refused(text):
     with pytest.raises(ScenarioError) as caught:
         open_bytes(text.encode("utf-8", "surrogatepass"), "s.yaml", Sources(held={}))
     for line in caught.value.problems:
@@ -44,19 +40,19 @@ def refused(text: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("value", [*NUMBERS.values(), *TAGGED], ids=[*NUMBERS, *TAGGED])
-def test_values_that_no_scenario_may_hold_are_refused_in_one_line(place: str, value: str) -> None:
+def test_values_that_no_scenario_may_hold_are_refused_in_one_line(place, value):
     assert len(refused(HEAD + place.format(value) + "\n")) == 1
 
 
 @pytest.mark.parametrize("value", TAGGED)
-def test_foreign_values_in_a_device_are_refused(value: str) -> None:
+def test_foreign_values_in_a_device_are_refused(value):
     text = (
         f"version: 1\ncluster: {{servers: [{{count: 2}}], devices: {{d: {{sms: {value}}}}}}}\nworkload: []\n"
     )
     assert refused(text)
 
 
-def test_lone_surrogates_are_refused_wherever_they_stand() -> None:
+def test_lone_surrogates_are_refused_wherever_they_stand():
     plain = {"version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]}
     for key, value in (
         ("name", "a\ud800"),
@@ -71,18 +67,18 @@ def test_lone_surrogates_are_refused_wherever_they_stand() -> None:
     assert refused(HEAD + 'name: "a\\ud800"\n')
 
 
-def test_duplicate_keys_are_refused_with_both_lines() -> None:
+def test_duplicate_keys_are_refused_with_both_lines():
     (line,) = refused(HEAD + "seed: 1\nseed: 2\n")
     assert all(told in line for told in ("line 5", "line 4", "'seed'"))
 
 
 @pytest.mark.parametrize("digits", [20, 120, 400, 5000])
-def test_rates_of_many_digits_are_refused(digits: int) -> None:
+def test_rates_of_many_digits_are_refused(digits):
     assert refused(HEAD.replace("rate: 5", "rate: 1" + "0" * digits))
     assert refused(HEAD.replace("rate: 5", "rate: '1" + "0" * digits + "/s'"))
 
 
-def test_of_many_unknown_keys_the_first_are_named_and_the_rest_counted() -> None:
+def test_of_many_unknown_keys_the_first_are_named_and_the_rest_counted():
     problems = refused(HEAD + "".join(f"k{i}: 1\n" for i in range(20_000)))
     assert len(problems) == MAX_PROBLEMS + 1
     assert "19,980 more" in problems[-1]
@@ -93,25 +89,23 @@ def test_of_many_unknown_keys_the_first_are_named_and_the_rest_counted() -> None
     "group",
     ["{gpu: a100}", "{mig: nonsense}", "{mig: '1g.5gb, 9g.90gb'}", "{gpu: t4, mig: 1g.5gb}", "{mig: ','}"],
 )
-def test_hardware_that_does_not_exist_is_refused(group: str) -> None:
+def test_hardware_that_does_not_exist_is_refused(group):
     assert refused(HEAD.replace("{count: 2}", group))
 
 
-def test_too_many_executors_are_refused() -> None:
+def test_too_many_executors_are_refused():
     (line,) = refused(HEAD.replace("{count: 2}", "{count: 100000, gpus: 64}"))
     assert "6,400,000 executors" in line
 
 
 @pytest.mark.parametrize("name", ["x" * 190 + ".json", "é" * 190 + ".json"])
-def test_file_names_too_long_for_the_disk_are_refused(
-    name: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_file_names_too_long_for_the_disk_are_refused(name, tmp_path_factory):
     sources = Sources(tmp_path_factory.mktemp("files"))
     with pytest.raises(ScenarioError):
         open_bytes(HEAD.replace("gpt2", name).encode(), "s.yaml", sources)
 
 
-def test_what_is_larger_than_the_limits_is_refused_quickly() -> None:
+def test_what_is_larger_than_the_limits_is_refused_quickly():
     start = time.process_time()
     values = refused(HEAD + "models: {m.json: {nodes: [" + "1," * 1_500_000 + "1]}}\n")
     size = refused(HEAD + "description: " + "x" * 14_000_000)
@@ -120,18 +114,18 @@ def test_what_is_larger_than_the_limits_is_refused_quickly() -> None:
     assert time.process_time() - start < 20
 
 
-def link(data: object) -> str:
+def link(data):
     return "1." + urlsafe_b64encode(compress(dumps(data).encode())).rstrip(b"=").decode()
 
 
-def bundle(data: bytes) -> bytes:
+def bundle(data):
     out = BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("scenario.yaml", data)
     return out.getvalue()
 
 
-def outcome(entry: Callable[[], Scenario]) -> tuple[Scenario | None, tuple[str, ...]]:
+def outcome(entry):
     try:
         return entry(), ()
     except ScenarioError as error:
@@ -167,7 +161,7 @@ KEYS = some.sampled_from(
 
 @examples(150)
 @given(KEYS, VALUES, some.binary(max_size=60), some.text(max_size=60))
-def test_every_entry_returns_a_scenario_or_lines(key: str, value: object, noise: bytes, text: str) -> None:
+def test_every_entry_returns_a_scenario_or_lines(key, value, noise, text):
     whole = {
         "version": 1,
         "cluster": {"servers": [{}]},
