@@ -27,7 +27,6 @@ from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.serverless.metrics import CallMeasures, RunMeasures, ServerlessSummary
 from nona.sources.samples import scenario_path
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE, write_serverless
-from nona.study.serverless.run import serverless_outcome
 from nona.study.serverless.knees import (
     LEAST_LOAD,
     MOST_LOAD,
@@ -41,7 +40,7 @@ from nona.study.serverless.knees import (
     policies_over,
 )
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import calls_per_s, simulate_serverless_scenario
+from nona.study.serverless.run import calls_per_s, serverless_outcome, simulate_serverless_scenario
 from nona.study.serverless.study import StudySettings, serverless_study
 from nona.study.serverless.tasks import Done
 from nona.study.shipped import shipped, shipped_serverless
