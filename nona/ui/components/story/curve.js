@@ -59,8 +59,7 @@ class Curve {
     }
     for (let u = 0; u <= 100; u += 20)
       svg("text", { class: "tick", x: x(u / 100), y: h - bottom + 16 }, g).textContent = `${u} %`;
-    svg("text", { class: "tick", x: (x(0) + x(1)) / 2, y: h - 4 }, g).textContent =
-      "link taken by others";
+    svg("text", { class: "tick", x: (x(0) + x(1)) / 2, y: h - 4 }, g).textContent = "link taken by others";
     svg("text", { class: "tick", x: 0, y: top - 10, style: "text-anchor:start" }, g).textContent =
       "mean JCT, ms";
     svg(
