@@ -1,9 +1,5 @@
 """The MIG layout editor in a real browser: by mouse, by keyboard, at two widths."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from browser_tools import open_page, shot, wait_idle
 
@@ -19,7 +15,7 @@ FITS = """() => [document.documentElement, document.querySelector('[data-testid=
   .every(e => e.scrollWidth <= e.clientWidth)"""
 
 
-def until(page: Any, wanted: list[tuple[int, str]]) -> None:
+def until(page, wanted):
     """Wait until the board holds these instances, as Python has confirmed them."""
     page.wait_for_function(
         f"wanted => JSON.stringify(({INSTANCES})()) === JSON.stringify(wanted)", arg=[list(w) for w in wanted]
@@ -27,11 +23,11 @@ def until(page: Any, wanted: list[tuple[int, str]]) -> None:
     wait_idle(page)
 
 
-def slice_at(page: Any, start: int) -> Any:
+def slice_at(page, start):
     return page.get_by_test_id("migview").locator(f".board button[data-start='{start}']")
 
 
-def test_a_layout_is_edited_by_mouse_and_by_keyboard(app_page: Any) -> None:
+def test_a_layout_is_edited_by_mouse_and_by_keyboard(app_page):
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 900})
     open_page(page, "Cluster")

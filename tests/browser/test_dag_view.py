@@ -1,10 +1,6 @@
 """The DAG view in a real browser: search, keyboard, blocks that open, what Python hears, telephones."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
 
 import pytest
 from browser_tools import open_page, pick_model, shot, wait_idle
@@ -15,21 +11,21 @@ pytestmark = [pytest.mark.browser, pytest.mark.verify]
 BOX = "e => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }"
 
 
-def drawn(page: Any) -> int:
+def drawn(page):
     return int(page.locator("g[data-id]:not(.gone)").count())
 
 
-def chosen(page: Any) -> str:
+def chosen(page):
     return str(page.locator("g.chosen").get_attribute("data-id"))
 
 
-def middle(page: Any, what: str) -> tuple[float, float]:
+def middle(page, what):
     x, y, w, h = page.locator(what).first.evaluate(BOX)
     return x + w / 2, y + h / 2
 
 
 @pytest.fixture
-def models_page(app_page: Any) -> Any:
+def models_page(app_page):
     """The Models page with Llama 2, which is drawn by its modules."""
     open_page(app_page, "Models")
     pick_model(app_page, "llama2_7b")
@@ -37,7 +33,7 @@ def models_page(app_page: Any) -> Any:
     return app_page
 
 
-def test_search_keyboard_and_blocks(models_page: Any, tmp_path: Path) -> None:
+def test_search_keyboard_and_blocks(models_page, tmp_path):
     page = models_page
     before = drawn(page)
     canvas = page.locator("svg.canvas")
@@ -102,7 +98,7 @@ def test_search_keyboard_and_blocks(models_page: Any, tmp_path: Path) -> None:
     shot(page, "dag-view-llama")
 
 
-def shows(page: Any, name: str) -> None:
+def shows(page, name):
     """Wait until the page shows that sample: its figures, its graph, its name; and its list is shut."""
     page.get_by_role("button", name=f"Model: {name}").wait_for()
     count = f"{len(load_sample(name).operators):,}"
@@ -113,7 +109,7 @@ def shows(page: Any, name: str) -> None:
     wait_idle(page)
 
 
-def covered(page: Any) -> float:
+def covered(page):
     """How much of the view the drawing covers, in the dimension of which it covers more."""
     left, top, width, height = page.locator(".stage").evaluate(BOX)
     boxes = page.locator("g[data-id]:not(.gone) > rect:first-child").evaluate_all(f"es => es.map({BOX})")
@@ -124,7 +120,7 @@ def covered(page: Any) -> float:
     return max((min(high, begin + size) - max(low, begin)) / size for high, low, begin, size in spans)
 
 
-def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(app_page: Any) -> None:
+def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(app_page):
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, "Models")
@@ -141,7 +137,7 @@ def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(app_page: Any) -> 
         assert side + width <= 1280
 
 
-def test_a_graph_is_looked_at_where_one_left_it(app_page: Any) -> None:
+def test_a_graph_is_looked_at_where_one_left_it(app_page):
     page = app_page
     open_page(page, "Models")
     pick_model(page, "googlenet")
@@ -166,7 +162,7 @@ def test_a_graph_is_looked_at_where_one_left_it(app_page: Any) -> None:
 
 
 @pytest.mark.parametrize("app_page", ["dark"], indirect=True)
-def test_a_telephone_shows_names_that_can_be_read(app_page: Any) -> None:
+def test_a_telephone_shows_names_that_can_be_read(app_page):
     page = app_page
     open_page(page, "Models")
     pick_model(page, "googlenet")

@@ -1,11 +1,7 @@
 """Files in a browser: broken ones are told beside the upload, bundles bring all; names stay text."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -39,7 +35,7 @@ PLACES = [
 ]
 
 
-def given(page: Any, place: Any, name: str, data: bytes) -> None:
+def given(page, place, name, data):
     """Upload a file to the uploader within ``place``."""
     upload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
     place.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(upload)
@@ -47,7 +43,7 @@ def given(page: Any, place: Any, name: str, data: bytes) -> None:
     wait_idle(page)
 
 
-def opened(page: Any, name: str, data: bytes) -> None:
+def opened(page, name, data):
     """Open a scenario's file from the side bar."""
     page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
     given(page, page.get_by_test_id("stPopoverBody"), name, data)
@@ -55,7 +51,7 @@ def opened(page: Any, name: str, data: bytes) -> None:
     wait_idle(page)
 
 
-def saved(page: Any, button: str, folder: Path) -> bytes:
+def saved(page, button, folder):
     """What a download button gives."""
     with page.expect_download() as download:
         page.get_by_role("button", name=button, exact=True).click()
@@ -65,13 +61,13 @@ def saved(page: Any, button: str, folder: Path) -> bytes:
     return path.read_bytes()
 
 
-def fingerprint(page: Any) -> str:
+def fingerprint(page):
     """The fingerprint in the side bar."""
     told = page.get_by_test_id("stSidebar").get_by_text("Fingerprint").first.inner_text()
-    return re.search("[0-9a-f]{12}", told).group()  # type: ignore[union-attr]
+    return re.search("[0-9a-f]{12}", told).group()
 
 
-def test_broken_files_are_refused_where_they_were_given(app_page: Any) -> None:
+def test_broken_files_are_refused_where_they_were_given(app_page):
     page = app_page
     open_page(page, "Models")
     upload_model(page, "broken.onnx", b"\x08\x07 no model \xff\xff")
@@ -96,7 +92,7 @@ def test_broken_files_are_refused_where_they_were_given(app_page: Any) -> None:
     page.locator(".st-key-problems").wait_for(state="detached")
 
 
-def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page: Any, tmp_path: Path) -> None:
+def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page, tmp_path):
     page = app_page
     open_page(page, "Models")
     upload_model(page, "net.json", NET)
@@ -180,7 +176,7 @@ COMMON = {"name": EVIL, "simulation": {"jobs": 100, "replications": 2}}
 KINDS = {"Placement": "place", "Simulation": "simulate", "Serverless": "serverless", "Training": "training"}
 
 
-def run_kind(page: Any, kind: str) -> None:
+def run_kind(page, kind):
     """Start the page's job and wait until its result stands."""
     page.locator(f".st-key-run_kind-{kind} button").click()
     page.locator(f".st-key-cancel-{kind}").wait_for(state="detached", timeout=RESULT_MS)
@@ -197,7 +193,7 @@ def run_kind(page: Any, kind: str) -> None:
     ],
     ids=["queries", "serverless", "training"],
 )
-def test_names_stay_text(app_page: Any, parts: dict[str, Any], runs: str, pages: str) -> None:
+def test_names_stay_text(app_page, parts, runs, pages):
     models = {} if parts is TRAINING else {"models": {EVIL: MODEL}}
     opened(app_page, "evil.yaml", yaml.safe_dump({**COMMON, **models, **parts}).encode())
     for name in (*pages.split(), *runs.split()):

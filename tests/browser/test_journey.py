@@ -1,12 +1,8 @@
 """The journey through the app in a real browser: a model file in, files out, nothing leaves the machine."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from browser_tools import (
@@ -27,15 +23,14 @@ from nona.sources.samples import load_sample, sample_path
 pytestmark = pytest.mark.browser
 
 
-def node_count(page: Any) -> int:
+def node_count(page):
     return int(page.get_by_test_id("dagview").first.locator("g[data-id]:not(.gone)").count())
 
 
-def test_from_a_model_file_to_downloaded_results(app_page: Any, tmp_path: Path) -> None:
+def test_from_a_model_file_to_downloaded_results(app_page, tmp_path):
     page = app_page
     open_page(page, "Models")
     model = sample_path("googlenet")
-    assert model is not None
     upload_model(page, "uploaded.onnx", model.read_bytes())
     wanted = len(load_sample("googlenet").operators)
     page.get_by_test_id("stMetricValue").get_by_text(str(wanted), exact=True).wait_for()
@@ -66,7 +61,7 @@ def test_from_a_model_file_to_downloaded_results(app_page: Any, tmp_path: Path) 
     assert "uploaded.onnx" in scenario.models
 
 
-def contraction_is_played(page: Any, operators: int) -> int:
+def contraction_is_played(page, operators):
     """Forward, back, by the slider, by play, by keys; returns the number of tasks at the end."""
     open_page(page, "Contraction")
     page.locator("g[data-id]").first.wait_for()
@@ -101,7 +96,7 @@ def contraction_is_played(page: Any, operators: int) -> int:
     return tasks
 
 
-def cluster_is_edited(page: Any) -> None:
+def cluster_is_edited(page):
     open_page(page, "Cluster")
     choose(page, "Shared as", "MIG slices")
     page.get_by_text("Stranded, as no instance fits there").wait_for()
@@ -116,7 +111,7 @@ def cluster_is_edited(page: Any) -> None:
     shot(page, "journey-3-cluster")
 
 
-def placement_is_solved(page: Any, folder: Path) -> None:
+def placement_is_solved(page, folder):
     open_page(page, "Placement")
     page.get_by_role("button", name="Solve the placement").click()
     download_button = page.get_by_role("button", name="Download JSON")
@@ -133,7 +128,7 @@ def placement_is_solved(page: Any, folder: Path) -> None:
     assert report["objective_s"] >= report["lower_bound_s"] > 0
 
 
-def simulation_is_run(page: Any, folder: Path) -> None:
+def simulation_is_run(page, folder):
     """Watched live and cancelled, made smaller, run to its end; its files are taken."""
     open_page(page, "Simulation")
     fill_number(page, "Jobs measured per run", "3000000")
@@ -160,7 +155,7 @@ def simulation_is_run(page: Any, folder: Path) -> None:
     assert all(name in (folder / "report.html").read_text() for name in report["schedulers"])
 
 
-def test_cancel_and_reload_lose_nothing(app_page: Any) -> None:
+def test_cancel_and_reload_lose_nothing(app_page):
     page = app_page
     open_demo(page, "The slides' example")
     open_page(page, "Simulation")
@@ -178,7 +173,7 @@ def test_cancel_and_reload_lose_nothing(app_page: Any) -> None:
 
 
 @pytest.mark.verify
-def test_a_bad_file_is_one_line_in_the_browser_too(app_page: Any) -> None:
+def test_a_bad_file_is_one_line_in_the_browser_too(app_page):
     page = app_page
     open_page(page, "Models")
     upload_model(page, "<img src=x onerror=alert(1)>.onnx", b"junk")

@@ -1,11 +1,7 @@
 """In a real browser: links open elsewhere, sessions are apart, nothing typed is lost, reports stand alone."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from browser_tools import RESULT_MS, new_context, open_page, share_link, shot, wait_idle
@@ -14,22 +10,22 @@ pytestmark = pytest.mark.browser
 NAME = "[data-testid=stSidebar] input[aria-label=Scenario]"
 
 
-def scenario_field(page: Any) -> Any:
+def scenario_field(page):
     return page.get_by_role("textbox", name="Scenario", exact=True)
 
 
-def type_in(page: Any, label: str, text: str) -> None:
+def type_in(page, label, text):
     field = page.get_by_role("textbox", name=label, exact=True)
     field.fill(text)
     field.press("Enter")
     wait_idle(page)
 
 
-def workspace_cookie(page: Any) -> Any:
+def workspace_cookie(page):
     return next(c for c in page.context.cookies() if c["name"].startswith("nona_workspace_"))
 
 
-def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any, app_url: str) -> None:
+def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page, app_url):
     page = app_page
     type_in(page, "Scenario", "Sent <b>by</b> link")
     open_page(page, "Cluster")
@@ -77,7 +73,7 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any
 
 
 @pytest.mark.verify
-def test_the_report_opens_by_itself(app_page: Any, tmp_path: Path) -> None:
+def test_the_report_opens_by_itself(app_page, tmp_path):
     page = app_page
     open_page(page, "Simulation")
     for label, value in (("Jobs measured per run", "200"), ("Replications", "2")):
@@ -109,7 +105,7 @@ def test_the_report_opens_by_itself(app_page: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page: Any) -> None:
+def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page):
     page = app_page
     page.set_viewport_size({"width": 400, "height": 800})
     page.reload()
@@ -132,14 +128,14 @@ def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page: A
     field.wait_for(state="hidden")
 
 
-def field_with(page: Any, label: str, value: str) -> Any:
+def field_with(page, label, value):
     """The text field of that label once it shows the value."""
     field = page.get_by_role("textbox", name=label, exact=True)
     return field.and_(page.locator(f"input[value='{value}']"))
 
 
 @pytest.mark.verify
-def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_url: str) -> None:
+def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page, app_url):
     page = app_page
     open_page(page, "Cluster")
     other = page.context.new_page()

@@ -1,9 +1,5 @@
 """A plan in a browser: asked, found, read, opened; a reload and kill −9 lose nothing; it fits a telephone."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
 from contrast import texts_of
@@ -11,7 +7,7 @@ from contrast import texts_of
 pytestmark = pytest.mark.browser
 
 
-def ask(page: Any) -> None:
+def ask(page):
     """A question about the session's own scenario that is answered in seconds."""
     open_page(page, "Plan")
     page.get_by_role("button", name="Plan for this workload").click()
@@ -25,7 +21,7 @@ def ask(page: Any) -> None:
     fill_number(page, "Jobs of a run", "500")
 
 
-def search_settings(page: Any) -> None:
+def search_settings(page):
     """Open how the plan is searched, where it is not open already."""
     part = page.locator("details").filter(has_text="How the plan is searched")
     part.wait_for()
@@ -35,7 +31,7 @@ def search_settings(page: Any) -> None:
     wait_idle(page)
 
 
-def find(page: Any) -> None:
+def find(page):
     page.get_by_role("button", name="Find the plan").click()
     cancel = page.get_by_role("button", name="Cancel plan")
     cancel.wait_for()
@@ -44,7 +40,7 @@ def find(page: Any) -> None:
     wait_idle(page)
 
 
-def test_a_plan_is_found_read_and_opened(app_page: Any) -> None:
+def test_a_plan_is_found_read_and_opened(app_page):
     page = app_page
     ask(page)
     find(page)
@@ -78,7 +74,7 @@ def test_a_plan_is_found_read_and_opened(app_page: Any) -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("app_page", [("dark", 400)], indirect=True)
-def test_a_plan_fits_a_telephone(app_page: Any) -> None:
+def test_a_plan_fits_a_telephone(app_page):
     page = app_page
     ask(page)
     assert_fits(page)

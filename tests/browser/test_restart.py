@@ -1,11 +1,8 @@
 """Kill −9 of a real server: the browser that worked on it finds its work on the next one."""
 
-from __future__ import annotations
-
 import json
 import time
 from http.client import HTTPConnection
-from typing import Any
 
 import pytest
 from browser_tools import fill_number, open_page, pick_model, run_to_the_end, upload_model, wait_idle
@@ -15,7 +12,7 @@ GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": [
 SAVED_S = 5.0  # after the last change
 
 
-def answered(port: int, path: str, **headers: str) -> tuple[int, dict[str, str], float]:
+def answered(port, path, **headers):
     """Status, headers and seconds of one answer."""
     begun = time.monotonic()
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
@@ -27,7 +24,7 @@ def answered(port: int, path: str, **headers: str) -> tuple[int, dict[str, str],
 
 
 @pytest.mark.verify
-def test_a_server_refuses_foreign_pages_at_once(own_app: Any) -> None:
+def test_a_server_refuses_foreign_pages_at_once(own_app):
     port = own_app.port
     own = f"127.0.0.1:{port}"
     socket = {
@@ -54,7 +51,7 @@ def test_a_server_refuses_foreign_pages_at_once(own_app: Any) -> None:
         assert took < 5.0
 
 
-def test_work_is_there_after_kill_minus_nine(own_app: Any) -> None:
+def test_work_is_there_after_kill_minus_nine(own_app):
     page = own_app.page
     name = page.get_by_role("textbox", name="Scenario", exact=True)
     name.fill("Survives")

@@ -1,10 +1,5 @@
 """Saved runs in a real browser: saved, listed, compared, deleted with undo, carried; kill −9 loses none."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
 from contrast import texts_of
@@ -12,7 +7,7 @@ from contrast import texts_of
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
 
 
-def run(page: Any, seed: int = 7) -> None:
+def run(page, seed=7):
     """A small simulation."""
     open_page(page, "Simulation")
     fill_number(page, "Jobs measured per run", "200")
@@ -21,7 +16,7 @@ def run(page: Any, seed: int = 7) -> None:
     run_to_the_end(page)
 
 
-def save(page: Any, name: str, note: str = "") -> None:
+def save(page, name, note=""):
     page.get_by_role("button", name="Save this run").click()
     field = page.get_by_role("textbox", name="Name", exact=True)
     field.fill(name)
@@ -34,7 +29,7 @@ def save(page: Any, name: str, note: str = "") -> None:
     wait_idle(page)
 
 
-def tick(page: Any, name: str) -> None:
+def tick(page, name):
     """Tick an item with the keyboard."""
     box = page.get_by_role("checkbox", name=name, exact=True)
     box.focus()
@@ -42,7 +37,7 @@ def tick(page: Any, name: str) -> None:
     wait_idle(page)
 
 
-def test_runs_are_saved_compared_deleted_and_carried(app_page: Any, tmp_path: Path) -> None:
+def test_runs_are_saved_compared_deleted_and_carried(app_page, tmp_path):
     page = app_page
     run(page)
     save(page, "Monday", "of March")
@@ -97,7 +92,7 @@ def test_runs_are_saved_compared_deleted_and_carried(app_page: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("app_page", [("dark", 400)], indirect=True)
-def test_saved_runs_fit_a_telephone(app_page: Any) -> None:
+def test_saved_runs_fit_a_telephone(app_page):
     page = app_page
     run(page)
     save(page, "Monday, when everybody comes back from the holidays at the same time", "a note of some words")

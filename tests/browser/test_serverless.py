@@ -1,9 +1,6 @@
 """A person's way through the Serverless page: a demo, a small run, its results, the search step by step."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
@@ -12,7 +9,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
-def test_a_demo_is_run_and_explained(app_page: Any) -> None:
+def test_a_demo_is_run_and_explained(app_page):
     page = app_page
     open_page(page, "Serverless")
     page.get_by_role("button", name="Open this demo").first.click()

@@ -1,10 +1,7 @@
 """A simulation in a browser: live charts, one run on the whole page, a sweep, What if, schedulers."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 
 import pytest
 from browser_tools import (
@@ -30,7 +27,7 @@ PIXELS = "root => [...root.querySelectorAll('figure canvas')].map(c => c.toDataU
 TABS = ("Compare", "Distribution", "Where time goes", "First jobs", "How sure")
 
 
-def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_page: Any) -> None:
+def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_page):
     page = app_page
     open_page(page, "Simulation")
     fill_number(page, "Jobs measured per run", "3000000")
@@ -87,7 +84,7 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     shot(page, "baseline-narrow")
 
 
-def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page: Any) -> None:
+def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page):
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, "Cluster")
@@ -138,7 +135,7 @@ SERVERS = (8, 12, 9)
 MARK = re.compile(r"fingerprint ([0-9a-f]{12})")
 
 
-def open_small(page: Any) -> None:
+def open_small(page):
     """The demo of eight servers with schedulers that need no placement, and short runs."""
     data = scenario_to_mapping(load_scenario(scenario_path("vision_language_8_servers")))
     data |= {"schedulers": ["local", "spread", "spark-fair"], "simulation": {"jobs": 3000, "replications": 3}}
@@ -150,7 +147,7 @@ def open_small(page: Any) -> None:
     wait_idle(page)
 
 
-def shown(page: Any) -> dict[str, str]:
+def shown(page):
     """What each part of the page says of the run that it shows, after polls that might still change it."""
     page.wait_for_timeout(400)
     wait_idle(page)
@@ -165,7 +162,7 @@ def shown(page: Any) -> dict[str, str]:
     }
 
 
-def assert_one_run(found: dict[str, str], number: int) -> str:
+def assert_one_run(found, number):
     """Every part shows that run; returns its fingerprint and its mean."""
     parts = [found[part] for part in ("finding", "charts", "tab")]
     assert all(f"Run {number} " in part for part in parts), parts
@@ -177,7 +174,7 @@ def assert_one_run(found: dict[str, str], number: int) -> str:
     return f"{marks.pop()} {found['mean']}"
 
 
-def test_runs_in_a_row_and_a_reload_show_one_run_each(app_page: Any) -> None:
+def test_runs_in_a_row_and_a_reload_show_one_run_each(app_page):
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
     open_small(page)
@@ -217,24 +214,24 @@ ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
     && cells && cells !== old }"""
 
 
-def ask_by(page: Any, view: str) -> None:
+def ask_by(page, view):
     page.get_by_test_id("stButtonGroup").get_by_text(view, exact=True).click()
     wait_idle(page)
 
 
-def press(page: Any, label: str, key: str, times: int = 1) -> None:
+def press(page, label, key, times=1):
     slider = page.get_by_role("slider", name=label)
     slider.focus()
     for _ in range(times):
         slider.press(key)
 
 
-def slider_value(page: Any, label: str) -> str | None:
+def slider_value(page, label):
     value: str | None = page.get_by_role("slider", name=label).get_attribute("value")
     return value
 
 
-def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page: Any) -> None:
+def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page):
     """On at once, a copy until Apply, kept by a reload, one step to undo."""
     page = app_page
     open_demo(page, "The slides' example")
@@ -273,7 +270,7 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page
     assert page.get_by_role("slider", name="Link busy").get_attribute("value") == "0"
 
 
-def picker_of(page: Any) -> Any:
+def picker_of(page):
     """The choice of the Simulation page, with its list open."""
     open_page(page, "Simulation")
     picker = page.get_by_test_id("schedulerpicker")
@@ -282,7 +279,7 @@ def picker_of(page: Any) -> Any:
 
 
 @pytest.mark.parametrize("app_page", [("light", 400), ("dark", 1360)], indirect=True)
-def test_all_stand_under_their_family_with_view_and_source(app_page: Any) -> None:
+def test_all_stand_under_their_family_with_view_and_source(app_page):
     picker = picker_of(app_page)
     assert_fits(app_page)
     used = {s.family for s in SCHEDULERS.values()}
@@ -301,7 +298,7 @@ def test_all_stand_under_their_family_with_view_and_source(app_page: Any) -> Non
 
 
 @pytest.mark.parametrize("app_page", [("dark", 400)], indirect=True)
-def test_the_keyboard_finds_chooses_and_removes(app_page: Any) -> None:
+def test_the_keyboard_finds_chooses_and_removes(app_page):
     page, picker = app_page, picker_of(app_page)
     page.keyboard.type("ousterhout late binding")
     boxes = picker.get_by_role("checkbox")
@@ -330,7 +327,7 @@ def test_the_keyboard_finds_chooses_and_removes(app_page: Any) -> None:
     assert picker.get_by_role("button", name="Remove sparrow").count() == 0
 
 
-def test_choices_in_quick_succession_are_all_taken(app_page: Any) -> None:
+def test_choices_in_quick_succession_are_all_taken(app_page):
     page, picker = app_page, picker_of(app_page)
     names = [n for n in SCHEDULERS if not picker.get_by_role("checkbox", name=n, exact=True).is_checked()]
     for name in names:

@@ -1,9 +1,6 @@
 """What surrounds the pages: text that can be read, the strip, terms, the demo, the focus, a narrow window."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 from browser_tools import (
@@ -41,7 +38,7 @@ UNNAMED = """() => {
 
 
 @pytest.mark.parametrize("app_page", [("light", 1280), ("dark", 400)], indirect=True)
-def test_every_page_fits_can_be_read_and_names_its_controls(app_page: Any) -> None:
+def test_every_page_fits_can_be_read_and_names_its_controls(app_page):
     page = app_page
     page.set_viewport_size({**page.viewport_size, "height": 3000})
     for title in TITLES:
@@ -66,14 +63,14 @@ def test_every_page_fits_can_be_read_and_names_its_controls(app_page: Any) -> No
         shot(page, f"page-{title.lower()}-{page.viewport_size['width']}")
 
 
-def wait_for_keys(page: Any, place: str) -> None:
+def wait_for_keys(page, place):
     """Until the demo's keys are heard on a step: what listens is loaded after the page is drawn."""
     page.locator(f"body[data-demo-keys='{place}']").wait_for(state="attached")
     wait_idle(page, 60_000)
 
 
 @pytest.mark.verify
-def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> None:
+def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page):
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, "Cluster")
@@ -94,9 +91,7 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> 
 
 
 @pytest.mark.verify
-def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
-    app_page: Any, app_url: str
-) -> None:
+def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(app_page, app_url):
     page = app_page
     open_page(page, "Cluster")
     fill_number(page, "Servers", "6")
@@ -132,9 +127,7 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
 
 
 @pytest.mark.verify
-def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
-    app_page: Any, app_url: str
-) -> None:
+def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(app_page, app_url):
     page = app_page
     sent: list[bytes] = []
     page.on("websocket", lambda ws: ws.on("framesent", lambda data: sent.append(data)))
@@ -157,7 +150,7 @@ def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
 
 
 @pytest.mark.verify
-def test_a_question_of_the_demo_is_chosen_from_a_menu_that_closes(app_page: Any, app_url: str) -> None:
+def test_a_question_of_the_demo_is_chosen_from_a_menu_that_closes(app_page, app_url):
     page = app_page
     page.goto(f"{app_url}/?demo=1")
     bar = page.locator(".st-key-demo-bar")
@@ -173,12 +166,12 @@ def test_a_question_of_the_demo_is_chosen_from_a_menu_that_closes(app_page: Any,
     assert len({round(b.bounding_box()["y"]) for b in buttons}) == 1, "the buttons stand in one row"
 
 
-def focused(page: Any) -> str:
+def focused(page):
     return str(page.evaluate("() => (document.activeElement.textContent || '').trim()"))
 
 
 @pytest.mark.verify
-def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
+def test_the_focus_stays_with_what_was_pressed(app_page):
     page = app_page
     open_page(page, "Cluster")
     add = page.get_by_role("button", name="Add a server group")
@@ -203,7 +196,7 @@ def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
 
 
 @pytest.mark.verify
-def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_page: Any) -> None:
+def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_page):
     page = app_page
     open_page(page, "Models")
     page.get_by_role("button", name="Model: ").focus()
@@ -217,7 +210,7 @@ def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_pag
 
 
 @pytest.mark.verify
-def test_a_link_can_be_copied_without_a_pointer_over_it(app_page: Any) -> None:
+def test_a_link_can_be_copied_without_a_pointer_over_it(app_page):
     page = app_page
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share", exact=True).click()
     copy = page.locator(".st-key-share-link").get_by_role("button", name="Copy to clipboard")
@@ -226,7 +219,7 @@ def test_a_link_can_be_copied_without_a_pointer_over_it(app_page: Any) -> None:
 
 
 @pytest.mark.verify
-def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
+def test_a_popover_opens_where_it_fits(app_page):
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
     for name in ("Share", "Open"):
@@ -247,7 +240,7 @@ def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
 
 @pytest.mark.verify
 @narrow
-def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
+def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page):
     page = app_page
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Validation").click()
@@ -272,7 +265,7 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
 
 @pytest.mark.verify
 @narrow
-def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page: Any) -> None:
+def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page):
     page = app_page
     dots = page.evaluate(
         "() => [...document.querySelectorAll('.st-key-strip > *')]"
@@ -284,7 +277,6 @@ def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page: Any
     open_page(page, "Validation")
     for tab in page.get_by_role("tab").all():
         box = tab.bounding_box()
-        assert box is not None
         assert box["x"] >= 0, tab.inner_text()
         assert box["x"] + box["width"] <= 400, tab.inner_text()
     assert_fits(page)
@@ -292,7 +284,7 @@ def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page: Any
 
 @pytest.mark.verify
 @pytest.mark.parametrize("app_page", [("light", 1280), ("dark", 400)], indirect=True)
-def test_why_the_network_matters(app_page: Any) -> None:
+def test_why_the_network_matters(app_page):
     page = app_page
     story = page.get_by_test_id("story")
     times = story.locator("section strong")

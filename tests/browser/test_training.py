@@ -1,11 +1,8 @@
 """The Training page in a browser: demos are run, cancelled, explained, kept by a reload, sent to somebody."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from browser_tools import (
@@ -26,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
-def test_a_demo_is_run_and_explained(app_page: Any) -> None:
+def test_a_demo_is_run_and_explained(app_page):
     page = app_page
     open_page(page, "Training")
     page.get_by_role("button", name="Open this demo").first.click()
@@ -56,7 +53,7 @@ def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     assert not report["failed_checks"]
 
 
-def _explain_a_round(page: Any) -> None:
+def _explain_a_round(page):
     """A click on a stay of the chart shows the priorities of the round in its middle."""
     page.get_by_role("tab", name="Rounds", exact=True).click()
     wait_idle(page)
@@ -77,12 +74,12 @@ def _explain_a_round(page: Any) -> None:
     shot(page, "training-rounds")
 
 
-def _place(bar: Any) -> float:
+def _place(bar):
     box = bar.bounding_box()
     return 0.0 if box is None else box["x"] + min(box["width"], 40)
 
 
-def _one_more(page: Any) -> None:
+def _one_more(page):
     page.get_by_role("tab", name="One more GPU", exact=True).click()
     page.get_by_role("button", name="Add one GPU of each type").click()
     page.get_by_text(re.compile("^One more .* shortens the mean JCT")).first.wait_for(timeout=RESULT_MS)
@@ -94,7 +91,7 @@ def _one_more(page: Any) -> None:
 NODES = ".st-key-elastic-nodes .node"
 
 
-def open_elastic(page: Any, title: str, load: str) -> None:
+def open_elastic(page, title, load):
     """Open a demo by its card; a part of its jobs is enough to look at."""
     open_page(page, "Training")
     card = page.get_by_test_id("stVerticalBlock").filter(has_text=title).last
@@ -104,7 +101,7 @@ def open_elastic(page: Any, title: str, load: str) -> None:
     fill_number(page, "Relative load", load)
 
 
-def run_elastic(page: Any) -> str:
+def run_elastic(page):
     """Run the policies to the end; the sentence that says who is fastest."""
     page.get_by_role("button", name="Run the policies").click()
     page.get_by_text("Downloads of this run_elastic").wait_for(timeout=RESULT_MS)
@@ -113,13 +110,13 @@ def run_elastic(page: Any) -> str:
     return str(page.locator(".st-key-elastic-area").get_by_role("heading").inner_text())
 
 
-def downloaded(page: Any, label: str) -> bytes:
+def downloaded(page, label):
     with page.expect_download() as got:
         page.get_by_role("button", name=label, exact=True).click()
     return Path(got.value.path()).read_bytes()
 
 
-def look_at_tabs(page: Any, name: str) -> None:
+def look_at_tabs(page, name):
     """Every tab fits the window, and its texts can be read."""
     for tab in ("Policies", "Nodes", "Jobs", "Fairness"):
         page.get_by_role("tab", name=tab, exact=True).click()
@@ -133,8 +130,8 @@ def look_at_tabs(page: Any, name: str) -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("app_page", [("light", 1280)], ids=["light-1280"], indirect=True)
-def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page: Any) -> None:
+@pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
+def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
     page = app_page
     open_elastic(page, "Who scales, who waits?", "3")
     page.get_by_role("button", name="Run the policies").click()
@@ -174,7 +171,7 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page: Any) -> 
     context.close()
 
 
-def scrub_and_follow(page: Any) -> None:
+def scrub_and_follow(page):
     """The grid of GPUs at another minute, by keys; a job and the reasons for its changes."""
     page.get_by_role("tab", name="Nodes", exact=True).click()
     page.locator(NODES).first.wait_for()

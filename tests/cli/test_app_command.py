@@ -1,7 +1,5 @@
 """``nona app``: what it is started with, what it refuses to open, how it ends and leaves nothing behind."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal
@@ -9,12 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import Out, refusal
+from calling import refusal
 from sizes import first
 
 from benchmarks.kept_server import KeptServer, alive, until
@@ -36,7 +33,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes ar
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+def started(monkeypatch, tmp_path):
     """What would have been started, with the person's folder in an empty place."""
     calls: list[Any] = []
     monkeypatch.setenv("NONA_DATA_DIR", str(tmp_path))
@@ -45,12 +42,12 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     return calls
 
 
-def set_password(monkeypatch: pytest.MonkeyPatch, text: str, *options: str) -> int:
+def set_password(monkeypatch, text, *options):
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{text}\n"))
     return main(["app", "--set-password", *options])
 
 
-def flag(command: list[str], name: str) -> str:
+def flag(command, name):
     return command[command.index(name) + 1]
 
 
@@ -68,19 +65,12 @@ def flag(command: list[str], name: str) -> str:
         (["--host", "0.0.0.0", "--password-file", "gone.json"], "is missing"),
     ],
 )
-def test_nothing_is_opened_to_others_by_mistake(
-    started: list[Any], capsys: Out, options: list[str], why: str
-) -> None:
+def test_nothing_is_opened_to_others_by_mistake(started, capsys, options, why):
     assert why in refusal(capsys, "app", *options)
     assert not started
 
 
-def test_the_password_is_kept_as_a_hash_that_its_owner_alone_reads(
-    started: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: Out,
-) -> None:
+def test_the_password_is_kept_as_a_hash_that_its_owner_alone_reads(started, monkeypatch, tmp_path, capsys):
     assert set_password(monkeypatch, "short") == 2
     assert set_password(monkeypatch, PASSWORD) == 0
     file = tmp_path / "password.json"
@@ -92,9 +82,7 @@ def test_the_password_is_kept_as_a_hash_that_its_owner_alone_reads(
     assert "chmod 600" in refusal(capsys, "app", "--host", "0.0.0.0")
 
 
-def test_beyond_this_machine_it_says_what_it_exposes(
-    started: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Out
-) -> None:
+def test_beyond_this_machine_it_says_what_it_exposes(started, monkeypatch, capsys):
     assert set_password(monkeypatch, PASSWORD) == 0
     assert main(["app", "--host", "0.0.0.0", "--allow-name", "plan.example.com", "--no-persist"]) == 0
     command, environment = started[0]
@@ -114,7 +102,7 @@ def test_beyond_this_machine_it_says_what_it_exposes(
     assert "X-Remote-User" in capsys.readouterr().err
 
 
-def test_on_this_machine_nothing_is_asked(started: list[Any], capsys: Out) -> None:
+def test_on_this_machine_nothing_is_asked(started, capsys):
     assert main(["app", "--host", "localhost"]) == 0
     serving = Serving.read(started[0][1])
     assert not serving.guarded
@@ -122,7 +110,7 @@ def test_on_this_machine_nothing_is_asked(started: list[Any], capsys: Out) -> No
     assert capsys.readouterr().err == ""
 
 
-def test_the_app_is_told_which_scenario_to_open(started: list[Any]) -> None:
+def test_the_app_is_told_which_scenario_to_open(started):
     assert main(["app", "mig_layouts", "--port", "8765", "--no-browser"]) == 0
     command, environment = started[0]
     assert "8765" in command
@@ -131,9 +119,7 @@ def test_the_app_is_told_which_scenario_to_open(started: list[Any]) -> None:
     assert "NONA_SCENARIO" not in started[1][1]
 
 
-def test_a_scenario_that_cannot_be_opened_starts_nothing(
-    started: list[Any], tmp_path: Path, capsys: Out
-) -> None:
+def test_a_scenario_that_cannot_be_opened_starts_nothing(started, tmp_path, capsys):
     broken = tmp_path / "s.yaml"
     broken.write_text("{version: 1, cluster: {servers: [{}]}, workload: [{model: gone.onnx, rate: 1}]}")
     for name in ("no_such_scenario", tmp_path / "gone.yaml", broken):
@@ -141,7 +127,7 @@ def test_a_scenario_that_cannot_be_opened_starts_nothing(
     assert not started
 
 
-def test_a_port_in_use_is_refused(capsys: Out) -> None:
+def test_a_port_in_use_is_refused(capsys):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -150,7 +136,7 @@ def test_a_port_in_use_is_refused(capsys: Out) -> None:
 
 
 @pytest.fixture
-def usual_signals() -> Iterator[None]:
+def usual_signals():
     """Processes are started that end by signals, also where this one ignores them (``nohup``, ``&``)."""
     numbers = (signal.SIGINT, signal.SIGHUP)
     before = [signal.signal(number, signal.default_int_handler) for number in numbers]
@@ -160,13 +146,13 @@ def usual_signals() -> Iterator[None]:
 
 
 @pytest.fixture
-def server(tmp_path: Path, usual_signals: None) -> Iterator[KeptServer]:
+def server(tmp_path, usual_signals):
     made = KeptServer(tmp_path)
     yield made
     made.kill()
 
 
-def test_the_app_serves_on_a_machine_that_never_ran_streamlit(tmp_path: Path) -> None:
+def test_the_app_serves_on_a_machine_that_never_ran_streamlit(tmp_path):
     new = {"HOME": str(tmp_path), "BROWSER": "true", "NONA_CACHE_DIR": str(base_folder())}
     server = KeptServer(tmp_path, **new)
     command = [sys.executable, *server.program, "app", "--port", str(server.port)]
@@ -187,7 +173,7 @@ def test_the_app_serves_on_a_machine_that_never_ran_streamlit(tmp_path: Path) ->
         process.communicate(timeout=ENDED_S)
 
 
-def at_work(server: KeptServer) -> list[int]:
+def at_work(server):
     """A visitor's long run is under way; the numbers of all processes."""
     visitor = Visitor(server.port)
     visitor.open("simulation")
@@ -206,9 +192,7 @@ SIGNALS = [
 
 @needs_proc
 @pytest.mark.parametrize(("number", "status", "line"), first(1, SIGNALS))
-def test_a_signal_ends_all_of_a_server_at_work(
-    server: KeptServer, number: signal.Signals, status: int, line: str
-) -> None:
+def test_a_signal_ends_all_of_a_server_at_work(server, number, status, line):
     server.start()
     processes = at_work(server)
     assert len(processes) >= 3
@@ -224,7 +208,7 @@ def test_a_signal_ends_all_of_a_server_at_work(
 
 @needs_proc
 @pytest.mark.verify
-def test_the_next_server_removes_what_a_killed_one_left(server: KeptServer) -> None:
+def test_the_next_server_removes_what_a_killed_one_left(server):
     server.start()
     processes = at_work(server)
     server.kill()
@@ -236,7 +220,7 @@ def test_the_next_server_removes_what_a_killed_one_left(server: KeptServer) -> N
 
 
 @pytest.mark.parametrize("seconds", first(1, [0.4, 0.1, 0.8]))
-def test_the_start_can_be_interrupted(server: KeptServer, seconds: float) -> None:
+def test_the_start_can_be_interrupted(server, seconds):
     server.program = ["-c", UP]
     server.launch()
     assert until(lambda: server.log().startswith("up\n"), ENDED_S)
@@ -252,10 +236,9 @@ def test_the_start_can_be_interrupted(server: KeptServer, seconds: float) -> Non
 
 @pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("seconds", first(1, [0.4, 0.15, 0.9]))
-def test_a_command_can_be_interrupted_while_it_is_imported(seconds: float) -> None:
+def test_a_command_can_be_interrupted_while_it_is_imported(seconds):
     command = [sys.executable, "-c", UP, "simulate", "slides_example", "--jobs", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-        assert run.stdout is not None
         assert run.stdout.readline() == "up\n"
         time.sleep(seconds)
         run.send_signal(signal.SIGINT)

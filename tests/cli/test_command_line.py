@@ -1,7 +1,5 @@
 """The command line itself: declarations and options, help, completion, `--workers`, exit statuses."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -10,7 +8,7 @@ from dataclasses import fields
 
 import click
 import pytest
-from calling import ALL, Out, answer, text
+from calling import ALL, answer, text
 from click.shell_completion import ShellComplete
 
 from nona.cli import lists, options
@@ -21,22 +19,21 @@ from nona.placement.solver.registry import SOLVERS, Solver
 from nona.sources.samples import sample_names, scenario_names
 
 
-def completions(*words: str) -> list[str]:
+def completions(*words):
     *before, last = words
     return [item.value for item in ShellComplete(nona, {}, "nona", "_").get_completions(before, last)]
 
 
-def test_an_options_object_has_what_its_command_declares() -> None:
+def test_an_options_object_has_what_its_command_declares():
     for path, command in ALL.items():
         if path != ("completion",):
-            assert command.callback is not None
             kind = getattr(options, command.callback.__annotations__["options"])
             assert {f.name for f in fields(kind)} == {p.name for p in command.params if p.expose_value}, path
             assert kind.__dataclass_params__.frozen
 
 
 @pytest.mark.parametrize("path", [(), ("study",), *ALL], ids=lambda p: " ".join(p) or "nona")
-def test_help_explains_every_option(path: tuple[str, ...], capsys: Out) -> None:
+def test_help_explains_every_option(path, capsys):
     shown = text(capsys, *path, "--help")
     assert path or shown == text(capsys, "-h")
     for parameter in ALL[path].params if path in ALL else ():
@@ -49,10 +46,8 @@ def test_help_explains_every_option(path: tuple[str, ...], capsys: Out) -> None:
     ("error", "status", "said"),
     [(KeyboardInterrupt(), 130, "nona: interrupted\n"), (BrokenPipeError(), 141, "")],
 )
-def test_an_end_from_outside_has_its_status(
-    error: BaseException, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Out
-) -> None:
-    def ended(arguments: object) -> None:
+def test_an_end_from_outside_has_its_status(error, status, said, monkeypatch, capsys):
+    def ended(arguments):
         raise error
 
     monkeypatch.setattr(lists, "devices", ended)
@@ -60,7 +55,7 @@ def test_an_end_from_outside_has_its_status(
     assert capsys.readouterr().err == said
 
 
-def test_a_shell_completes_commands_options_and_names() -> None:
+def test_a_shell_completes_commands_options_and_names():
     assert completions("") == list(nona.commands)
     assert completions("study", "") == [path[1] for path in ALL if path[0] == "study"]
     assert "--warmup" in completions("simulate", "slides_example", "--w")
@@ -74,7 +69,7 @@ def test_a_shell_completes_commands_options_and_names() -> None:
     assert [item.type for item in file] == ["file"]
 
 
-def test_what_a_program_registers_counts_at_once(capsys: Out) -> None:
+def test_what_a_program_registers_counts_at_once(capsys):
     words = ("place", "slides_example", "--solver", "my")
     assert completions(*words) == []
     with SOLVERS.registered(Solver("my-own", "SLSQP again.", solve_slsqp)):
@@ -84,7 +79,7 @@ def test_what_a_program_registers_counts_at_once(capsys: Out) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_completion_prints_a_script(shell, capfd):
     assert main(["completion", shell]) == 0
     script = capfd.readouterr().out
     assert "_NONA_COMPLETE" in script
@@ -92,7 +87,7 @@ def test_completion_prints_a_script(shell: str, capfd: pytest.CaptureFixture[str
         subprocess.run([program, "-n"], input=script, text=True, check=True)
 
 
-def test_a_script_asks_by_its_variable() -> None:
+def test_a_script_asks_by_its_variable():
     asked = {"_NONA_COMPLETE": "bash_complete", "COMP_WORDS": "nona place slides", "COMP_CWORD": "2"}
     done = subprocess.run(
         [sys.executable, "-m", "nona.cli.main"],
@@ -105,16 +100,16 @@ def test_a_script_asks_by_its_variable() -> None:
 
 
 @pytest.fixture
-def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
 
 
-def taken(*arguments: str) -> int:
+def taken(*arguments):
     found: list[int] = []
 
     @click.command()
     @common.workers
-    def command(workers: int) -> None:
+    def command(workers):
         found.append(workers)
 
     command.main(list(arguments), standalone_mode=False)
@@ -123,7 +118,7 @@ def taken(*arguments: str) -> int:
 
 @pytest.mark.usefixtures("two_cores")
 @pytest.mark.parametrize(("asked", "used"), [("1", 1), ("2", 2), ("3", 2), ("100000", 2)])
-def test_no_more_processes_than_cores(asked: str, used: int, capsys: Out) -> None:
+def test_no_more_processes_than_cores(asked, used, capsys):
     assert taken("--workers", asked) == used
     err = capsys.readouterr().err
     assert err.count("\n") == (int(asked) > 2)
@@ -131,13 +126,13 @@ def test_no_more_processes_than_cores(asked: str, used: int, capsys: Out) -> Non
 
 
 @pytest.mark.usefixtures("two_cores")
-def test_a_real_command_warns_once(capsys: Out) -> None:
+def test_a_real_command_warns_once(capsys):
     small = ["--jobs", "30", "--replications", "1", "--scheduler", "local"]
     assert main(["simulate", "slides_example", *small, "--workers", "100000", "--json"]) == 0
     assert capsys.readouterr().err.count("--workers 100000") == 1
 
 
-def test_every_command_that_has_the_option_has_the_cap() -> None:
+def test_every_command_that_has_the_option_has_the_cap():
     found = [p for command in ALL.values() for p in command.params if "--workers" in p.opts]
     assert len(found) > 5
     assert all(p.callback is common.at_most_cores for p in found)

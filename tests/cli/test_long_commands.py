@@ -1,19 +1,13 @@
 """Long commands: a line of progress on a terminal alone; who interrupts them sees what is known by then."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
-from calling import Out
 
 from nona.cli.main import main
 from nona.cli.output import ProgressLine
-from nona.results.planning import ServerCount
 from nona.study import capacity as search
 
 SCENARIO = """
@@ -27,11 +21,11 @@ simulation: {jobs: 200}
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once() -> None:
+def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once():
     terminal, pipe = Terminal(), io.StringIO()
     for stream in (terminal, pipe):
         line = ProgressLine(stream=stream)
@@ -57,9 +51,7 @@ def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once() -> None:
         ),
     ],
 )
-def test_long_commands_say_what_they_do(
-    arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, capsys: Out
-) -> None:
+def test_long_commands_say_what_they_do(arguments, told, monkeypatch, capsys):
     for more, wanted in (((), True), (("--json",), False)):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
@@ -69,18 +61,18 @@ def test_long_commands_say_what_they_do(
 
 
 @pytest.fixture
-def capacity(tmp_path: Path) -> list[str]:
+def capacity(tmp_path):
     """The words that ask for the fewest servers, but for the schedulers."""
     (tmp_path / "s.yaml").write_text(SCENARIO)
     return ["capacity", str(tmp_path / "s.yaml"), "--scheduler"]
 
 
-def interrupt_after(counts: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def interrupt_after(counts, monkeypatch):
     """Interrupt the search when it asks for one count more; the list gets those that were simulated."""
     looked: list[int] = []
     usual = search.simulated_count
 
-    def simulated(study: Any, *rest: Any) -> ServerCount:
+    def simulated(study, *rest):
         if len(looked) == counts:
             raise KeyboardInterrupt
         looked.append(study.system.servers)
@@ -90,9 +82,7 @@ def interrupt_after(counts: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return looked
 
 
-def test_capacity_prints_the_counts_that_were_tried(
-    capacity: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Out
-) -> None:
+def test_capacity_prints_the_counts_that_were_tried(capacity, monkeypatch, capsys):
     looked = interrupt_after(2, monkeypatch)
     asked = [*capacity, "opportunistic", "--scheduler", "jsq-d"]
     assert main([*asked, "--json"]) == 130
@@ -111,9 +101,7 @@ def test_capacity_prints_the_counts_that_were_tried(
     assert "jsq-d with l4 is not begun" in out
 
 
-def test_an_answer_that_was_found_before_is_printed_and_else_nothing(
-    capacity: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Out
-) -> None:
+def test_an_answer_that_was_found_before_is_printed_and_else_nothing(capacity, monkeypatch, capsys):
     interrupt_after(0, monkeypatch)
     assert main([*capacity, "local", "--scheduler", "jsq-d", "--hit", "80%", "--json"]) == 130
     report = json.loads(capsys.readouterr().out)

@@ -1,7 +1,5 @@
 """Files that commands write: whole or not at all, tried before the work, alike in every format."""
 
-from __future__ import annotations
-
 import html
 import json
 import os
@@ -10,7 +8,7 @@ from pathlib import Path
 import click
 import pandas as pd
 import pytest
-from calling import ALL, Out, answer, by_formula, refusal, text
+from calling import ALL, answer, by_formula, refusal, text
 from sizes import first
 
 from nona import study
@@ -31,7 +29,7 @@ from nona.study.exports import check_places, write_bytes, write_job_table, write
 from nona.study.outcome import simulation_outcome
 
 
-def test_a_place_that_cannot_be_written_is_found_by_the_check_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_found_by_the_check_and_nothing_is_left(tmp_path):
     with pytest.raises(ReportError, match="choose another place"):
         check_places(tmp_path / ("x" * 300))
     old = tmp_path / "old.html"
@@ -41,13 +39,11 @@ def test_a_place_that_cannot_be_written_is_found_by_the_check_and_nothing_is_lef
     assert old.read_text() == "old"
 
 
-def test_an_older_table_stays_whole_when_writing_breaks_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_table_stays_whole_when_writing_breaks_off(tmp_path, monkeypatch):
     path = tmp_path / "jobs.csv"
     path.write_text("old")
 
-    def broken(_: pd.DataFrame, place: Path, **__: object) -> None:
+    def broken(_, place, **__):
         place.write_text("fragm")
         raise OSError(28, "No space left on device")
 
@@ -58,7 +54,7 @@ def test_an_older_table_stays_whole_when_writing_breaks_off(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_stays_a_link_the_mode_stays_and_a_full_device_is_one_line(tmp_path: Path) -> None:
+def test_a_link_stays_a_link_the_mode_stays_and_a_full_device_is_one_line(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     target.chmod(0o640)
@@ -73,7 +69,7 @@ def test_a_link_stays_a_link_the_mode_stays_and_a_full_device_is_one_line(tmp_pa
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_without_a_reader_does_not_stop_the_check(tmp_path: Path) -> None:
+def test_a_pipe_without_a_reader_does_not_stop_the_check(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     check_places(pipe)  # opened for writing it would wait for ever
@@ -99,9 +95,7 @@ SWEEP = f"sweep slides_example --key load --values 0.5,1 --values-only --schedul
         ],
     ),
 )
-def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
-    words: str, option: str, capsys: Out
-) -> None:
+def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(words, option, capsys):
     assert main([*words.split(), "--json", option, "/dev/full"]) == 2
     told = capsys.readouterr()
     assert json.loads(told.out)
@@ -128,7 +122,7 @@ NEEDED = {
 }
 
 
-def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
+def test_every_path_that_a_command_takes_is_read_or_is_an_output():
     paths = {
         (" ".join(words), max(parameter.opts, key=len))
         for words, command in ALL.items()
@@ -150,9 +144,7 @@ def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
 
 
 @pytest.mark.parametrize(("words", "option"), OUTPUTS)
-def test_a_file_that_exists_is_refused_before_the_work(
-    words: str, option: str, tmp_path: Path, capsys: Out
-) -> None:
+def test_a_file_that_exists_is_refused_before_the_work(words, option, tmp_path, capsys):
     old = tmp_path / "old"
     old.write_text("old")
     told = refusal(capsys, *words.split(), *NEEDED.get(words, []), option, old)
@@ -161,7 +153,7 @@ def test_a_file_that_exists_is_refused_before_the_work(
     assert old.read_text() == "old"
 
 
-def test_force_overwrites_and_devices_are_not_asked_about(tmp_path: Path, capsys: Out) -> None:
+def test_force_overwrites_and_devices_are_not_asked_about(tmp_path, capsys):
     old, link = tmp_path / "old.html", tmp_path / "link.html"
     old.write_text("old")
     link.symlink_to(old)
@@ -177,7 +169,7 @@ def test_force_overwrites_and_devices_are_not_asked_about(tmp_path: Path, capsys
 PAIR = ["--jobs", "60", "--replications", "2", "--scheduler", "nona", "--scheduler", "local"]
 
 
-def test_simulate_writes_every_file_and_still_prints_one_object(tmp_path: Path, capsys: Out) -> None:
+def test_simulate_writes_every_file_and_still_prints_one_object(tmp_path, capsys):
     names = {"records": "jobs.parquet", "html": "run.html", "trace": "run.json"}
     options = [a for key, name in names.items() for a in (f"--{key}", str(tmp_path / name))]
     report = answer(capsys, "simulate", by_formula(tmp_path, "slides_example"), *PAIR, *options)
@@ -194,7 +186,7 @@ def test_simulate_writes_every_file_and_still_prints_one_object(tmp_path: Path, 
     assert {"X", "M", "s", "f", "C"} == {e["ph"] for e in trace["traceEvents"]} | {"C"}
 
 
-def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path: Path) -> None:
+def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path):
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data["workload"] = [{"model": "slides_example", "rate": "1/s", "name": "=1+1"}]
     data |= {"simulation": {"jobs": 30, "replications": 1, "warmup": 5}, "schedulers": ["local"]}
@@ -211,7 +203,7 @@ def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path: Path) -> 
     assert page == simulation_html(simulation_outcome(prepared, result, "today"))
 
 
-def test_place_writes_its_report(tmp_path: Path, capsys: Out) -> None:
+def test_place_writes_its_report(tmp_path, capsys):
     file = by_formula(tmp_path, "slides_example")
     found = answer(capsys, "place", file, "--html", tmp_path / "p.html")
     placed = FullPlacementReport.from_json(found)
@@ -222,9 +214,7 @@ def test_place_writes_its_report(tmp_path: Path, capsys: Out) -> None:
 
 @pytest.mark.parametrize("option", ["--html", "--trace", "--records"])
 @pytest.mark.parametrize(("place", "why"), [("gone/x.html", "folder does not exist"), (".", "is a folder")])
-def test_a_place_that_cannot_be_written_is_said_before_the_work(
-    option: str, place: str, why: str, tmp_path: Path, capsys: Out
-) -> None:
+def test_a_place_that_cannot_be_written_is_said_before_the_work(option, place, why, tmp_path, capsys):
     words = ("simulate", "slides_example", "--jobs", "90000000")
     assert why in refusal(capsys, *words, option, tmp_path / place)
 
@@ -242,7 +232,7 @@ plan: {hit: 0.8, schedulers: [opportunistic], offers: ["l4=2"], most: 12, replic
 
 
 @pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def planned(tmp_path_factory):
     """A planned with all that one plan writes, and a second plan in the same store."""
     path = tmp_path_factory.mktemp("plan")
     (path / "s.yaml").write_text(SCENARIO)
@@ -255,18 +245,18 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def store_of(planned: Path) -> Store:
+def store_of(planned):
     return Store(Database(planned / "store"), COMMAND_LINE, everyone=True, master=True)
 
 
-def test_the_tables_have_a_row_for_each_option_and_one_answer(planned: Path) -> None:
+def test_the_tables_have_a_row_for_each_option_and_one_answer(planned):
     csv, parquet = pd.read_csv(planned / "p.csv"), pd.read_parquet(planned / "p.parquet")
     assert len(csv) == len(parquet) > 0
     assert (csv["answer"] == "→").sum() == 1
     assert parquet["cost per hour"].is_monotonic_increasing
 
 
-def test_the_html_report_is_one_file_without_scripts(planned: Path) -> None:
+def test_the_html_report_is_one_file_without_scripts(planned):
     page = (planned / "p.html").read_text()
     assert "<script" not in page
     assert "http://" not in page
@@ -276,7 +266,7 @@ def test_the_html_report_is_one_file_without_scripts(planned: Path) -> None:
     assert "headroom" in page
 
 
-def test_a_saved_plan_is_listed_compared_exported_and_imported(planned: Path) -> None:
+def test_a_saved_plan_is_listed_compared_exported_and_imported(planned):
     store = store_of(planned)
     second, first = store.listing().items
     assert (first.kind, first.name, second.name) == ("plan", "first", "second")
@@ -293,14 +283,14 @@ def test_a_saved_plan_is_listed_compared_exported_and_imported(planned: Path) ->
     assert answer == store.contents(first.id).answer()
 
 
-def test_the_command_line_shows_and_compares_saved_plans(planned: Path, capsys: Out) -> None:
+def test_the_command_line_shows_and_compares_saved_plans(planned, capsys):
     where = ["--store", str(planned / "store")]
     listed = answer(capsys, "saved", "list", *where)["items"]
     ids = (listed[1]["id"], listed[0]["id"])
     assert "cost per hour, USD" in text(capsys, "saved", "compare", *ids, *where)
 
 
-def test_the_interval_of_a_change_has_both_ends_of_both_intervals() -> None:
+def test_the_interval_of_a_change_has_both_ends_of_both_intervals():
     a, b = Estimate(mean=0.5, ci95=(0.4, 0.6)), Estimate(mean=0.5, ci95=(0.5, 0.5))
     assert change(a, b).ci95 == pytest.approx((-0.1, 0.1))
     assert change(a, Estimate(mean=0.7, ci95=None)).ci95 is None

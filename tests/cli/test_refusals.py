@@ -1,14 +1,9 @@
 """What a command cannot do is one line with status 2: it names the value, its rule and the remedy."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
-from calling import Out, refusal
+from calling import refusal
 from training_question import PAIRED, QUESTION, changed
 
 CLUSTER = "cluster: {servers: [{count: 2, gpu: v100}, {count: 2, gpu: k80}]}"
@@ -72,7 +67,7 @@ UTILIZATION = "sweep slides_example --key background.network.utilization --value
         ("sweep strict_light --key load --values 1 --second load --second-values 1", "leave out --second"),
     ],
 )
-def test_what_cannot_be_understood_is_one_line(words: str, why: str, capsys: Out) -> None:
+def test_what_cannot_be_understood_is_one_line(words, why, capsys):
     assert why.lower() in refusal(capsys, *words.split()).lower()
 
 
@@ -100,9 +95,7 @@ def test_what_cannot_be_understood_is_one_line(words: str, why: str, capsys: Out
         (None, "makespan", "No such file"),
     ],
 )
-def test_a_question_on_training_jobs_is_refused_with_its_remedy(
-    question: Mapping[str, Any] | bytes | None, policy: str, why: str, tmp_path: Path, capsys: Out
-) -> None:
+def test_a_question_on_training_jobs_is_refused_with_its_remedy(question, policy, why, tmp_path, capsys):
     file = tmp_path / "question.yaml"
     if question is not None:
         file.write_bytes(question if isinstance(question, bytes) else json.dumps(question).encode())
@@ -117,8 +110,6 @@ def test_a_question_on_training_jobs_is_refused_with_its_remedy(
         ("workload: [{model: resnet18, rate: 1/s}]", "training: is missing"),
     ],
 )
-def test_what_has_nothing_to_compare_is_refused(
-    part: str, why: str, command: str, tmp_path: Path, capsys: Out
-) -> None:
+def test_what_has_nothing_to_compare_is_refused(part, why, command, tmp_path, capsys):
     (tmp_path / "s.yaml").write_text(f"{CLUSTER}\n{part}\n")
     assert why in refusal(capsys, "training", command, tmp_path / "s.yaml")

@@ -1,14 +1,12 @@
 """``nona saved``: what was saved is listed, changed, compared, exported and imported from a shell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-from calling import Out, answer, refusal, text
+from calling import answer, refusal, text
 
 from nona.cli.main import main
-from nona.results.saved import SavedComparison, SavedItem, SavedList
+from nona.results.saved import SavedComparison, SavedList
 from nona.scenario.file import load_scenario
 from nona.serving.settings import Serving, store_folder
 from nona.sources.opening import open_scenario
@@ -18,21 +16,21 @@ SIMULATE = ["simulate", "slides_example", "--jobs", "40", "--replications", "2",
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """Where the commands keep items, unless they are told another place."""
     monkeypatch.setenv("NONA_STORE", str(tmp_path / "mine"))
     return tmp_path
 
 
-def saved(out: Out) -> tuple[SavedItem, ...]:
+def saved(out):
     return SavedList.from_json(answer(out, "saved", "list")).items
 
 
-def save(name: str, *options: str) -> None:
+def save(name, *options):
     assert main([*SIMULATE, "--scheduler", "local", "--scheduler", "spread", *options, "--save", name]) == 0
 
 
-def test_from_a_simulation_to_another_store(folder: Path, capsys: Out) -> None:
+def test_from_a_simulation_to_another_store(folder, capsys):
     save("Monday")
     save("Tuesday", "--seed", "5")
     assert "see: nona saved show" in capsys.readouterr().err
@@ -67,7 +65,7 @@ def test_from_a_simulation_to_another_store(folder: Path, capsys: Out) -> None:
     assert [s.name for s in open_scenario(bundle).scenario.schedulers] == ["local", "spread"]
 
 
-def test_what_cannot_be_done_is_one_line(folder: Path, capsys: Out) -> None:
+def test_what_cannot_be_done_is_one_line(folder, capsys):
     assert "there is none" in refusal(capsys, "saved", "show", "Monday")
     save("Monday")
     save("Monday")
@@ -81,12 +79,12 @@ def test_what_cannot_be_done_is_one_line(folder: Path, capsys: Out) -> None:
         assert "it is damaged, or is no data base" in refusal(capsys, "saved", *words)
 
 
-def test_a_list_without_items_says_so(folder: Path, capsys: Out) -> None:
+def test_a_list_without_items_says_so(folder, capsys):
     assert text(capsys, "saved", "list") == "Nothing is saved here.\n"
     assert "choose 1 to" in refusal(capsys, "saved", "export", "-o", folder / "x")
 
 
-def test_settings_of_a_server_carry_the_store() -> None:
+def test_settings_of_a_server_carry_the_store():
     assert store_folder({"NONA_DATA_DIR": "/a"}) == Path("/a")
     serving = Serving(Path("/a"), store=Path("/b"), shared_store=True)
     assert Serving.read(serving.environment()) == serving

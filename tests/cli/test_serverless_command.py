@@ -1,11 +1,7 @@
 """``nona serverless`` as others call it: JSON alone on standard output, one line for what is wrong."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from calling import Out, answer, by_formula
+from calling import answer, by_formula
 
 from nona.cli.serverless import with_times
 from nona.report.serverless.text import schedulers_text
@@ -18,7 +14,7 @@ from nona.study.shipped import shipped
 FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
 
 
-def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys: Out) -> None:
+def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys):
     policies = ("--policy", "esg", "--policy", "orion")
     chosen = ("serverless", "strict_light", *policies, "--calls", "120", "--replications", "2")
     report = answer(capsys, *chosen)
@@ -44,7 +40,7 @@ def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys: Out) -> Non
     assert answer(capsys, *chosen, "--seed", "5")["policies"] != report["policies"]
 
 
-def test_ways_of_sharing_stand_side_by_side(capsys: Out) -> None:
+def test_ways_of_sharing_stand_side_by_side(capsys):
     chosen = ("serverless", "mig_or_mps", *FIXED)
     modes = ("--sharing", "mig-counter", "--sharing", "time-slicing")
     found = answer(capsys, *chosen, *modes)["sharing"]
@@ -54,7 +50,7 @@ def test_ways_of_sharing_stand_side_by_side(capsys: Out) -> None:
     assert found["time-slicing"]["setting"]["sharing"] == "time-slicing"
 
 
-def test_nodes_that_keep_a_share_of_the_slos(capsys: Out) -> None:
+def test_nodes_that_keep_a_share_of_the_slos(capsys):
     chosen = ("serverless", "serverless_nodes", "--policy", "fast-gshare", "--nodes-for", "50%")
     found = answer(capsys, *chosen, "--calls", "150", "--replications", "2")
     rows = {t["nodes"]: t for t in found["policies"]["fast-gshare"]["tried"]}
@@ -67,11 +63,11 @@ def test_nodes_that_keep_a_share_of_the_slos(capsys: Out) -> None:
     assert all(0 < t["held_usd_hour"] <= t["usd_hour"] * (1 + 1e-9) for t in rows.values())
 
 
-def test_the_shipped_study_is_shown_at_once(capsys: Out) -> None:
+def test_the_shipped_study_is_shown_at_once(capsys):
     assert answer(capsys, "study", "serverless", "--shipped") == shipped("serverless")
 
 
-def test_schedulers_run_on_the_same_workflows(capsys: Out, tmp_path: Path) -> None:
+def test_schedulers_run_on_the_same_workflows(capsys, tmp_path):
     chosen = ("serverless", by_formula(tmp_path, "strict_light"), "--dag-schedulers")
     found = answer(capsys, *chosen, "--calls", "200", "--replications", "2")["schedulers"]
     assert set(found) >= {"nona", "local"}
@@ -82,7 +78,7 @@ def test_schedulers_run_on_the_same_workflows(capsys: Out, tmp_path: Path) -> No
     assert "opportunistic" in schedulers_text(SchedulersReport.from_json({"schedulers": found}))
 
 
-def test_times_of_a_network_and_of_a_file(capsys: Out, tmp_path: Path) -> None:
+def test_times_of_a_network_and_of_a_file(capsys, tmp_path):
     small = ("serverless", "strict_light", *FIXED)
     (tmp_path / "t.csv").write_text("batch,ms\n1,5\n16,50\n")
     own = answer(capsys, *small)
@@ -92,9 +88,7 @@ def test_times_of_a_network_and_of_a_file(capsys: Out, tmp_path: Path) -> None:
     assert after["latency_s"]["mean"] < 0.5 * before["latency_s"]["mean"], "319 + 828 ms became 8 + 5"
 
 
-def test_other_times_leave_the_cold_start_and_the_input_of_a_shipped_function() -> None:
+def test_other_times_leave_the_cold_start_and_the_input_of_a_shipped_function():
     changed = with_times(load_scenario(scenario_path("strict_light")), [("deblur", "vgg16")])
-    assert changed.serverless is not None
     spec, shipped = changed.serverless.functions["deblur"], shipped_function("deblur")
-    assert shipped is not None
     assert (spec.network, spec.cold_start, spec.input) == ("vgg16", shipped.cold_start_s, shipped.input_bytes)

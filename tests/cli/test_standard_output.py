@@ -1,6 +1,4 @@
-"""Standard output that is full, closed, read no more, or not in UTF-8: one line or none, never a traceback."""
-
-from __future__ import annotations
+"""Standard output that is full, closed, unread, or not in UTF-8: one line or none, never a traceback."""
 
 import io
 import os
@@ -20,7 +18,7 @@ COMMANDS = ["devices", "--help", "inspect gpt2 --json", "models --json", "--vers
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 
 
-def run(command: tuple[str, ...], stdout: int, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(command, stdout, **environment):
     """``nona`` with this standard output."""
     return subprocess.run(
         [sys.executable, "-m", "nona", *command],
@@ -35,7 +33,7 @@ def run(command: tuple[str, ...], stdout: int, **environment: str) -> subprocess
 
 @needs_full
 @pytest.mark.parametrize("command", first(3, COMMANDS))
-def test_a_full_device_is_one_line(command: str) -> None:
+def test_a_full_device_is_one_line(command):
     with FULL.open("w") as full:
         done = run(tuple(command.split()), full.fileno())
     assert done.returncode == 1
@@ -43,7 +41,7 @@ def test_a_full_device_is_one_line(command: str) -> None:
 
 
 @needs_full
-def test_a_full_device_without_a_buffer_is_one_line() -> None:
+def test_a_full_device_without_a_buffer_is_one_line():
     with FULL.open("w") as full:
         done = run(("devices",), full.fileno(), PYTHONUNBUFFERED="1")
     assert done.returncode == 1
@@ -52,7 +50,7 @@ def test_a_full_device_without_a_buffer_is_one_line() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="broken pipes")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_gone_ends_the_program_without_a_word(unbuffered: str) -> None:
+def test_a_reader_that_has_gone_ends_the_program_without_a_word(unbuffered):
     reader, writer = os.pipe()
     os.close(reader)
     done = run(("devices",), writer, PYTHONUNBUFFERED=unbuffered)
@@ -62,7 +60,7 @@ def test_a_reader_that_has_gone_ends_the_program_without_a_word(unbuffered: str)
 
 @needs_full
 @pytest.mark.parametrize("option", first(1, ["--records", "--html", "--trace"]))
-def test_a_file_on_a_full_disk_is_one_line_after_the_result(option: str, tmp_path: Path) -> None:
+def test_a_file_on_a_full_disk_is_one_line_after_the_result(option, tmp_path):
     link = tmp_path / "a.parquet"
     link.symlink_to(FULL)
     with (tmp_path / "out").open("w") as out:
@@ -75,7 +73,7 @@ def test_a_file_on_a_full_disk_is_one_line_after_the_result(option: str, tmp_pat
 
 
 @pytest.mark.skipif(os.name != "posix", reason="closes a descriptor in the child")
-def test_a_closed_standard_output_is_no_error() -> None:
+def test_a_closed_standard_output_is_no_error():
     done = subprocess.run(
         [sys.executable, "-c", "import sys; sys.stdout = None; from nona.cli.main import main; "
          "sys.exit(main(['training', 'generate', '--jobs', '10']))"],
@@ -97,7 +95,7 @@ LETTERS = {
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("command", LETTERS.values(), ids=LETTERS)
-def test_a_terminal_without_utf_8_gets_plain_letters(command, encoding, monkeypatch) -> None:
+def test_a_terminal_without_utf_8_gets_plain_letters(command, encoding, monkeypatch):
     streams = {name: io.TextIOWrapper(io.BytesIO(), encoding) for name in ("stdout", "stderr")}
     for name, stream in streams.items():
         monkeypatch.setattr(sys, name, stream)
@@ -109,7 +107,7 @@ def test_a_terminal_without_utf_8_gets_plain_letters(command, encoding, monkeypa
     assert status in (0, 2)
 
 
-def test_the_program_itself_says_so_too() -> None:
+def test_the_program_itself_says_so_too():
     done = subprocess.run(
         [sys.executable, "-m", "nona.cli.main", "place", "größe→.yaml"],
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},

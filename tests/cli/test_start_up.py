@@ -1,7 +1,5 @@
 """What a command imports: no library that it does not use. `benchmarks/start_up.py` measures the time."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -30,7 +28,7 @@ sys.exit(status)
         ("simulate slides_example --jobs 50 --replications 1", APP - {"plotly"}),
     ],
 )
-def test_a_command_imports_no_library_that_it_does_not_use(command: str, unused: set[str]) -> None:
+def test_a_command_imports_no_library_that_it_does_not_use(command, unused):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *command.split()], capture_output=True, text=True, check=False
     )
@@ -38,6 +36,6 @@ def test_a_command_imports_no_library_that_it_does_not_use(command: str, unused:
     assert unused & set(done.stderr.split()) == set()
 
 
-def test_a_worker_of_the_app_imports_no_streamlit() -> None:
+def test_a_worker_of_the_app_imports_no_streamlit():
     program = "import sys, nona.ui.tasks.process; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,24 +1,20 @@
 """``nona sweep``: its JSON, its text, and the file of points."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pandas as pd
 import pytest
-from calling import Out, answer, by_formula, refusal, text
+from calling import answer, by_formula, refusal, text
 
 SMALL = ("--jobs", "30", "--replications", "2", "--scheduler", "nona", "--scheduler", "spread")
 
 
 @pytest.fixture
-def sweep(tmp_path: Path) -> tuple[str, ...]:
+def sweep(tmp_path):
     """The words of a small sweep of the link's background, but for its values."""
     file = by_formula(tmp_path, "slides_example")
     return ("sweep", file, "--key", "background.network.utilization", *SMALL, "--values")
 
 
-def test_json_and_csv_hold_the_same_points(sweep: tuple[str, ...], tmp_path: Path, capsys: Out) -> None:
+def test_json_and_csv_hold_the_same_points(sweep, tmp_path, capsys):
     told = answer(capsys, *sweep, "0:0.4:0.2", "--csv", tmp_path / "points.csv")
     assert told["values"] == [0.0, 0.2, 0.4]
     assert list(told["schedulers"]) == ["nona", "spread"]
@@ -33,15 +29,13 @@ def test_json_and_csv_hold_the_same_points(sweep: tuple[str, ...], tmp_path: Pat
     assert held.mean_jct_s.iloc[0] == pytest.approx(first["jct_s"]["mean"])
 
 
-def test_text_says_the_finding_first(sweep: tuple[str, ...], capsys: Out) -> None:
+def test_text_says_the_finding_first(sweep, capsys):
     told = text(capsys, *sweep, "0,10 %", "--values-only", "--seed", "3")
     assert "Every scheduler is stable from 0 % to 10 %." in told
     assert "At 10 % link background nona is 2." in told
 
 
-def test_two_numbers_give_a_table_of_winners_and_rows_of_both(
-    sweep: tuple[str, ...], tmp_path: Path, capsys: Out
-) -> None:
+def test_two_numbers_give_a_table_of_winners_and_rows_of_both(sweep, tmp_path, capsys):
     words = (*sweep, "0,0.4", "--second", "cluster.servers[0].count", "--second-values", "3,4")
     words += ("--csv", str(tmp_path / "points.csv"))
     told = text(capsys, *words)
@@ -52,7 +46,7 @@ def test_two_numbers_give_a_table_of_winners_and_rows_of_both(
     assert [row["value"] for row in found["rows"]] == found["values"] == [3.0, 4.0]
 
 
-def test_a_serverless_scenario_runs_its_policies(tmp_path: Path, capsys: Out) -> None:
+def test_a_serverless_scenario_runs_its_policies(tmp_path, capsys):
     sizes = ("--jobs", "60", "--replications", "2", "--scheduler", "fixed", "--values-only")
     asked = ("sweep", "strict_light", "--key", "cluster.servers[0].vcpus", "--values", "8,16", *sizes)
     found = answer(capsys, *asked, "--csv", tmp_path / "points.csv")

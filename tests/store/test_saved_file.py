@@ -1,7 +1,5 @@
 """The file of saved items: many writers, kills, damage, strangers, a full disk, older and newer versions."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random
@@ -9,13 +7,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
 import pytest
 from saved_things import probe
+from sizes import sized
 
 from nona.errors import StoreError
 from nona.results.saved import SavedItem
@@ -39,7 +36,7 @@ for number in range(int(sys.argv[3])):
 """
 
 
-def writer(folder: Path, owner: str, many: int) -> subprocess.Popen[str]:
+def writer(folder, owner, many):
     code = WRITER.format(here=str(HERE))
     return subprocess.Popen(  # closed by whoever asked for it
         [sys.executable, "-c", code, str(folder), owner, str(many)],
@@ -50,28 +47,26 @@ def writer(folder: Path, owner: str, many: int) -> subprocess.Popen[str]:
     )
 
 
-def begin(process: subprocess.Popen[str]) -> IO[str]:
+def begin(process):
     """Let a writer that is ready go; its output."""
-    assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("\n")
     process.stdin.close()
     return process.stdout
 
 
-def is_ready(process: subprocess.Popen[str]) -> bool:
-    assert process.stdout is not None
+def is_ready(process):
     return process.stdout.readline() == "ready\n"
 
 
-def is_sound(folder: Path) -> bool:
+def is_sound(folder):
     connection = sqlite3.connect(folder / FILE)
     found = connection.execute("PRAGMA integrity_check").fetchall()
     connection.close()
     return found == [("ok",)]
 
 
-def test_several_servers_write_at_once_from_the_first_moment(tmp_path: Path) -> None:
+def test_several_servers_write_at_once_from_the_first_moment(tmp_path):
     folder = tmp_path / "fresh"
     with ExitStack() as running:
         processes = [running.enter_context(writer(folder, owner, 15)) for owner in ("ada", "bob", "eve")]
@@ -87,7 +82,7 @@ def test_several_servers_write_at_once_from_the_first_moment(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path):
     chance, told = random.Random(4), []
     for _ in range(4):
         with writer(tmp_path, "ada", 10_000) as process:
@@ -106,7 +101,7 @@ def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path: Path)
         assert is_sound(tmp_path)
 
 
-def filled(folder: Path) -> bytes:
+def filled(folder):
     """A data base with a few items in one file, as it is after the last connection has closed."""
     store = Store(Database(folder), "ada")
     for number in range(6):
@@ -114,11 +109,11 @@ def filled(folder: Path) -> bytes:
     return (folder / FILE).read_bytes()
 
 
-def use(store: Store) -> None:
+def use(store):
     """Every operation; each may refuse, in one line."""
     refused: list[str] = []
 
-    def attempt(call: Callable[[], object]) -> object:
+    def attempt(call):
         try:
             return call()
         except StoreError as error:
@@ -129,15 +124,16 @@ def use(store: Store) -> None:
     found = store.listing().items if not refused else ()
     for item in found:
         for call in (store.find, store.contents, store.duplicate, store.delete, store.restore):
-            attempt(lambda call=call, item=item: call(item.id))  # type: ignore[misc]
-        attempt(lambda item=item: store.rename(item.id, "x"))  # type: ignore[misc]
+            attempt(lambda call=call, item=item: call(item.id))
+        attempt(lambda item=item: store.rename(item.id, "x"))
     attempt(lambda: store.save(probe("new")))
     assert not [line for line in refused if "\n" in line or not line.endswith(".") or len(line) > 700]
 
 
-def test_whatever_happens_to_the_file_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.sized
+def test_whatever_happens_to_the_file_is_one_line(tmp_path):
     whole, chance = filled(tmp_path / "whole"), random.Random(7)
-    for trial in range(60):
+    for trial in range(sized(15, 60)):
         data = bytearray(whole)
         if trial % 3 == 0:
             data = data[: chance.randrange(len(data))]
@@ -149,7 +145,7 @@ def test_whatever_happens_to_the_file_is_one_line(tmp_path: Path) -> None:
         use(Store(Database(folder), "ada"))
 
 
-def foreign() -> bytes:
+def foreign():
     """A data base of another program."""
     with sqlite3.connect(":memory:") as other:
         other.execute("CREATE TABLE items (id TEXT)")
@@ -169,7 +165,7 @@ def foreign() -> bytes:
         (foreign(), r"another program wrote it; name another folder"),
     ],
 )
-def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path: Path, data: bytes, why: str) -> None:
+def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path, data, why):
     (tmp_path / FILE).write_bytes(data)
     store = Store(Database(tmp_path), "ada")
     for call in (store.listing, lambda: store.save(probe("a"))):
@@ -178,7 +174,7 @@ def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path: Path, data: byte
     assert (tmp_path / FILE).read_bytes() == data
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_file_is_refused(tmp_path):
     (tmp_path / FILE).mkdir()
     with pytest.raises(StoreError, match="it is no file"):
         Store(Database(tmp_path), "a").listing()
@@ -190,10 +186,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
                 call()
 
 
-def test_what_may_not_be_looked_at_is_not_called_empty(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def closed(*_: object) -> os.stat_result:
+def test_what_may_not_be_looked_at_is_not_called_empty(tmp_path, monkeypatch):
+    def closed(*_):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     filled(tmp_path)
@@ -203,10 +197,10 @@ def test_what_may_not_be_looked_at_is_not_called_empty(
         Store(Database(tmp_path), "a").listing()
 
 
-def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
+def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path):
     before = filled(tmp_path)
 
-    def write() -> None:
+    def write():
         with Database(tmp_path).writing() as connection:
             connection.execute("PRAGMA query_only = ON")  # fails as a file that may only be read
             connection.execute("DELETE FROM items")
@@ -216,11 +210,11 @@ def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path: P
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path):
     store = Store(Database(tmp_path, most_pages=40), "ada")
     kept: list[SavedItem] = []
 
-    def fill() -> None:
+    def fill():
         while len(kept) < 100:
             kept.extend(store.save(probe("a", text=os.urandom(20_000))))
 
@@ -230,8 +224,8 @@ def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path: Path) -> No
     assert {item.id for item in store.listing().items} == {item.id for item in kept}
 
 
-def test_no_space_for_the_file_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
+def test_no_space_for_the_file_itself(tmp_path, monkeypatch):
+    def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "open", full)
@@ -242,7 +236,7 @@ def test_no_space_for_the_file_itself(tmp_path: Path, monkeypatch: pytest.Monkey
 LATER = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT NOT NULL DEFAULT 'none'",))
 
 
-def test_an_older_schema_migrates_with_its_items(tmp_path: Path) -> None:
+def test_an_older_schema_migrates_with_its_items(tmp_path):
     filled(tmp_path)
     before = Store(Database(tmp_path), "ada").listing()
     later = Store(Database(tmp_path, LATER), "ada")
@@ -252,7 +246,7 @@ def test_an_older_schema_migrates_with_its_items(tmp_path: Path) -> None:
         assert connection.execute("SELECT DISTINCT mark FROM items").fetchall() == [("none",)]
 
 
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+def test_a_migration_that_fails_changes_nothing(tmp_path):
     filled(tmp_path)
     before = Store(Database(tmp_path), "ada").listing()
     broken = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT", "ALTER TABLE absent ADD COLUMN x"))
@@ -261,14 +255,14 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     assert Store(Database(tmp_path), "ada").listing() == before
 
 
-def test_a_file_of_a_later_version_is_refused_and_stays(tmp_path: Path) -> None:
+def test_a_file_of_a_later_version_is_refused_and_stays(tmp_path):
     Store(Database(tmp_path, LATER), "ada").save(probe("a"))
     with pytest.raises(StoreError, match=r"its version is 2, and this program knows 1; install"):
         Store(Database(tmp_path), "ada").save(probe("b"))
     assert [i.name for i in Store(Database(tmp_path, LATER), "ada").listing().items] == ["a"]
 
 
-def test_the_first_schema_never_changes(tmp_path: Path) -> None:
+def test_the_first_schema_never_changes(tmp_path):
     """What released versions wrote must stay readable: a change is a further entry."""
     filled(tmp_path)
     with sqlite3.connect(tmp_path / FILE) as file:

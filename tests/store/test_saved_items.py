@@ -1,14 +1,11 @@
 """Saved items: any sequence of operations gives what a dictionary would; each owner sees the own ones."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -43,62 +40,62 @@ class Operations(RuleBasedStateMachine):
 
     alive, gone = Bundle("alive"), Bundle("gone")
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
         self.items: dict[str, Known] = {}
 
-    def teardown(self) -> None:
+    def teardown(self):
         shutil.rmtree(self.folder)
 
-    def of(self, owner: str, **settings: Any) -> Store:
+    def of(self, owner, **settings):
         return Store(Database(self.folder), owner, now=self.tick, **settings)
 
-    def tick(self) -> datetime:
+    def tick(self):
         self.time += timedelta(seconds=1)
         return self.time
 
     @rule(target=alive, owner=st.sampled_from(OWNERS), name=NAMES, note=NOTES, text=st.binary(max_size=50))
-    def save(self, owner: str, name: str, note: str, text: bytes) -> str:
+    def save(self, owner, name, note, text):
         (saved,) = self.of(owner).save(probe(name, note, text))
         self.items[saved.id] = Known(owner, clean_name(name), clean_note(note), text)
         return saved.id
 
     @rule(item=alive, name=NAMES)
-    def rename(self, item: str, name: str) -> None:
+    def rename(self, item, name):
         known = self.items[item]
         self.items[item] = replace(known, name=clean_name(name))
         assert self.of(known.owner).rename(item, name).name == clean_name(name)
 
     @rule(item=alive, note=NOTES)
-    def annotate(self, item: str, note: str) -> None:
+    def annotate(self, item, note):
         known = self.items[item]
         self.items[item] = replace(known, note=clean_note(note))
         self.of(known.owner).annotate(item, note)
 
     @rule(target=alive, item=alive, owner=st.sampled_from(OWNERS))
-    def duplicate(self, item: str, owner: str) -> str:
+    def duplicate(self, item, owner):
         copy = self.of(owner, everyone=True).duplicate(item)
         known = self.items[item]
         self.items[copy.id] = Known(owner, f"{known.name} (copy)", known.note, known.text)
         return copy.id
 
     @rule(target=gone, item=consumes(alive))
-    def delete(self, item: str) -> tuple[str, Known]:
+    def delete(self, item):
         known = self.items.pop(item)
         self.of(known.owner).delete(item)
         return item, known
 
     @rule(target=alive, deleted=consumes(gone))
-    def restore(self, deleted: tuple[str, Known]) -> str:
+    def restore(self, deleted):
         item, known = deleted
         self.of(known.owner).restore(item)
         self.items[item] = known
         return item
 
     @rule(item=alive)
-    def others_change_nothing(self, item: str) -> None:
+    def others_change_nothing(self, item):
         other = next(o for o in OWNERS if o != self.items[item].owner)
         for call in (self.of(other).find, self.of(other).contents, self.of(other).delete):
             with pytest.raises(StoreError, match="there is none"):
@@ -110,13 +107,13 @@ class Operations(RuleBasedStateMachine):
                 change(item)
 
     @rule(item=alive)
-    def contents_are_those_that_were_saved(self, item: str) -> None:
+    def contents_are_those_that_were_saved(self, item):
         known = self.items[item]
         contents = self.of(known.owner).contents(item)
         assert (contents.bundle, contents.result) == (b"bundle of " + known.text, known.text)
 
     @rule(word=st.sampled_from(["a", "GPT2", "nona", "b c", "zz"]))
-    def search(self, word: str) -> None:
+    def search(self, word):
         found = {i.id for i in self.of("ada", master=True).listing(word).items}
         facts = "\n".join([FACTS.scenario, *FACTS.schedulers, *FACTS.models])
         expected = {
@@ -127,7 +124,7 @@ class Operations(RuleBasedStateMachine):
         assert found == expected
 
     @invariant()
-    def lists_are_those_of_the_dictionary(self) -> None:
+    def lists_are_those_of_the_dictionary(self):
         for owner in OWNERS:
             found = self.of(owner).listing()
             assert found.unreadable == 0
@@ -143,28 +140,28 @@ TestOperations = Operations.TestCase
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     return Store(Database(tmp_path / "data"), "ada")
 
 
-def test_looking_writes_nothing(store: Store) -> None:
+def test_looking_writes_nothing(store):
     assert store.listing().items == ()
     with pytest.raises(StoreError, match="there is none"):
         store.contents("0" * 16)
     assert not store.database.folder.exists()
 
 
-def test_only_its_owner_may_read_the_file(store: Store) -> None:
+def test_only_its_owner_may_read_the_file(store):
     store.save(probe("a"))
     assert store.database.folder.stat().st_mode & 0o777 == 0o700
     assert all(p.stat().st_mode & 0o077 == 0 for p in store.database.folder.iterdir())
 
 
-def test_a_deleted_item_can_be_restored_for_a_day_and_is_then_gone_from_the_file(tmp_path: Path) -> None:
+def test_a_deleted_item_can_be_restored_for_a_day_and_is_then_gone_from_the_file(tmp_path):
     time = datetime(2026, 1, 1, tzinfo=UTC)
     secret = "a secret that nobody finds " * 3
 
-    def at(seconds: float) -> Store:
+    def at(seconds):
         return Store(Database(tmp_path), "ada", now=lambda: time + timedelta(seconds=seconds))
 
     (item,) = at(0).save(probe("a", secret))
@@ -176,7 +173,7 @@ def test_a_deleted_item_can_be_restored_for_a_day_and_is_then_gone_from_the_file
     assert secret.encode() not in Database(tmp_path).path.read_bytes()
 
 
-def test_somebody_else_cannot_restore(store: Store) -> None:
+def test_somebody_else_cannot_restore(store):
     (item,) = store.save(probe("a"))
     store.delete(item.id)
     with pytest.raises(StoreError, match="not deleted"):
@@ -184,7 +181,7 @@ def test_somebody_else_cannot_restore(store: Store) -> None:
     assert replace(store, owner="bob", master=True).restore(item.id).id == item.id
 
 
-def test_names_and_notes_are_text_that_can_be_shown(store: Store) -> None:
+def test_names_and_notes_are_text_that_can_be_shown(store):
     (item,) = store.save(probe(" \ud800 Monday\x00\u202e\npeak ", "one\x07 \n two\ud800 "))
     assert (item.name, item.note) == ("Monday peak", "one\ntwo")
     for call in (lambda: store.rename(item.id, "\x00 "), lambda: store.rename(item.id, "a" * 121)):
@@ -192,7 +189,7 @@ def test_names_and_notes_are_text_that_can_be_shown(store: Store) -> None:
             call()
 
 
-def test_limits_are_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_told(store, monkeypatch):
     store.save(probe("a"))
     refused: list[Callable[[], object]] = [lambda: store.save(probe("b"), probe("c"))]
     monkeypatch.setattr(operations, "MOST_STORED", 2)

@@ -1,7 +1,5 @@
 """Saved items as one file, hostile ones included, and several side by side."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -18,7 +16,6 @@ from saved_things import new_item, probe, simulated
 from sizes import examples
 
 from nona.errors import StoreError
-from nona.report.simulations.report import SimulatedRun
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.sources.lookup import Sources
 from nona.store.contents import SAVED_KINDS, Contents, SavedKind
@@ -31,22 +28,22 @@ GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 3.0}], "edges": [
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     return Store(Database(tmp_path / "mine"), "ada")
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Store:
+def other(tmp_path):
     return Store(Database(tmp_path / "other"), "bob")
 
 
-def exported(store: Store) -> bytes:
+def exported(store):
     two, three = store.save(new_item("two", simulated(2)), new_item("three", simulated(3)))
     store.annotate(two.id, "a note\nof two lines")
     return export_items(store, [two.id, three.id])
 
 
-def changed(data: bytes, change: Mapping[str, Any]) -> bytes:
+def changed(data, change):
     """A file of saved items with other members; ``None`` leaves one out."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members: dict[str, Any] = {name: archive.read(name) for name in archive.namelist()} | change
@@ -58,7 +55,7 @@ def changed(data: bytes, change: Mapping[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def listed(data: bytes, **entry: object) -> bytes:
+def listed(data, **entry):
     """The list of the file with its first entry changed."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         found = json.loads(archive.read(LISTED))
@@ -66,7 +63,7 @@ def listed(data: bytes, **entry: object) -> bytes:
     return json.dumps(found).encode()
 
 
-def test_what_was_exported_is_imported_equal(store: Store, other: Store) -> None:
+def test_what_was_exported_is_imported_equal(store, other):
     data = exported(store)
     items = import_items(other, data)
     assert [(i.name, i.note, i.imported) for i in items] == [
@@ -79,7 +76,7 @@ def test_what_was_exported_is_imported_equal(store: Store, other: Store) -> None
     assert other.contents(items[1].id).scenario() == simulated(3).scenario
 
 
-def test_the_files_of_a_scenario_travel_with_it(store: Store, other: Store) -> None:
+def test_the_files_of_a_scenario_travel_with_it(store, other):
     text = json.dumps(GRAPH).encode()
     item = new_item("own", _with_file(), Sources(held={"own.json": text}))
     (saved,) = store.save(item)
@@ -88,7 +85,7 @@ def test_the_files_of_a_scenario_travel_with_it(store: Store, other: Store) -> N
     assert opened.sources.read("own.json") == text
 
 
-def _with_file() -> SimulatedRun:
+def _with_file():
     """A run whose scenario names a file of its own."""
     run = simulated()
     data = scenario_to_mapping(run.scenario)
@@ -121,7 +118,7 @@ HOSTILE: Mapping[str, tuple[Mapping[str, object], str]] = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_a_hostile_file_is_one_line_and_saves_nothing(store: Store, other: Store, what: str) -> None:
+def test_a_hostile_file_is_one_line_and_saves_nothing(store, other, what):
     (change, why), data = HOSTILE[what], exported(store)
     if not any("." in name or "/" in name for name in change):  # not a member, but an entry of the list
         change = {LISTED: listed(data, **change)}
@@ -131,7 +128,7 @@ def test_a_hostile_file_is_one_line_and_saves_nothing(store: Store, other: Store
     assert other.listing().items == ()
 
 
-def lying() -> bytes:
+def lying():
     """A result whose parts contradict each other."""
     data = simulated().to_json()
     data["report"]["schedulers"]["local"] |= {"overloaded": True}
@@ -139,7 +136,7 @@ def lying() -> bytes:
     return json.dumps(data).encode()
 
 
-def test_a_result_that_contradicts_itself_is_refused(store: Store, other: Store) -> None:
+def test_a_result_that_contradicts_itself_is_refused(store, other):
     with pytest.raises(StoreError, match="Result of the simulation"):
         import_items(other, changed(exported(store), {"1.json": lying()}))
 
@@ -150,7 +147,7 @@ def test_a_result_that_contradicts_itself_is_refused(store: Store, other: Store)
     flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=20),
     kept=st.floats(0.5, 1),
 )
-def test_any_damage_is_refused_or_harmless(name: str, flips: list[tuple[float, int]], kept: float) -> None:
+def test_any_damage_is_refused_or_harmless(name, flips, kept):
     with TemporaryDirectory() as folder:
         store = Store(Database(Path(folder)), "ada", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         data = exported(store)
@@ -172,13 +169,13 @@ def test_any_damage_is_refused_or_harmless(name: str, flips: list[tuple[float, i
             assert item.facts == store.contents(item.id).facts()
 
 
-def test_an_export_has_limits(store: Store) -> None:
+def test_an_export_has_limits(store):
     for ids in ([], [str(n) for n in range(MOST_ITEMS + 1)]):
         with pytest.raises(StoreError, match=f"choose 1 to {MOST_ITEMS}"):
             export_items(store, ids)
 
 
-def test_a_run_beside_itself_differs_in_nothing(store: Store) -> None:
+def test_a_run_beside_itself_differs_in_nothing(store):
     first, second = store.save(new_item("a", simulated()), new_item("b", simulated()))
     found = compare(store, [first.id, second.id])
     assert found.scenario == ((), ())
@@ -189,7 +186,7 @@ def test_a_run_beside_itself_differs_in_nothing(store: Store) -> None:
         assert row.clear == (False, False)
 
 
-def test_several_runs_are_compared_with_the_first(store: Store) -> None:
+def test_several_runs_are_compared_with_the_first(store):
     runs = [simulated(2), simulated(3), simulated(2, seed=2), simulated(2, schedulers=("spread",))]
     ids = [item.id for item in store.save(*(new_item(str(n), run) for n, run in enumerate(runs)))]
     found = compare(store, ids)
@@ -210,18 +207,17 @@ def test_several_runs_are_compared_with_the_first(store: Store) -> None:
             if row.measure == "mean JCT":
                 assert value.mean == pytest.approx(run.report.schedulers[row.subject].jct_s.mean)
             assert change.mean == pytest.approx((value.mean or 0.0) - (row.values[0].mean or 0.0), abs=1e-12)
-            assert change.ci95 is not None
             assert change.ci95[0] <= change.mean <= change.ci95[1]
 
 
-def test_another_file_of_the_same_name_is_a_difference(store: Store) -> None:
+def test_another_file_of_the_same_name_is_a_difference(store):
     texts = [json.dumps(GRAPH).encode(), json.dumps(GRAPH | {"name": "x"}).encode()]
     items = [new_item("a", _with_file(), Sources(held={"own.json": text})) for text in texts]
     ids = [item.id for item in store.save(*items)]
     assert compare(store, ids).scenario == ((), ("file own.json changed",))
 
 
-def test_only_two_to_four_items_of_one_kind_are_compared(store: Store) -> None:
+def test_only_two_to_four_items_of_one_kind_are_compared(store):
     (run,) = store.save(new_item("a", simulated()))
     (odd,) = store.save(probe("b"))
     for ids in ([run.id], [run.id, run.id], list("abcde")):
@@ -231,7 +227,7 @@ def test_only_two_to_four_items_of_one_kind_are_compared(store: Store) -> None:
         compare(store, [run.id, odd.id])
 
 
-def test_another_kind_is_a_registration(store: Store, other: Store) -> None:
+def test_another_kind_is_a_registration(store, other):
     """What a plan will be: a kind with a result of its own."""
     kind = SavedKind(
         "verdict",
@@ -253,7 +249,7 @@ def test_another_kind_is_a_registration(store: Store, other: Store) -> None:
         other.contents(found.id).answer()
 
 
-def verdict_facts(result: Any) -> Any:
+def verdict_facts(result):
     from saved_things import FACTS
 
     return FACTS.model_copy(update={"finding": f"low {result.low_s}"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from app_driver import Open, end_jobs, go, new_session
@@ -13,6 +14,21 @@ from nona.ui.jobs import pool
 from nona.ui.tasks import desk
 
 PROCESS, KILL = pool._spawn, pool.Worker.kill
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_page_breaks() -> Iterator[None]:
+    """Every run of a page in every test ends without an exception."""
+    run = AppTest._run
+
+    def whole(at: AppTest, *given: Any, **named: Any) -> AppTest:
+        run(at, *given, **named)
+        assert not at.exception, at.exception
+        return at
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(AppTest, "_run", whole)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,8 +1,5 @@
 """The attack programme: its table can say no, and two of its attacks on a real server."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,17 +26,17 @@ from nona.ui.session.workspace_files import FILE
 CHECK = started("check")
 
 
-def broken() -> str:
+def broken():
     require(1 > 2, "one | is\nless")
     return ""
 
 
-def not_here() -> str:
+def not_here():
     raise NotTriedHereError("no second disk")
 
 
 @contextmanager
-def rows() -> Iterator[Iterable[Attack]]:
+def rows():
     yield (
         Attack(name, "all is well", run)
         for name, run in (("kept", lambda: "seen"), ("broken", broken), ("skipped", not_here))
@@ -47,12 +44,12 @@ def rows() -> Iterator[Iterable[Attack]]:
 
 
 @contextmanager
-def no_server() -> Iterator[Iterable[Attack]]:
+def no_server():
     raise RuntimeError("the server does not start")
     yield
 
 
-def test_a_promise_that_is_broken_is_reported() -> None:
+def test_a_promise_that_is_broken_is_reported():
     lines: list[str] = []
     outcomes = run_groups([rows], 60, lines.append)
     assert [o.held for o in outcomes] == ["yes", "no", "not tried here"]
@@ -64,24 +61,22 @@ def test_a_promise_that_is_broken_is_reported() -> None:
     assert {line.count("|") for line in table} == {5}
 
 
-def test_a_row_that_is_not_possible_here_breaks_no_promise() -> None:
+def test_a_row_that_is_not_possible_here_breaks_no_promise():
     assert all_held([attempt(Attack("a", "b", not_here)), attempt(Attack("a", "b", lambda: ""))])
     assert not all_held([])
 
 
-def test_what_goes_wrong_in_an_attack_is_a_no_and_the_next_is_run() -> None:
+def test_what_goes_wrong_in_an_attack_is_a_no_and_the_next_is_run():
     assert [o.held for o in run_groups([no_server, rows], 60, lambda line: None)][:2] == ["no", "yes"]
 
 
-def test_when_the_time_is_over_nothing_is_begun() -> None:
+def test_when_the_time_is_over_nothing_is_begun():
     outcomes = run_groups([rows], 0, lambda line: None)
     assert [o.held for o in outcomes] == ["no"] * 3
     assert {o.seconds for o in outcomes} == {0.0}
 
 
-def test_the_exit_status_is_that_of_the_rows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_status_is_that_of_the_rows(monkeypatch, capsys):
     monkeypatch.setattr("benchmarks.chaos.GROUPS", (rows,))
     monkeypatch.setattr("benchmarks.chaos.warm", lambda: None)
     assert main([]) == 1
@@ -90,16 +85,15 @@ def test_the_exit_status_is_that_of_the_rows(
     assert "| kept | all is well | yes: seen |" in capsys.readouterr().out
 
 
-def test_every_kind_of_job_is_attacked() -> None:
+def test_every_kind_of_job_is_attacked():
     assert [k.name for k in STARTED] == list(dict.fromkeys(k.name for k in STARTED))
     assert {k.name for k in STARTED} == set(KINDS)
     assert len(GROUPS) == len(set(GROUPS))
 
 
+@pytest.mark.verify
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
-def test_work_outlasts_a_killed_worker_and_a_killed_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_outlasts_a_killed_worker_and_a_killed_server(tmp_path, monkeypatch):
     site = Site(tmp_path)
     try:
         site.open()
@@ -108,7 +102,7 @@ def test_work_outlasts_a_killed_worker_and_a_killed_server(
         server_killed(site, CHECK)
         restart = site.server.start
 
-        def forgetful() -> None:  # as a server would be that had saved nothing
+        def forgetful():  # as a server would be that had saved nothing
             (site.place() / FILE).unlink()
             restart()
 

@@ -1,12 +1,7 @@
 """The Cluster page: the MIG picture says what the core says, edits are checked, devices come and go."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from app_driver import (
-    Open,
     go,
     metrics,
     named,
@@ -33,14 +28,13 @@ from nona.ui.pages.workload_facts import row_cost
 from nona.ui.widgets.components import texts
 
 
-def with_mig(open_page: Open) -> Any:
+def with_mig(open_page):
     at = open_page("4_cluster")
     named(at.selectbox, "Shared as").select("MIG slices").run()
-    assert not at.exception
     return at
 
 
-def test_tiles_and_picture_are_those_of_the_cluster(open_page: Open) -> None:
+def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     at = open_page("4_cluster")
     cluster = Cluster.from_spec(state_of(at).scenario.cluster)
     total = capacity(cluster)
@@ -57,7 +51,7 @@ def test_tiles_and_picture_are_those_of_the_cluster(open_page: Open) -> None:
     assert "not its load" not in " ".join(texts(busy))
 
 
-def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page: Open) -> None:
+def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page):
     at = with_mig(open_page)
     state = state_of(at)
     edit_layout(state, 0, "a100-40gb", {"act": "remove", "start": 4})
@@ -84,7 +78,7 @@ def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page: Open)
         assert len(at.error) == 1
 
 
-def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page: Open) -> None:
+def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page):
     at = with_mig(open_page)
     state = state_of(at)
     edit_layout(state, 0, "a100-40gb", {"act": "clear"})
@@ -99,7 +93,7 @@ def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page: O
     assert state.scenario.cluster.servers[0].mig == "7g.40gb"
 
 
-def test_the_table_of_instances_is_the_cost_models(open_page: Open) -> None:
+def test_the_table_of_instances_is_the_cost_models(open_page):
     at = with_mig(open_page)
     next(s for s in at.selectbox if s.label.startswith("MIG layout")).select("4g.20gb + 3g.20gb").run()
     frame = table(at, "instance")
@@ -115,7 +109,7 @@ def test_the_table_of_instances_is_the_cost_models(open_page: Open) -> None:
     assert any("modelled" in c.value for c in at.caption)
 
 
-def test_stranded_slices_are_named() -> None:
+def test_stranded_slices_are_named():
     layout = parse_layout(", ".join(["1g.5gb"] * 7), "a100-40gb")
     assert stranded_cells(layout) == (7,)
     shown = board_view(layout, "x")
@@ -127,7 +121,7 @@ def test_stranded_slices_are_named() -> None:
     assert row["SMs"] == "28 of 56"
 
 
-def test_a_mig_parted_file_goes_out_and_in(open_page: Open) -> None:
+def test_a_mig_parted_file_goes_out_and_in(open_page):
     at = with_mig(open_page)
     state = state_of(at)
     text = parted_file(state, 0, parse_layout("2g.10gb, 2g.10gb, 3g.20gb", "a100-40gb"))
@@ -141,7 +135,7 @@ def test_a_mig_parted_file_goes_out_and_in(open_page: Open) -> None:
     assert any("9g.90gb" in e.value.replace("\\", "") for e in at.error)
 
 
-def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page: Open) -> None:
+def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page):
     small = make_executor_class(devices()["a100-40gb"], "1g.5gb")
     assert weights_problems({"a": small.memory_bytes}, [small]) == []
     (one,) = weights_problems({"a": small.memory_bytes + 1}, [small])
@@ -157,13 +151,13 @@ def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page
     assert any("resnet18" in w.value and "tiny" in w.value for w in at.warning)
 
 
-def add_device(at: Any, **fields: str) -> None:
+def add_device(at, **fields):
     for name, value in fields.items():
         at.text_input(key=f"device-{name}").set_value(value)
     named(at.button, "Add this device").click().run()
 
 
-def test_own_devices_are_added_with_complaints_beside_their_fields(open_page: Open) -> None:
+def test_own_devices_are_added_with_complaints_beside_their_fields(open_page):
     at = open_page("4_cluster")
     add_device(at, name="a/b")
     assert "a name is printable" in at.error[0].value
@@ -179,7 +173,7 @@ def test_own_devices_are_added_with_complaints_beside_their_fields(open_page: Op
     assert state_of(at).scenario.cluster.servers[0].gpu == "mine"
 
 
-def test_own_devices_are_listed_and_removed_unless_in_use(open_page: Open) -> None:
+def test_own_devices_are_listed_and_removed_unless_in_use(open_page):
     at = open_page("4_cluster")
     state = state_of(at)
     state.edit(("cluster", "devices"), {"mine": {"base": "t4"}, "other": {"base": "a30"}})
@@ -192,7 +186,7 @@ def test_own_devices_are_listed_and_removed_unless_in_use(open_page: Open) -> No
     assert set(state.scenario.cluster.devices) == {"mine"}
 
 
-def test_cluster_edits_reach_the_scenario(open_page: Open) -> None:
+def test_cluster_edits_reach_the_scenario(open_page):
     at = open_page("4_cluster")
     named(at.number_input, "Servers").set_value(5).run()
     named(at.selectbox, "Shared as").select("MIG slices").run()
@@ -208,7 +202,7 @@ def test_cluster_edits_reach_the_scenario(open_page: Open) -> None:
     assert metrics(at)["Executors"] == "5"
 
 
-def test_a_wrong_quantity_keeps_what_was_typed_and_the_valid_scenario(open_page: Open) -> None:
+def test_a_wrong_quantity_keeps_what_was_typed_and_the_valid_scenario(open_page):
     at = open_page("4_cluster")
     before = state_of(at).scenario
     named(at.text_input, "Capacity").set_value("5 apples").run()

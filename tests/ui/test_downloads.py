@@ -1,18 +1,13 @@
 """The downloads of a run and of a placement: what each button gives, and that all of them agree."""
 
-from __future__ import annotations
-
 import html
 import io
 import json
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import pytest
-from app_driver import Open, go, new_session, run
-from streamlit.testing.v1 import AppTest
+from app_driver import go, new_session, run
 
 from nona.report.placements.certificate import bound_text, formula_line
 from nona.report.simulations.tables import summary_table
@@ -20,13 +15,13 @@ from nona.results.placement import SolvedPlacement
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.ui.pages import downloads
-from nona.ui.session.state import AppState, Kept
+from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 
 Files = dict[str, downloads.Download]
 
 
-def run_of(at: AppTest, kind: str) -> AppState:
+def run_of(at, kind):
     state: AppState = at.session_state["nona_state"]
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"name": "My <i>run</i> ../x", "schedulers": ["nona", "local"]}
@@ -37,7 +32,7 @@ def run_of(at: AppTest, kind: str) -> AppState:
     return state
 
 
-def taken(monkeypatch: pytest.MonkeyPatch, show: Any, of: AppState | Kept) -> Files:
+def taken(monkeypatch, show, of):
     found: Files = {}
     monkeypatch.setattr(downloads, "download_row", lambda _, files: found.update({f.label: f for f in files}))
     show(of)
@@ -45,13 +40,13 @@ def taken(monkeypatch: pytest.MonkeyPatch, show: Any, of: AppState | Kept) -> Fi
 
 
 @pytest.fixture(scope="module")
-def simulated() -> Iterator[AppState]:
+def simulated():
     at = go(new_session().run(), "7_simulation")
     yield run_of(at, "simulate")
     jobs().close()
 
 
-def test_every_file_of_a_run_says_the_same(simulated: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_file_of_a_run_says_the_same(simulated, monkeypatch):
     files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
     assert set(files) == {
         "HTML report",
@@ -85,9 +80,7 @@ def test_every_file_of_a_run_says_the_same(simulated: AppState, monkeypatch: pyt
     assert "My &lt;i&gt;run" in page
 
 
-def test_a_run_whose_folder_is_gone_still_gives_its_reports(
-    simulated: AppState, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_whose_folder_is_gone_still_gives_its_reports(simulated, monkeypatch):
     monkeypatch.setattr(downloads, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
     files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
     assert set(files) == {
@@ -100,7 +93,7 @@ def test_a_run_whose_folder_is_gone_still_gives_its_reports(
     assert all(f.make() for f in files.values())
 
 
-def test_a_placement_has_its_files(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_placement_has_its_files(open_page, monkeypatch):
     state = run_of(open_page("6_placement"), "place")
     files = taken(monkeypatch, downloads.placement_downloads, state)
     found = json.loads(files["Download JSON"].make())
@@ -112,7 +105,7 @@ def test_a_placement_has_its_files(open_page: Open, monkeypatch: pytest.MonkeyPa
     assert parse_scenario(files["Scenario (YAML)"].make().decode()) == state.scenario
 
 
-def test_an_uploaded_model_is_in_the_run_s_scenario(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_uploaded_model_is_in_the_run_s_scenario(open_page, monkeypatch):
     at = open_page("6_placement")
     state: AppState = at.session_state["nona_state"]
     graph = {"nodes": [{"id": "a", "compute_ms": 2.0}, {"id": "b", "compute_ms": 1.0}], "edges": []}
@@ -125,11 +118,11 @@ def test_an_uploaded_model_is_in_the_run_s_scenario(open_page: Open, monkeypatch
     assert state.results["place"].data.about.files == ()
 
 
-def test_nothing_is_offered_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_offered_before_there_is_a_result(monkeypatch):
     assert taken(monkeypatch, downloads.placement_downloads, AppState()) == {}
 
 
-def test_a_summary_has_a_row_for_every_scheduler_and_model(simulated: AppState) -> None:
+def test_a_summary_has_a_row_for_every_scheduler_and_model(simulated):
     report = simulated.results["simulate"].data.report
     table = summary_table(report)
     assert len(table) == sum(1 + len(s.models) for s in report.schedulers.values())

@@ -1,14 +1,11 @@
 """Every page, fresh and with every result: no hostile name is live, controls and charts say what they are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
-from app_driver import APP, Open, go, new_session, run, state_of, tab
+from app_driver import APP, go, new_session, run, state_of, tab
 from page_checks import EVIL, live, silent
 from streamlit.testing.v1 import AppTest
 
@@ -110,7 +107,7 @@ TRAINING: Parts = MappingProxyType(
 )
 
 
-def opened(parts: Parts) -> AppTest:
+def opened(parts):
     """A session whose scenario has hostile names everywhere."""
     at = new_session().run()
     small = {"jobs": 60, "replications": 2}
@@ -120,12 +117,12 @@ def opened(parts: Parts) -> AppTest:
     return at
 
 
-def wrong(at: AppTest) -> list[str]:
+def wrong(at):
     return live(at) + silent(at)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_of_a_fresh_session_opens_and_explains_itself(page: str) -> None:
+def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
     at = go(new_session().run(), page)
     assert at.title[0].value
     assert silent(at) == []
@@ -139,7 +136,7 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page: str) -> N
 
 
 @pytest.mark.parametrize("parts", [QUERIES, SERVERLESS, TRAINING], ids=["queries", "serverless", "training"])
-def test_every_page_shows_names_as_text(open_page: Open, parts: Parts) -> None:
+def test_every_page_shows_names_as_text(open_page, parts):
     at = opened(parts)
     assert [found for page in PAGES for found in wrong(go(at, page))] == []
 
@@ -176,7 +173,7 @@ LONG = ("serverless-over", "serverless-nodes")
     "case",
     [pytest.param(c, marks=[pytest.mark.verify] * (c.kind in LONG), id=c.kind) for c in CASES],
 )
-def test_results_show_names_as_text_and_explain_themselves(open_page: Open, case: Case) -> None:
+def test_results_show_names_as_text_and_explain_themselves(open_page, case):
     at = opened(case.parts)
     if case.view:
         at.session_state["simulation-view"] = case.view
@@ -193,7 +190,7 @@ def test_results_show_names_as_text_and_explain_themselves(open_page: Open, case
     assert found == []
 
 
-def test_the_checks_see_what_is_missing(tmp_path: Path) -> None:
+def test_the_checks_see_what_is_missing(tmp_path):
     page = tmp_path / "page.py"
     page.write_text(
         "import streamlit as st\n"

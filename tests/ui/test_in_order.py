@@ -1,12 +1,8 @@
 """Runs of a session in order: the last one's messages first, and a fragment on the page that is shown."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -27,18 +23,18 @@ from nona.ui.server.application import (
 
 
 @pytest.fixture
-def requested() -> list[Any]:
+def requested():
     """What reached Streamlit's own method."""
     return []
 
 
-def apart(story: Coroutine[Any, Any, Any]) -> None:
+def apart(story):
     """Run a story in a thread: a browser's tests, in the same process, may leave a loop in this one."""
     with ThreadPoolExecutor(1) as threads:
         threads.submit(asyncio.run, story).result()
 
 
-async def ask(requested: list[Any], requests: ScriptRequests | None, fragment: str = "") -> SimpleNamespace:
+async def ask(requested, requests, fragment=""):
     """A session whose runner has these requests, asked for a run."""
     runner = None if requests is None else SimpleNamespace(_requests=requests)
     session = SimpleNamespace(_scriptrunner=runner, _event_loop=asyncio.get_running_loop())
@@ -49,7 +45,7 @@ async def ask(requested: list[Any], requests: ScriptRequests | None, fragment: s
 
 
 def test_a_request_waits_for_the_messages_of_a_run_that_has_ended(requested):
-    async def story() -> None:
+    async def story():
         requests = ScriptRequests()
         requests.request_stop()  # as a run's thread does when nothing is left to run
         session = await ask(requested, requests)
@@ -70,7 +66,7 @@ def test_other_requests_go_on_at_once(requested, requests):
     assert [list(state.cached_message_hashes) for state in requested] == [["held"], []]
 
 
-def message(page: str, fragment: str = "") -> BackMsg:
+def message(page, fragment=""):
     return BackMsg(rerun_script=ClientState(page_script_hash=page, fragment_id=fragment))
 
 
@@ -87,11 +83,11 @@ def message(page: str, fragment: str = "") -> BackMsg:
 def test_a_change_of_page_waits_for_a_value_typed_before_it(shown, messages, order):
     handled: list[str | None] = []
 
-    def handle(_: Any, taken: BackMsg) -> None:
+    def handle(_, taken):
         run = taken.WhichOneof("type") == "rerun_script"
         handled.append(taken.rerun_script.page_script_hash if run else None)
 
-    async def story() -> None:
+    async def story():
         session = SimpleNamespace(page_script_hash=shown, _event_loop=asyncio.get_running_loop())
         for each in messages:
             _page_after_its_values(handle)(session, each)
@@ -102,7 +98,7 @@ def test_a_change_of_page_waits_for_a_value_typed_before_it(shown, messages, ord
     assert handled == order
 
 
-def client(polls: bool) -> ClientState:
+def client(polls):
     """A request of the browser while a button is pressed and a slider stands at 3."""
     state = ClientState(is_auto_rerun=polls)
     state.widget_states.widgets.add(id="next", trigger_value=True)
@@ -122,7 +118,7 @@ def test_a_press_comes_with_its_own_request_only(monkeypatch, requested, polls, 
     assert [w.id for state in requested for w in state.widget_states.widgets] == brought
 
 
-def asked(page: str, fragment: str | None = None) -> RerunData:
+def asked(page, fragment=None):
     return RerunData(page_script_hash=page, query_string=f"of={page}", fragment_id=fragment)
 
 

@@ -1,10 +1,7 @@
 """While a placement is chosen, a job says what runs, how much is done, and hears Cancel."""
 
-from __future__ import annotations
-
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,23 +21,23 @@ Lines = list[dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
-def _every_report_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def _every_report_is_passed_on(monkeypatch):
     monkeypatch.setattr(placing, "EVERY_S", 0.0)
 
 
-def asked(tmp_path: Path) -> dict[str, Any]:
+def asked(tmp_path):
     scenario = load_scenario(scenario_path("vision_language_8_servers"))
     scenario = with_value(with_value(scenario, "simulation.jobs", 20), "simulation.replications", 1)
     folder = str(tmp_path)
     return {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
 
 
-def counts(told: Lines, pattern: str) -> list[int]:
+def counts(told, pattern):
     found = (re.search(pattern, m.get("text", "")) for m in told)
     return [int(match[1]) for match in found if match]
 
 
-def test_a_simulation_says_how_far_its_placement_is(tmp_path: Path) -> None:
+def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     told: Lines = []
     simulate_scenario(asked(tmp_path), Desk(told.append))
     begins = next(i for i, m in enumerate(told) if m.get("step"))
@@ -58,7 +55,7 @@ def test_a_simulation_says_how_far_its_placement_is(tmp_path: Path) -> None:
     assert not any("Step 1" in m.get("text", "") for m in second)
 
 
-def test_the_bar_of_a_placement_moves(tmp_path: Path) -> None:
+def test_the_bar_of_a_placement_moves(tmp_path):
     told: Lines = []
     place_scenario(asked(tmp_path), Desk(told.append))
     shares = [m["fraction"] for m in told if "fraction" in m]
@@ -67,10 +64,10 @@ def test_the_bar_of_a_placement_moves(tmp_path: Path) -> None:
     assert counts(told, r"by simulation, (\d+) runs? done"), "the comparison of the nearest is told"
 
 
-def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path: Path) -> None:
+def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
     told: Lines = []
 
-    def stop() -> None:
+    def stop():
         if any("sampled jobs" in m.get("text", "") for m in told):
             raise Cancelled
 
@@ -79,7 +76,7 @@ def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path: Path) -> None:
     assert not any("live" in m for m in told), "it ended before anything ran"
 
 
-def test_the_time_left_is_that_to_the_limit_of_the_stage() -> None:
+def test_the_time_left_is_that_to_the_limit_of_the_stage():
     told: Lines = []
     now = [100.0]
     watch = PlacingWatch(Desk(told.append), before="A: ", clock=lambda: now[0])
@@ -92,7 +89,7 @@ def test_the_time_left_is_that_to_the_limit_of_the_stage() -> None:
     assert told[-1]["text"] == "A: Searching by sampled jobs, 7 placements done, at most about 12 s more"
 
 
-def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path: Path) -> None:
+def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path):
     job = Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 100.0)
     job.take_in({"id": "1", "fraction": 0.5})
     assert job.remaining_s is not None

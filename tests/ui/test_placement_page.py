@@ -1,16 +1,12 @@
 """The Placement page: every figure on it is the solver's own; classes, cards, racks and what does not fit."""
 
-from __future__ import annotations
-
 import json
-import time
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from app_driver import (
-    Open,
     go,
+    job_of,
     metrics,
     named,
     open_demo,
@@ -21,13 +17,14 @@ from app_driver import (
     state_of,
     tab,
     table,
+    until,
 )
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.messages import Link
 from nona.placement.sampled.judge import by_response
-from nona.report.capacity import capacity_finding
+from nona.report.capacity import capacity_finding, capacity_rows
 from nona.report.figures import number_text
 from nona.report.placements.certificate import (
     against,
@@ -48,10 +45,11 @@ from nona.report.placements.text import (
     response_finding,
     step_rows,
 )
+from nona.report.planning_figures import capacity_figure
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
 from nona.results.planning import CapacityReport
-from nona.scenario.file import load_scenario
+from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.study.models import glued_model
 from nona.study.preparation import prepare
@@ -59,18 +57,19 @@ from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
 from nona.ui.pages.placement import TABS, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
-from nona.ui.session.workspace import jobs
+from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.planning import find_capacity
 from nona.ui.widgets.components import texts
 from nona.units import format_time
 
 
 @pytest.fixture
-def solved(open_page: Open) -> AppTest:
+def solved(open_page):
     """The page with the placement of the slides' example."""
     return solve_demo(open_page, "slides_example")
 
 
-def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
+def test_findings_and_configurations_are_the_results(solved):
     at, state = solved, state_of(solved)
     data = state.results["place"].data
     shown = said(at.markdown)
@@ -81,7 +80,7 @@ def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
     assert "root's server" in texts(tree[0])
 
 
-def test_tiles_bars_and_table_are_by_sampled_jobs(open_page: Open) -> None:
+def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
     """Headline, local and spread by the same jobs; the formula's own figures stand apart and say so."""
     at = solve_demo(open_page, "rag_pipeline")
     state = state_of(at)
@@ -104,7 +103,7 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page: Open) -> None:
     assert bars["text"] == [f"{v:.4g} ms" for v in ms]
 
 
-def test_the_live_panel_shows_the_steps_of_the_search() -> None:
+def test_the_live_panel_shows_the_steps_of_the_search():
     steps = [
         {
             "elapsed_s": 0.5,
@@ -124,7 +123,7 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
         },
     ]
 
-    def page(steps: list) -> None:  # type: ignore[type-arg]  # run without the imports above
+    def page(steps):  # run without the imports above
         from nona.ui.pages.placement import live_search
 
         live_search({"steps": steps})
@@ -133,7 +132,6 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
     assert "no bound yet" in first.markdown[0].value
     assert not first.get("plotly_chart")
     at = AppTest.from_function(page, kwargs={"steps": steps}).run()
-    assert not at.exception
     assert "Best so far" in at.markdown[0].value
     assert "25 %" in at.markdown[0].value
     assert at.dataframe[0].value.to_dict("records") == step_rows(
@@ -142,23 +140,18 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
     assert len(at.get("plotly_chart")) == 1
 
 
-def test_a_cancelled_search_leaves_the_best_so_far(open_page: Open) -> None:
+def test_a_cancelled_search_leaves_the_best_so_far(open_page):
     at = open_demo(open_page, "vision_language_8_servers")  # a large interior: local comes first
     state_of(at).edit(("background", "network", "utilization"), 0.23)  # which no test before has solved
     at = go(at, "6_placement")
     at.button(key="run-place").click().run()
-    job = jobs().get(state_of(at).jobs["place"])
-    assert job is not None
-    end = time.monotonic() + 300
-    while job.unfinished and job.best is None and time.monotonic() < end:
-        job.touch()
-        time.sleep(0.01)
+    job = job_of(at, "place")
+    assert until(lambda: not (job.unfinished and job.best is None))
     assert job.unfinished, f"{job.status} before its first answer: {job.error}"
     assert job.live.get("steps"), f"no answer after {job.elapsed_s:.0f} s: {job.text}"
     job.cancel()
     assert job.status == "cancelled"
     at.run()
-    assert not at.exception
     data = state_of(at).results["place"].data
     assert data.ended_early_s == pytest.approx(job.elapsed_s)
     assert data.nona.objective_s == data.steps[-1].objective_s
@@ -170,7 +163,7 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page: Open) -> None:
     assert any("cancelled early" in x.proto.json for x in again.get("bidi_component"))
 
 
-def test_what_could_leave_its_server_stands_below(solved: AppTest) -> None:
+def test_what_could_leave_its_server_stands_below(solved):
     at, state = tab(solved, "placement-tabs", "What splitting can gain"), state_of(solved)
     frame = table(at, "groups that might leave")
     network, study = state.scenario.cluster.network, prepare(state.scenario)
@@ -180,7 +173,7 @@ def test_what_could_leave_its_server_stands_below(solved: AppTest) -> None:
     assert list(frame["lost at most µs"]) == [1e6 * g.bound_s for g in glued]
 
 
-def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> None:
+def test_the_price_of_congestion_is_drawn_when_asked_for(solved):
     at, state = solved, state_of(solved)
     assert "congestion" not in state.results
     tab(at, "placement-tabs", "Price of congestion")
@@ -196,11 +189,10 @@ def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> Non
     assert {t.name for t in wanted.data} <= names
 
 
-def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest) -> None:
+def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
     at = tab(solved, "placement-tabs", "The working")
     assert not at.latex
     at.toggle(key="working-on").set_value(True).run()
-    assert not at.exception
     placement = place(prepare(state_of(at).scenario))
     labels = [e.label.replace("\\", "") for e in at.expander]
     lines = {x.key: x for x in state_of(at).results["place"].data.working.lines}
@@ -216,7 +208,7 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest
     assert metrics(at)["Predicted mean JCT"] == "14 ms"
 
 
-def test_many_configurations_are_folded() -> None:
+def test_many_configurations_are_folded():
     many = [
         PlacedConfiguration(parts=(("a",), ("b",)), root_part=0, sink_part=-1, probability=p)
         for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)
@@ -229,7 +221,7 @@ def test_many_configurations_are_folded() -> None:
     assert shares == ["40 %", "20 %", "15 %", "10 %", "10 %", "5 %"]
 
 
-def test_repeated_notes_are_told_once() -> None:
+def test_repeated_notes_are_told_once():
     notes = ["Restricted: interior of 10 tasks, 9 listed; the bounds hold for all configurations."] * 2 + [
         "Other."
     ]
@@ -238,7 +230,7 @@ def test_repeated_notes_are_told_once() -> None:
     assert len(told) == 2
 
 
-def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) -> None:
+def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page):
     at = open_demo(open_page, "slides_example")
     go(at, "6_placement")
     box = named(at.selectbox, "Objective")
@@ -256,7 +248,7 @@ def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) 
     assert bars["layout"]["yaxis"]["title"]["text"] == "predicted SLO hits, %"
 
 
-def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page: Open) -> None:
+def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
     """What has been compared with simulations heads the page; the formula's figure stands beside as such."""
     at = go(open_demo(open_page, "vision_language_8_servers"), "6_placement")
     state = state_of(at)
@@ -276,7 +268,7 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page: 
     assert bars["data"][0]["text"] == [f"{number_text(v)} ms" for v in ms]
 
 
-def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page: Open) -> None:
+def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page):
     at = solve_demo(open_page, "slides_example")
     first = state_of(at).results["place"].data
     run(at, "place")
@@ -289,7 +281,7 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
     assert early == "Cancelled after 3 s"
 
 
-def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
+def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     """The slides' example is in time on two servers and late on one."""
     at = solve_demo(open_page, "slides_example")
     tab(at, "placement-tabs", "How many servers")
@@ -300,7 +292,6 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     assert pickers(at)["Schedulers"]["chosen"] == ["nona"]
     run(at, "capacity")
     report = state_of(at).held("capacity", CapacityReport)
-    assert report is not None
     assert report.devices[0].servers == 2
     shown = said(at.markdown)
     assert capacity_finding(report) in shown
@@ -321,12 +312,11 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     assert any("With nona, 2 servers" in m.value for m in at.markdown)
 
 
-def choose(at: Any, links: str) -> None:
+def choose(at, links):
     at.segmented_control[0].set_value(links).run()
-    assert not at.exception, at.exception
 
 
-def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> None:
+def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
     at = open_page("4_cluster")
     assert state_of(at).scenario.cluster.network.nic is None
     named(at.selectbox, "Discipline").set_value("shared equally").run()
@@ -338,7 +328,6 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> Non
     named(at.text_input, "Uplink of each rack").set_value("16 Gbit/s").run()
     named(at.number_input, "Servers per rack").set_value(2).run()
     racks = state_of(at).scenario.cluster.network.racks
-    assert racks is not None
     assert (racks.size, racks.uplink) == (2, 2e9)
     rows = table(at, "number")
     assert rows["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
@@ -350,7 +339,7 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> Non
     assert state_of(at).scenario.cluster.network.nic is None
 
 
-def test_a_wrong_card_is_refused_beside_its_field(open_page: Open) -> None:
+def test_a_wrong_card_is_refused_beside_its_field(open_page):
     at = open_page("4_cluster")
     choose(at, "Cards")
     named(at.text_input, "Card of each server").set_value("10 apples").run()
@@ -358,8 +347,9 @@ def test_a_wrong_card_is_refused_beside_its_field(open_page: Open) -> None:
     assert any("is not a bandwidth" in e.value for e in at.error)
 
 
-def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Open) -> None:
-    at = solve_demo(open_page, "racks_and_nics")
+def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page):
+    at = adopt(open_page("6_placement"), "racks_and_nics", objective="formula")
+    run(at, "place")
     tab(at, "placement-tabs", "Servers and links")
     links = state_of(at).results["place"].data.nona.predicted.links
     shown = said(at.markdown)
@@ -370,7 +360,7 @@ def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Ope
     assert sum(bars) == pytest.approx(1e3 * state_of(at).results["place"].data.nona.predicted.network_wait_s)
 
 
-def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
+def test_one_link_has_no_section_of_its_own(open_page):
     at = solve_demo(open_page, "slides_example")
     tab(at, "placement-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
@@ -378,7 +368,7 @@ def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
     assert (link.kind, link.share) == ("link", 1.0)
 
 
-def test_finding_of_an_overloaded_link() -> None:
+def test_finding_of_an_overloaded_link():
     core = PredictedLink(
         name="core", kind="core", links=1, share=1.0, capacity=1.0, utilization=1.2, wait_s=None
     )
@@ -387,15 +377,14 @@ def test_finding_of_an_overloaded_link() -> None:
     assert link_finding([idle]).endswith("messages do not wait")
 
 
-def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page: Open) -> None:
-    at = open_demo(open_page, "mig_layouts")
-    go(at, "4_cluster")
+def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page):
+    at = adopt(open_page("4_cluster"), "mig_layouts", objective="formula")
     memory = table(at, "weights of all that fit")
     assert memory["executors"].tolist() == [8, 4, 14]
     go(at, "6_placement")
     run(at, "place")
     tab(at, "placement-tabs", "Servers and links")
-    classes = table(at, "wait of a visit")
+    classes = next(d.value for d in at.dataframe if {"wait of a visit", "executor class"} <= set(d.value))
     report = at.session_state["nona_state"].results["place"].data.nona
     assert classes["executors"].tolist() == [8, 4, 14]
     shares = next(d.value for d in at.dataframe if set(classes["executor class"]) <= set(d.value.columns))
@@ -406,7 +395,7 @@ def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page: Open) ->
     assert replicas["replicas"].tolist() == [m.replicas for m in report.memory.models.values()]
 
 
-def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page: Open) -> None:
+def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page):
     at = open_page("4_cluster")
     state = at.session_state["nona_state"]
     assert state.edit(("cluster", "devices"), {"tiny": {"base": "t4", "memory": "10 MB"}})
@@ -421,7 +410,7 @@ def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page: Op
     assert "larger GPU" in error
 
 
-def test_the_page_shows_percentiles_misses_and_the_warning(solved: AppTest) -> None:
+def test_the_page_shows_percentiles_misses_and_the_warning(solved):
     at, held = solved, state_of(solved).results["place"]
     response = held.data.nona.response
     assert response_finding(response) in said(at.markdown)
@@ -434,7 +423,7 @@ def test_the_page_shows_percentiles_misses_and_the_warning(solved: AppTest) -> N
     assert any("Outside what was tested" in w.value for w in at.warning)
 
 
-def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
+def test_placement_shows_the_solution_of_the_study(open_page):
     at = solve_demo(open_page, "slides_example")
     wanted = place(prepare(load_scenario(scenario_path("slides_example"))))
     assert metrics(at)["Predicted mean JCT"] == "14 ms"
@@ -447,3 +436,30 @@ def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
     assert all(f"- {note}" in told for note in plain_notes(wanted.notes))
     assert data.local.objective_s == pytest.approx(0.022, rel=5e-3)
     assert data.spread.objective_s == pytest.approx(0.032, rel=5e-3)
+
+
+def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedulers():
+    """Told after every number of servers: what was tried, marked as not finished, and who was not begun."""
+    told: list[CapacityReport] = []
+
+    def emit(message):
+        if "best" in message:
+            assert message["best"] == message["live"]
+            told.append(CapacityReport.from_json(message["best"]))
+
+    scenario = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    asked = {"hit": 0.97, "group": 0, "schedulers": ["local", "nona"]}
+    whole = CapacityReport.from_json(
+        find_capacity({"scenario": scenario, "uploads": "", **asked}, Desk(emit))
+    )
+    first, last = told[0], told[-1]
+    assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]
+    assert "local with a100-40gb is not finished: " in capacity_finding(first)
+    assert "nona with a100-40gb is not begun." in capacity_finding(first)
+    assert [d.finished for d in last.devices] == [True, False]
+    assert last.devices[0] == whole.devices[0]
+    assert set(last.devices[1].tried) <= set(whole.devices[1].tried)
+    (row,) = [r for r in capacity_rows(last) if r["scheduler"] == "nona"]
+    assert row["servers"] == "not finished: 2 servers keep, 1 does not"
+    assert all(d.finished for d in whole.devices)
+    assert [t.name for t in capacity_figure(last).data if t.name] == ["local", "nona, not finished"]

@@ -1,7 +1,5 @@
 """Several tabs of one browser: each shows the scenario as it is, and none undoes what another did."""
 
-from __future__ import annotations
-
 import pytest
 
 from nona.scenario.file import scenario_from_mapping
@@ -13,24 +11,24 @@ from nona.ui.session.state import START, AppState
 class Tabs:
     """A state that two tabs show; ``now`` is the one whose script runs."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = "left"
         self.state = AppState(screens=Screens(lambda: self.now))
         for name in ("left", "right"):
             self.at(name).screens.drawn()
 
-    def at(self, name: str) -> AppState:
+    def at(self, name):
         self.now = name
         self.state.screens.here  # noqa: B018 - the tab becomes known
         return self.state
 
 
 @pytest.fixture
-def tabs() -> Tabs:
+def tabs():
     return Tabs()
 
 
-def test_an_edit_makes_the_fields_of_other_tabs_new_and_leaves_the_own_ones(tabs: Tabs) -> None:
+def test_an_edit_makes_the_fields_of_other_tabs_new_and_leaves_the_own_ones(tabs):
     mine, theirs = tabs.at("left").revision, tabs.at("right").revision
     assert tabs.at("left").edit(("seed",), 7)
     assert tabs.state.revision == mine
@@ -40,14 +38,14 @@ def test_an_edit_makes_the_fields_of_other_tabs_new_and_leaves_the_own_ones(tabs
     assert not tabs.state.is_behind()
 
 
-def test_an_edit_that_changes_nothing_draws_nothing_again(tabs: Tabs) -> None:
+def test_an_edit_that_changes_nothing_draws_nothing_again(tabs):
     theirs = tabs.at("right").revision
     assert tabs.at("left").edit(("seed",), tabs.state.scenario.seed)
     assert tabs.at("right").revision == theirs
 
 
 @pytest.mark.parametrize("what", ["draft", "undo", "row"])
-def test_drafts_undo_and_rows_reach_the_other_tab(tabs: Tabs, what: str) -> None:
+def test_drafts_undo_and_rows_reach_the_other_tab(tabs, what):
     tabs.at("left").edit(("seed",), 7)
     tabs.at("right").screens.drawn()
     theirs = tabs.state.revision
@@ -60,7 +58,7 @@ def test_drafts_undo_and_rows_reach_the_other_tab(tabs: Tabs, what: str) -> None
     assert tabs.at("right").revision > theirs
 
 
-def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost(tabs: Tabs) -> None:
+def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost(tabs):
     """It was typed into a field of a page that the other tab's change did not reach yet."""
     tabs.at("left").edit(("seed",), 7)
     right = tabs.at("right")
@@ -69,7 +67,7 @@ def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost(tabs: Tabs) -> No
     assert (right.scenario.seed, right.scenario.name) == (7, "typed on the right")
 
 
-def test_a_row_is_not_removed_by_a_tab_that_shows_other_rows(tabs: Tabs) -> None:
+def test_a_row_is_not_removed_by_a_tab_that_shows_other_rows(tabs):
     add_model(tabs.at("left"), "alexnet")
     tabs.at("right").screens.drawn()
     remove_entry(tabs.at("left"), ("workload",), 0)
@@ -79,21 +77,19 @@ def test_a_row_is_not_removed_by_a_tab_that_shows_other_rows(tabs: Tabs) -> None
 
 
 @pytest.mark.parametrize("path", [("workload", 1, "rate"), ("training", "regions", "move"), ("workload", 1)])
-def test_a_value_of_a_row_that_another_tab_removed_is_refused(
-    tabs: Tabs, path: tuple[str | int, ...]
-) -> None:
+def test_a_value_of_a_row_that_another_tab_removed_is_refused(tabs, path):
     assert not tabs.at("right").edit(path, "5/s")
     assert "Another tab" in tabs.state.notice
     assert not tabs.state.drafts
 
 
-def test_a_gpu_is_not_chosen_for_another_group(tabs: Tabs) -> None:
+def test_a_gpu_is_not_chosen_for_another_group(tabs):
     add_group(tabs.at("left"))
     set_gpu(tabs.at("right"), 0, "t4")
     assert {g.gpu for g in tabs.state.scenario.cluster.servers} == {"a100-40gb"}
 
 
-def test_tabs_are_bounded_and_a_new_one_has_fields_of_its_own() -> None:
+def test_tabs_are_bounded_and_a_new_one_has_fields_of_its_own():
     number = [0]
     screens = Screens(lambda: str(number[0]))
     seen = []
@@ -103,7 +99,7 @@ def test_tabs_are_bounded_and_a_new_one_has_fields_of_its_own() -> None:
     assert len(screens._held) == MOST
 
 
-def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group() -> None:
+def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group():
     servers = [{"count": n, "gpu": "v100"} for n in (1, 2, 3)]
     jobs = [{"name": "a", "steps": 10, "throughputs": {"v100": 1}}]
     regions = {"groups": {"east": [0], "west": [1, 2]}}
@@ -112,8 +108,6 @@ def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group() -
     remove_group(state, 0)
     assert not state.notice
     training = state.scenario.training
-    assert training is not None
-    assert training.regions is not None
     assert {name: list(numbers) for name, numbers in training.regions.groups.items()} == {"west": [0, 1]}
     add_group(state)
     assert not state.notice
@@ -121,7 +115,7 @@ def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group() -
 
 
 @pytest.mark.parametrize("what", ["removed", "undone"])
-def test_a_value_typed_for_a_row_does_not_reach_the_row_that_took_its_place(tabs: Tabs, what: str) -> None:
+def test_a_value_typed_for_a_row_does_not_reach_the_row_that_took_its_place(tabs, what):
     left = tabs.at("left")
     for model in ("alexnet", "vgg16"):
         add_model(left, model)
@@ -141,7 +135,7 @@ def test_a_value_typed_for_a_row_does_not_reach_the_row_that_took_its_place(tabs
     assert tabs.state.edit(("workload", 0, "rate"), "123/s")
 
 
-def test_values_of_two_rows_typed_in_two_tabs_are_both_kept(tabs: Tabs) -> None:
+def test_values_of_two_rows_typed_in_two_tabs_are_both_kept(tabs):
     add_model(tabs.at("left"), "alexnet")
     tabs.at("right").screens.drawn()
     assert tabs.at("left").edit(("workload", 0, "rate"), "11/s")

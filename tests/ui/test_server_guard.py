@@ -1,9 +1,6 @@
 """The guard before the app: foreign hosts and origins, headers, cookies, the login."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +20,7 @@ from nona.ui.session.cookie import cookie_name, is_token, new_token
 T = TypeVar("T")
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def _run(work):
     """The result of ``work``, in a thread of its own: a browser's tests leave a loop in this one."""
     with ThreadPoolExecutor(1) as alone:
         return alone.submit(asyncio.run, work).result()
@@ -36,11 +33,11 @@ PASSWORD = "correct horse battery"
 class Server:
     """The guard before an app that says yes; ``tokens`` are the workspaces that the app was asked for."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings):
         self.tokens: list[str | None] = []
         self.guard = Guard(self._yes, Serving(Path("unused"), **settings))
 
-    async def _yes(self, scope: Any, receive: Any, send: Any) -> None:
+    async def _yes(self, scope, receive, send):
         cookies = dict(v.decode().split("=", 1) for k, v in scope["headers"] if k == b"cookie")
         self.tokens.append(cookies.get(cookie_name()))
         if scope["type"] == "websocket":
@@ -49,13 +46,13 @@ class Server:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"yes"})
 
-    async def ask(self, *headers: tuple[str, str], kind: str = "http", **more: Any) -> list[Any]:
+    async def ask(self, *headers, kind="http", **more):
         sent: list[Any] = []
 
-        async def send(message: Any) -> None:
+        async def send(message):
             sent.append(message)
 
-        async def receive() -> Any:
+        async def receive():
             return {"type": "http.request", "body": more.get("body", b"")}
 
         scope = {
@@ -70,21 +67,21 @@ class Server:
         await self.guard(scope, receive, send)
         return sent
 
-    def status(self, *headers: tuple[str, str], **more: Any) -> int:
+    def status(self, *headers, **more):
         first = _run(self.ask(*headers, **more))[0]
         return int(first.get("status", 403 if first["type"] == "websocket.close" else 101))
 
-    def headers(self, *headers: tuple[str, str], **more: Any) -> dict[str, str]:
+    def headers(self, *headers, **more):
         first = _run(self.ask(*headers, **more))[0]
         return {k.decode(): v.decode() for k, v in first["headers"]}
 
 
 @pytest.fixture(autouse=True)
-def listening() -> Iterator[Any]:
+def listening():
     """Sets the address that the server listens on."""
     before = config.get_option("server.address")
 
-    def listen(address: str) -> None:
+    def listen(address):
         config.set_option("server.address", address)
 
     listen("127.0.0.1")
@@ -93,7 +90,7 @@ def listening() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_a_foreign_host_or_origin_is_refused(kind: str) -> None:
+def test_a_foreign_host_or_origin_is_refused(kind):
     server = Server()
     good = 101 if kind == "websocket" else 200
     assert server.status(HERE, kind=kind) == good
@@ -111,7 +108,7 @@ def test_a_foreign_host_or_origin_is_refused(kind: str) -> None:
     )
 
 
-def test_no_look_up_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_look_up_leaves_the_machine(monkeypatch):
     asked: list[str] = []
     monkeypatch.setattr(requests, "get", lambda url, **_: asked.append(url))
     monkeypatch.setattr(net_util, "_external_ip", None)
@@ -123,7 +120,7 @@ def test_no_look_up_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not asked
 
 
-def test_every_answer_carries_the_headers() -> None:
+def test_every_answer_carries_the_headers():
     server = Server()
     for headers in (server.headers(HERE), server.headers(("host", "evil.example"))):
         policy = headers["content-security-policy"]
@@ -136,7 +133,7 @@ def test_every_answer_carries_the_headers() -> None:
         assert headers["x-frame-options"] == "DENY"
 
 
-def test_a_browser_gets_one_cookie_and_keeps_it() -> None:
+def test_a_browser_gets_one_cookie_and_keeps_it():
     server = Server()
     page = (HERE, ("accept", "text/html,*/*"))
     cookie = server.headers(*page)["set-cookie"]
@@ -153,7 +150,7 @@ def test_a_browser_gets_one_cookie_and_keeps_it() -> None:
     assert "Secure" not in server.headers(*page, forwarded, peer="10.0.0.9")["set-cookie"]
 
 
-def test_a_socket_without_a_cookie_gets_one_that_the_app_sees() -> None:
+def test_a_socket_without_a_cookie_gets_one_that_the_app_sees():
     server = Server()
     for given in ((), (("cookie", f"{cookie_name()}=guess"),)):
         cookie = server.headers(HERE, *given, kind="websocket")["set-cookie"]
@@ -161,15 +158,15 @@ def test_a_socket_without_a_cookie_gets_one_that_the_app_sees() -> None:
         assert is_token(server.tokens[-1])
 
 
-def test_sockets_of_one_browser_are_bounded() -> None:
+def test_sockets_of_one_browser_are_bounded():
     server = Server()
     inner, held = server.guard._app, asyncio.Event()
 
-    async def staying(scope: Any, receive: Any, send: Any) -> None:
+    async def staying(scope, receive, send):
         await inner(scope, receive, send)
         await held.wait()
 
-    async def many() -> list[str]:
+    async def many():
         server.guard._app = staying
         own = ("cookie", f"{cookie_name()}={new_token()}")
         tasks = [asyncio.create_task(server.ask(HERE, own, kind="websocket")) for _ in range(TABS + 2)]
@@ -182,14 +179,14 @@ def test_sockets_of_one_browser_are_bounded() -> None:
     assert kinds.count("websocket.close") == 2
 
 
-def test_without_a_password_only_this_machine_is_answered(listening: Any) -> None:
+def test_without_a_password_only_this_machine_is_answered(listening):
     for address in ("0.0.0.0", "::", "192.168.0.7"):
         listening(address)
         assert Server().status(("host", "192.168.0.7:8501")) == 403
         assert Server().status(HERE) == 403
 
 
-def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_path: Path) -> None:
+def test_the_password_opens_a_server_and_guesses_are_few(listening, tmp_path):
     listening("0.0.0.0")
     write_password(file := tmp_path / "p.json", PASSWORD)
     server = Server(password_file=file)
@@ -200,7 +197,7 @@ def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_pat
     assert server.status(*there, path="/_stcore/health") == 200
     assert server.status(("host", "evil.example")) == 403  # a name, on a server that has none
 
-    def log_in(password: str, peer: str = "10.0.0.9", to: str = "") -> tuple[int, dict[str, str]]:
+    def log_in(password, peer="10.0.0.9", to=""):
         body = urlencode({"password": password}).encode()
         given = {"path": PATH, "method": "POST", "body": body, "peer": peer, "query": urlencode({"to": to})}
         sent = _run(server.ask(*there, **given))
@@ -228,7 +225,7 @@ def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_pat
     assert server.status(*there, cookie) == 401
 
 
-def test_a_proxys_header_is_believed_from_the_proxy_alone(listening: Any) -> None:
+def test_a_proxys_header_is_believed_from_the_proxy_alone(listening):
     listening("10.0.0.1")
     server = Server(user_header="X-Remote-User", proxies=("10.0.0.2",), hosts=("plan.example.com",))
     page = (("host", "plan.example.com"), ("x-remote-user", "ada"))

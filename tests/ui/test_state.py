@@ -1,7 +1,5 @@
 """The session's state: edits, drafts, stale results, uploads, workspaces."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -19,14 +17,14 @@ from nona.ui.session.uploads import Uploads
 from nona.ui.session.workspace import Workspaces
 
 
-def test_an_edit_replaces_the_scenario_and_leaves_the_old_one_alone() -> None:
+def test_an_edit_replaces_the_scenario_and_leaves_the_old_one_alone():
     state = AppState()
     old = state.scenario
     assert state.edit(("workload", 0, "rate"), "12/s")
     assert (state.scenario.workload[0].rate, old.workload[0].rate) == (12, 300)
 
 
-def test_an_invalid_edit_is_a_draft_until_it_is_mended() -> None:
+def test_an_invalid_edit_is_a_draft_until_it_is_mended():
     state = AppState()
     assert not state.edit(("workload", 0, "slo"), "soon")
     assert state.shown(("workload", 0, "slo")) == "soon"
@@ -39,7 +37,7 @@ def test_an_invalid_edit_is_a_draft_until_it_is_mended() -> None:
     assert state.problem() == ""
 
 
-def test_two_edits_that_are_only_valid_together() -> None:
+def test_two_edits_that_are_only_valid_together():
     state = AppState()
     arrivals = ("workload", 0, "arrivals")
     assert state.edit((*arrivals, "process"), "mmpp")
@@ -50,7 +48,7 @@ def test_two_edits_that_are_only_valid_together() -> None:
     assert not state.drafts
 
 
-def test_a_result_is_stale_exactly_when_what_it_depends_on_changed() -> None:
+def test_a_result_is_stale_exactly_when_what_it_depends_on_changed():
     state = AppState()
     for kind in ("place", "simulate"):
         state.results[kind] = Result(state.fingerprint(kind), {}, "id")
@@ -66,7 +64,7 @@ def test_a_result_is_stale_exactly_when_what_it_depends_on_changed() -> None:
     assert not state.is_stale("place")
 
 
-def test_opening_is_all_or_nothing_and_dump_round_trips() -> None:
+def test_opening_is_all_or_nothing_and_dump_round_trips():
     state = AppState()
     state.edit(("workload", 0, "slo"), "soon")
     text = state.dump()
@@ -79,7 +77,7 @@ def test_opening_is_all_or_nothing_and_dump_round_trips() -> None:
     assert parse_scenario(state.dump()) == state.scenario
 
 
-def test_a_missing_file_is_a_problem_that_names_the_place() -> None:
+def test_a_missing_file_is_a_problem_that_names_the_place():
     state = AppState()
     state.edit(("workload", 0, "model"), "nowhere.onnx")
     assert state.problem().startswith("workload[0].model: 'nowhere.onnx'")
@@ -89,7 +87,7 @@ def test_a_missing_file_is_a_problem_that_names_the_place() -> None:
 
 @examples(200)
 @given(st.text(max_size=300))
-def test_names_of_uploads_never_leave_the_folder(name: str) -> None:
+def test_names_of_uploads_never_leave_the_folder(name):
     plain = safe_name(name)
     assert plain not in {"", ".", ".."}
     assert Path(plain).name == plain
@@ -98,7 +96,7 @@ def test_names_of_uploads_never_leave_the_folder(name: str) -> None:
     assert len(plain.encode()) <= 255
 
 
-def test_uploads_are_found_confined_and_go_with_their_owner() -> None:
+def test_uploads_are_found_confined_and_go_with_their_owner():
     uploads = Uploads()
     folder = uploads.folder
     name = uploads.add("../a net.json", b'{"nodes": [{"id": 1, "compute_ms": 1}], "edges": []}')
@@ -109,7 +107,7 @@ def test_uploads_are_found_confined_and_go_with_their_owner() -> None:
     assert not folder.exists()
 
 
-def test_too_large_and_too_many_uploads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_and_too_many_uploads_are_refused(monkeypatch):
     monkeypatch.setattr("nona.ui.session.uploads.MOST_FILE_BYTES", 10)
     monkeypatch.setattr("nona.ui.session.uploads.MOST_SESSION_FILES", 1)
     uploads = Uploads()
@@ -121,7 +119,7 @@ def test_too_large_and_too_many_uploads_are_refused(monkeypatch: pytest.MonkeyPa
         uploads.add("b", b"x")
 
 
-def test_workspaces_return_by_token_and_are_bounded() -> None:
+def test_workspaces_return_by_token_and_are_bounded():
     held = Workspaces(limit=2)
     token, state = held.open(None)
     assert held.open(token) == (token, state)
@@ -135,7 +133,7 @@ def test_workspaces_return_by_token_and_are_bounded() -> None:
     assert short.open(old)[1] is not before
 
 
-def test_workspaces_with_work_outlast_those_without() -> None:
+def test_workspaces_with_work_outlast_those_without():
     held = Workspaces(limit=3)
     token, state = held.open(None)
     state.edit(("seed",), 8)
@@ -152,7 +150,7 @@ def test_workspaces_with_work_outlast_those_without() -> None:
         ("gpus", 16, "executors are more than"),
     ],
 )
-def test_an_edit_that_no_file_may_hold_is_refused_at_its_field(field: str, value: object, why: str) -> None:
+def test_an_edit_that_no_file_may_hold_is_refused_at_its_field(field, value, why):
     state = AppState()
     assert field != "gpus" or state.edit(("cluster", "servers", 0, "count"), 100_000)
     before, path = state.scenario, ("cluster", "servers", 0, field)
@@ -165,7 +163,7 @@ def test_an_edit_that_no_file_may_hold_is_refused_at_its_field(field: str, value
     assert not state.drafts
 
 
-def test_an_unknown_name_elsewhere_blocks_no_edit() -> None:
+def test_an_unknown_name_elsewhere_blocks_no_edit():
     state = AppState()
     held = parse_scenario(
         "{version: 1, cluster: {servers: [{gpu: gone}]}, workload: [{model: gpt2, rate: 5}]}"
@@ -175,7 +173,7 @@ def test_an_unknown_name_elsewhere_blocks_no_edit() -> None:
     assert state.edit(("cluster", "servers", 0, "gpu"), "t4")
 
 
-def test_a_list_is_checked_like_an_edit() -> None:
+def test_a_list_is_checked_like_an_edit():
     state = AppState()
     with pytest.raises(ScenarioError, match="no-such-gpu"):
         state.replace_list(("cluster", "servers"), [{"count": 1, "gpu": "no-such-gpu"}])
@@ -184,14 +182,14 @@ def test_a_list_is_checked_like_an_edit() -> None:
     assert state.scenario == AppState().scenario
 
 
-def test_names_that_were_unknown_before_block_no_other_list() -> None:
+def test_names_that_were_unknown_before_block_no_other_list():
     text = "cluster: {servers: [{gpu: odd}]}\nworkload: [{model: gpt2, rate: 1}]"
     state = AppState(scenario=parse_scenario(text))
     state.replace_list(("workload",), [{"model": "gpt2", "rate": 2}])
     assert state.scenario.workload[0].rate == 2
 
 
-def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path: Path) -> None:
+def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path):
     store = Store(tmp_path)
     opened, worked = set(), []
     held = Workspaces(store=store, idle_s=-1.0)
@@ -211,7 +209,7 @@ def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path: Path
     assert back.scenario.seed == 8
 
 
-def test_a_workspace_that_is_used_stays_in_memory() -> None:
+def test_a_workspace_that_is_used_stays_in_memory():
     held = Workspaces(idle_s=3600.0)
     held.is_open = lambda token: False
     token, state = held.open(None)

@@ -1,11 +1,8 @@
 """Workspaces on disk: all comes back, damage is set aside, size and age are bounded."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +20,7 @@ GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> object:
+def run(tmp_path_factory):
     """A finished simulation, as its job sends it."""
     small = {**START, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
     folder = str(tmp_path_factory.mktemp("job"))
@@ -33,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> object:
     return KINDS.find("simulate").read(json.loads(json.dumps(sent)))
 
 
-def worked(run: object) -> AppState:
+def worked(run):
     """A state with a bit of everything."""
     state = AppState()
     state.edit(("seed",), 5)
@@ -51,7 +48,7 @@ def worked(run: object) -> AppState:
     return state
 
 
-def parts(state: AppState) -> list[object]:
+def parts(state):
     past, future = state.history.steps(99)
     moments = [(p, m.scenario, dict(m.drafts), m.model) for p, m in (*past, *future)]
     files = {n: (state.uploads.folder / n).read_bytes() for n in state.uploads.names()}
@@ -59,13 +56,25 @@ def parts(state: AppState) -> list[object]:
     return [*rest, state.runs.kept, state.runs.pinned, state.runs.made, state.results]
 
 
-def test_all_of_a_workspace_comes_back(tmp_path: Path, run: object) -> None:
-    state, token = worked(run), new_token()
-    store = Store(tmp_path)
+def saved(folder, token, state):
+    """A store that has saved the state."""
+    store = Store(folder)
     store.watch(token, state)
     store.flush()
-    again = Store(tmp_path).load(token)
-    assert again is not None
+    return store
+
+
+def loaded(folder, token):
+    """What the next server finds."""
+    state = Store(folder).load(token)
+    assert state is not None
+    return state
+
+
+def test_all_of_a_workspace_comes_back(tmp_path, run):
+    state, token = worked(run), new_token()
+    saved(tmp_path, token, state)
+    again = loaded(tmp_path, token)
     assert parts(again) == parts(state)
     assert again.choices.find(Restored) is None
     again.undo()
@@ -77,7 +86,7 @@ def test_all_of_a_workspace_comes_back(tmp_path: Path, run: object) -> None:
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_the_thread_saves_within_five_seconds(tmp_path: Path) -> None:
+def test_the_thread_saves_within_five_seconds(tmp_path):
     store, state, token = Store(tmp_path, beat_s=0.05), AppState(), new_token()
     store.start()
     store.watch(token, state)
@@ -87,16 +96,14 @@ def test_the_thread_saves_within_five_seconds(tmp_path: Path) -> None:
     end = time.monotonic() + 300
     while time.monotonic() < end and not (store.place(token) / FILE).is_file():
         time.sleep(0.02)
-    again = Store(tmp_path).load(token)
-    assert again is not None
+    again = loaded(tmp_path, token)
     assert again.scenario.seed == 77
 
 
-def test_what_has_not_changed_is_not_written_again(tmp_path: Path) -> None:
-    store, state, token = Store(tmp_path), AppState(), new_token()
+def test_what_has_not_changed_is_not_written_again(tmp_path):
+    state, token = AppState(), new_token()
     state.edit(("seed",), 1)
-    store.watch(token, state)
-    store.flush()
+    store = saved(tmp_path, token, state)
     path = store.place(token) / FILE
     before = path.stat().st_ino
     store.flush()
@@ -110,81 +117,71 @@ def test_what_has_not_changed_is_not_written_again(tmp_path: Path) -> None:
     "damage",
     [b"", b"{", b"[" * 5000, b"\xff\xfe", b"{}", b"null", b'{"version": 2}', b"seed", b"name", b"models"],
 )
-def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path: Path, damage: bytes) -> None:
-    store, state, token = Store(tmp_path), AppState(), new_token()
+def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path, damage):
+    state, token = AppState(), new_token()
     state.edit(("seed",), 1)
-    store.watch(token, state)
-    store.flush()
+    store = saved(tmp_path, token, state)
     folder = store.place(token)
     if damage in (b"seed", b"name", b"models"):  # the file is sound, its scenario is not
         data = json.loads((folder / FILE).read_bytes())
         wrong = {b"seed": -1, b"name": "\ud800" * 9999, b"models": {"a": 1}}[damage]
-        for saved in data["scenarios"]:
-            saved["text"][damage.decode()] = wrong
+        for each in data["scenarios"]:
+            each["text"][damage.decode()] = wrong
         if damage == b"models":
             data["models"] = [wrong]
         damage = json.dumps(data).encode()
     (folder / FILE).write_bytes(damage)
-    again = Store(tmp_path).load(token)
-    assert again is not None
+    again = loaded(tmp_path, token)
     assert again.untouched
     assert (folder / BROKEN).read_bytes() == damage
     told = again.choices.of(Restored)
     assert told.broken == folder / BROKEN
     assert len(told.lines[0].splitlines()) == 1
-    later = Store(tmp_path)  # the notice outlasts another restart, and nothing overwrites the text
-    later.watch(token, again)
-    later.flush()
+    saved(tmp_path, token, again)  # the notice outlasts another restart, and nothing overwrites the text
     assert (folder / BROKEN).read_bytes() == damage
-    last = Store(tmp_path).load(token)
-    assert last is not None
+    last = loaded(tmp_path, token)
     assert last.choices.of(Restored).broken == folder / BROKEN
 
 
-def test_a_folder_in_place_of_the_file_is_told(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_told(tmp_path):
     store, token = Store(tmp_path), new_token()
     folder = store.place(token)
     (folder / FILE).mkdir(parents=True)
     again = store.load(token)
-    assert again is not None
     assert again.untouched
     assert again.choices.of(Restored).lines
     again.edit(("seed",), 1)  # and what comes next is saved
     store.watch(token, again)
     store.flush()
     assert store.problem == ""
-    back = Store(tmp_path).load(token)
-    assert back is not None
+    back = loaded(tmp_path, token)
     assert back.scenario.seed == 1
 
 
-def test_a_damaged_result_costs_that_result_alone(tmp_path: Path, run: object) -> None:
-    store, state, token = Store(tmp_path), worked(run), new_token()
-    store.watch(token, state)
-    store.flush()
+def test_a_damaged_result_costs_that_result_alone(tmp_path, run):
+    state, token = worked(run), new_token()
+    store = saved(tmp_path, token, state)
     for path in (store.place(token) / "results").iterdir():
         path.write_bytes(b"garbage")
-    again = Store(tmp_path).load(token)
-    assert again is not None
+    again = loaded(tmp_path, token)
     assert again.scenario == state.scenario
     assert not again.results
     assert "was not restored" in again.choices.of(Restored).lines[0]
 
 
-def test_what_does_not_fit_is_named(tmp_path: Path, run: object) -> None:
+def test_what_does_not_fit_is_named(tmp_path, run):
     state = worked(run)
     state.uploads.add("large.bin", b"x" * 5000)
     write_workspace(tmp_path, state.uploads.folder, Snapshot.of(state), Texts(), most_bytes=3000)
     again = read_workspace(tmp_path)
-    assert again is not None
     assert again.uploads.names() == ("tiny.json",)
     told = " ".join(again.choices.of(Restored).lines)
     assert "large.bin" in told
     assert "run 1" in told
 
 
-def test_old_and_large_workspaces_are_swept(tmp_path: Path) -> None:
-    def make(name: str, age_s: float, size: int) -> Path:
+def test_old_and_large_workspaces_are_swept(tmp_path):
+    def make(name, age_s, size):
         folder = tmp_path / name
         folder.mkdir()
         (folder / FILE).write_bytes(b"x" * size)
@@ -199,7 +196,7 @@ def test_old_and_large_workspaces_are_swept(tmp_path: Path) -> None:
     assert not (fresh / ".new-half").exists()
 
 
-def test_a_workspace_that_was_dropped_comes_back(tmp_path: Path) -> None:
+def test_a_workspace_that_was_dropped_comes_back(tmp_path):
     held = Workspaces(limit=2, store=Store(tmp_path))
     token, state = held.open(None)
     state.edit(("seed",), 9)
@@ -208,10 +205,8 @@ def test_a_workspace_that_was_dropped_comes_back(tmp_path: Path) -> None:
     assert held.open(token)[1].scenario.seed == 9
 
 
-def test_a_full_disk_is_told_and_the_next_look_tries_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(*_: object, **__: object) -> None:
+def test_a_full_disk_is_told_and_the_next_look_tries_again(tmp_path, monkeypatch, capsys):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     store, state, token = Store(tmp_path), AppState(), new_token()
@@ -231,9 +226,7 @@ def test_a_full_disk_is_told_and_the_next_look_tries_again(
     assert read_workspace(store.place(token)) is not None
 
 
-def test_another_scenario_at_the_start_opens_and_undo_has_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_scenario_at_the_start_opens_and_undo_has_the_work(tmp_path, monkeypatch):
     file, token = tmp_path / "s.yaml", new_token()
     file.write_text("{version: 1, name: Given, cluster: {servers: [{}]}, workload: [{model: gpt2, rate: 1}]}")
     monkeypatch.setenv("NONA_SCENARIO", str(file))

@@ -1,7 +1,5 @@
 """Files of sessions: bounded in memory and on disk; a cleaner that empties their folder breaks no page."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -11,10 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from app_driver import Open, finish, go
+from app_driver import finish, go
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
-from streamlit.testing.v1 import AppTest
 
 from nona.errors import GraphError, JobError
 from nona.foreign import files as limits
@@ -43,7 +40,7 @@ USES_FILES = scenario_from_mapping(
 )
 
 
-def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path: Path) -> None:
+def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path):
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom nona.serving.ending import TemporaryRoot\n"
         f"root = TemporaryRoot(Path({str(tmp_path)!r}))\nroot.make(root.reserve('job-'))\n"
@@ -51,7 +48,6 @@ def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path: P
     )
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as other:
-        assert other.stdout is not None
         theirs = Path(other.stdout.readline().decode().strip())
         own = TemporaryRoot(tmp_path)
         job = own.make(own.reserve("job-"))
@@ -69,7 +65,7 @@ def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path: P
     assert not own.path.exists()
 
 
-def test_a_link_is_not_followed_and_a_root_without_owner_waits(tmp_path: Path) -> None:
+def test_a_link_is_not_followed_and_a_root_without_owner_waits(tmp_path):
     kept = tmp_path / "kept"
     kept.mkdir()
     (tmp_path / "nona-1-aa").symlink_to(kept)
@@ -83,7 +79,7 @@ def test_a_link_is_not_followed_and_a_root_without_owner_waits(tmp_path: Path) -
     assert not old.exists()
 
 
-def test_what_a_cleaner_removed_is_made_again(tmp_path: Path) -> None:
+def test_what_a_cleaner_removed_is_made_again(tmp_path):
     root = TemporaryRoot(tmp_path)
     folder = root.make(root.reserve("uploads-"))
     shutil.rmtree(root.path)
@@ -93,8 +89,8 @@ def test_what_a_cleaner_removed_is_made_again(tmp_path: Path) -> None:
     root.remove()
 
 
-def test_a_full_or_unwritable_folder_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
+def test_a_full_or_unwritable_folder_is_one_line(monkeypatch):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     uploads = Uploads()
@@ -111,7 +107,7 @@ def test_a_full_or_unwritable_folder_is_one_line(monkeypatch: pytest.MonkeyPatch
     assert uploads.names() == uploads.lost() == ()
 
 
-def test_visits_leave_no_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_visits_leave_no_folders(monkeypatch, tmp_path):
     before = set(Path(temporary_folder("probe-", JobError)).parent.iterdir())
     held = Workspaces()
     for _ in range(200):
@@ -119,7 +115,7 @@ def test_visits_leave_no_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert set(next(iter(before)).parent.iterdir()) == before
 
 
-def with_files(at: AppTest) -> AppState:
+def with_files(at):
     state: AppState = at.session_state["nona_state"]
     state.uploads.add("tiny.json", GRAPH)
     state.uploads.add("arrivals.csv", TRACE)
@@ -128,7 +124,7 @@ def with_files(at: AppTest) -> AppState:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_pages_say_what_a_cleaner_removed(open_page: Open, whole: bool) -> None:
+def test_pages_say_what_a_cleaner_removed(open_page, whole):
     at = open_page("2_models")
     state = with_files(at)
     go(at, "7_simulation").button(key="run-simulate").click().run()
@@ -153,7 +149,7 @@ def test_pages_say_what_a_cleaner_removed(open_page: Open, whole: bool) -> None:
     assert state.results["simulate"].fingerprint == state.fingerprint("simulate")
 
 
-def test_files_come_back_from_the_saved_workspace(tmp_path: Path) -> None:
+def test_files_come_back_from_the_saved_workspace(tmp_path):
     state, token, store = AppState(), new_token(), Store(tmp_path)
     state.uploads.add("tiny.json", GRAPH)
     state.uploads.add("other.json", b"{}")
@@ -169,19 +165,18 @@ def test_files_come_back_from_the_saved_workspace(tmp_path: Path) -> None:
     state.uploads.remove("other.json")
     store.flush()
     again = Store(tmp_path).load(token)
-    assert again is not None
     assert again.uploads.names() == ("tiny.json",)
 
 
-def _file(name: str, size: int) -> UploadedFileRec:
+def _file(name, size):
     return UploadedFileRec(name, f"{name}.onnx", "", b"x" * size)
 
 
-def _bytes(held: MemoryUploadedFileManager) -> int:
+def _bytes(held):
     return sum(len(f.data) for files in held.file_storage.values() for f in files.values())
 
 
-def test_files_that_no_page_takes_are_bounded_and_go_with_their_session() -> None:
+def test_files_that_no_page_takes_are_bounded_and_go_with_their_session():
     held, there = MemoryUploadedFileManager("/upload"), {"one", "two"}
     received = Received(held, there.__contains__, most_bytes=100, most_files=5)
     for number in range(12):
@@ -201,7 +196,7 @@ def test_files_that_no_page_takes_are_bounded_and_go_with_their_session() -> Non
     assert list(held.file_storage) == ["two"]
 
 
-def test_a_file_sent_again_replaces_the_former() -> None:
+def test_a_file_sent_again_replaces_the_former():
     held = MemoryUploadedFileManager("/upload")
     Received(held, lambda session: True, most_bytes=100)
     for _ in range(3):
@@ -213,7 +208,7 @@ def test_a_file_sent_again_replaces_the_former() -> None:
     assert list(held.file_storage["one"]) == ["large"], "the file that comes is never the one to go"
 
 
-def test_the_files_of_a_session_are_bounded_together(monkeypatch) -> None:
+def test_the_files_of_a_session_are_bounded_together(monkeypatch):
     monkeypatch.setattr(uploads, "MOST_SESSION_BYTES", 100)
     held = Uploads()
     held.add("a.json", b"x" * 60)

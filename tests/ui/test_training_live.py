@@ -1,7 +1,5 @@
 """What runs of training jobs tell while they go on: means, goodput, who has which GPU; all of it bounded."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -26,7 +24,7 @@ from nona.ui.tasks.training import MOST_ELASTIC_POINTS as MOST_ELASTIC
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 
 
-def report(policy: str, number: int, *, job: int = 0, replication: int = 0) -> TrainingProgress:
+def report(policy, number, *, job=0, replication=0):
     """Round ``number`` of 360 s: ``job`` is on V100 0, and one job of 100 s · (number + 1) is complete."""
     start_s = 360.0 * number
     return TrainingProgress(
@@ -41,7 +39,7 @@ def report(policy: str, number: int, *, job: int = 0, replication: int = 0) -> T
     )
 
 
-def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined() -> None:
+def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():
     watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
     for number in range(4):
         watch.take(report("fifo", number, job=number // 2))
@@ -58,7 +56,7 @@ def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined() -> None:
     ]
 
 
-def test_what_is_kept_and_drawn_is_bounded() -> None:
+def test_what_is_kept_and_drawn_is_bounded():
     watch = TrainingWatch(CLUSTER, ["fifo"])
     for number in range(2 * MOST_STAYS):
         watch.take(report("fifo", number, job=number))
@@ -74,7 +72,7 @@ def test_what_is_kept_and_drawn_is_bounded() -> None:
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in data.policies[0].curve)
 
 
-def test_rounds_that_were_not_reported_are_bridged() -> None:
+def test_rounds_that_were_not_reported_are_bridged():
     watch = TrainingWatch(CLUSTER, ["fifo"])
     for number, job in ((0, 3), (4, 3), (9, 5)):
         watch.take(report("fifo", number, job=job))
@@ -84,7 +82,7 @@ def test_rounds_that_were_not_reported_are_bridged() -> None:
     ]
 
 
-def test_a_policy_that_is_silent_leaves_the_picture() -> None:
+def test_a_policy_that_is_silent_leaves_the_picture():
     watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
     watch.take(report("fifo", 0))
     for number in range(PATIENCE):
@@ -92,7 +90,7 @@ def test_a_policy_that_is_silent_leaves_the_picture() -> None:
     assert watch.told().focus == "isolated"
 
 
-def test_the_picture_goes_on_to_the_next_policy() -> None:
+def test_the_picture_goes_on_to_the_next_policy():
     watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
     watch.take(report("fifo", 198))
     watch.take(report("isolated", 0, job=7))
@@ -100,7 +98,7 @@ def test_the_picture_goes_on_to_the_next_policy() -> None:
     assert [s.jobs for s in watch.told().stays] == [(7,)]
 
 
-def elastic_report(policy: str, minute: int, *, replication: int = 0) -> ElasticProgress:
+def elastic_report(policy, minute, *, replication=0):
     """After so many minutes: half a job's worth of work each minute, one job on two nodes."""
     return ElasticProgress(
         policy=policy,
@@ -116,7 +114,7 @@ def elastic_report(policy: str, minute: int, *, replication: int = 0) -> Elastic
     )
 
 
-def test_goodput_is_work_over_simulated_time() -> None:
+def test_goodput_is_work_over_simulated_time():
     watch = ElasticWatch(["fifo", "sjf"], 2, 4)
     for minute in range(1, 4):
         watch.take(elastic_report("fifo", minute))
@@ -134,7 +132,7 @@ def test_goodput_is_work_over_simulated_time() -> None:
     assert [p.started for p in drawn.policies] == [True, False]
 
 
-def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs() -> None:
+def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
     watch = ElasticWatch(["fifo", "sjf"], 100, 4)
     for minute in range(1, 4 * MOST_ELASTIC):
         watch.take(elastic_report("fifo", minute))

@@ -1,13 +1,10 @@
 """The Validation page: studies, theory and self-checks as computed; the worker that compares with theory."""
 
-from __future__ import annotations
-
 import json
-import time
 from typing import Any
 
 import pytest
-from app_driver import Open, metrics, run, said, tab, table
+from app_driver import job_of, metrics, run, said, tab, table, until
 
 from nona.cost.validation import WEAK_POINTS, validation_report
 from nona.errors import JobError
@@ -28,14 +25,13 @@ from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import shipped_decisions, shipped_map, shipped_paper
 from nona.ui.pages.validation import Length
 from nona.ui.session.state import Result
-from nona.ui.session.workspace import jobs
 from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 from nona.ui.widgets.fields import plain
 
 
-def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> None:
+def test_tiles_tables_and_figure_are_those_of_the_report(open_page):
     at = open_page("12_validation")
     report = validation_report()
     assert at.title[0].value == "Validation"
@@ -65,7 +61,7 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> Non
     }
 
 
-def test_the_figure_has_every_latency_and_the_diagonal(open_page: Open) -> None:
+def test_the_figure_has_every_latency_and_the_diagonal(open_page):
     at = open_page("12_validation")
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     diagonal, *groups = spec["data"]
@@ -79,7 +75,7 @@ def test_the_figure_has_every_latency_and_the_diagonal(open_page: Open) -> None:
     assert all(low < v < high for point in wanted for v in point)
 
 
-def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> None:
+def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page):
     at = open_page("12_validation")
     shown = "\n".join(m.value for m in at.markdown)
     assert WEAK_POINTS.strip() in shown
@@ -90,7 +86,7 @@ def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> No
 
 
 @pytest.mark.verify
-def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
+def test_self_checks_run_at_a_click_and_hold(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Self-checks")
     assert any("Not run yet" in c.value for c in at.caption)
     run(at, "check")
@@ -101,7 +97,7 @@ def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
     assert any("checks hold" in s.value for s in at.success)
 
 
-def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
+def test_a_check_that_fails_is_shown_as_such(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Self-checks")
     rows = (
         SelfCheck(name="Water is dry", ok=False, found="it is wet"),
@@ -117,7 +113,7 @@ def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
     assert list(table(at, "check")["verdict"]) == ["FAILS", "not tried"]
 
 
-def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None:
+def test_the_papers_evaluation_is_there_with_its_charts(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "The paper")
     data = shipped_paper()
     shown = "\n".join(m.value for m in at.markdown)
@@ -131,9 +127,8 @@ def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None
     assert list(drawn["y"]) == [r.ratio for r in row.runs]
 
 
-def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(open_page: Open) -> None:
+def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Decisions")
-    assert not at.exception
     data = shipped_decisions()
     shown = said(at.markdown)
     assert decision_title(data) in shown
@@ -146,7 +141,7 @@ def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(ope
     assert drawn == sorted(round(c.answer.ratio, 9) for c in compared(data, "blind"))
 
 
-def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
+def test_the_map_is_on_the_validation_page_with_its_findings(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Prediction")
     data = shipped_map()
     assert map_title(data) in said(at.markdown)
@@ -164,7 +159,7 @@ FEW = [KNOWN["M/D/1"](0.3), KNOWN["M/G/1 with priorities"](0.6), KNOWN["fork-joi
 
 
 @pytest.fixture
-def few_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_systems(monkeypatch):
     monkeypatch.setattr(theory_task, "known_systems", lambda: iter(FEW))
     monkeypatch.setattr(theory_task, "EFFORTS", {"tiny": TINY})
     monkeypatch.setattr(theory_task, "engine_named", lambda name: "simpy")
@@ -172,7 +167,7 @@ def few_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_systems")
-def test_the_worker_compares_every_system_and_tells_how_far_it_is() -> None:
+def test_the_worker_compares_every_system_and_tells_how_far_it_is():
     told: list[dict[str, Any]] = []
     result = run_task({"kind": "validate", "effort": "tiny"}, Desk(told.append))
     found = TheoryResult.from_json(result)
@@ -189,8 +184,8 @@ def test_the_worker_compares_every_system_and_tells_how_far_it_is() -> None:
 
 
 @pytest.mark.usefixtures("few_systems")
-def test_the_worker_stops_when_asked_and_refuses_unknown_efforts() -> None:
-    def stop() -> None:
+def test_the_worker_stops_when_asked_and_refuses_unknown_efforts():
+    def stop():
         raise Cancelled
 
     with pytest.raises(Cancelled):
@@ -200,7 +195,7 @@ def test_the_worker_stops_when_asked_and_refuses_unknown_efforts() -> None:
             run_task({"kind": "validate", "effort": effort}, Desk(lambda message: None))
 
 
-def test_before_a_run_the_page_says_what_theory_says(open_page: Open) -> None:
+def test_before_a_run_the_page_says_what_theory_says(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Theory")
     rows = [r for k in known_systems() for r in theory_rows(k)]
     shown = table(at, "theory, ms")
@@ -212,13 +207,12 @@ def test_before_a_run_the_page_says_what_theory_says(open_page: Open) -> None:
     assert "verdict" not in shown
 
 
-def test_after_a_run_the_page_shows_its_rows(open_page: Open) -> None:
+def test_after_a_run_the_page_shows_its_rows(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Theory")
     rows = tuple(r for k in FEW for r in comparison_rows(compare(k, TINY)))
     data = TheoryResult(rows=rows, effort="short", engine="simpy", level=0.999, replications=3, seconds=1.0)
     at.session_state["nona_state"].results["validate"] = Result("x", data, "none")
     at.run()
-    assert not at.exception
     summary = theory_summary(rows)
     assert metrics(at)["Means that agree"] == f"{summary.agree} of 5"
     assert metrics(at)["Worst row"] == f"{summary.worst:.2f} half intervals"
@@ -228,7 +222,7 @@ def test_after_a_run_the_page_shows_its_rows(open_page: Open) -> None:
     assert sum(len(t["x"]) for t in spec["data"]) == 5
 
 
-def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page: Open) -> None:
+def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page):
     at = tab(open_page("12_validation"), "validation-tabs", "Theory")
     state = at.session_state["nona_state"]
     state.edit(("workload", 0, "rate"), "nonsense")
@@ -236,17 +230,12 @@ def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page: O
     state.choices.keep(Length("long"))  # there must be time to cancel it
     at.run()
     at.button(key="run-validate").click().run()
-    job = jobs().get(state.jobs["validate"])
-    assert job is not None
-    end = time.monotonic() + 300
-    while job.fraction == 0 and job.unfinished and time.monotonic() < end:
-        job.touch()
-        time.sleep(0.05)
+    job = job_of(at, "validate")
+    assert until(lambda: not (job.fraction == 0 and job.unfinished))
     assert job.unfinished, (job.status, job.error)
     at.run()
     at.button(key="cancel-validate").click().run()
     at.run()
-    assert not at.exception
     assert job.status == "cancelled"
     assert any("validation was cancelled" in i.value for i in at.info)
     assert "verdict" not in table(at, "theory, ms")
