@@ -20,11 +20,8 @@ SECOND = {
     "test_files",
     "test_journey",
     "test_links_and_sessions",
-    "test_names_in_browser",
-    "test_one_run",
-    "test_serverless",
-    "test_slices_in_time",
-    "test_surround",
+    "test_plan",
+    "test_restart",
 }
 # Files that take more than about 20 seconds, longest first; the order of all others is pytest's own.
 LONG = (
@@ -35,7 +32,7 @@ LONG = (
     "test_sweep_panel",
     "test_decisions",
     "test_demo",
-    "test_every_control",
+    "test_every_page",
     "test_judged_placement",
     "test_sampled_search",
     "test_engine_equality",
@@ -44,7 +41,6 @@ LONG = (
     "test_prediction",
     "test_capacity",
     "test_placement_page",
-    "test_hostile_names",
     "test_code_cache",
     "test_what_if",
     "test_validation_page",

@@ -1,7 +1,7 @@
 """The MIG layout editor in a real browser: by mouse, by keyboard, at two widths."""
 
 import pytest
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import open_page, wait_idle
 
 # Where each instance begins, and its profile; null while the editor is not drawn.
 
@@ -60,12 +60,10 @@ def test_a_layout_is_edited_by_mouse_and_by_keyboard(app_page):
     names = [b.get_attribute("aria-label") for b in editor.locator(".board button").all()]
     assert all(names)
     assert "2g.10gb on memory slices 4 to 5" in " ".join(n or "" for n in names)
-    shot(page, "cluster-editor-1280")
 
     page.set_viewport_size({"width": 400, "height": 850})
     wait_idle(page)
     page.wait_for_function(FITS)
     slice_at(page, 6).scroll_into_view_if_needed()
-    shot(page, "cluster-editor-400")
     page.reload()
     until(page, [(4, "2g.10gb"), (6, "1g.5gb")])  # the places are kept

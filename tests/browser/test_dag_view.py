@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from browser_tools import open_page, pick_model, shot, wait_idle
+from browser_tools import open_page, pick_model, wait_idle
 
 from nona.sources.samples import load_sample
 
@@ -95,7 +95,6 @@ def test_search_keyboard_and_blocks(models_page, tmp_path):
     assert {"self_attn", "Gather"} <= words
     assert "var(" not in file.read_text()
     assert "color-mix" not in file.read_text()
-    shot(page, "dag-view-llama")
 
 
 def shows(page, name):
@@ -182,4 +181,3 @@ def test_a_telephone_shows_names_that_can_be_read(app_page):
         x, _, w, _ = control.evaluate(BOX)
         assert x >= left - 1
         assert x + w <= left + width + 1
-    shot(page, "dag-view-400")

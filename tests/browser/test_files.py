@@ -12,7 +12,6 @@ from browser_tools import (
     new_context,
     open_page,
     run_to_the_end,
-    shot,
     upload_model,
     wait_idle,
 )
@@ -87,7 +86,6 @@ def test_broken_files_are_refused_where_they_were_given(app_page):
     told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
     assert [line.inner_text().partition(": ")[0] for line in told.get_by_role("listitem").all()] == PLACES
     assert told.bounding_box()["width"] > 700
-    shot(page, "scenario-problems")
     page.get_by_role("button", name="Dismiss").click()
     page.locator(".st-key-problems").wait_for(state="detached")
 
@@ -110,7 +108,6 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page, tmp_
     assert row.get_by_role("textbox", name="Rate").input_value() == "4/s", "the trace's own"
     assert "it replays" in row.inner_text()
     assert_fits(page)
-    shot(page, "trace-of-a-row")
     bundle, text = saved(page, "Download bundle", tmp_path), saved(page, "Download YAML", tmp_path)
     mark = fingerprint(page)
     open_page(page, "Simulation")
@@ -128,7 +125,6 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page, tmp_
     notice = fresh.locator(".st-key-missing")
     assert "quarter.csv" in notice.inner_text()
     assert "bundle" in notice.inner_text()
-    shot(fresh, "missing-files")
     given(fresh, notice, "plan.nona.zip", bundle)
     notice.wait_for(state="detached")
     assert fingerprint(fresh) == mark
@@ -207,4 +203,3 @@ def test_names_stay_text(app_page, parts, runs, pages):
             assert app_page.evaluate(DEEP) == [], (name, tabs.nth(number).inner_text())
         assert ".example" in app_page.get_by_test_id("stMain").inner_text()  # the scenario was opened
         assert app_page.evaluate(DEEP) == [], name
-        shot(app_page, f"names-{name}")

@@ -12,7 +12,6 @@ from browser_tools import (
     open_demo,
     open_page,
     run_to_the_end,
-    shot,
     upload_model,
     wait_idle,
 )
@@ -39,7 +38,6 @@ def test_from_a_model_file_to_downloaded_results(app_page, tmp_path):
     assert operators == wanted
     page.locator("g[data-id]").nth(3).click()
     page.get_by_text(re.compile(r"read, .* written, .* weights")).wait_for()
-    shot(page, "journey-1-model")
     page.get_by_role("button", name="Add to the workload").click()
     page.get_by_test_id("stToast").get_by_text("now has 2 rows").wait_for()
     wait_idle(page)
@@ -78,7 +76,6 @@ def contraction_is_played(page, operators):
     page.get_by_role("slider", name="Contraction step").fill(str(steps // 2))
     assert label.inner_text() == f"step {steps // 2} / {steps}"
     wait_idle(page)
-    shot(page, "journey-2-contraction-half")
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_function(
         "n => { const o = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
@@ -92,7 +89,6 @@ def contraction_is_played(page, operators):
     page.keyboard.press("End")
     assert node_count(page) == tasks == operators - steps
     wait_idle(page)
-    shot(page, "journey-2-contraction-end")
     return tasks
 
 
@@ -108,7 +104,6 @@ def cluster_is_edited(page):
     capacity.press("Enter")
     page.get_by_text("is not a bandwidth").wait_for(state="detached")
     wait_idle(page)
-    shot(page, "journey-3-cluster")
 
 
 def placement_is_solved(page, folder):
@@ -118,7 +113,6 @@ def placement_is_solved(page, folder):
     download_button.wait_for(timeout=RESULT_MS)
     wait_idle(page)
     page.get_by_text("Gap to the certified bound").wait_for()
-    shot(page, "journey-4-placement")
     with page.expect_download() as download:
         download_button.click()
     path = folder / "placement.json"
@@ -139,7 +133,6 @@ def simulation_is_run(page, folder):
     fill_number(page, "Jobs measured per run", "400")
     fill_number(page, "Replications", "2")
     run_to_the_end(page)
-    shot(page, "journey-5-simulation")
     page.get_by_role("tab", name="Checks and downloads").click()
     page.get_by_role("button", name="Jobs (CSV)").wait_for()
     wanted = (("Jobs (CSV)", "jobs.csv"), ("Report (JSON)", "report.json"), ("HTML report", "report.html"))

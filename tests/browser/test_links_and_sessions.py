@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from browser_tools import RESULT_MS, new_context, open_page, share_link, shot, wait_idle
+from browser_tools import RESULT_MS, new_context, open_page, share_link, wait_idle
 
 pytestmark = pytest.mark.browser
 NAME = "[data-testid=stSidebar] input[aria-label=Scenario]"
@@ -31,7 +31,6 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page, app
     open_page(page, "Cluster")
     type_in(page, "Capacity", "40 Gbit/s")
     link = share_link(page)
-    shot(page, "share-popover")
     assert link.startswith(f"{app_url}/cluster?s=1.")
     assert "workspace" not in link
     context = new_context(page.context.browser, viewport={"width": 1280, "height": 900})
@@ -122,7 +121,6 @@ def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page):
     page.keyboard.press("Enter")
     field.wait_for(state="visible")
     wait_idle(page)
-    shot(page, "side-bar-400")
     page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").focus()
     page.keyboard.press("Enter")
     field.wait_for(state="hidden")

@@ -1,7 +1,7 @@
 """A plan in a browser: asked, found, read, opened; a reload and kill −9 lose nothing; it fits a telephone."""
 
 import pytest
-from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
+from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, wait_idle
 from contrast import texts_of
 
 pytestmark = pytest.mark.browser
@@ -57,7 +57,6 @@ def test_a_plan_is_found_read_and_opened(app_page):
         page.get_by_text(word).first.wait_for()
         wait_idle(page)
     assert [t for t in texts_of(page) if not t.enough] == []
-    shot(page, "plan")
 
     page.reload()
     page.get_by_role("heading", name="Buy ").wait_for()
@@ -78,8 +77,6 @@ def test_a_plan_fits_a_telephone(app_page):
     page = app_page
     ask(page)
     assert_fits(page)
-    shot(page, "plan-question-400")
     find(page)
     assert_fits(page)
     assert [t for t in texts_of(page) if not t.enough] == []
-    shot(page, "plan-answer-400")

@@ -1,7 +1,7 @@
 """Saved runs in a real browser: saved, listed, compared, deleted with undo, carried; kill −9 loses none."""
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
+from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, wait_idle
 from contrast import texts_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
@@ -43,10 +43,8 @@ def test_runs_are_saved_compared_deleted_and_carried(app_page, tmp_path):
     save(page, "Monday", "of March")
     run(page, seed=8)
     save(page, "Tuesday")
-    shot(page, "saved-simulation")
 
     open_page(page, "Saved")
-    shot(page, "saved-list")
     assert page.get_by_role("button", name="Compare").is_disabled()
     tick(page, "Monday")
     tick(page, "Tuesday")
@@ -57,7 +55,6 @@ def test_runs_are_saved_compared_deleted_and_carried(app_page, tmp_path):
     page.get_by_role("radio", name="SLO hits").click()
     page.locator(".js-plotly-plot .xtitle").filter(has_text="SLO hits, %").wait_for()
     wait_idle(page)
-    shot(page, "saved-compared")
     page.get_by_role("button", name="Back to the list").click()
     wait_idle(page)
 
@@ -103,7 +100,6 @@ def test_saved_runs_fit_a_telephone(app_page):
     wait_idle(page)
     assert_fits(page)
     assert [t for t in texts_of(page) if not t.enough] == []
-    shot(page, "saved-400")
     for box in page.get_by_role("checkbox", name="Monday").all():
         box.focus()
         box.press("Space")
@@ -113,4 +109,3 @@ def test_saved_runs_fit_a_telephone(app_page):
     wait_idle(page)
     assert_fits(page)
     assert [t for t in texts_of(page) if not t.enough] == []
-    shot(page, "saved-compared-400")

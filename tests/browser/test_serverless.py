@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, shot, wait_idle
+from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, wait_idle
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,6 @@ def test_a_demo_is_run_and_explained(app_page):
     said = finding.inner_text()
     page.locator(".js-plotly-plot").first.wait_for()
     assert_fits(page)
-    shot(page, "serverless-policies")
     page.reload()
     finding.get_by_text(said).wait_for()
     wait_idle(page)
@@ -42,4 +41,3 @@ def test_a_demo_is_run_and_explained(app_page):
     assert search.get_by_role("button", name="Step forward").is_disabled()
     assert_fits(page)
     search.scroll_into_view_if_needed()
-    shot(page, "serverless-search")

@@ -11,7 +11,6 @@ from browser_tools import (
     open_demo,
     open_page,
     run_to_the_end,
-    shot,
     wait_idle,
 )
 
@@ -56,7 +55,6 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
         "root => root.querySelectorAll('.legend button[aria-pressed=true]').length === 1",
         arg=charts.element_handle(),
     )
-    shot(page, "live-simulation")
     page.get_by_role("button", name="Cancel simulation").click()
     page.get_by_text("The simulation was cancelled").wait_for()
     assert charts.count() == 1  # what was there stays
@@ -75,13 +73,11 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     panel.get_by_text("Servers 8 → 12").wait_for()
     panel.get_by_text("Paired by replication").wait_for()
     assert_fits(page)
-    shot(page, "baseline-wide")
     page.set_viewport_size({"width": 400, "height": 900})
     for tab in TABS:
         page.get_by_role("tab", name=tab).click()
         wait_idle(page)
         assert_fits(page)
-    shot(page, "baseline-narrow")
 
 
 def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page):
@@ -101,7 +97,6 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page)
     assert page.locator(".clustermap .gpu i").count() == 32
     assert "0 % background" in racks.first.inner_text()
     assert_fits(page)
-    shot(page, "cluster-drawing")
     open_page(page, "Simulation")
     fill_number(page, "Jobs measured per run", "500")
     run_to_the_end(page)
@@ -118,14 +113,12 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page)
     page.get_by_text("Every executor as a table").click()
     page.get_by_test_id("stDataFrame").first.wait_for()
     assert_fits(page)
-    shot(page, "cluster-after")
     fill_number(page, "Jobs measured per run", "2000000")
     page.get_by_role("button", name="Run the simulation").click()
     live = page.locator(".st-key-live-cluster")
     live.locator(".unit").first.wait_for(timeout=RESULT_MS)
     assert live.locator(".gpu i").count() == 32
     assert "busy" in (live.locator(".unit").first.get_attribute("aria-label") or "")
-    shot(page, "cluster-live")
     page.get_by_role("button", name="Cancel simulation").click()
     page.get_by_text("The simulation was cancelled").wait_for()
     live.wait_for(state="detached")
@@ -198,7 +191,6 @@ def test_runs_in_a_row_and_a_reload_show_one_run_each(app_page):
     assert not hidden.is_visible()  # the settings are one line, which a click opens
     page.locator(".st-key-simulation-controls-line button").first.click()
     hidden.wait_for()
-    shot(page, "simulation-after-runs")
 
 
 CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
@@ -252,7 +244,6 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page
     assert page.evaluate(MARKED)  # the same table as before, with new cells
     wait_idle(page)
     page.wait_for_function(TWO_CHARTS)
-    shot(page, "what-if")
 
     page.reload()
     page.wait_for_function(ANSWERED, arg="", timeout=RESULT_MS)

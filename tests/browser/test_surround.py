@@ -87,7 +87,6 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page):
     fill_number(page, "Servers", "9")
     strip.get_by_role("link", name="9 servers").wait_for()
     strip.get_by_role("link", name=re.compile(r"SLO hits \(earlier scenario\)")).wait_for()
-    shot(page, "strip-1280")
 
 
 @pytest.mark.verify
@@ -109,7 +108,6 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(app_p
     bar.get_by_text("step 2 of").wait_for()
     wait_for_keys(page, "1.2")
     assert_fits(page)
-    shot(page, "demo")
     page.keyboard.press("ArrowLeft")
     bar.get_by_text("step 1 of").wait_for()
     wait_for_keys(page, "1.1")
@@ -295,7 +293,6 @@ def test_why_the_network_matters(app_page):
     )
     assert times.all_inner_texts() == ["22 ms", "32 ms", "14 ms"]
     assert_fits(page)
-    shot(page, "story-idle")
     load.fill("17")
     story.get_by_text("no longer pays").wait_for()
     assert times.all_inner_texts()[0] == times.all_inner_texts()[2] == "22 ms"
@@ -304,7 +301,6 @@ def test_why_the_network_matters(app_page):
     story.get_by_role("button", name="Play one query").wait_for()  # it has come to its end
     load.fill("12")
     story.get_by_text(re.compile("60 % busy")).wait_for()
-    shot(page, "story-loaded")
     wait_idle(page)
     page.get_by_role("button", name="Open this example").click()
     page.get_by_role("heading", name="Placement", exact=True, level=1).wait_for()

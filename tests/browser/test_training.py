@@ -12,7 +12,6 @@ from browser_tools import (
     new_context,
     open_page,
     share_link,
-    shot,
     wait_idle,
 )
 from contrast import texts_of
@@ -40,7 +39,6 @@ def test_a_demo_is_run_and_explained(app_page):
     said = finding.inner_text()
     page.locator(".js-plotly-plot").first.wait_for()
     assert_fits(page)
-    shot(page, "training-policies")
     page.reload()
     finding.get_by_text(said).wait_for()
     wait_idle(page)
@@ -71,7 +69,6 @@ def _explain_a_round(page):
     wait_idle(page)
     page.get_by_text(re.compile(rf"^Round {field.input_value()}")).first.wait_for()
     assert_fits(page)
-    shot(page, "training-rounds")
 
 
 def _place(bar):
@@ -85,7 +82,6 @@ def _one_more(page):
     page.get_by_text(re.compile("^One more .* shortens the mean JCT")).first.wait_for(timeout=RESULT_MS)
     wait_idle(page)
     assert_fits(page)
-    shot(page, "training-one-more")
 
 
 NODES = ".st-key-elastic-nodes .node"
@@ -126,7 +122,6 @@ def look_at_tabs(page, name):
         assert_fits(page)
         assert [t for t in texts_of(page) if not t.enough] == []
         panel.scroll_into_view_if_needed()
-        shot(page, f"elastic-{name}-{tab.lower()}")
 
 
 @pytest.mark.verify
@@ -136,7 +131,6 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
     open_elastic(page, "Who scales, who waits?", "3")
     page.get_by_role("button", name="Run the policies").click()
     page.locator(".st-key-elastic-area .node").first.wait_for()  # live, while it runs
-    shot(page, "elastic-live")
     page.get_by_role("button", name="Cancel run_elastic of elastic jobs").click()
     page.get_by_text("Cancelled at").first.wait_for()
     page.locator(".st-key-elastic-area .node").first.wait_for()  # what had come stays

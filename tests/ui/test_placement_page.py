@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from app_driver import (
+    adopt,
     go,
     job_of,
     metrics,
