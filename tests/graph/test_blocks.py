@@ -18,7 +18,7 @@ from nona.graph.blocks import (
     scope_paths,
     with_few_parts,
 )
-from nona.graph.dag import Dag, knots_of
+from nona.graph.dag import Dag
 from nona.graph.readers import read_model
 from nona.sources.samples import load_sample
 
@@ -102,20 +102,6 @@ def test_the_first_look_keeps_to_its_limit(graph, most):
         check(dag, found.paths, cut, drawn)
         assert len(drawn.blocks) <= max(most, 4)
     assert found.shortest.depth <= found.usual.depth
-
-
-@MANY
-@given(st.integers(2, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=24))
-def test_knots_are_those_of_networkx(n, pairs):
-    edges = [(u % n, v % n) for u, v in pairs if u % n != v % n]
-    graph = nx.DiGraph(edges)
-    graph.add_nodes_from(range(n))
-    found = knots_of(Dag.from_edges(n, edges))
-    groups = {}
-    for node, knot in found.items():
-        groups.setdefault(knot, set()).add(node)
-    wanted = {frozenset(c) for c in nx.strongly_connected_components(graph) if len(c) > 1}
-    assert {frozenset(g) for g in groups.values()} == wanted
 
 
 @pytest.mark.parametrize("name", ["llama2_7b", "gpt2", "densenet121", "googlenet", "rag_pipeline"])

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from onnx_cases import model, relu
+from graph_cases import model, refusal, relu
 
 from nona.errors import GraphError
 from nona.graph import guard
@@ -26,52 +26,42 @@ HEAVY = GOOD + b"\x3a\x80\x80\x80\x08" + b"\x0a\x00" * 8_388_608  # 8 million em
 
 def child_that_runs(code):
     def start(limits):
+        pipe = subprocess.PIPE
         return subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            [sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
         )
 
     return start
 
 
-READ = "import sys; q = sys.stdin.buffer.readline(); "
+SAY = "import os, signal, sys; q = sys.stdin.buffer.readline(); say = lambda *a: print(*a, sep=chr(10)); "
+DAMAGED, INVALID = "the file is damaged", "gave an invalid answer"
 
 
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        (
-            READ + "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
-            "crashed or ran out of memory (SIGSEGV)",
-        ),
-        (READ + "import os; os.abort()", "crashed or ran out of memory (SIGABRT)"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "crashed or ran out of memory (SIGSEGV)"),
+        ("os.abort()", "crashed or ran out of memory (SIGABRT)"),
         ("raise SystemExit(3)", "(status 3)"),
-        (READ + "print('rubbish', flush=True)", "the file is damaged"),
-        (READ + "print(10**15, flush=True)", "the file is damaged"),
-        (READ + "print(100, flush=True); print('short')", "the file is damaged"),
-        (READ + "print(4, flush=True); print('null')", "gave an invalid answer"),
-        (READ + "print(9, flush=True); print('{\"a\":123}')", "gave an invalid answer"),
-        (READ + "print(9, flush=True); print('{[{[{[{[{')", "gave an invalid answer"),
-        (READ + 'print(24, flush=True); print(\'{"document":{}}\\n["a",[]]\')', "gave an invalid answer"),
-        (READ + "print(17, flush=True); print('{\"document\":{}}\\n7')", "gave an invalid answer"),
+        ("print('rubbish')", DAMAGED),
+        ("print(10**15)", DAMAGED),
+        ("say(100, 'short')", DAMAGED),
+        ("say(4, 'null')", INVALID),
+        ("say(9, '{\"a\":123}')", INVALID),
+        ("say(9, '{[{[{[{[{')", INVALID),
+        ('say(24, \'{"document":{}}\\n["a",[]]\')', INVALID),
+        ("say(17, '{\"document\":{}}\\n7')", INVALID),
     ],
 )
 def test_a_child_that_dies_or_lies_gives_one_line(code, says, monkeypatch):
-    monkeypatch.setattr(guard, "_start", child_that_runs(code))
-    with pytest.raises(GraphError) as caught:
-        parse_guarded("onnx", GOOD, "m.onnx")
-    assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
+    monkeypatch.setattr(guard, "_start", child_that_runs(SAY + code))
+    assert says in refusal(parse_guarded, "onnx", GOOD, "m.onnx")
 
 
 def test_the_clock_stops_a_child_that_hangs(monkeypatch):
-    monkeypatch.setattr(guard, "_start", child_that_runs("import time; time.sleep(60)"))
-    before = time.monotonic()
-    with pytest.raises(GraphError, match=r"longer than 0\.3 s"):
-        parse_guarded("onnx", HEAVY, "m.onnx", limits=Limits(wall_s=0.3))
-    assert time.monotonic() - before < 30
+    monkeypatch.setattr(guard, "_start", child_that_runs("import time; time.sleep(600)"))
+    assert "longer than 0.3 s" in refusal(parse_guarded, "onnx", HEAVY, "m.onnx", limits=Limits(wall_s=0.3))
 
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limits are those of Linux")
@@ -79,28 +69,25 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the lim
 
 @linux
 def test_memory_is_limited():
-    with pytest.raises(GraphError, match=r"memory"):
-        parse_guarded("onnx", HEAVY, "m.onnx", limits=Limits(memory_bytes=600_000_000))
+    limits = Limits(memory_bytes=600_000_000)
+    assert "memory" in refusal(parse_guarded, "onnx", HEAVY, "m.onnx", limits=limits)
 
 
 @linux
 def test_processor_time_is_limited(monkeypatch):
     code = "from nona.graph.guard_child import _limit_files_and_time as f; f(0)\nwhile True: pass"
     monkeypatch.setattr(guard, "_start", child_that_runs(code))
-    with pytest.raises(GraphError, match=r"more than 10 s of processor time"):
-        parse_guarded("onnx", GOOD, "m.onnx")
+    assert "more than 10 s of processor time" in refusal(parse_guarded, "onnx", GOOD, "m.onnx")
 
 
-def test_a_worker_reads_on_after_a_crash(monkeypatch):
+def test_a_worker_reads_on_after_a_crash():
     with GuardedWorker() as worker:
         assert worker.parse("onnx", GOOD, "m.onnx").operators[0].kind == "Relu"
         first = worker._child
-        with pytest.raises(GraphError, match="cut short"):
-            worker.parse("onnx", GOOD[:-9], "m.onnx")
+        assert "cut short" in refusal(worker.parse, "onnx", GOOD[:-9], "m.onnx")
         assert worker._child is first, "a refused file is no crash"
         os.kill(first.pid, 9)
-        with pytest.raises(GraphError, match="SIGKILL"):
-            worker.parse("onnx", GOOD, "m.onnx")
+        assert "SIGKILL" in refusal(worker.parse, "onnx", GOOD, "m.onnx")
         assert worker.parse("dot", b"digraph { a -> b }", "m.dot").edges[0].target == "b"
         last = worker._child
     assert last.poll() is not None, "no child is left behind"
@@ -139,15 +126,11 @@ def test_the_child_imports_only_what_it_needs():
 
 
 def _rich(length):
-    nodes = [
-        {"id": f"n{i}", "compute_ms": {"t4": i, "v100": 2.5}, "attributes": {"k": [1, 2]}}
-        for i in range(length + 1)
-    ]
+    node = {"compute_ms": {"t4": 1, "v100": 2.5}, "attributes": {"k": [1, 2]}}
+    nodes = [{"id": f"n{i}"} | node for i in range(length + 1)]
     nodes[0] |= {"macs": 3, "scope": "a/b", "bound": "memory"}
     edges = [{"source": f"n{i}", "target": f"n{i + 1}", "bytes": i} for i in range(length)]
-    return from_node_link(
-        {"graph": {"name": "Größe\u2028"[:5], "device": "any"}, "nodes": nodes, "edges": edges}
-    )
+    return from_node_link({"graph": {"name": "Größe", "device": "any"}, "nodes": nodes, "edges": edges})
 
 
 @pytest.mark.parametrize("length", [0, 1, PIECE, 3 * PIECE + 7])
@@ -202,8 +185,7 @@ def test_an_answer_that_was_tampered_with_is_a_graph_or_one_line():
 )
 def test_every_format_is_read_in_a_child(name, data, monkeypatch):
     monkeypatch.setattr(guard, "_start", child_that_runs("import sys; sys.exit(7)"))
-    with pytest.raises(GraphError, match="status 7"):
-        read_model(data, name)
+    assert "status 7" in refusal(read_model, data, name)
 
 
 def test_edges_between_two_nodes_take_time_in_proportion():

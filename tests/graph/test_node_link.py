@@ -5,22 +5,21 @@ import random
 
 import networkx as nx
 import pytest
+from graph_cases import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import GraphError
-from nona.graph.dag import Dag
-from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work, find_cycle
+from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work
 from nona.graph.node_link import from_node_link, to_node_link
-from nona.graph.readers import read_model
 
 SETTINGS = examples(60)
 names = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=8)
 sizes = st.floats(0, 1e15)
 scalars = st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | names
 attributes = st.dictionaries(names, scalars | st.lists(scalars, max_size=4).map(tuple), max_size=3)
-times = st.none() | st.dictionaries(names | st.just("*"), st.floats(0, 1e6), min_size=1, max_size=3)
+times = st.none() | st.dictionaries(names | st.just("*"), st.floats(0, 1e9), min_size=1, max_size=3)
 works = st.none() | st.builds(Work, sizes, sizes, sizes, sizes, sizes)
 tensor_types = st.tuples(sizes, st.none() | st.lists(st.integers(0, 99), max_size=4).map(tuple), names)
 
@@ -68,13 +67,6 @@ def test_a_graph_comes_back_from_its_json(graph):
     assert from_node_link(json.loads(text)) == graph
 
 
-@SETTINGS
-@given(st.floats(0, 1e9))
-def test_every_time_comes_back_exactly(seconds):
-    graph = ModelGraph("one", (Operator("a", compute_s={"*": seconds}),), ())
-    assert from_node_link(to_node_link(graph)).operators[0].compute_s == {"*": seconds}
-
-
 def test_work_of_a_costed_graph_can_be_written():
     graph = ModelGraph("two", (Operator("a"), Operator("b", work=Work(7.0))), ())
     back = from_node_link(to_node_link(graph, [Work(1.0, 2.0, 3.0, 4.0, 5.0), Work(9.0)]))
@@ -118,13 +110,20 @@ def test_order_does_not_matter():
     assert all(u < v for u, v in backwards.dag.edges()), "operators are in a topological order"
 
 
-def test_doubtful_input_is_read_with_a_warning():
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+def test_doubtful_input_is_read_as_it_is_with_a_warning():
     graph = from_node_link(
         {
-            "nodes": [{"id": "a", "compute": 3, "label": "A"}, {"id": "b", "macs": 5}],
-            "edges": [{"source": "a", "target": "b", "latency": 1}],
-        }
+            "nodes": [{"id": MARKUP, "compute": 3, "label": "A"}, {"id": "b", "macs": 5, "kind": "<b>"}],
+            "edges": [{"source": MARKUP, "target": "b", "latency": 1}],
+            "graph": {"name": "own"},
+        },
+        "given",
     )
+    assert graph.name == "given"
+    assert (graph.operators[0].id, graph.operators[1].kind) == (MARKUP, "<b>")
     assert graph.operators[1].work == Work(flops=10.0, macs=5.0)
     assert graph.warnings == (
         "1 of 1 edges state no bytes; they count as 0 bytes.",
@@ -132,14 +131,9 @@ def test_doubtful_input_is_read_with_a_warning():
     )
 
 
-def test_names_with_markup_are_kept_as_they_are():
-    name = '<img src=x onerror="alert(1)">'
-    graph = from_node_link({"nodes": [{"id": name, "kind": "<b>"}]})
-    assert (graph.operators[0].id, graph.operators[0].kind) == (name, "<b>")
-
-
 A, B = {"id": "a"}, {"id": "b"}
 AB = {"source": "a", "target": "b"}
+T = AB | {"tensor": "t"}
 FAULTS = [
     ({}, "'nodes' is missing"),
     ({"nodes": 3}, "'nodes' is 3"),
@@ -177,17 +171,8 @@ FAULTS = [
     ({"nodes": [A, B], "edges": [AB | {"tensor": 5}]}, "tensor=5 must be a text"),
     ({"nodes": [A, B], "edges": [AB, {"source": "b", "target": "a"}]}, "cycle, 'a' → 'b' → 'a'"),
     ({"nodes": [A], "edges": [AB | {"target": "a"}]}, "cycle, 'a' → 'a'"),
-    (
-        {"nodes": [A, B], "edges": [AB | {"tensor": "t", "bytes": 1}, AB | {"tensor": "t", "bytes": 2}]},
-        "1 bytes on one edge and 2",
-    ),
-    (
-        {
-            "nodes": [A, B, {"id": "c"}],
-            "edges": [AB | {"tensor": "t"}, {"source": "b", "target": "c", "tensor": "t"}],
-        },
-        "made by 'a' and by 'b'",
-    ),
+    ({"nodes": [A, B], "edges": [T | {"bytes": 1}, T | {"bytes": 2}]}, "1 bytes on one edge and 2"),
+    ({"nodes": [A, B], "edges": [T, T | {"source": "b", "target": "a"}]}, "made by 'a' and by 'b'"),
     ({"nodes": [A], "graph": {"tensors": {"t": {"bytes": -1}}}}, "Tensor 't': bytes=-1"),
     ({"nodes": [A], "graph": {"tensors": {"t": {"bytes": 1, "shape": [-2]}}}}, "holds -2"),
     ({"nodes": [A], "graph": {"tensors": {}, "parameters": ["w"]}}, "'parameters' names 'w'"),
@@ -197,23 +182,26 @@ FAULTS = [
 
 @pytest.mark.parametrize(("document", "says"), FAULTS, ids=[says[:40] for _, says in FAULTS])
 def test_a_faulty_document_gives_one_line(document, says):
-    with pytest.raises(GraphError) as caught:
-        from_node_link(document)
-    assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 400
+    assert says in refusal(from_node_link, document)
+
+
+words = st.sampled_from(
+    ["nodes", "edges", "links", "graph", "id", "source", "target", "bytes", "tensor", "a"]
+)
+trees = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=5),
+    max_leaves=20,
+)
+nodes = st.lists(trees | st.fixed_dictionaries({"id": trees}))
 
 
 @SETTINGS
-@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=14))
-def test_a_cycle_is_found_iff_there_is_one(n, arcs):
-    arcs = [(u % n, v % n) for u, v in arcs]
-    cycle = find_cycle(Dag.from_edges(n, arcs))
-    assert bool(cycle) != nx.is_directed_acyclic_graph(nx.DiGraph(arcs))
-    assert all(arc in arcs for arc in zip(cycle, cycle[1:] + cycle[:1], strict=True))
-
-
-def test_the_file_names_a_graph_without_a_name():
-    assert read_model(b'{"nodes": [{"id": "a"}]}', "folder/chain.json").name == "chain"
-    assert read_model(b'{"graph": {"name": "own"}, "nodes": [{"id": "a"}]}', "chain.json").name == "own"
-    assert from_node_link({"graph": {"name": "own"}, "nodes": [{"id": "a"}]}, "given").name == "given"
+@given(st.fixed_dictionaries({"nodes": nodes}, optional={"edges": trees, "graph": trees}))
+def test_arbitrary_documents(document):
+    message = ""
+    try:
+        from_node_link(document)
+    except GraphError as error:
+        message = str(error)
+    assert "\n" not in message

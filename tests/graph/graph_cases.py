@@ -1,9 +1,12 @@
-"""Small ONNX models for the tests of the readers, made with ``onnx.helper``."""
+"""Small ONNX models for the tests of the readers, made with ``onnx.helper``; and refusals of one line."""
 
 from pathlib import Path
 
 import onnx
+import pytest
 from onnx import TensorProto, helper
+
+from nona.errors import GraphError
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
@@ -47,5 +50,20 @@ def model(
     return bytes(made.SerializeToString())
 
 
+def op(text, **more):
+    """A node written as "Kind inputs -> outputs"; without a name it is called by its place."""
+    (kind, *inputs), outputs = (side.split() for side in text.split("->"))
+    return helper.make_node(kind, inputs, outputs, **more)
+
+
 def relu(source, target, name=""):
     return helper.make_node("Relu", [source], [target], name=name or target)
+
+
+def refusal(read, *given, **more):
+    """The one line that ``read`` says."""
+    with pytest.raises(GraphError) as caught:
+        read(*given, **more)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+    return str(caught.value)
