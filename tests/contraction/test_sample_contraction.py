@@ -1,7 +1,6 @@
 """The shipped models: how many tasks are left, and that their cuts really separate."""
 
 from functools import cache
-from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -9,43 +8,35 @@ import pytest
 from nona.contraction.contracted import Playback
 from nona.contraction.rules import RULES, contract
 from nona.decomposition import VIRTUAL, decompose
-from nona.graph.readers import read_model
+from nona.sources.samples import load_sample
 
-SAMPLES = Path(__file__).parents[2] / "sample_models"
-TASKS = {  # operators contracted by the direct and by the poset rule
-    "resnet18": (10, 10),
-    "resnet50": (13, 13),
-    "googlenet": (46, 46),
-    "inception_v3": (66, 66),
-    "densenet121": (1, 1),
-    "vit_b_16": (85, 61),
-    "bert_base": (73, 61),
-    "gpt2": (145, 97),
-    "llama2_7b": (705, 577),
+SAMPLES = {  # tasks by the direct and by the poset rule, and interiors of the latter's parts
+    "resnet18": (10, 10, [2] * 3),
+    "resnet50": (13, 13, [2] * 4),
+    "googlenet": (46, 46, [4] * 9),
+    "inception_v3": (66, 66, None),
+    "densenet121": (1, 1, []),
+    "vit_b_16": (85, 61, [4] * 12),
+    "bert_base": (73, 61, [4] * 12),
+    "gpt2": (145, 97, None),
+    "llama2_7b": (705, 577, None),
+    **dict.fromkeys(["alexnet", "vgg16", "mobilenet_v2"], (1, 1, [])),
 }
-SERIAL = ("alexnet", "vgg16", "mobilenet_v2", "densenet121")
-ALL = sorted({*TASKS, *SERIAL, "gpt2_decode", "moe_block"})
-
-
-@cache
-def sample(name):
-    path = SAMPLES / f"{name}.onnx"
-    return read_model(path.read_bytes(), path.name, guarded=False)
+ALL = sorted({*SAMPLES, "gpt2_decode", "moe_block"})
 
 
 @cache
 def contracted(name, rule):
-    return contract(sample(name), rule)
+    return contract(load_sample(name), rule)
 
 
-@pytest.mark.parametrize(("name", "counts"), TASKS.items())
-def test_number_of_tasks(name, counts):
-    assert tuple(len(contracted(name, rule).tasks) for rule in ("direct", "poset")) == counts
-
-
-@pytest.mark.parametrize("name", SERIAL)
-def test_serial_networks_become_one_task(name):
-    assert [len(contracted(name, rule).tasks) for rule in ("direct", "poset")] == [1, 1]
+@pytest.mark.parametrize("name", SAMPLES)
+def test_number_of_tasks_and_of_those_between_cuts(name):
+    *counts, interiors = SAMPLES[name]
+    assert [len(contracted(name, rule).tasks) for rule in ("direct", "poset")] == counts
+    if interiors is not None:
+        parts = decompose(contracted(name, "poset").dag)
+        assert [len(s.interior) for s in parts.subgraphs] == interiors
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -63,22 +54,6 @@ def test_no_skip_passes_a_task_that_is_comparable_with_all_others(name):
     assert [c for c in parts.cuts if c != VIRTUAL] == comparable
     homes = [{s.root, s.sink, *s.interior} for s in parts.subgraphs]
     assert all(any({u, v} <= home for home in homes) for u, v in done.dag.edges())
-
-
-@pytest.mark.parametrize(
-    ("name", "interiors"),
-    [
-        ("resnet18", [2] * 3),
-        ("resnet50", [2] * 4),
-        ("googlenet", [4] * 9),
-        ("vit_b_16", [4] * 12),
-        ("bert_base", [4] * 12),
-        ("densenet121", []),
-    ],
-)
-def test_interiors(name, interiors):
-    parts = decompose(contracted(name, "poset").dag)
-    assert [len(s.interior) for s in parts.subgraphs] == interiors
 
 
 @pytest.mark.parametrize("rule", RULES)
