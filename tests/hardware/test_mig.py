@@ -1,9 +1,10 @@
-"""MIG layouts against a second, brute-force enumeration and NVIDIA's published combinations."""
+"""MIG: layouts, reading, editing and mig-parted files against the placement table and NVIDIA's figures."""
 
 from collections import Counter
 from itertools import combinations, combinations_with_replacement, permutations
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
@@ -12,50 +13,73 @@ from nona.errors import HardwareError
 from nona.hardware.device import devices
 from nona.hardware.mig import (
     Board,
-    MigLayout,
     Profile,
+    Slice,
     board,
     boards,
     legal_layouts,
     maximal_layouts,
     parse_layout,
 )
+from nona.hardware.mig_layouts import (
+    MOST_BYTES,
+    add_slice,
+    empty_layout,
+    layout_of,
+    options_at,
+    placed_text,
+    read_mig_parted,
+    remove_slice,
+    why_not,
+    write_mig_parted,
+)
 
+A100, A30 = "a100-40gb", "a30"
+ALL_A100 = legal_layouts(A100, extended=True)
 # The 14 multisets of compute slices that the user guide draws for a board of seven slices.
-SEVEN_SLICE_SETS = {
-    (7,),
-    (4, 3),
-    (4, 2, 1),
-    (4, 1, 1, 1),
-    (3, 3),
-    (3, 2, 2),
-    (3, 2, 1, 1),
-    (3, 2, 1),
-    (3, 1, 1, 1, 1),
-    (3, 1, 1, 1),
-    (2, 2, 2, 1),
-    (2, 2, 1, 1, 1),
-    (2, 1, 1, 1, 1, 1),
-    (1, 1, 1, 1, 1, 1, 1),
-}
+DRAWN = "7 43 421 4111 33 322 3211 321 31111 3111 2221 22111 211111 1111111"
+
+
+def refusal(call, *given):
+    with pytest.raises(HardwareError) as caught:
+        call(*given)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+    return str(caught.value)
+
+
+def is_legal(whole, placed):
+    """Straight from the placement table: starts, cells, compute slices, instances of each profile."""
+    profiles = [(start, whole.profile(name)) for start, name in placed]
+    cells = [c for start, p in profiles for c in range(start, start + p.memory_slices)]
+    counts = Counter(name for _, name in placed)
+    return (
+        all(start in p.starts for start, p in profiles)
+        and len(cells) == len(set(cells))
+        and all(0 <= c < whole.memory_slices for c in cells)
+        and sum(p.compute_slices for _, p in profiles) <= whole.compute_slices
+        and all(n <= whole.profile(name).max_instances for name, n in counts.items())
+    )
 
 
 def brute_force(whole):
     """All legal non-empty sets of standard slices, from every subset of single placements."""
-    singles = [(start, p) for p in whole.profiles if p.standard for start in p.starts]
-    legal = set()
-    for size in range(1, whole.compute_slices + 1):
-        for chosen in combinations(singles, size):
-            cells = [c for start, p in chosen for c in range(start, start + p.memory_slices)]
-            compute = sum(p.compute_slices for _, p in chosen)
-            count = Counter(p.name for _, p in chosen)
-            if (
-                len(set(cells)) == len(cells)
-                and compute <= whole.compute_slices
-                and all(n <= whole.profile(name).max_instances for name, n in count.items())
-            ):
-                legal.add(frozenset((start, p.name) for start, p in chosen))
-    return legal
+    singles = [(start, p.name) for p in whole.profiles if p.standard for start in p.starts]
+    sizes = range(1, whole.compute_slices + 1)
+    return {
+        frozenset(chosen) for n in sizes for chosen in combinations(singles, n) if is_legal(whole, chosen)
+    }
+
+
+def placed(layout):
+    return tuple((s.start, s.profile) for s in layout.slices)
+
+
+def compute(layouts):
+    """The compute slices of each, largest first, as text."""
+    return Counter(
+        "".join(sorted((str(p.compute_slices) for p in m.profiles), reverse=True)) for m in layouts
+    )
 
 
 @pytest.mark.parametrize("name", [n for n, d in devices().items() if d.mig])
@@ -66,70 +90,69 @@ def test_slices_have_together_no_more_memory_than_the_gpu(name):
         assert sum(p.memory_bytes for p in layout.profiles) <= device.memory_bytes, layout.text
 
 
-@pytest.mark.parametrize("name", ["a100-40gb", "a30"])
+@pytest.mark.parametrize("name", [A100, A30])
 def test_enumeration_equals_brute_force(name):
     expected = brute_force(board(name))
-    layouts = [frozenset((s.start, s.profile) for s in m.slices) for m in legal_layouts(name)]
+    layouts = [frozenset(placed(m)) for m in legal_layouts(name)]
     assert len(layouts) == len(set(layouts))
     assert set(layouts) == expected
     maximal = {s for s in expected if not any(s < t for t in expected)}
-    assert {frozenset((s.start, s.profile) for s in m.slices) for m in maximal_layouts(name)} == maximal
+    assert {frozenset(placed(m)) for m in maximal_layouts(name)} == maximal
 
 
 @pytest.mark.parametrize("name", [n for n, b in boards().items() if b.compute_slices == 7])
 def test_seven_slice_boards_have_nineteen_maximal_layouts(name):
-    layouts = maximal_layouts(name)
-    assert len(layouts) == 19
-    sets = {tuple(sorted((p.compute_slices for p in m.profiles), reverse=True)) for m in layouts}
-    assert sets == SEVEN_SLICE_SETS
+    assert len(maximal_layouts(name)) == 19
+    assert set(compute(maximal_layouts(name))) == set(DRAWN.split())
 
 
 def test_a30_maximal_layouts():
-    sets = Counter(tuple(sorted(p.compute_slices for p in m.profiles)) for m in maximal_layouts("a30"))
-    assert sets == {(4,): 1, (2, 2): 1, (1, 1, 2): 2, (1, 1, 1, 1): 1}
-
-
-def test_dead_layouts_strand_a_compute_slice():
-    dead = {m.text for m in maximal_layouts("a100-40gb") if m.stranded_compute}
-    assert dead == {"3g.20gb, 3g.20gb", "3g.20gb, 2g.10gb, 1g.5gb", "3g.20gb, 1g.5gb, 1g.5gb, 1g.5gb"}
+    assert compute(maximal_layouts(A30)) == {"4": 1, "22": 1, "211": 2, "1111": 1}
 
 
 def test_stranded_is_what_no_completion_uses():
-    expected = brute_force(board("a100-40gb"))
-    whole = board("a100-40gb")
-    for layout in legal_layouts("a100-40gb")[::7]:
-        own = frozenset((s.start, s.profile) for s in layout.slices)
-        larger = [t for t in expected if own <= t]
-        compute = max(sum(whole.profile(n).compute_slices for _, n in t) for t in larger)
+    whole = board(A100)
+    expected = brute_force(whole)
+    for layout in legal_layouts(A100)[::7]:
+        larger = [t for t in expected if frozenset(placed(layout)) <= t]
+        used = max(sum(whole.profile(n).compute_slices for _, n in t) for t in larger)
         memory = max(sum(whole.profile(n).memory_slices for _, n in t) for t in larger)
-        assert layout.stranded_compute == 7 - compute
+        assert layout.stranded_compute == 7 - used
         assert layout.stranded_memory == 8 - memory
-        assert layout.maximal == (larger == [own])
+        assert layout.maximal == (len(larger) == 1)
+    dead = {m.text for m in maximal_layouts(A100) if m.stranded_compute}
+    assert dead == {"3g.20gb, 3g.20gb", "3g.20gb, 2g.10gb, 1g.5gb", "3g.20gb, 1g.5gb, 1g.5gb, 1g.5gb"}
 
 
 def test_parse_finds_a_placement_in_any_order():
     for names in set(permutations(["3g.20gb", "2g.10gb", "1g.5gb", "1g.5gb"])):
-        layout = parse_layout(", ".join(names), "a100-40gb")
+        layout = parse_layout(", ".join(names), A100)
         assert layout.text == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"
         assert layout.stranded_compute == 0
 
 
-@examples(60)
-@given(st.lists(st.sampled_from([p.name for p in board("a100-40gb").profiles]), min_size=1, max_size=5))
-def test_parse_accepts_exactly_the_legal_sets(names):
-    wanted = Counter(names)
-    possible = any(
-        Counter(s.profile for s in m.slices) == wanted for m in legal_layouts("a100-40gb", extended=True)
-    )
-    if not possible:
-        with pytest.raises(HardwareError) as caught:
-            parse_layout("; ".join(names), "a100-40gb")
-        assert "\n" not in str(caught.value)
-        return
-    layout = parse_layout("; ".join(names), "a100-40gb")
-    assert Counter(s.profile for s in layout.slices) == wanted
-    cells = layout.memory_map
-    assert all(cells.count(i) == p.memory_slices for i, p in enumerate(layout.profiles))
+@pytest.mark.parametrize("name", [A100, A30])
+def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
+    whole = board(name)
+    legal = {
+        frozenset(Counter(s.profile for s in m.slices).items()) for m in legal_layouts(name, extended=True)
+    }
+    for size in range(1, 5):
+        for chosen in combinations_with_replacement(whole.profiles, size):
+            count, text = Counter(p.name for p in chosen), "; ".join(p.name for p in chosen)
+            fits = (
+                sum(p.compute_slices for p in chosen) <= whole.compute_slices
+                and sum(p.memory_slices for p in chosen) <= whole.memory_slices
+                and all(count[p.name] <= p.max_instances for p in chosen)
+            )
+            assert fits == (frozenset(count.items()) in legal)
+            if not fits:
+                assert refusal(parse_layout, text, name)
+                continue
+            layout = parse_layout(text, name)
+            assert Counter(s.profile for s in layout.slices) == count
+            cells = layout.memory_map
+            assert all(cells.count(i) == p.memory_slices for i, p in enumerate(layout.profiles))
 
 
 @pytest.mark.parametrize(
@@ -143,46 +166,167 @@ def test_parse_accepts_exactly_the_legal_sets(names):
         ("", "names no slice"),
         ("1g.5gb+me, 1g.5gb+me", "at most 1"),
         (", ".join(["1g.5gb"] * 65), "name fewer"),
+        *((text, "cannot be placed") for text in ("4g.20gb@4", "1g.5gb@7", "1g.5gb@3, 1g.5gb@3")),
+        ("3g.20gb@0, 2g.10gb@2", "cannot be placed"),
     ],
 )
 def test_illegal_layouts_say_why(text, why):
-    with pytest.raises(HardwareError, match=why):
-        parse_layout(text, "a100-40gb")
-
-
-def test_totals_decide_on_the_shipped_boards():
-    for name in ("a100-40gb", "a30"):
-        whole = board(name)
-        for size in range(1, 4):
-            for chosen in combinations_with_replacement(whole.profiles, size):
-                count = Counter(chosen)
-                fits = (
-                    sum(p.compute_slices for p in chosen) <= whole.compute_slices
-                    and sum(p.memory_slices for p in chosen) <= whole.memory_slices
-                    and all(n <= p.max_instances for p, n in count.items())
-                )
-                assert _parses(", ".join(p.name for p in chosen), name) == fits
-
-
-def _parses(text, name):
-    try:
-        parse_layout(text, name)
-    except HardwareError:
-        return False
-    return True
+    assert why in refusal(parse_layout, text, A100)
 
 
 def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch):
     wide = Profile("wide", 1, 2, (1,), 1, 1, 1.0, True, "yes")
     end = Profile("end", 1, 1, (2,), 1, 1, 1.0, True, "yes")
     monkeypatch.setattr("nona.hardware.mig.board", lambda name: Board(name, 4, 4, (wide, end)))
-    with pytest.raises(HardwareError, match="cannot be placed on the board 'odd' without overlap"):
-        parse_layout("wide, end", "odd")
+    assert "cannot be placed on the board 'odd' without overlap" in refusal(parse_layout, "wide, end", "odd")
     assert parse_layout("wide", "odd").slices[0].start == 1
 
 
 def test_text_is_read_back():
     for layout in maximal_layouts("h100-80gb"):
-        again = parse_layout(layout.text, "h100-80gb")
-        assert isinstance(again, MigLayout)
-        assert Counter(again.profiles) == Counter(layout.profiles)
+        assert Counter(parse_layout(layout.text, "h100-80gb").profiles) == Counter(layout.profiles)
+
+
+def test_a_place_that_was_chosen_is_kept():
+    assert placed(parse_layout("1g.5gb@6, 3g.20gb@0", A100)) == ((0, "3g.20gb"), (6, "1g.5gb"))
+    assert parse_layout("1g.5gb@6, 3g.20gb", A100).slices[-1] == Slice(6, "1g.5gb")
+
+
+clicks = st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 7)), max_size=12)
+
+
+@examples(120)
+@given(st.sampled_from(sorted(boards())), clicks)
+def test_every_layout_that_clicks_lead_to_is_legal(name, clicks):
+    whole, layout = board(name), empty_layout(name)
+    for start, choice in clicks:
+        offered = options_at(layout, start)
+        wanted = {p.name for p in whole.profiles if is_legal(whole, (*placed(layout), (start, p.name)))}
+        assert {p.name for p in offered} == wanted
+        if any(s.start == start for s in layout.slices):
+            layout = remove_slice(layout, start)
+        elif offered:
+            layout = add_slice(layout, start, offered[choice % len(offered)].name)
+        assert is_legal(whole, placed(layout))
+        assert layout_of(placed_text(layout), name) == layout
+
+
+@pytest.mark.parametrize("name", [A100, A30])
+def test_editing_reaches_exactly_the_legal_layouts(name):
+    whole = board(name)
+    reached, open_ = {empty_layout(name)}, [empty_layout(name)]
+    while open_:
+        layout = open_.pop()
+        starts = range(whole.memory_slices)
+        following = {add_slice(layout, start, p.name) for start in starts for p in options_at(layout, start)}
+        open_ += following - reached
+        reached |= following
+    assert reached - {empty_layout(name)} == set(legal_layouts(name, extended=True))
+
+
+def test_no_set_of_two_instances_is_refused_wrongly():
+    whole = board(A100)
+    for first, second in combinations([(start, p.name) for p in whole.profiles for start in p.starts], 2):
+        layout = add_slice(empty_layout(A100), *first)
+        legal = is_legal(whole, (first, second))
+        assert (why_not(layout, second[0], whole.profile(second[1])) == "") == legal
+        assert legal or refusal(add_slice, layout, *second)
+
+
+def test_removing_what_is_not_there_is_an_error():
+    layout = parse_layout("2g.10gb", A100)
+    assert "no instance starts at memory slice 1" in refusal(remove_slice, layout, 1)
+    assert remove_slice(layout, 0) == empty_layout(A100)
+    assert "no such profile" in refusal(add_slice, empty_layout(A30), 0, "3g.20gb")
+
+
+@examples(60)
+@given(st.lists(st.sampled_from(ALL_A100), min_size=1, max_size=4))
+def test_a_written_mig_parted_file_has_the_slices_of_every_layout(chosen):
+    named = {f"layout-{i}": layout for i, layout in enumerate(chosen)}
+    found = read_mig_parted(write_mig_parted(named).encode(), A100)
+    assert not found.left_out
+    assert [(n, Counter(m.profiles)) for n, m in found.layouts.items()] == [
+        (n, Counter(m.profiles)) for n, m in named.items()
+    ]
+
+
+def test_the_file_is_what_mig_parted_reads():
+    slices = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
+    entry = {"devices": "all", "mig-enabled": True, "mig-devices": slices}
+    plain = yaml.safe_load(
+        write_mig_parted({"balanced": parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)})
+    )
+    assert plain == {"version": "v1", "mig-configs": {"balanced": [entry]}}
+    assert "rename it" in refusal(write_mig_parted, {"a\nb": ALL_A100[0]})
+
+
+def test_a_file_for_several_boards_gives_what_fits_this_one():
+    text = """
+version: v1
+mig-configs:
+  all-disabled: [{devices: all, mig-enabled: false}]
+  all-1g.10gb: [{devices: all, mig-enabled: true, mig-devices: {"1g.10gb": 7}}]
+  all-balanced:
+    - {devices: all, mig-enabled: true, mig-devices: {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}}
+    - {devices: all, mig-enabled: true, mig-devices: {"1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1}}
+  custom:
+    - {devices: [0], mig-enabled: true, mig-devices: {"3g.20gb": 2}}
+    - {devices: [1], mig-enabled: true, mig-devices: {"1g.5gb": 7}}
+"""
+    found = read_mig_parted(text, A100)
+    assert {n: m.text for n, m in found.layouts.items()} == {
+        "all-balanced": "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb",
+        "custom [1]": "3g.20gb, 3g.20gb",
+        "custom [2]": ", ".join(["1g.5gb"] * 7),
+    }
+    assert "at most 4" in found.left_out["all-1g.10gb"]
+    larger = read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
+    assert [c.start for c in larger.slices] == list(range(7))
+
+
+def one(entry):
+    return f"version: v1\nmig-configs: {{a: [{{{entry}}}]}}\n"
+
+
+def listed(devices):
+    return one(f"mig-enabled: true, mig-devices: {{{devices}}}")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("version: v1\nmig-configs: &a\n  x: [{mig-enabled: true}]\n  y: *a\n", ""),
+        ("a: &a [1, 2]\nb: [*a, *a]\nversion: v1\nmig-configs: {}\n", "alias"),
+        ("!!python/object/apply:os.system ['echo hi']", ""),
+        ("version: [v1\nmig-configs", "not YAML"),
+        ("version: v1\n", "missing"),
+        ("version: v9\nmig-configs: {a: []}\n", "must be 'v1'"),
+        ("version: v1\nmig-configs: {a: 5}\n", "list of entries"),
+        (one("devices: all"), "true or false"),
+        (one("mig-enabled: true"), "at least one profile"),
+        (listed('"1g.5gb": 1000000000'), "whole number"),
+        (listed('"1g.5gb; rm": 1'), "is not a profile"),
+        (listed('"9g.90gb": 1'), "no slice '9g.90gb'"),
+        (listed('"3g.20gb": 2, "1g.5gb": 1'), "it needs 9"),
+        (one("mig-enabled: false"), "no configuration enables MIG"),
+        ("[" * 100_000, "nested deeper"),
+        (b"x" * (MOST_BYTES + 1), "more than"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b"", "mig-configs"),
+    ],
+)
+def test_hostile_files_are_refused_in_one_line(data, why):
+    assert why in refusal(read_mig_parted, data, A100)
+
+
+@examples(120)
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused_with_one_line(text):
+    for given_text in (text, f"version: v1\nmig-configs: {text}"):
+        told = ""
+        try:
+            read_mig_parted(given_text, A30)
+        except HardwareError as error:
+            told = str(error)
+        assert len(told.splitlines()) <= 1
