@@ -1,13 +1,20 @@
-"""The scenario file: round trip, and errors that name place, value, rule and remedy."""
+"""Scenarios: whatever comes in becomes a valid one that can be written again, or one line per problem."""
 
 import math
 import pickle
+import time
+import zipfile
+from base64 import urlsafe_b64encode
+from io import BytesIO
+from json import dumps
+from zlib import compress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
+from nona.cli.main import main
 from nona.errors import ScenarioError
 from nona.scenario.file import (
     dump_scenario,
@@ -15,15 +22,23 @@ from nona.scenario.file import (
     parse_scenario,
     scenario_from_mapping,
     scenario_hash,
+    scenario_text,
 )
+from nona.scenario.gate import MAX_PROBLEMS
 from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.sources.opening import open_bytes, open_scenario
+from nona.ui.session.share import unpack
 from nona.units import parse_quantity, quantity_text
 
+CLUSTER = {"servers": [{"count": 8}]}
+ROW = {"model": "a", "rate": 1}
 MINIMAL = {
     "version": 1,
-    "cluster": {"servers": [{"count": 8}]},
+    "cluster": CLUSTER,
     "workload": [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}],
 }
+HEAD = "version: 1\ncluster: {servers: [{count: 2}]}\nworkload: [{model: gpt2, rate: 5}]\n"
 FULL = """
 version: 1
 name: Vision and language on eight servers
@@ -43,7 +58,21 @@ schedulers: [nona, {expert: {resnet18: local}}, spark-fair]
 """
 
 
-def test_quantities_are_read_in_si():
+def problems(read, *given):
+    """The lines that ``read`` says; each is printable and a sentence."""
+    with pytest.raises(ScenarioError) as caught:
+        read(*given)
+    for line in caught.value.problems:
+        assert line.isprintable(), line
+        assert line.endswith((".", "?")), line
+    return caught.value.problems
+
+
+def refused(text):
+    return problems(open_bytes, text.encode("utf-8", "surrogatepass"), "s.yaml", Sources(held={}))
+
+
+def test_quantities_are_read_in_si_and_come_back_from_yaml_json_and_pickle():
     s = parse_scenario(FULL)
     assert s.cluster.network.capacity == 25e9 / 8
     assert s.cluster.network.latency == pytest.approx(20e-6)
@@ -51,29 +80,17 @@ def test_quantities_are_read_in_si():
     assert s.workload[1].rate == 20
     assert s.schedulers[1].options == {"resnet18": "local"}
     assert s.labels == ("resnet18", "my_workflow")
-
-
-def test_round_trip_as_yaml_and_json():
-    s = parse_scenario(FULL)
     assert parse_scenario(dump_scenario(s)) == s
     assert parse_scenario(s.model_dump_json()) == s
     assert pickle.loads(pickle.dumps(s)) == s
 
 
 @examples(60)
-@given(
-    rate=st.floats(1e-6, 1e6),
-    slo=st.floats(1e-6, 1e4),
-    capacity=st.floats(1.0, 1e12),
-    seed=st.integers(0, 2**62),
-)
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e4), st.floats(1.0, 1e12), st.integers(0, 2**62))
 def test_round_trip_keeps_every_bit(rate, slo, capacity, seed):
-    data = MINIMAL | {
-        "seed": seed,
-        "cluster": {"servers": [{}], "network": {"capacity": capacity}},
-        "workload": [{"model": "m", "rate": rate, "slo": slo}],
-    }
-    s = scenario_from_mapping(data)
+    cluster = {"servers": [{}], "network": {"capacity": capacity}}
+    workload = [{"model": "m", "rate": rate, "slo": slo}]
+    s = scenario_from_mapping({"version": 1, "seed": seed, "cluster": cluster, "workload": workload})
     assert parse_scenario(dump_scenario(s)) == s
 
 
@@ -83,50 +100,132 @@ def test_quantity_text_is_exact(value, dimension):
     assert parse_quantity(quantity_text(value, dimension), dimension) == value
 
 
+def test_hash_follows_the_content_it_is_asked_for():
+    a = scenario_from_mapping(MINIMAL)
+    b = a.model_copy(update={"name": "other"})
+    assert scenario_hash(a) != scenario_hash(b)
+    assert scenario_hash(a, "cluster", "workload") == scenario_hash(b, "cluster", "workload")
+
+
+def test_repeated_models_get_their_own_label():
+    s = Scenario.model_validate(MINIMAL | {"workload": [ROW, ROW, ROW | {"name": "big"}]})
+    assert s.labels == ("a", "a #2", "big")
+
+
+def row(**more):
+    return {"workload": [ROW | more]}
+
+
 @pytest.mark.parametrize(
     ("change", "place", "words"),
     [
-        ({"workload": [{"model": "a", "rate": "40 ms"}]}, "workload[0].rate", "is not a rate"),
-        ({"workload": [{"model": "a", "rate": -3}]}, "workload[0].rate", "-3 must be greater than 0"),
-        ({"workload": [{"model": "a", "rate": math.inf}]}, "workload[0].rate", "must be finite"),
-        ({"workload": [{"model": "a", "rate": 1, "slo": "nan"}]}, "workload[0].slo", "is not a time"),
+        (row(rate="40 ms"), "workload[0].rate", "is not a rate"),
+        (row(rate=-3), "workload[0].rate", "-3 must be greater than 0"),
+        (row(rate=math.inf), "workload[0].rate", "must be finite"),
+        (row(slo="nan"), "workload[0].slo", "is not a time"),
         ({"workload": []}, "workload", "at least 1 entry"),
         ({"workload": [{"rate": 1}]}, "workload[0].model", "is missing"),
-        ({"workload": [{"model": "a", "rate": 1, "slow": 3}]}, "workload[0].slow", "not a known key"),
+        (row(slow=3), "workload[0].slow", "not a known key"),
+        ({"clutser": 3}, "clutser", "not a known key"),
         ({"seed": -1}, "seed", "-1 must be at least 0"),
-        (
-            {"workload": [{"model": "a", "rate": "1e12/s"}]},
-            "workload[0].rate",
-            "must be at most 1,000,000,000; lower",
-        ),
+        (row(rate="1e12/s"), "workload[0].rate", "must be at most 1,000,000,000; lower"),
         ({"version": 2}, "version", "choose one of these"),
         ({"simulation": {"warmup": "long"}}, "simulation.warmup", "'auto' or a whole number"),
         ({"background": {"network": {"utilization": 1}}}, "background.network.utilization", "less than 1"),
         ({"cluster": {"servers": [{"count": 0}]}}, "cluster.servers[0].count", "at least 1"),
-        (
-            {"workload": [{"model": "a", "rate": 1, "arrivals": {"process": "trace"}}]},
-            "workload[0].arrivals",
-            "go together",
-        ),
+        (row(arrivals={"process": "trace"}), "workload[0].arrivals", "go together"),
+        ({"name": "a\ud800"}, "name", "surrogate"),
+        ({"models": {"m\udfff.json": {}}}, "models", "surrogate"),
+        ({"models": {"m.json": {"nodes": [{"id": "\ud800"}]}}}, "models.m.json.nodes[0].id", "surrogate"),
+        ({"description": "\udc80"}, "description", "surrogate"),
     ],
 )
 def test_each_problem_names_place_and_rule(change, place, words):
-    with pytest.raises(ScenarioError) as caught:
-        scenario_from_mapping(MINIMAL | change)
-    assert len(caught.value.problems) == 1, caught.value.problems
-    line = caught.value.problems[0]
-    assert line.startswith(place + ":"), line
+    (line,) = problems(scenario_from_mapping, MINIMAL | change)
+    assert line.startswith(f"{place}: "), line
     assert words in line, line
-    assert "\n" not in line
 
 
-def test_all_problems_at_once():
+BAD = """
+version: 1
+cluster: {servers: [{count: 0, gpu: a1000}, {gpu: t4, mig: 3g.20gb}], devices: {mine: {bandwith: 1}}}
+workload:
+  - {model: resnet19, rate: 10 apples}
+  - {model: my.onnx, rate: 3, arrivals: {process: trace, trace: hours.csv}}
+cost: {measured: table.csv}
+serverless: {policies: [esgg]}
+schedulers: [nonna, local]
+plan: {offers: ["l4=1", "a1000=2"], schedulers: [guess], profile: week.csv, growth: fast}
+"""
+BAD_PLACES = [
+    "cluster.servers[0].count",
+    "cluster.devices",
+    "cluster.servers[0].gpu",
+    "cluster.servers[1]",
+    "workload[0].rate",
+    "workload[0].model",
+    "workload[1].model",
+    "workload[1].arrivals.trace",
+    "cost.measured",
+    "schedulers[0]",
+    "serverless.policies[0]",
+    "plan.growth",
+    "plan.schedulers[0]",
+    "plan.offers[1]",
+    "plan.profile",
+]
+
+
+def test_one_pass_lists_every_problem_names_that_stand_for_nothing_included(tmp_path, capsys):
+    path = tmp_path / "bad.yaml"
+    path.write_text(BAD)
+    assert [p.partition(": ")[0] for p in problems(open_scenario, path)] == BAD_PLACES
+    assert main(["simulate", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert all(place in told for place in BAD_PLACES)
+    assert told.count("\n") == 1, "programs get one line"
+
+
+def test_files_may_be_uploaded_later_unless_there_is_more(tmp_path):
+    missing = "{version: 1, cluster: {servers: [{}]}, workload: [{model: my.onnx, rate: 1}]}"
+    uploads = Sources(tmp_path, confined=True)
+    assert open_bytes(missing.encode(), "a.yaml", uploads, files_may_be_missing=True).scenario
     with pytest.raises(ScenarioError) as caught:
-        scenario_from_mapping(
-            {"version": 1, "seed": -1, "workload": [{"model": "a", "rate": 0}], "clutser": 3}
-        )
-    places = {p.split(":")[0] for p in caught.value.problems}
-    assert places == {"cluster", "seed", "workload[0].rate", "clutser"}
+        open_bytes(missing.replace("n: 1", "n: 2").encode(), "a.yaml", uploads, files_may_be_missing=True)
+    assert len(caught.value.problems) == 2
+    assert "bundle" in caught.value.problems[1]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["cluster: 1", "cluster: {servers: 3}", "workload: [1, {model: 2}]", "schedulers: {a: 1}", "cost: []"],
+)
+def test_whatever_the_file_holds_the_look_at_its_names_does_not_break(broken):
+    assert refused(f"version: 1\n{broken}\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3", "a PDF document"),
+        (b"\x89PNG\r\n", "a picture"),
+        (b"\x1f\x8b\x08", "a gzip archive"),
+        (b"a\x00b", "not a text file"),
+        (b"\xff\xfea\x00", "not text in UTF-8"),
+        (b" \n", "empty"),
+    ],
+)
+def test_a_file_of_another_kind_is_named_in_plain_words(data, what):
+    with pytest.raises(ScenarioError) as caught:
+        scenario_text(data, "plan.pdf")
+    assert str(caught.value) == f"Scenario 'plan.pdf': it is {what}; give a YAML, JSON or .nona.zip file."
+
+
+def test_a_model_given_as_a_scenario_is_sent_to_its_page_and_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ScenarioError, match="page Models"):
+        open_bytes(b'{"nodes": [{"id": "a"}], "edges": []}', "net.json", Sources())
+    with pytest.raises(ScenarioError, match="nowhere"):
+        load_scenario(tmp_path / "nowhere.yaml")
 
 
 @pytest.mark.parametrize(
@@ -148,19 +247,122 @@ def test_hostile_text_is_one_line(text):
     assert "\n" not in str(caught.value)
 
 
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(ScenarioError, match="nowhere"):
-        load_scenario(tmp_path / "nowhere.yaml")
+NUMBERS = {"hexadecimal": "0x" + "f" * 5000, "binary": "0b" + "1" * 5000, "sexagesimal": "1" + ":10" * 2500}
+TAGGED = ('!!int ""', "!!bool x", "!!timestamp x", "!!binary gICA", "!!float x", "2020-01-01", "!!set {a}")
+SEED, MODEL = "seed: {}", "models: {{m.json: {{nodes: [{{id: a, x: {}}}]}}}}"
 
 
-def test_hash_follows_the_content_it_is_asked_for():
-    a = scenario_from_mapping(MINIMAL)
-    b = a.model_copy(update={"name": "other"})
-    assert scenario_hash(a) != scenario_hash(b)
-    assert scenario_hash(a, "cluster", "workload") == scenario_hash(b, "cluster", "workload")
+@pytest.mark.parametrize("place", [SEED, MODEL, "schedulers: [{{nona: {{x: {}}}}}]"])
+@pytest.mark.parametrize("value", [*NUMBERS.values(), *TAGGED], ids=[*NUMBERS, *TAGGED])
+def test_values_that_no_scenario_may_hold_are_refused_in_one_line(place, value):
+    assert len(refused(HEAD + place.format(value) + "\n")) == 1
 
 
-def test_repeated_models_get_their_own_label():
-    row = {"model": "resnet18", "rate": 1}
-    s = Scenario.model_validate(MINIMAL | {"workload": [row, row, row | {"name": "big"}]})
-    assert s.labels == ("resnet18", "resnet18 #2", "big")
+@pytest.mark.parametrize("value", TAGGED)
+def test_foreign_values_in_a_device_are_refused(value):
+    assert refused(HEAD.replace("}]}", f"}}], devices: {{d: {{sms: {value}}}}}}}"))
+
+
+@pytest.mark.parametrize("digits", [20, 120, 400, 5000])
+def test_rates_of_many_digits_are_refused(digits):
+    assert refused(HEAD.replace("rate: 5", "rate: 1" + "0" * digits))
+    assert refused(HEAD.replace("rate: 5", "rate: '1" + "0" * digits + "/s'"))
+
+
+NO_HARDWARE = [
+    "{gpu: a100}",
+    "{mig: nonsense}",
+    "{mig: '1g.5gb, 9g.90gb'}",
+    "{gpu: t4, mig: 1g.5gb}",
+    "{mig: ','}",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (HEAD + 'name: "a\\ud800"\n', []),
+        (HEAD + "seed: 1\nseed: 2\n", ["line 5", "line 4", "'seed'"]),
+        (HEAD.replace("{count: 2}", "{count: 100000, gpus: 64}"), ["6,400,000 executors"]),
+        *((HEAD.replace("{count: 2}", group), []) for group in NO_HARDWARE),
+    ],
+)
+def test_twice_the_same_key_too_much_or_unknown_hardware_and_surrogates_are_refused(text, told):
+    lines = refused(text)
+    assert all(word in lines[0] for word in told)
+
+
+def test_of_many_unknown_keys_the_first_are_named_and_the_rest_counted():
+    lines = refused(HEAD + "".join(f"k{i}: 1\n" for i in range(20_000)))
+    assert len(lines) == MAX_PROBLEMS + 1
+    assert "19,980 more" in lines[-1]
+    assert sum(map(len, lines)) < 5000
+
+
+@pytest.mark.parametrize("name", ["x" * 190 + ".json", "é" * 190 + ".json"])
+def test_file_names_too_long_for_the_disk_are_refused(name, tmp_path):
+    with pytest.raises(ScenarioError):
+        open_bytes(HEAD.replace("gpt2", name).encode(), "s.yaml", Sources(tmp_path))
+
+
+def test_what_is_larger_than_the_limits_is_refused_quickly():
+    start = time.process_time()
+    assert "values" in refused(HEAD + "models: {m.json: {nodes: [" + "1," * 1_500_000 + "1]}}\n")[0]
+    assert "MB" in refused(HEAD + "description: " + "x" * 14_000_000)[0]
+    assert time.process_time() - start < 20
+
+
+def link(data):
+    return "1." + urlsafe_b64encode(compress(dumps(data).encode())).rstrip(b"=").decode()
+
+
+def bundle(data):
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("scenario.yaml", data)
+    return out.getvalue()
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates() | st.binary()
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = [
+    "name",
+    "seed",
+    "cluster",
+    "workload",
+    "models",
+    "schedulers",
+    "background",
+    "cost",
+    "training",
+    "serverless",
+]
+
+
+@examples(150)
+@given(st.sampled_from(KEYS), VALUES, st.binary(max_size=60), st.text(max_size=60))
+def test_every_entry_returns_a_scenario_or_lines(key, value, noise, text):
+    whole = {"version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]}
+    shared = {"s": {k: v for k, v in whole.items() if k != key}, "c": text}
+    for entry in (
+        lambda: scenario_from_mapping({**whole, key: value}),
+        lambda: parse_scenario(text),
+        lambda: parse_scenario(f"{HEAD}{key}x: {text}"),
+        lambda: open_bytes(noise, "n.yaml", Sources()).scenario,
+        lambda: open_bytes(bundle(noise), "n.nona.zip", Sources()).scenario,
+        lambda: unpack(link(shared)).scenario,
+        lambda: unpack("1." + text).scenario,
+    ):
+        try:
+            scenario, lines = entry(), ()
+        except ScenarioError as error:
+            scenario, lines = None, error.problems
+        assert all(p.isprintable() for p in lines)
+        assert (scenario is None) == bool(lines)
+        if scenario is not None:
+            assert parse_scenario(dump_scenario(scenario)) == scenario
+            assert scenario_hash(scenario)

@@ -1,7 +1,8 @@
-"""Bundles: what they hold comes back, equal content gives equal bytes, and hostile ones are refused."""
+"""Files beside a scenario: named, missing, renamed, inside it, and packed in bundles."""
 
 import io
 import json
+import os
 import stat
 import zipfile
 
@@ -11,11 +12,83 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.cli.main import main
-from nona.errors import ScenarioError
-from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
-from nona.sources.lookup import Sources
+from nona.errors import GraphError, ScenarioError
+from nona.graph.node_link import from_node_link
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.sources import lookup
+from nona.sources.lookup import SMALL, Sources, file_names, is_file, named_files, with_files_renamed
 from nona.sources.opening import MOST_MEMBERS, SCENARIO, open_scenario, pack_bundle, read_bundle
 from nona.study.preparation import prepare
+
+INSIDE = {"nodes": [{"id": "a", "compute_ms": 1.0}], "links": [], "directed": True, "multigraph": False}
+
+
+def scenario():
+    trace = {"process": "trace", "trace": "t.csv"}
+    rows = {"own.onnx": {"arrivals": trace}, "inside": {}, "resnet18": {"arrivals": trace}, "two.dot": {}}
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}]},
+            "workload": [{"model": model, "rate": "1/s"} | more for model, more in rows.items()],
+            "cost": {"measured": "m.measured.csv"},
+            "models": {"inside": INSIDE},
+            "plan": {"profile": "week.csv"},
+        }
+    )
+
+
+def test_files_are_listed_with_their_places():
+    assert [(f.place, f.name, f.kind) for f in named_files(scenario())] == [
+        ("workload[0].model", "own.onnx", "model"),
+        ("workload[0].arrivals.trace", "t.csv", "trace"),
+        ("workload[2].arrivals.trace", "t.csv", "trace"),
+        ("workload[3].model", "two.dot", "model"),
+        ("cost.measured", "m.measured.csv", "measured"),
+        ("plan.profile", "week.csv", "profile"),
+    ]
+    assert file_names(scenario()) == ["own.onnx", "two.dot", "t.csv", "m.measured.csv", "week.csv"]
+    assert file_names(scenario(), "trace", "measured") == ["t.csv", "m.measured.csv"]
+    assert [is_file(scenario(), m) for m in ("own.onnx", "inside", "resnet18")] == [True, False, False]
+
+
+def test_renaming_reaches_every_place_and_nothing_else():
+    renamed = with_files_renamed(scenario(), lambda name: f"new-{name}")
+    assert file_names(renamed) == [f"new-{name}" for name in file_names(scenario())]
+    assert [r.model for r in renamed.workload] == ["new-own.onnx", "inside", "resnet18", "new-two.dot"]
+    assert with_files_renamed(scenario(), lambda name: name) == scenario()
+
+
+def test_every_missing_file_is_named_at_once(tmp_path):
+    (tmp_path / "t.csv").write_text("0\n")
+    with pytest.raises(ScenarioError) as error:
+        Sources(tmp_path).check(scenario())
+    places = [problem.partition(":")[0] for problem in error.value.problems]
+    assert places == ["workload[0].model", "workload[3].model", "cost.measured", "plan.profile"]
+
+
+def chain(length):
+    """A chain of operators in node-link form."""
+    nodes = [{"id": f"n{i}", "compute_ms": 1 + i % 7} for i in range(length)]
+    edges = [{"source": f"n{i}", "target": f"n{i + 1}", "bytes": i} for i in range(length - 1)]
+    return {"nodes": nodes, "edges": edges}
+
+
+def test_small_models_inside_are_read_here_and_large_ones_in_a_child(monkeypatch):
+    here = []
+    monkeypatch.setattr(lookup, "from_node_link", lambda *a: here.append(os.getpid()) or from_node_link(*a))
+    for name in ("m.json", "my model"):
+        for document in (chain(SMALL // 2), chain(SMALL // 2 + 2)):
+            assert Sources().model(name, inline={name: document}) == from_node_link(document, name)
+        assert here == [os.getpid()]  # the large one was read elsewhere
+        here.clear()
+    document = chain(SMALL)
+    document["edges"].append({"source": "n1", "target": "n0"})
+    with pytest.raises(GraphError, match="cycle") as raised:
+        Sources().model("m.json", inline={"m.json": document})
+    assert "\n" not in str(raised.value)
+    assert not here
+
 
 NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 1.0}], "edges": []})
 TEXT = """
@@ -45,6 +118,10 @@ def zipped(*members, method=zipfile.ZIP_DEFLATED):
         for name, data in members:
             archive.writestr(name, data)
     return out.getvalue()
+
+
+def good(*members, **more):
+    return zipped((SCENARIO, GOOD), *members, **more)
 
 
 GOOD = b"{version: 1, cluster: {servers: [{count: 1}]}, workload: [{model: gpt2, rate: 1}]}"
@@ -89,34 +166,29 @@ def test_commands_write_and_take_bundles(plan, capsys):
     assert "No such file" not in told
 
 
-def member(name, mode=stat.S_IFREG):
-    info = zipfile.ZipInfo(name)
-    info.create_system, info.external_attr = 3, mode << 16
-    return info
-
-
 def encrypted():
-    data = bytearray(zipped((SCENARIO, GOOD)))
+    data = bytearray(good())
     data[data.index(b"PK\x01\x02") + 8] |= 1
     return bytes(data)
+
+
+LINK = zipfile.ZipInfo("link")
+LINK.create_system, LINK.external_attr = 3, stat.S_IFLNK << 16
+NO_FILES = ["../net.json", "/etc/passwd", "a/net.json", ".hidden", LINK]
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
         (b"PK\x03\x04", "cut short"),
-        (zipped((SCENARIO, GOOD))[:-9], "cut short"),
-        (zipped((SCENARIO, GOOD)) + b"x", "cut short"),
+        (good()[:-9], "cut short"),
+        (good() + b"x", "cut short"),
         (zipped(("other.yaml", GOOD)), "holds no scenario.yaml"),
-        (zipped((SCENARIO, GOOD), ("../net.json", b"{}")), "plain file"),
-        (zipped((SCENARIO, GOOD), ("/etc/passwd", b"{}")), "plain file"),
-        (zipped((SCENARIO, GOOD), ("a/net.json", b"{}")), "plain file"),
-        (zipped((SCENARIO, GOOD), (".hidden", b"{}")), "plain file"),
-        (zipped((SCENARIO, GOOD), (member("link", stat.S_IFLNK), b"/etc/passwd")), "plain file"),
-        (zipped((SCENARIO, GOOD), ("net.json", b"{}"), ("NET.json", b"{}")), "same name"),
-        (zipped((SCENARIO, GOOD), ("zeros.csv", b"0" * 2_000_000)), "times its size"),
-        (zipped((SCENARIO, GOOD), *((f"{i}.csv", b"") for i in range(MOST_MEMBERS))), "files are more than"),
-        (zipped((SCENARIO, GOOD), method=zipfile.ZIP_LZMA), "another way than deflate"),
+        *((good((name, b"/etc/passwd")), "plain file") for name in NO_FILES),
+        (good(("net.json", b"{}"), ("NET.json", b"{}")), "same name"),
+        (good(("zeros.csv", b"0" * 2_000_000)), "times its size"),
+        (good(*((f"{i}.csv", b"") for i in range(MOST_MEMBERS))), "files are more than"),
+        (good(method=zipfile.ZIP_LZMA), "another way than deflate"),
         (encrypted(), "encrypted"),
         (zipped((SCENARIO, b"%PDF-1.4")), "PDF"),
         (zipped((SCENARIO, GOOD.replace(b"gpt2", b"net.onnx"))), "the bundle does not contain it"),
@@ -139,7 +211,7 @@ def test_what_packs_well_is_stored_so_that_it_can_be_read_again(tmp_path):
 @examples(150)
 @given(st.data())
 def test_a_damaged_bundle_opens_or_is_one_error(data):
-    whole = bytearray(zipped((SCENARIO, GOOD), ("net.json", NET.encode() * 20)))
+    whole = bytearray(good(("net.json", NET.encode() * 20)))
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     try:
