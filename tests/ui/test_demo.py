@@ -81,15 +81,18 @@ def test_every_step_opens_its_page(number):
 
 
 @pytest.fixture
-def by_formula(monkeypatch):
-    """The shipped scenarios are placed by formula: the search is not what is tested."""
-    monkeypatch.setattr(
-        "nona.ui.session.opening.load_scenario",
-        lambda path: load_scenario(path).model_copy(update={"objective": "formula"}),
-    )
+def quickly(monkeypatch):
+    """The shipped scenarios are placed by formula and simulated shortly: neither is what is tested."""
+
+    def load(path):
+        scenario = load_scenario(path)
+        short = scenario.simulation.model_copy(update={"jobs": 200, "replications": 2})
+        return scenario.model_copy(update={"objective": "formula", "simulation": short})
+
+    monkeypatch.setattr("nona.ui.session.opening.load_scenario", load)
 
 
-@pytest.mark.usefixtures("by_formula")
+@pytest.mark.usefixtures("quickly")
 def test_what_was_simulated_is_shown_again_and_compared(open_page):
     at = open_page("1_overview")
     at.button(key="show-1").click().run()
@@ -162,7 +165,7 @@ def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch):
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("by_formula")
+@pytest.mark.usefixtures("quickly")
 def test_nothing_of_another_story_is_shown(open_page):
     at = open_page("1_overview")
     at.button(key="show-1").click().run()

@@ -105,24 +105,9 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
 
 
 def test_the_live_panel_shows_the_steps_of_the_search():
-    steps = [
-        {
-            "elapsed_s": 0.5,
-            "objective_s": 0.09,
-            "error_s": 1e-4,
-            "origin": "local",
-            "lower_bound_s": None,
-            "gap": None,
-        },
-        {
-            "elapsed_s": 2.0,
-            "objective_s": 0.08,
-            "error_s": 2e-4,
-            "origin": "search",
-            "lower_bound_s": 0.06,
-            "gap": 0.25,
-        },
-    ]
+    names = ("elapsed_s", "objective_s", "error_s", "origin", "lower_bound_s", "gap")
+    told = ((0.5, 0.09, 1e-4, "local", None, None), (2.0, 0.08, 2e-4, "search", 0.06, 0.25))
+    steps = [dict(zip(names, row, strict=True)) for row in told]
 
     def page(steps):  # run without the imports above
         from nona.ui.pages.placement import live_search
