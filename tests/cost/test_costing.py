@@ -1,7 +1,6 @@
-"""Times of operators: the formula recomputed, monotone in the hardware, and stated times that win."""
+"""Times of operators: the formula recomputed, stated ones carried to other hardware, measured ones win."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,19 +13,38 @@ from nona.cost.measured import read_measured
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
 from nona.cost.roofline import Roofline, given_slowdown, transfer_s
+from nona.cost.stated import bound_of, carried, unscaled_share, with_given
 from nona.cost.validation_networks import Sketch, reference_model
-from nona.errors import CostError
+from nona.errors import CostError, GraphError, ScenarioError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
+from nona.graph.node_link import from_node_link, to_node_link
+from nona.graph.readers import read_model
 from nona.hardware.device import devices, links, user_devices
 from nona.hardware.executor import executor_class, make_executor_class
+from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
+from nona.scenario.file import dump_scenario, parse_scenario
+from nona.sources.samples import load_sample
+from nona.study.models import given_graph
+from nona.study.preparation import prepare
 
 RESNET = reference_model("resnet50")
 BERT = reference_model("bert-base/128")
-SAMPLES = Path(__file__).parents[2] / "sample_models"
+FIRST = RESNET.operators[0].id
 
 
-def total_s(graph, executor, options=CostOptions()):  # noqa: B008
-    return cost_graph(graph, executor_class(executor), options).total_compute_s
+def on(executor, graph=RESNET, measured=None, own=None, **options):
+    if isinstance(executor, str):
+        executor = executor_class(executor)
+    return cost_graph(graph, executor, CostOptions(**options), measured=measured, own=own)
+
+
+def ms(graph, executor, **more):
+    return 1e3 * on(executor, graph, **more).total_compute_s
+
+
+def cost_of(graph, executor, **more):
+    only = on(executor, graph, **more).costs[0]
+    return only.compute_s, only.provenance
 
 
 @pytest.mark.parametrize("stack", list(stacks()))
@@ -43,110 +61,85 @@ def test_operators_add_up_to_their_kernels(stack, precision):
         flops = sum(works[i].work.flops for i in kernel.members)
         busy = max(flops / (0.67 * peak), kernel.traffic_bytes / (0.60 * 1555e9))
         expected += launch + busy if kernel.launches else 0.0
-    costed = cost_graph(BERT, executor_class("a100-40gb"), options)
+    costed = on("a100-40gb", BERT, stack=stack, precision=precision)
     assert costed.total_compute_s == pytest.approx(expected, rel=1e-9)
     assert all(c.compute_s >= 0 and c.provenance == "modelled" for c in costed.costs)
     assert costed.warnings == ()
 
 
 def test_views_take_no_time_and_epilogues_no_launch():
-    costed = cost_graph(RESNET, executor_class("a100-40gb"))
-    kinds = {c.kind: [] for c in costed.costs}  # type: dict[str, list[float]]
-    for c in costed.costs:
-        kinds[c.kind].append(c.compute_s)
-    assert kinds["Flatten"] == [0.0]
-    assert min(kinds["Conv"]) > 2.7e-6
+    costs = on("a100-40gb").costs
+    assert {c.compute_s for c in costs if c.kind == "Flatten"} == {0.0}
+    assert min(c.compute_s for c in costs if c.kind == "Conv") > 2.7e-6
+
+
+parts = st.sampled_from(["fp32", "fp16", "memory bandwidth"])
 
 
 @examples(25)
-@given(
-    st.sampled_from(["fp32", "fp16", "memory bandwidth"]),
-    st.floats(1.0, 20.0),
-    st.sampled_from(["model", "fp16", "tf32"]),
-)
+@given(parts, st.floats(1.0, 20.0), st.sampled_from(["model", "fp16", "tf32"]))
 def test_better_hardware_is_never_slower(what, factor, precision):
     t4 = devices()["t4"]
     if what == "memory bandwidth":
         better = replace(t4, bandwidth=t4.bandwidth * factor)
     else:
         better = replace(t4, peaks={**t4.peaks, what: t4.peaks[what] * factor})
-    options = CostOptions(precision=precision)
-    slow = cost_graph(RESNET, make_executor_class(t4), options).compute_s
-    fast = cost_graph(RESNET, make_executor_class(better), options).compute_s
-    assert sum(fast) <= sum(slow) * (1 + 1e-12)
+    slow, fast = (on(make_executor_class(d), precision=precision).total_compute_s for d in (t4, better))
+    assert fast <= slow * (1 + 1e-12)
 
 
 def test_slices_cost_less_than_their_part_and_more_than_the_whole():
     """The overhead does not grow, so 1/7 of a GPU is less than 7 times slower at batch 1."""
-    options = CostOptions(precision="int8")
-    names = ["7g.40gb", "4g.20gb", "3g.20gb", "2g.10gb", "1g.5gb"]
-    times = [total_s(RESNET, f"a100-40gb/{n}", options) for n in names]
+    names = ["", "/7g.40gb", "/4g.20gb", "/3g.20gb", "/2g.10gb", "/1g.5gb"]
+    times = [ms(RESNET, f"a100-40gb{n}", precision="int8") for n in names]
     assert times == sorted(times)
-    assert total_s(RESNET, "a100-40gb", options) < times[0]
-    assert 1 < times[-1] / times[0] < 7
-    large = CostOptions(precision="int8", batch=256)
-    ratio = total_s(RESNET, "a100-40gb/1g.5gb", large) / total_s(RESNET, "a100-40gb/7g.40gb", large)
+    assert times[0] < times[1]
+    assert 1 < times[-1] / times[1] < 7
+    large = {"precision": "int8", "batch": 256}
+    ratio = ms(RESNET, "a100-40gb/1g.5gb", **large) / ms(RESNET, "a100-40gb/7g.40gb", **large)
     assert 5 < ratio < 7.9  # near 7^0.95 where the overhead vanishes; memory has 8 parts
 
 
 def test_mps_shares_are_linear_beyond_the_overhead():
-    whole = Roofline(executor_class("t4"), "tensorrt")
-    quarter = Roofline(executor_class("t4/mps-1of4"), "tensorrt")
+    whole, quarter = (Roofline(executor_class(name), "tensorrt") for name in ("t4", "t4/mps-1of4"))
     for flops, size in ((1e9, 0.0), (0.0, 1e6), (1e9, 1e7)):
         assert quarter.work_s(flops, size, "fp16") == pytest.approx(4 * whole.work_s(flops, size, "fp16"))
     assert quarter.constants.launch_s == whole.constants.launch_s
 
 
 def test_batch_scales_activations_and_flops_not_weights():
-    one = cost_graph(RESNET, executor_class("t4"))
-    many = cost_graph(RESNET, executor_class("t4"), CostOptions(batch=8))
+    one, many = on("t4"), on("t4", batch=8)
     for a, b in zip(one.costs, many.costs, strict=True):
-        assert b.flops == 8 * a.flops
+        assert (b.flops, b.weight_bytes) == (8 * a.flops, a.weight_bytes)
         assert (b.read_bytes, b.write_bytes) == (8 * a.read_bytes, 8 * a.write_bytes)
-        assert b.weight_bytes == a.weight_bytes
     assert many.total_compute_s < 8 * one.total_compute_s
-    assert [e.size_bytes for e in scaled_edges(RESNET, CostOptions(batch=8))] == [
-        8 * e.size_bytes for e in RESNET.edges
-    ]
+    sizes = [e.size_bytes for e in scaled_edges(RESNET, CostOptions(batch=8))]
+    assert sizes == [8 * e.size_bytes for e in RESNET.edges]
 
 
 def test_precision_scales_bytes_of_floating_point_tensors_only():
-    half = cost_graph(BERT, executor_class("t4"), CostOptions(precision="fp16"))
-    full = cost_graph(BERT, executor_class("t4"), CostOptions(precision="fp32"))
-    assert full.compute_s == cost_graph(BERT, executor_class("t4")).compute_s
+    half, full = on("t4", BERT, precision="fp16"), on("t4", BERT, precision="fp32")
+    assert full.compute_s == on("t4", BERT).compute_s
     assert sum(c.weight_bytes for c in half.costs) == sum(c.weight_bytes for c in full.costs) / 2
     assert sum(c.flops for c in half.costs) == sum(c.flops for c in full.costs)
     scale = tensor_scale(BERT, CostOptions(precision="int8", batch=2))
     assert scale["ids"] == 2
     assert {s for n, s in scale.items() if n in BERT.parameters} == {0.25}
+    plain = {"t": Tensor("t", 8.0)}
+    graph = ModelGraph("g", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),), plain)
+    assert scaled_edges(graph, CostOptions(precision="int8", batch=3))[0].size_bytes == 24.0
 
 
-def test_tf32_has_the_bytes_of_fp32_and_another_peak():
-    tf32 = cost_graph(RESNET, executor_class("a100-40gb"), CostOptions(precision="tf32"))
-    fp32 = cost_graph(RESNET, executor_class("a100-40gb"), CostOptions(precision="fp32"))
+def test_tf32_has_the_bytes_of_fp32_and_another_peak_and_a_missing_one_is_said():
+    tf32, fp32 = on("a100-40gb", precision="tf32"), on("a100-40gb", precision="fp32")
     assert [c.read_bytes for c in tf32.costs] == [c.read_bytes for c in fp32.costs]
     assert tf32.total_compute_s < fp32.total_compute_s
-
-
-def test_a_missing_peak_is_said():
-    costed = cost_graph(RESNET, executor_class("v100"), CostOptions(precision="tf32"))
-    assert costed.warnings == ("Device 'v100' states no tf32 peak: that of fp32 is used.",)
-
-
-def test_plain_bytes_are_not_scaled_by_precision():
-    graph = ModelGraph(
-        "g", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),), {"t": Tensor("t", 8.0)}
-    )
-    assert scaled_edges(graph, CostOptions(precision="int8", batch=3))[0].size_bytes == 24.0
+    told = on("v100", precision="tf32").warnings
+    assert told == ("Device 'v100' states no tf32 peak: that of fp32 is used.",)
 
 
 def workflow(times):
     return ModelGraph("flow", (Operator("a", compute_s=times),), ())
-
-
-def cost_of(graph, executor, **more):
-    only = cost_graph(graph, executor_class(executor), **more).costs[0]
-    return only.compute_s, only.provenance
 
 
 def test_given_times_win_and_the_nearest_counts():
@@ -157,10 +150,7 @@ def test_given_times_win_and_the_nearest_counts():
     slower = given_slowdown(executor_class("a100-40gb/2g.10gb"))
     assert cost_of(graph, "a100-40gb/2g.10gb") == (pytest.approx(2.0 * slower), "modelled")
     assert slower == pytest.approx((108 / 28) ** 0.5)
-    assert cost_of(graph, "t4", options=CostOptions(batch=4))[0] == 20.0
-
-
-def test_a_time_for_an_unknown_device_only_is_an_error():
+    assert cost_of(graph, "t4", batch=4)[0] == 20.0
     with pytest.raises(CostError, match="times for abacus, which is no device known here, and none for 't4'"):
         cost_of(workflow({"abacus": 1.0}), "t4")
 
@@ -169,73 +159,60 @@ def test_a_time_for_another_device_is_carried_by_the_models_ratio_when_the_work_
     s = Sketch("g")
     s.add("Relu", [s.source("x", (1000,))], (1000,))
     graph = s.graph()
-    given = replace(graph, operators=(replace(graph.operators[0], compute_s={"v100": 1.0}),))
-    ratio = cost_of(graph, "t4")[0] / cost_of(graph, "v100")[0]
-    assert cost_of(given, "t4") == (pytest.approx(ratio), "modelled")
-    time, provenance = cost_of(given, "v100/mps-1of2")
-    assert provenance == "modelled"
-    modelled = [cost_of(graph, name)[0] for name in ("v100/mps-1of2", "v100")]
-    assert time == pytest.approx(modelled[0] / modelled[1])
+    stated = replace(graph, operators=(replace(graph.operators[0], compute_s={"v100": 1.0}),))
+    for name in ("t4", "v100/mps-1of2"):
+        ratio = cost_of(graph, name)[0] / cost_of(graph, "v100")[0]
+        assert cost_of(stated, name) == (pytest.approx(ratio), "modelled")
 
 
 def test_unknown_work_is_warned_about_and_costs_its_overhead():
-    costed = cost_graph(workflow(None), executor_class("t4"))
+    costed = on("t4", workflow(None))
     assert "1 operator" in costed.warnings[0]
     assert costed.total_compute_s == 2.7e-6
 
 
-def table(*rows):
-    return read_measured("\n".join(["model,operator,device,ms", *rows]))
+def table(*rows, columns="model,operator,device,ms"):
+    return read_measured("\n".join([columns, *rows]))
 
 
 def test_measured_times_override_model_and_file():
-    measured = table("flow,a,t4,7", "*,a,a100-40gb,4")
-    graph = workflow({"*": 5.0})
+    measured, graph = table("flow,a,t4,7", "*,a,a100-40gb,4"), workflow({"*": 5.0})
     assert cost_of(graph, "t4", measured=measured) == (0.007, "measured")
     assert cost_of(graph, "a100-40gb", measured=measured) == (0.004, "measured")
     assert cost_of(graph, "h100", measured=measured) == (5.0, "given")
-    time, provenance = cost_of(graph, "t4/mps-1of4", measured=measured)
-    assert (time, provenance) == (pytest.approx(0.014), "calibrated")
+    assert cost_of(graph, "t4/mps-1of4", measured=measured) == (pytest.approx(0.014), "calibrated")
 
 
 def test_a_measured_operator_is_carried_to_a_slice_by_the_models_ratio():
-    name = RESNET.operators[0].id
-    measured = table(f"resnet50,{name},a100-40gb,1")
-    whole, part = executor_class("a100-40gb"), executor_class("a100-40gb/1g.5gb")
-    ratio = cost_graph(RESNET, part).compute_s[0] / cost_graph(RESNET, whole).compute_s[0]
-    carried = cost_graph(RESNET, part, measured=measured).costs
-    assert carried[0].compute_s == pytest.approx(1e-3 * ratio)
-    assert [c.provenance for c in carried[:2]] == ["calibrated", "modelled"]
+    whole, part = on("a100-40gb"), on("a100-40gb/1g.5gb")
+    found = on("a100-40gb/1g.5gb", measured=table(f"resnet50,{FIRST},a100-40gb,1")).costs
+    assert found[0].compute_s == pytest.approx(1e-3 * part.compute_s[0] / whole.compute_s[0])
+    assert [c.provenance for c in found[:2]] == ["calibrated", "modelled"]
 
 
 def test_a_measured_whole_model_calibrates_its_operators():
-    name = RESNET.operators[0].id
-    measured = table("resnet50,*,t4,3", f"resnet50,{name},t4,0.5")
-    plain = cost_graph(RESNET, executor_class("t4"))
-    costed = cost_graph(RESNET, executor_class("t4"), measured=measured)
+    plain = on("t4")
+    costed = on("t4", measured=table("resnet50,*,t4,3", f"resnet50,{FIRST},t4,0.5"))
     assert costed.total_compute_s == pytest.approx(3e-3)
     assert costed.costs[0].compute_s == 0.5e-3
     assert [c.provenance for c in costed.costs[:2]] == ["measured", "calibrated"]
-    ratios = {
-        round(a / b, 9) for a, b in zip(costed.compute_s[1:], plain.compute_s[1:], strict=True) if b > 0
-    }
-    assert len(ratios) == 1
+    pairs = list(zip(costed.compute_s, plain.compute_s, strict=True))[1:]
+    assert len({round(a / b, 9) for a, b in pairs if b > 0}) == 1
 
 
 def test_rows_that_cannot_be_used_are_said():
-    unknown = cost_graph(RESNET, executor_class("t4"), measured=table("resnet50,nope,t4,1"))
+    unknown = on("t4", measured=table("resnet50,nope,t4,1"))
     assert "(first 'nope')" in unknown.warnings[0]
-    measured = read_measured("model,operator,device,ms,batch\nresnet50,Conv_0,t4,1,8\n")
-    other = cost_graph(RESNET, executor_class("t4"), measured=measured)
+    other = on("t4", measured=table("resnet50,Conv_0,t4,1,8", columns="model,operator,device,ms,batch"))
     assert "another batch" in other.warnings[0]
-    assert other.compute_s == cost_graph(RESNET, executor_class("t4")).compute_s
+    assert other.compute_s == on("t4").compute_s
 
 
 def test_a_users_own_efficiencies_calibrate():
     own = user_devices({"mine": {"base": "t4", "compute_efficiency": 1.0, "memory_efficiency": 1.0}})
-    costed = cost_graph(RESNET, make_executor_class(own["mine"]))
+    costed = on(make_executor_class(own["mine"]))
     assert {c.provenance for c in costed.costs} == {"calibrated"}
-    assert costed.total_compute_s < total_s(RESNET, "t4")
+    assert costed.total_compute_s < on("t4").total_compute_s
 
 
 @pytest.mark.parametrize(
@@ -243,9 +220,7 @@ def test_a_users_own_efficiencies_calibrate():
     [
         ({"stack": "magic"}, "Stack 'magic'"),
         ({"precision": "fp4"}, "Precision 'fp4'"),
-        ({"batch": 0}, "Batch 0"),
-        ({"batch": True}, "Batch True"),
-        ({"batch": 1.5}, "Batch 1.5"),
+        *(({"batch": batch}, f"Batch {batch}") for batch in (0, True, 1.5)),
     ],
 )
 def test_impossible_options(options, why):
@@ -255,8 +230,7 @@ def test_impossible_options(options, why):
 
 def test_transfer_is_affine():
     link = links()["nccl-a100-internode"]
-    one, two = transfer_s(1e6, link), transfer_s(2e6, link)
-    assert two - one == pytest.approx(1e6 / 7.8e9)
+    assert transfer_s(2e6, link) - transfer_s(1e6, link) == pytest.approx(1e6 / 7.8e9)
     assert transfer_s(0, link) == 31e-6
     for bad in (-1.0, float("nan"), float("inf")):
         with pytest.raises(CostError, match="Transfer"):
@@ -267,8 +241,194 @@ def test_intervals_hold_the_time_and_widen_with_the_level():
     narrow, wide = interval(2.0, "modelled", 0.5), interval(2.0, "modelled", 0.95)
     assert wide[0] < narrow[0] < 2.0 < narrow[1] < wide[1]
     assert narrow[0] * narrow[1] == pytest.approx(4.0)
-    costed = cost_graph(RESNET, executor_class("t4"))
-    low, high = total_interval(costed)
-    assert (low, high) == pytest.approx(interval(costed.total_compute_s, "modelled"))
+    costed = on("t4")
+    assert total_interval(costed) == pytest.approx(interval(costed.total_compute_s, "modelled"))
     with pytest.raises(CostError, match="level"):
         interval(1.0, "modelled", 1.0)
+
+
+# Peaks and bandwidths as in the catalogue: A100 19.5 TFLOP/s fp32, 312 fp16, 1555 GB/s; T4 8.1, 65, 320.
+COMPUTE, COMPUTE_FP16, MEMORY = 19.5 / 8.1, 312 / 65, 1555 / 320
+SLICE = 42 / 108  # SMs of a 3g.20gb; it has 4 of 8 memory slices
+BY_HAND = [
+    ("compute", "t4", COMPUTE),
+    ("memory", "t4", MEMORY),
+    ("host", "t4", 1.0),
+    (None, "t4", (COMPUTE * MEMORY) ** 0.5),
+    ("compute", "a100-40gb/3g.20gb", SLICE**-0.95),
+    ("memory", "a100-40gb/3g.20gb", 2.0 * SLICE**0.05),
+    ("host", "a100-40gb/3g.20gb", 1.0),
+    (None, "a100-40gb/3g.20gb", SLICE**-0.5),
+    ("compute", "a100-40gb/mps-1of4", 4.0),
+    ("memory", "a100-40gb/mps-1of4", 4.0),
+    (None, "a100-40gb/mps-1of4", 2.0),
+    (None, "t4/mps-1of4", 2.0 * (COMPUTE * MEMORY) ** 0.5),
+]
+
+
+def flow(**node):
+    """One task of 10 ms on an A100 unless ``node`` says otherwise."""
+    return from_node_link({"nodes": [{"id": "a", "compute_ms": 10, "device": "a100-40gb"} | node]}, "flow")
+
+
+@pytest.mark.parametrize(("bound", "executor", "ratio"), BY_HAND)
+def test_a_given_time_is_carried_by_what_bounds_the_task(bound, executor, ratio):
+    graph = flow(**({"bound": bound} if bound else {}))
+    assert ms(graph, executor) == pytest.approx(10 * ratio)
+    assert ms(graph, "a100-40gb") == pytest.approx(10)
+    a, b = executor_class("a100-40gb/1g.5gb"), executor_class(executor)
+    there, back = carried(bound, a, b, CostOptions()), carried(bound, b, a, CostOptions())
+    assert there * back == pytest.approx(1)
+
+
+def test_precision_kind_and_known_work_set_the_ratio():
+    assert ms(flow(bound="compute"), "t4", precision="fp16") == pytest.approx(10 * COMPUTE_FP16)
+    assert bound_of(Operator("a", "Conv")) == "compute"
+    assert bound_of(Operator("a", "lookup")) == "host"
+    assert bound_of(Operator("a", "Conv", bound="memory")) == "memory", "a stated one wins"
+    assert bound_of(Operator("a")) is None
+    assert ms(flow(kind="database"), "t4") == 10
+    work = {"flops": 1e9, "read_bytes": 1e6}
+    known = from_node_link({"nodes": [{"id": "a"} | work]})
+    assert ms(flow(**work), "t4") == pytest.approx(10 * ms(known, "t4") / ms(known, "a100-40gb"))
+
+
+def test_a_slice_of_the_device_is_nearer_than_another_device():
+    graph = flow(device=None, compute_ms={"t4": 90, "a100-40gb/3g.20gb": 20}, bound="compute")
+    assert ms(graph, "a100-40gb") == pytest.approx(20 * SLICE**0.95)
+    assert ms(graph, "t4") == 90
+
+
+def test_an_own_device_can_be_named():
+    own = user_devices({"mine": {"base": "t4", "fp32": "16.2 TFLOP/s"}})
+    graph = flow(device="mine", bound="compute")
+    assert ms(graph, "t4", own=own) == pytest.approx(20)
+    assert ms(graph, make_executor_class(own["mine"])) == 10
+    with pytest.raises(CostError, match="mine, which is no device known here"):
+        on("t4", graph)
+
+
+@pytest.mark.parametrize(
+    ("node", "executor", "told"),
+    [
+        ({}, "t4", "given on a100-40gb, modelled on t4"),
+        ({}, "a100-40gb", "given"),
+        ({"bound": "host"}, "t4", "given on a100-40gb; it does not run on the GPU"),
+        ({"device": None}, "t4", "given, no device named"),
+    ],
+)
+def test_origins_are_told(node, executor, told):
+    assert origin_text(on(executor, flow(**node)).costs[0], executor) == told
+
+
+def test_times_without_a_device_are_warned_about_and_those_for_any_are_not():
+    def told(graph):
+        times = {"flow": given_times(on("t4", graph))}
+        return hardware_warnings(times), hardware_notes(times, "t4")
+
+    (warning,), notes = told(flow(device=None))
+    assert "100 % of its time is the same on every GPU and slice" in warning
+    assert not notes
+    assert told(flow(device=None, bound="host")) == ([], [])
+    anywhere = from_node_link({"graph": {"device": "any"}, "nodes": [{"id": "a", "compute_ms": 10}]})
+    warnings, notes = told(anywhere)
+    assert not warnings
+    assert "any device, by definition" in notes[0]
+    assert unscaled_share(on("t4", anywhere)) == 0
+
+
+FORMATS = {
+    "flow.json": b'{"graph": {"device": "t4"}, "nodes": [{"id": "a", "compute_ms": 10, "bound": "compute"}]}',
+    "flow.dot": b'digraph { node [device="t4", bound=compute]; a [compute_ms=10] }',
+    "flow.graphml": b"""<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+        <key id="t" for="node" attr.name="compute_ms" attr.type="double"/>
+        <key id="d" for="node" attr.name="device" attr.type="string"><default>t4</default></key>
+        <key id="b" for="node" attr.name="bound" attr.type="string"/>
+        <graph edgedefault="directed"><node id="a"><data key="t">10</data><data key="b">compute</data>
+        </node></graph></graphml>""",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_names_the_device(name):
+    graph = read_model(FORMATS[name], name)
+    assert graph.operators[0].compute_s == {"t4": 0.01}
+    assert graph.warnings == ()
+    assert ms(graph, "a100-40gb") == pytest.approx(10 / COMPUTE)
+    assert from_node_link(to_node_link(graph)) == graph
+
+
+def test_times_of_any_and_of_one_device_survive_the_way_through_a_file():
+    nodes = [{"id": "a", "compute_ms": 1}, {"id": "b", "compute_ms": 2, "device": "any"}]
+    graph = from_node_link({"graph": {"device": "t4"}, "nodes": nodes})
+    assert [o.compute_s for o in graph.operators] == [{"t4": 0.001}, {"*": 0.002}]
+    assert from_node_link(to_node_link(graph)) == graph
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [
+        ({"device": 3}, "device=3 must be a text"),
+        ({"compute_ms": {"t4": 1}}, "a device and a map of devices"),
+        ({"bound": "luck"}, "bound='luck' must be compute, memory or host"),
+    ],
+)
+def test_a_wrong_device_or_bound_is_refused(node, why):
+    with pytest.raises(GraphError, match=why):
+        flow(**node)
+
+
+SCENARIO = """
+version: 1
+cluster: {servers: [{count: 1, gpu: %s}]}
+workload: [{model: flow, rate: 1/s}]
+cost: {given: {flow: %s}}
+models: {flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_ms: 5, kind: Lookup}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "given", "total_ms"),
+    [
+        ("a100-40gb", "a100-40gb", 15),
+        ("t4", "a100-40gb", 5 + 10 * COMPUTE),
+        ("t4", "any", 15),
+        ("t4", "{device: a100-40gb, factors: {t4: 3}}", 35),
+        ("a100-40gb", "{device: a100-40gb, factors: {t4: 3}}", 15),
+        ("t4", "{factors: {t4: 2}}", 25),
+        ("a100-40gb", "t4", 5 + 10 / COMPUTE),
+    ],
+)
+def test_a_scenario_says_what_the_times_hold_for(gpu, given, total_ms):
+    scenario = parse_scenario(SCENARIO % (gpu, given))
+    assert 1e3 * prepare(scenario).models[0].costed[0].total_compute_s == pytest.approx(total_ms)
+    assert parse_scenario(dump_scenario(scenario)) == scenario
+
+
+def test_a_scenario_has_the_last_word_on_the_device_but_not_on_a_model_without_times():
+    moved = with_given(load_sample("ensemble"), "t4", {})
+    assert ms(moved, "t4") == pytest.approx(59)
+    assert ms(moved, "a100-40gb") == pytest.approx(5 + 54 / COMPUTE)
+    several = flow(device=None, compute_ms={"t4": 90, "a100-40gb": 20})
+    assert ms(with_given(several, "h100", {}), "t4") == 90
+    with pytest.raises(CostError, match="its file states no times"):
+        with_given(load_sample("resnet18"), "t4", {})
+    with pytest.raises(ScenarioError, match=r"cost.given.flow.factors.t4"):
+        parse_scenario(SCENARIO % ("t4", "{factors: {t4: 0}}"))
+    assert given_graph(load_sample("resnet18"), "resnet18", parse_scenario(SCENARIO % ("t4", "t4")).cost).name
+
+
+@pytest.mark.parametrize(("layout", "count", "most"), [("3g.20gb", 2, 0.9), ("1g.5gb", 7, 1.1)])
+def test_slicing_the_gpus_adds_no_capacity_to_the_ensemble_for_free(layout, count, most):
+    """All slices of a GPU serve hardly more of its queries a second than the whole; it was 2 and 7 times."""
+    ensemble = load_sample("ensemble")
+    whole, part = ms(ensemble, "a100-40gb"), ms(ensemble, f"a100-40gb/{layout}")
+    assert whole == pytest.approx(59)
+    assert count * whole / part < most
+    assert ms(ensemble, "t4") == pytest.approx(5 + 54 * COMPUTE)
+
+
+def test_the_slides_example_states_that_its_times_hold_anywhere():
+    example = load_sample("slides_example")
+    assert example.device == "*"
+    assert ms(example, "t4") == ms(example, "a100-40gb/1g.5gb") == pytest.approx(22)
