@@ -1,23 +1,21 @@
 """Results made by hand: a field that is not given has the plainest value of its type."""
 
-from __future__ import annotations
-
 import types
 import typing
-from typing import Annotated, Any, Literal, TypeVar, Union
+from typing import Annotated, Literal, TypeVar, Union
 
 from nona.results.document import Document
 
 Made = TypeVar("Made", bound=Document)
 
 
-def filled(kind: type[Made], /, **given: Any) -> Made:
+def filled(kind, /, **given):
     """A result of that kind: 0, no text, nothing in it, unknown, the first of the words that are allowed."""
     fields = {n: f.annotation for n, f in kind.model_fields.items() if n not in given and f.is_required()}
     return kind(**{name: _plainest(of) for name, of in fields.items()}, **given)
 
 
-def _plainest(of: Any) -> Any:
+def _plainest(of):
     origin, arguments = typing.get_origin(of), typing.get_args(of)
     if origin in (Union, types.UnionType):
         return None if type(None) in arguments else _plainest(arguments[0])

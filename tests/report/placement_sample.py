@@ -1,27 +1,15 @@
 """A small placement report made by hand, to be changed field by field."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from filled import filled
 
+from nona.results import placement
 from nona.results.document import About
-from nona.results.placement import (
-    CertifiedOptimum,
-    FullPlacementReport,
-    PlacementOutcome,
-    PlacementReport,
-    PredictedClass,
-    PredictedMix,
-    ResponseReport,
-)
 
-T4 = PredictedClass(executor_class="t4", executors=2, utilization=0.5, wait_s=0.001)
+T4 = placement.PredictedClass(executor_class="t4", executors=2, utilization=0.5, wait_s=0.001)
 TIMES = {"mean_s": 0.08, "p50_s": 0.08, "p95_s": 0.1, "p99_s": 0.1}
-RESPONSE = filled(ResponseReport, **TIMES, compute_utilization=0.5, link_utilization=0.2)
+RESPONSE = filled(placement.ResponseReport, **TIMES, compute_utilization=0.5, link_utilization=0.2)
 MIX = filled(
-    PredictedMix,
+    placement.PredictedMix,
     jct_s=0.08,
     network_wait_s=0.0,
     server_wait_s=0.001,
@@ -32,27 +20,29 @@ MIX = filled(
 )
 
 
-def report(**more: Any) -> FullPlacementReport:
+def report(**more):
     """A placement by formula alone, with other values for some fields."""
     bound = {"objective_s": 0.08, "lower_bound_s": 0.068, "gap": 0.15}
     words = {"solver": "parametric", "objective": "formula", "origin": "formula"}
     plain = filled(
-        PlacementReport,
+        placement.PlacementReport,
         **bound,
         **words,
         objective_error_s=0.0,
-        formula=CertifiedOptimum(**bound),
+        formula=placement.CertifiedOptimum(**bound),
         predicted=MIX,
     )
-    return FullPlacementReport.of(plain, RESPONSE).model_copy(update=more)
+    return placement.FullPlacementReport.of(plain, RESPONSE).model_copy(update=more)
 
 
-def outcome(nona_s: float, local_s: float | None, spread_s: float | None, **more: Any) -> PlacementOutcome:
+def outcome(nona_s, local_s, spread_s, **more):
     """An outcome with these mean JCTs; ``None``: no steady state."""
 
-    def taking(mean_s: float) -> FullPlacementReport:
+    def taking(mean_s):
         return report(objective_s=mean_s, response=RESPONSE.model_copy(update={"mean_s": mean_s}))
 
     local, spread = (None if s is None else taking(s) for s in (local_s, spread_s))
     about = filled(About, name="sample")
-    return PlacementOutcome(about=about, nona=taking(nona_s), local=local, spread=spread, models={}, **more)
+    return placement.PlacementOutcome(
+        about=about, nona=taking(nona_s), local=local, spread=spread, models={}, **more
+    )

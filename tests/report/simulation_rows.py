@@ -1,62 +1,48 @@
 """Results of simulations made by hand, for tests of what is written and drawn of them."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from filled import filled
 
+from nona.results import simulation
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.simulation import (
-    Difference,
-    Jct,
-    JobCounts,
-    ModelResult,
-    Parts,
-    Percentile,
-    Resources,
-    SchedulerResult,
-    SimulationReport,
-)
 
 
-def around(mean: float | None, half: float | None) -> Estimate:
+def around(mean, half):
     """A mean with an interval of that half-width."""
     if mean is None or half is None:
         return UNKNOWN.model_copy(update={"mean": mean})
     return Estimate(mean=mean, ci95=(mean - half, mean + half))
 
 
-def parts(*values: float | None) -> Parts:
+def parts(*values):
     """Compute, transfer, waits at links, at servers and, where given, for own tasks."""
     names = ("compute", "transfer", "link_wait", "server_wait", "own_wait")
-    return Parts(**dict(zip(names, (*values, None if values[0] is None else 0.0), strict=False)))
+    return simulation.Parts(**dict(zip(names, (*values, None if values[0] is None else 0.0), strict=False)))
 
 
-def model(mean: float | None, of: Parts) -> ModelResult:
+def model(mean, of):
     """A model with that mean and those parts, without percentiles and SLO."""
-    return filled(ModelResult, jct_s=mean, parts_s=of)
+    return filled(simulation.ModelResult, jct_s=mean, parts_s=of)
 
 
-def scheduler(mean: float | None, state: str = "stable", **changes: Any) -> SchedulerResult:
+def scheduler(mean, state="stable", **changes):
     """A scheduler with that mean ± 10 %; half of it are waits where it is overloaded."""
     jct, p95 = around(mean, 0.1 * (mean or 0.0)), None if mean is None else 2 * mean
     row = filled(
-        SchedulerResult,
+        simulation.SchedulerResult,
         jct_s=filled(
-            Jct,
+            simulation.Jct,
             mean=jct.mean,
             ci95=jct.ci95,
             p95=p95,
-            percentiles={"p95": filled(Percentile, value_s=p95)},
+            percentiles={"p95": filled(simulation.Percentile, value_s=p95)},
             p99_reliable=True,
             jobs=100,
         ),
         parts_s=parts(None if mean is None else 0.75 * mean, 0.0, None, None),
         slo_hit_rate=Estimate(mean=0.5 if mean is None else 0.9, ci95=None),
-        jobs=JobCounts(arrived=110, completed=100, in_flight=10),
-        utilization=Resources(compute=0.25, network=0.5),
-        offered=Resources(compute=0.25, network=1.25 if mean is None else 0.5),
+        jobs=simulation.JobCounts(arrived=110, completed=100, in_flight=10),
+        utilization=simulation.Resources(compute=0.25, network=0.5),
+        offered=simulation.Resources(compute=0.25, network=1.25 if mean is None else 0.5),
         little_s=mean,
         state=state,
         state_reason="" if state == "stable" else "Because.",
@@ -66,12 +52,12 @@ def scheduler(mean: float | None, state: str = "stable", **changes: Any) -> Sche
     return row.model_copy(update=changes)
 
 
-def difference(mean: float, relative: float, verdict: str) -> Difference:
+def difference(mean, relative, verdict):
     """A difference with an interval of 1 ms on either side."""
     of = {"relative": relative, "verdict": verdict, "replications": 5}
-    return filled(Difference, jct_s=around(mean, 0.001), **of)
+    return filled(simulation.Difference, jct_s=around(mean, 0.001), **of)
 
 
-def report(schedulers: dict[str, SchedulerResult]) -> SimulationReport:
+def report(schedulers):
     """A report on them, without checks, warm-up and precision."""
-    return filled(SimulationReport, engine="compiled", seconds=1.0, schedulers=schedulers)
+    return filled(simulation.SimulationReport, engine="compiled", seconds=1.0, schedulers=schedulers)

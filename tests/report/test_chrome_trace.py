@@ -1,12 +1,9 @@
 """The Chrome trace: schema, times, no overlaps, conservation of busy time, arrows, counters, the cap."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -16,12 +13,11 @@ from nona.results.trace import Trace
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.records import Records
 from nona.sources.samples import scenario_path
-from nona.system import System
 
 Runs = dict[str, tuple[Records, ...]]
 
 
-def simulated(name: str, *schedulers: str, discipline: str = "fifo") -> tuple[Runs, System]:
+def simulated(name, *schedulers, discipline="fifo"):
     data = scenario_to_mapping(load_scenario(scenario_path(name)))
     data["simulation"] = {"jobs": 60, "replications": 1, "warmup": 20}
     data["schedulers"] = list(schedulers)
@@ -32,26 +28,26 @@ def simulated(name: str, *schedulers: str, discipline: str = "fifo") -> tuple[Ru
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[Runs, System]:
+def run():
     return simulated("slides_example", "spread", "local")
 
 
 @pytest.fixture(scope="module")
-def shared() -> tuple[Runs, System]:
+def shared():
     return simulated("rag_pipeline", "spread", discipline="processor-sharing")
 
 
-def written(*run: Any, **options: Any) -> dict[str, Any]:
+def written(*run, **options):
     """The trace as its file has it."""
-    trace: dict[str, Any] = json.loads(trace_text(chrome_trace(*run, **options)))
+    trace = json.loads(trace_text(chrome_trace(*run, **options)))
     return trace
 
 
-def of(trace: dict[str, Any], phase: str) -> list[dict[str, Any]]:
+def of(trace, phase):
     return [e for e in trace["traceEvents"] if e["ph"] == phase]
 
 
-def test_the_file_is_json_with_one_event_per_line(run: tuple[Runs, System]) -> None:
+def test_the_file_is_json_with_one_event_per_line(run):
     trace = chrome_trace(*run, "the <slides>")
     text = trace_text(trace)
     assert Trace.from_json(json.loads(text)) == trace
@@ -60,7 +56,7 @@ def test_the_file_is_json_with_one_event_per_line(run: tuple[Runs, System]) -> N
     assert trace_text(chrome_trace(*run, "the <slides>")) == text
 
 
-def test_every_event_has_what_its_phase_needs(run: tuple[Runs, System]) -> None:
+def test_every_event_has_what_its_phase_needs(run):
     needs = {
         "X": {"name", "cat", "pid", "tid", "ts", "dur", "args"},
         "M": {"name", "pid", "tid", "args"},
@@ -81,7 +77,7 @@ def test_every_event_has_what_its_phase_needs(run: tuple[Runs, System]) -> None:
 
 
 @pytest.mark.parametrize("which", ["run", "shared"])
-def test_slices_of_a_thread_do_not_overlap(which: str, request: pytest.FixtureRequest) -> None:
+def test_slices_of_a_thread_do_not_overlap(which, request):
     trace = written(*request.getfixturevalue(which))
     lanes = defaultdict(list)
     for e in of(trace, "X"):
@@ -94,7 +90,7 @@ def test_slices_of_a_thread_do_not_overlap(which: str, request: pytest.FixtureRe
         assert any("lane 2" in e["args"].get("name", "") for e in of(trace, "M"))
 
 
-def test_busy_time_and_instants_come_back(run: tuple[Runs, System]) -> None:
+def test_busy_time_and_instants_come_back(run):
     runs, system = run
     trace = written(runs, system)
     titles = {e["pid"]: e["args"]["name"] for e in of(trace, "M") if e["name"] == "process_name"}
@@ -124,7 +120,7 @@ def test_busy_time_and_instants_come_back(run: tuple[Runs, System]) -> None:
         )
 
 
-def test_arrows_leave_and_reach_slices(run: tuple[Runs, System]) -> None:
+def test_arrows_leave_and_reach_slices(run):
     trace = written(*run)
     begins, ends = {e["id"]: e for e in of(trace, "s")}, {e["id"]: e for e in of(trace, "f")}
     assert begins.keys() == ends.keys()
@@ -140,11 +136,11 @@ def test_arrows_leave_and_reach_slices(run: tuple[Runs, System]) -> None:
     assert kinds == {("task", "message"), ("message", "task")}
 
 
-def _kind(trace: dict[str, Any], end: dict[str, Any]) -> str:
+def _kind(trace, end):
     return next(str(e["cat"]) for e in of(trace, "X") if (e["pid"], e["tid"]) == (end["pid"], end["tid"]))
 
 
-def test_counters_start_above_zero_and_end_at_zero(run: tuple[Runs, System]) -> None:
+def test_counters_start_above_zero_and_end_at_zero(run):
     runs, system = run
     trace = written(runs, system)
     levels = defaultdict(list)
@@ -163,11 +159,11 @@ def test_counters_start_above_zero_and_end_at_zero(run: tuple[Runs, System]) -> 
         assert area == pytest.approx(waited, abs=1e-6), number
 
 
-def _area(steps: list[tuple[float, float]]) -> float:
+def _area(steps):
     return sum(v * (b - a) / 1e6 for (a, v), (b, _) in pairwise(steps))
 
 
-def test_too_many_events_leave_out_whole_jobs_from_the_end(run: tuple[Runs, System]) -> None:
+def test_too_many_events_leave_out_whole_jobs_from_the_end(run):
     whole, cut = written(*run), written(*run, most=200)
     assert len(cut["traceEvents"]) <= 200 < len(whole["traceEvents"])
     for name in ("spread", "local"):
@@ -180,7 +176,7 @@ def test_too_many_events_leave_out_whole_jobs_from_the_end(run: tuple[Runs, Syst
     assert written(*run, most=1)["otherData"]["jobs"]["spread"]["shown"] == 1
 
 
-def test_without_a_timeline_there_is_nothing(run: tuple[Runs, System]) -> None:
+def test_without_a_timeline_there_is_nothing(run):
     runs, system = run
     bare = {n: (replace(r[0], timeline=None),) for n, r in runs.items()}
     assert written(bare, system)["traceEvents"] == []

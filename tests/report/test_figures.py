@@ -1,14 +1,10 @@
 """Figures: what is drawn equals what was given; names are text; overload is labelled, its mean not drawn."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from filled import filled
 from hypothesis import given
@@ -22,33 +18,9 @@ from nona.hardware.cluster import Network, Racks
 from nona.report.figures import Dot, dots_figure, text, time_by_kind_figure
 from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
 from nona.report.placements.text import PARTS, TimeParts, parts_of
+from nona.report.simulations import figures
+from nona.report.simulations import series as simulations_series
 from nona.report.simulations.comparison import changes
-from nona.report.simulations.figures import (
-    are_rare,
-    dumbbell_figure,
-    ecdf_figure,
-    executor_figure,
-    forest_figure,
-    gantt_figure,
-    gantt_title,
-    hits_over_time_figure,
-    hits_over_time_title,
-    jct_over_time_figure,
-    parts_figure,
-    utilisation_figure,
-)
-from nona.report.simulations.series import (
-    _binned,
-    _ecdf,
-    busiest_links,
-    each_link,
-    hits_over_time,
-    link_stages,
-    link_table,
-    links_figure,
-    stages_figure,
-    worst_window,
-)
 from nona.results.document import UNKNOWN
 from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
 from nona.results.simulation import ReplicationMeans, Resources, Sureness
@@ -60,11 +32,11 @@ from nona.topology import make_topology
 NASTY = "<b>x</b><a href='http://e'>"
 
 
-def drawn(figure: go.Figure) -> str:
+def drawn(figure):
     return str(json.dumps(json.loads(figure.to_json()), ensure_ascii=False))
 
 
-def test_jct_split_stacks_to_the_jct() -> None:
+def test_jct_split_stacks_to_the_jct():
     parts = TimeParts(0.015, compute_s=0.01, transfer_s=0.002, network_wait_s=0.003, server_wait_s=0.0)
     made = jct_split_figure({"a": parts, NASTY: parts})
     assert [sum(bar.x[i] for bar in made.data) for i in range(2)] == pytest.approx([15.0, 15.0])
@@ -73,7 +45,7 @@ def test_jct_split_stacks_to_the_jct() -> None:
 
 
 @pytest.mark.parametrize("mean_s", [0.02, 0.015, 0.0131])
-def test_parts_add_up_to_what_sampled_jobs_take(mean_s: float) -> None:
+def test_parts_add_up_to_what_sampled_jobs_take(mean_s):
     """Longer than by formula, as long, and shorter: joins are added, or waits are shortened."""
     path = PlacedModel(
         jct_s=0.015, compute_s=0.01, transfer_s=0.002, network_wait_s=0.002, server_wait_s=0.001, subgraphs=()
@@ -89,21 +61,21 @@ def test_parts_add_up_to_what_sampled_jobs_take(mean_s: float) -> None:
     assert parts_of({"a": path}, None)["a"].jct_s == 0.015
 
 
-def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() -> None:
+def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar():
     waits = (0.002, 0.003, 0.005)
     of_m = {"m": model(0.04, parts(0.03, *waits))}
     stable = scheduler(0.02, parts_s=parts(0.01, *waits), models=of_m)
     over = scheduler(None, "overloaded", parts_s=parts(None, None, None, None))
-    made = parts_figure({NASTY: stable, "b": over})
+    made = figures.parts_figure({NASTY: stable, "b": over})
     assert sum(bar.x[0] for bar in made.data) == pytest.approx(20.0)
     assert [bar.x[1] for bar in made.data] == [None] * 5
     assert made.layout.barmode == "stack"
     assert made.data[0].y[1] == "b (overloaded)"
     assert "<b>x" not in drawn(made)
-    assert sum(bar.x[0] for bar in parts_figure({NASTY: stable}, "m").data) == pytest.approx(40.0)
+    assert sum(bar.x[0] for bar in figures.parts_figure({NASTY: stable}, "m").data) == pytest.approx(40.0)
 
 
-def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
+def test_an_overloaded_placement_has_no_bar_but_a_label():
     plain = outcome(0.01, None, None)
     response = plain.nona.response.model_copy(update={"sampling_s": 0.002})
     made = comparison_figure(
@@ -114,37 +86,36 @@ def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
     assert list(made.data[0].error_y.array) == [2.0, 0, 0]
 
 
-def test_utilisation_without_a_value_has_no_bar() -> None:
+def test_utilisation_without_a_value_has_no_bar():
     half = Resources(compute=0.5, network=None)
-    made = utilisation_figure({"a": scheduler(0.01, utilization=half)})
+    made = figures.utilisation_figure({"a": scheduler(0.01, utilization=half)})
     assert [list(bar.x) for bar in made.data] == [[50.0], [None]]
-    assert list(executor_figure(ResourceLoad(executors=(0.25, 1.0), link=0.0, links=())).data[0].y) == [
-        25.0,
-        100.0,
-    ]
+    assert list(
+        figures.executor_figure(ResourceLoad(executors=(0.25, 1.0), link=0.0, links=())).data[0].y
+    ) == [25.0, 100.0]
 
 
-def test_ecdf_shows_the_slo_and_marks_overload() -> None:
+def test_ecdf_shows_the_slo_and_marks_overload():
     curve = {"all": Distribution(x=(0.01, 0.02), y=(0.5, 1.0))}
     slos = {"m": 0.015, "n": 0.03, "o": None}
-    made = ecdf_figure({"a": curve, "b": curve}, "all", slos, {"b": "overloaded"})
+    made = figures.ecdf_figure({"a": curve, "b": curve}, "all", slos, {"b": "overloaded"})
     assert [s.x0 for s in made.layout.shapes] == [15.0, 30.0]
     assert [t.name for t in made.data] == ["a", "b (overloaded)"]
     assert made.data[1].line.dash == "dot"
     assert list(made.data[0].y) == [50.0, 100.0]
 
 
-def test_over_time_turns_logarithmic_only_where_lines_lie_far_apart() -> None:
+def test_over_time_turns_logarithmic_only_where_lines_lie_far_apart():
     near = {"a": OverTime(t=(1, 2), jct_s=(0.01, 0.02)), "b": OverTime(t=(1, 2), jct_s=(0.03, 0.02))}
     far = {**near, "b": OverTime(t=(1, 2), jct_s=(3.0, 9.0))}
-    assert jct_over_time_figure(near).layout.yaxis.type == "linear"
-    assert jct_over_time_figure(far).layout.yaxis.type == "log"
-    assert jct_over_time_figure({}).layout.yaxis.type == "linear"
+    assert figures.jct_over_time_figure(near).layout.yaxis.type == "linear"
+    assert figures.jct_over_time_figure(far).layout.yaxis.type == "log"
+    assert figures.jct_over_time_figure({}).layout.yaxis.type == "linear"
 
 
 @examples(100)
 @given(st.data())
-def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
+def test_every_task_stands_on_exactly_one_server(data):
     tasks = [f"t{i}" for i in range(data.draw(st.integers(0, 6)))]
     labels = [data.draw(st.integers(0, 3)) for _ in tasks]
     parts = [[t for t, k in zip(tasks, labels, strict=True) if k == g] for g in sorted(set(labels))]
@@ -161,7 +132,7 @@ def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
         assert len({where[t] for t in part}) == 1
 
 
-def test_small_figures_show_what_they_are_given() -> None:
+def test_small_figures_show_what_they_are_given():
     kinds = {f"k{i}": float(i) for i in range(1, 15)}
     made = time_by_kind_figure(kinds)
     assert sum(made.data[0].x) == pytest.approx(1e3 * sum(kinds.values()))
@@ -171,9 +142,9 @@ def test_small_figures_show_what_they_are_given() -> None:
 
 @examples(60)
 @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=700), st.integers(0, 20))
-def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int) -> None:
+def test_condensed_ecdf_lies_on_the_true_one(times, unfinished):
     values = np.array(times + [np.nan] * unfinished)
-    curve = _ecdf(values)
+    curve = simulations_series._ecdf(values)
     ordered = np.sort(np.array(times))
     assert len(curve.x) <= 240
     assert curve.x[-1] == ordered[-1]
@@ -189,16 +160,16 @@ def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int
 @given(
     st.lists(st.tuples(st.floats(0, 1e3), st.floats(1e-3, 10)), min_size=1, max_size=300), st.integers(1, 50)
 )
-def test_stretches_of_time_lie_between_the_extremes(jobs: list[tuple[float, float]], bins: int) -> None:
+def test_stretches_of_time_lie_between_the_extremes(jobs, bins):
     at, jct = np.array([a for a, _ in jobs]), np.array([v for _, v in jobs])
-    series = _binned(at, jct, bins)
+    series = simulations_series._binned(at, jct, bins)
     assert 0 < len(series.t) <= bins
     assert jct.min() - 1e-9 <= min(series.jct_s)
     assert max(series.jct_s) <= jct.max() + 1e-9
     assert list(series.t) == sorted(series.t)
 
 
-def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_lie() -> None:
+def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_lie():
     dots = [
         Dot("a", 90.0, [70.0, 110.0], "90 %"),
         Dot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
@@ -214,7 +185,7 @@ def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_
     assert list(made.layout.yaxis.categoryarray)[::-1] == list(made.layout.yaxis.tickvals)
 
 
-def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axis() -> None:
+def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axis():
     for values in ([99.0, 99.9], [20.0, 100.0], [100.0]):
         axis = dots_figure([Dot(f"{v}", v, [v - 1, v + 1], "") for v in values], "%", most=100.0).layout.xaxis
         assert axis.range[0] <= max(0.0, values[0] - 1)
@@ -225,25 +196,25 @@ def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axi
     assert dots_figure([Dot("a", 1.0, None, ""), Dot("b", 90.0, None, "")], "ms").layout.xaxis.type == "log"
 
 
-def test_a_dumbbell_joins_the_old_value_and_the_new_one() -> None:
-    def of(jct: list[float | None]) -> ReplicationMeans:
+def test_a_dumbbell_joins_the_old_value_and_the_new_one():
+    def of(jct):
         half = (0.5,) * len(jct)
         return ReplicationMeans(jct_s=tuple(jct), slo_hit_rate=half, compute=half, network=half)
 
     found = changes(
         {"a": of([0.01, 0.03]), "b": of([None, None])}, {"a": of([0.01, 0.01]), "b": of([0.02, 0.02])}, True
     )
-    made = dumbbell_figure(found, "jct_s")
+    made = figures.dumbbell_figure(found, "jct_s")
     join, old, new = made.data[:3]
     assert list(join.x) == pytest.approx([20.0, 10.0])
     assert (list(old.x), list(new.x)) == ([pytest.approx(20.0)], [pytest.approx(10.0)])
     assert old.marker.symbol == "circle-open"
     assert "−10 ms" in made.layout.yaxis.ticktext[0]
     assert "no value before" in made.layout.yaxis.ticktext[1]
-    assert list(dumbbell_figure(found, "compute").data[0].x) == [50.0, 50.0]
+    assert list(figures.dumbbell_figure(found, "compute").data[0].x) == [50.0, 50.0]
 
 
-def test_the_forest_has_prediction_simulation_and_bound() -> None:
+def test_the_forest_has_prediction_simulation_and_bound():
     row = filled(
         Sureness,
         scheduler="nona",
@@ -261,7 +232,7 @@ def test_the_forest_has_prediction_simulation_and_bound() -> None:
     )
     changes = {"scheduler": "spread", "state": "overloaded", "jct_s": UNKNOWN, "error": None}
     over = row.model_copy(update=changes)
-    made = forest_figure([row, over])
+    made = figures.forest_figure([row, over])
     simulated, predicted, little, idle = made.data
     assert list(simulated.x) == [20.0, None]
     assert list(simulated.error_x.array) == pytest.approx([2.0, 0.0])
@@ -272,21 +243,21 @@ def test_the_forest_has_prediction_simulation_and_bound() -> None:
     assert "overloaded" in made.layout.yaxis.ticktext[1]
 
 
-def interval(row: str, job: int, start: float, length: float = 0.002) -> GanttBar:
+def interval(row, job, start, length=0.002):
     return GanttBar(
         row=row, job=job, model=NASTY, what="w", start_s=start, end_s=start + length, wait_s=0.001
     )
 
 
-def test_jobs_are_rare_where_most_of_the_time_none_is_there() -> None:
-    assert not are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 2.0, 1.0)])
-    assert are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 1e6, 1.0)])
-    assert not are_rare([interval("link", 7, 0.0)])
+def test_jobs_are_rare_where_most_of_the_time_none_is_there():
+    assert not figures.are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 2.0, 1.0)])
+    assert figures.are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 1e6, 1.0)])
+    assert not figures.are_rare([interval("link", 7, 0.0)])
 
 
-def test_gantt_lanes_are_in_order_and_messages_are_hatched() -> None:
+def test_gantt_lanes_are_in_order_and_messages_are_hatched():
     rows = [interval("server 10", 5, 0.001), interval("link", 5, 0.0), interval("server 2", 6, 0.0)]
-    made = gantt_figure(rows)
+    made = figures.gantt_figure(rows)
     assert list(made.layout.yaxis.categoryarray)[::-1] == ["link", "server 2", "server 10"]
     bars = {bar.y[0]: bar for bar in made.data}
     assert (list(bars["server 10"].base), list(bars["server 10"].x)) == ([1.0], [pytest.approx(2.0)])
@@ -295,13 +266,13 @@ def test_gantt_lanes_are_in_order_and_messages_are_hatched() -> None:
     assert bars["link"].marker.color == bars["server 10"].marker.color != bars["server 2"].marker.color
     assert "<b>x" not in drawn(made)
     assert (
-        gantt_title(rows)
+        figures.gantt_title(rows)
         == "In the first 2 jobs, tasks and messages, all added up, wait for 33 % of their time"
     )
 
 
-def test_rare_jobs_stand_below_each_other_each_from_its_own_start() -> None:
-    made = gantt_figure(
+def test_rare_jobs_stand_below_each_other_each_from_its_own_start():
+    made = figures.gantt_figure(
         [interval("server 0", 1, 3.0), interval("link", 1, 3.001), interval("server 0", 2, 900.0)]
     )
     assert list(made.layout.yaxis.categoryarray)[::-1] == [
@@ -314,8 +285,8 @@ def test_rare_jobs_stand_below_each_other_each_from_its_own_start() -> None:
 
 
 @pytest.mark.parametrize("network", [Network(), Network(nic=1e9), Network(nic=1e9, racks=Racks(3, 2e9))])
-def test_stages_count_every_link_once(network: Network) -> None:
-    stages = link_stages(network, 8)
+def test_stages_count_every_link_once(network):
+    stages = simulations_series.link_stages(network, 8)
     racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
     topology = make_topology(8, network.capacity, network.nic, *racks)
     assert sum(r.links for r in stages) == topology.links
@@ -325,50 +296,52 @@ def test_stages_count_every_link_once(network: Network) -> None:
     assert kinds == [r.stage for r in stages]
 
 
-def test_the_narrowest_stage_is_marked() -> None:
-    made = stages_figure(link_stages(Network(capacity=1e9, nic=1e9), 8))
+def test_the_narrowest_stage_is_marked():
+    made = simulations_series.stages_figure(simulations_series.link_stages(Network(capacity=1e9, nic=1e9), 8))
     colours = dict(zip(made.data[0].y, made.data[0].marker.color, strict=True))
     assert colours["core"] != colours["server out"] == colours["server in"]
     assert list(made.data[0].x) == [64.0, 8.0, 64.0]
 
 
-def test_the_table_says_it_in_words() -> None:
-    row = link_table(link_stages(Network(nic=1.25e9), 1200))[0]
+def test_the_table_says_it_in_words():
+    row = simulations_series.link_table(simulations_series.link_stages(Network(nic=1.25e9), 1200))[0]
     assert row == {"link": "server out", "number": "1,200", "each": "10 Gbit/s", "together": "12 Tbit/s"}
 
 
-def link_run(busy: list[float], names: tuple[str, ...], length: float) -> Any:
+def link_run(busy, names, length):
     return SimpleNamespace(link_busy_s=np.array(busy), link_names=names, window_s=(1.0, 1.0 + length))
 
 
-def test_the_busiest_links_come_first_averaged_over_replications() -> None:
+def test_the_busiest_links_come_first_averaged_over_replications():
     names = ("core", "a", "b")
-    found = busiest_links([link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)])
+    found = simulations_series.busiest_links(
+        [link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)]
+    )
     assert [r.link for r in found] == ["a", "b", "core"]
     assert [r.utilization for r in found] == pytest.approx([0.5, 0.2, 0.1])
-    assert list(links_figure(found).data[0].x) == pytest.approx([50, 20, 10])
+    assert list(simulations_series.links_figure(found).data[0].x) == pytest.approx([50, 20, 10])
 
 
-def test_one_link_needs_no_list() -> None:
-    assert busiest_links([link_run([1.0], ("link",), 10)]) == []
+def test_one_link_needs_no_list():
+    assert simulations_series.busiest_links([link_run([1.0], ("link",), 10)]) == []
 
 
-def test_of_many_links_the_busiest_dozen_is_shown() -> None:
+def test_of_many_links_the_busiest_dozen_is_shown():
     names = tuple(f"l{i}" for i in range(100))
-    found = busiest_links([link_run(list(range(100)), names, 100)])
+    found = simulations_series.busiest_links([link_run(list(range(100)), names, 100)])
     assert [r.link for r in found] == [f"l{i}" for i in range(99, 87, -1)]
 
 
-def test_every_link_is_told_in_the_order_of_the_topology() -> None:
+def test_every_link_is_told_in_the_order_of_the_topology():
     names = ("core", "server 0 out", "server 1 out")
-    found = each_link([link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)])
+    found = simulations_series.each_link([link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)])
     assert [x.link for x in found] == list(names)
     assert [x.utilization for x in found] == pytest.approx([0.1, 0.5, 0.2])
     many = tuple(f"server {i} out" for i in range(3000))
-    assert each_link([link_run([1.0] * 3000, many, 10)]) == []
+    assert simulations_series.each_link([link_run([1.0] * 3000, many, 10)]) == []
 
 
-def test_windows_add_up_and_stand_in_the_report() -> None:
+def test_windows_add_up_and_stand_in_the_report():
     data = {
         "version": 1,
         "cluster": {"servers": [{}]},
@@ -389,14 +362,14 @@ def test_windows_add_up_and_stand_in_the_report() -> None:
     assert sum(w.hits for w in windows) == int((taken <= 0.04).sum())
     assert len(windows) == min(24, len(taken) // 30)
     assert all(a.end_s == b.start_s for a, b in pairwise(windows))
-    worst = worst_window(report.slo_over_time)
+    worst = simulations_series.worst_window(report.slo_over_time)
     assert worst[1].hit_rate == min(w.hit_rate for w in windows if w.hit_rate is not None)
-    assert "local" in hits_over_time_title(report.slo_over_time)
-    assert len(hits_over_time_figure(report.slo_over_time).data) == 1
+    assert "local" in figures.hits_over_time_title(report.slo_over_time)
+    assert len(figures.hits_over_time_figure(report.slo_over_time).data) == 1
     assert type(report).from_json(report.to_json()) == report
 
 
-def test_without_an_slo_there_is_nothing_to_keep() -> None:
-    assert hits_over_time({}, [None]) == {}
-    assert worst_window({}) is None
-    assert hits_over_time_title({}) == "No job has an SLO"
+def test_without_an_slo_there_is_nothing_to_keep():
+    assert simulations_series.hits_over_time({}, [None]) == {}
+    assert simulations_series.worst_window({}) is None
+    assert figures.hits_over_time_title({}) == "No job has an SLO"

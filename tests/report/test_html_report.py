@@ -1,7 +1,5 @@
 """The HTML reports: well-formed, self-contained, inert against hostile names, equal to the JSON report."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -36,17 +34,17 @@ MADE = "2026-01-02 03:04 UTC"
 class Page(HTMLParser):
     """Collects tags, attributes, text and tables; notes what is not balanced."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.wrong: list[str] = []
-        self.text: list[str] = []
-        self.rows: list[list[str]] = []
+        self.open = []
+        self.tags = []
+        self.wrong = []
+        self.text = []
+        self.rows = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
@@ -55,22 +53,22 @@ class Page(HTMLParser):
         if tag in ("td", "th"):
             self.rows[-1].append("")
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag in VOID:
             return
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text.append(data)
         if self.open and self.open[-1] in ("td", "th"):
             self.rows[-1][-1] += data
 
 
-def outcome(name: str = HOSTILE) -> SimulationOutcome:
+def outcome(name=HOSTILE):
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"name": name[:200], "description": name, "schedulers": ["nona", "local", "spread", "jsq-d"]}
     data["simulation"] = {"jobs": 200, "replications": 3, "warmup": 100}
@@ -84,16 +82,16 @@ def outcome(name: str = HOSTILE) -> SimulationOutcome:
 
 
 @pytest.fixture(scope="module")
-def data() -> SimulationOutcome:
+def data():
     return outcome()
 
 
 @pytest.fixture(scope="module")
-def page(data: SimulationOutcome) -> Page:
+def page(data):
     return Page(simulation_html(data))
 
 
-def test_it_is_balanced_html_with_headings_in_order(page: Page) -> None:
+def test_it_is_balanced_html_with_headings_in_order(page):
     assert page.wrong == []
     assert page.open == []
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
@@ -106,7 +104,7 @@ def test_it_is_balanced_html_with_headings_in_order(page: Page) -> None:
     assert all(a.get("scope") in ("col", "row") for tag, a in page.tags if tag == "th")
 
 
-def test_it_asks_for_nothing_and_runs_nothing(data: SimulationOutcome, page: Page) -> None:
+def test_it_asks_for_nothing_and_runs_nothing(data, page):
     text = simulation_html(data)
     assert not {tag for tag, _ in page.tags} & {"script", "img", "link", "iframe", "object", "embed", "form"}
     loading = {"src", "href", "xlink:href", "data", "action", "poster", "srcset", "style"}
@@ -117,19 +115,19 @@ def test_it_asks_for_nothing_and_runs_nothing(data: SimulationOutcome, page: Pag
     assert "default-src 'none'" in text
 
 
-def test_hostile_names_are_text(data: SimulationOutcome, page: Page) -> None:
+def test_hostile_names_are_text(data, page):
     assert HOSTILE in "".join(page.text)
     assert "<img src=x" not in simulation_html(data)
     assert any(HOSTILE in row for rows in page.rows for row in rows)
 
 
-def test_equal_data_give_equal_bytes(data: SimulationOutcome) -> None:
+def test_equal_data_give_equal_bytes(data):
     again = SimulationOutcome.from_json(json.loads(json.dumps(data.to_json())))
     assert simulation_html(again) == simulation_html(data)
     assert MADE in simulation_html(data)
 
 
-def test_its_numbers_are_those_of_the_report(data: SimulationOutcome, page: Page) -> None:
+def test_its_numbers_are_those_of_the_report(data, page):
     found = data.report.schedulers
     head = next(r for r in page.rows if r[:3] == ["scheduler", "state", "mean JCT"])
     results = page.rows[page.rows.index(head) + 1 :][: len(found)]
@@ -145,7 +143,7 @@ def test_its_numbers_are_those_of_the_report(data: SimulationOutcome, page: Page
         assert [name, mean_text(d.jct_s, format_time)] in [r[:2] for r in page.rows], text[:99]
 
 
-def test_bars_are_as_long_as_their_means(data: SimulationOutcome) -> None:
+def test_bars_are_as_long_as_their_means(data):
     text = simulation_html(data)
     first = text[text.index("<svg") : text.index("</svg>")]
     widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', first)]
@@ -155,7 +153,7 @@ def test_bars_are_as_long_as_their_means(data: SimulationOutcome) -> None:
     assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
 
 
-def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data: SimulationOutcome) -> None:
+def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data):
     assert "SLO hits over time" in simulation_html(data)
     hits = data.report.slo_over_time
     for windows in hits.values():
@@ -167,7 +165,7 @@ def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data: SimulationOu
     assert "SLO hits over time" not in simulation_html(none)
 
 
-def test_the_scenario_and_the_command_are_in_it(data: SimulationOutcome, page: Page) -> None:
+def test_the_scenario_and_the_command_are_in_it(data, page):
     codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
     assert "nona simulate scenario.yaml --html report.html" in codes
     scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
@@ -175,7 +173,7 @@ def test_the_scenario_and_the_command_are_in_it(data: SimulationOutcome, page: P
     assert data.about.seed == scenario.seed
 
 
-def test_findings_name_the_shortest_and_what_is_overloaded(data: SimulationOutcome) -> None:
+def test_findings_name_the_shortest_and_what_is_overloaded(data):
     changed = data.to_json()
     schedulers = changed["report"]["schedulers"]
     schedulers["spread"] |= {"state": "overloaded", "state_reason": "the link is full"}
@@ -197,7 +195,7 @@ def test_findings_name_the_shortest_and_what_is_overloaded(data: SimulationOutco
     assert Page(simulation_html(none)).wrong == []
 
 
-def test_pairs_that_cannot_be_told_apart_are_named_once(data: SimulationOutcome) -> None:
+def test_pairs_that_cannot_be_told_apart_are_named_once(data):
     changed = data.to_json()
     for baseline, rows in changed["differences"].items():
         for name, row in rows.items():
@@ -212,7 +210,7 @@ def test_pairs_that_cannot_be_told_apart_are_named_once(data: SimulationOutcome)
     assert ": nona and local." in lines[0]
 
 
-def test_a_placement_has_its_certificate_and_configurations() -> None:
+def test_a_placement_has_its_certificate_and_configurations():
     prepared = study.prepare(load_scenario(scenario_path("slides_example")))
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))
@@ -236,7 +234,7 @@ def test_a_placement_has_its_certificate_and_configurations() -> None:
 
 
 @pytest.mark.parametrize("high", [0.0003, 0.7, 1.0, 9.99, 23.0, 1e6])
-def test_marks_are_round_and_reach_both_ends(high: float) -> None:
+def test_marks_are_round_and_reach_both_ends(high):
     marks = ticks(high)
     assert marks[0] == 0
     assert high <= marks[-1] * (1 + 1e-9)
@@ -248,7 +246,7 @@ def test_marks_are_round_and_reach_both_ends(high: float) -> None:
     assert upright[-1] >= high * (1 - 1e-9)
 
 
-def test_several_links_have_a_table_of_their_waits() -> None:
+def test_several_links_have_a_table_of_their_waits():
     scenario = load_scenario(scenario_path("racks_and_nics")).model_copy(update={"objective": "formula"})
     prepared = study.prepare(scenario)
     data = placement_outcome(prepared, study.place(prepared), MADE)
@@ -261,7 +259,7 @@ def test_several_links_have_a_table_of_their_waits() -> None:
     assert link_finding(links) in "".join(page.text)
 
 
-def test_it_says_what_the_page_says_and_escapes_names() -> None:
+def test_it_says_what_the_page_says_and_escapes_names():
     data = training_outcome()
     told = ABOUT.model_copy(update={"name": HOSTILE, "description": HOSTILE})
     text = training_html(told, data.report, ["A note of the command."])
@@ -277,12 +275,12 @@ def test_it_says_what_the_page_says_and_escapes_names() -> None:
         assert dollars_text(policy.cost_usd) in row
 
 
-def test_an_order_that_is_not_sure_is_said_to_be_so() -> None:
+def test_an_order_that_is_not_sure_is_said_to_be_so():
     policies = training_outcome().report.policies
     assert runs_sentence(policies) == ""  # 2 ± 0.2 h against 3 ± 0.3 h
     names = list(policies)
 
-    def with_interval(of: float | None) -> str:
+    def with_interval(of):
         changed = {
             n: p.model_copy(
                 update={

@@ -1,10 +1,7 @@
 """Offered load, live charts and the drawing of a cluster, against the numbers they are made from."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +37,7 @@ SCENARIO = {
 }
 
 
-def test_the_load_is_that_of_the_placement() -> None:
+def test_the_load_is_that_of_the_placement():
     study = prepare(scenario_from_mapping(SCENARIO))
     system = study.system
     background, queries = executor_utilization(system)
@@ -61,7 +58,7 @@ def test_the_load_is_that_of_the_placement() -> None:
 
 @examples(60)
 @given(st.floats(0, 0.99), st.floats(0, 3))
-def test_the_sentence_tells_overload_exactly(background: float, queries: float) -> None:
+def test_the_sentence_tells_overload_exactly(background, queries):
     text = load_text("link", background, queries)
     assert ("overloaded" in text) == (background + queries >= 1)
     assert text.endswith(".")
@@ -70,7 +67,7 @@ def test_the_sentence_tells_overload_exactly(background: float, queries: float) 
 @pytest.mark.parametrize(
     ("slo", "kind"), [(None, "ok"), (0.0139, "never"), (0.014, "split"), (0.0219, "split"), (0.022, "ok")]
 )
-def test_what_is_possible_of_an_slo(slo: float | None, kind: str) -> None:
+def test_what_is_possible_of_an_slo(slo, kind):
     found, text = slo_text(slo, 0.022, 0.014, False)
     assert found == kind
     assert "14 ms" in text
@@ -88,14 +85,14 @@ def test_what_is_possible_of_an_slo(slo: float | None, kind: str) -> None:
         (Arrivals("trace", times_s=(0.0, 1.0, 2.0, 3.0)), 0.0),
     ],
 )
-def test_samples_have_the_spread_of_their_process(arrivals: Arrivals, cv: float) -> None:
+def test_samples_have_the_spread_of_their_process(arrivals, cv):
     sample = arrival_sample(arrivals, 50.0, 3, "x")
     assert sample.cv == pytest.approx(cv, rel=0.2, abs=1e-9)
     assert sample.density.sum() * LARGEST_GAP / GAP_BINS + sample.beyond == pytest.approx(1)
     assert math.isfinite(sample.window_s)
 
 
-def test_bursts_are_seen() -> None:
+def test_bursts_are_seen():
     sample = arrival_sample(
         Arrivals("mmpp", burst_factor=8, burst_fraction=0.1, burst_mean_s=2), 50.0, 3, "x"
     )
@@ -103,7 +100,7 @@ def test_bursts_are_seen() -> None:
     assert sample.counts.max() > 3 * max(1.0, float(np.median(sample.counts)))
 
 
-def test_the_sample_is_what_the_first_run_simulates() -> None:
+def test_the_sample_is_what_the_first_run_simulates():
     system = prepare(scenario_from_mapping(SCENARIO)).system
     chunk = next(Workload(system, 0).chunks())
     for j, query in enumerate(system.queries):
@@ -115,7 +112,7 @@ def test_the_sample_is_what_the_first_run_simulates() -> None:
             assert counts.tolist() == sample.counts.tolist()
 
 
-def progress(arrival: list[float], jct: list[float], query: list[int] | None = None, busy=(0.5, 0.25)):
+def progress(arrival, jct, query=None, busy=(0.5, 0.25)):
     at = np.array(arrival)
     classes = np.array(query or [0] * len(at), dtype=np.int64)
     loads = Busy(np.array([busy[0] - 0.1, busy[0] + 0.1]), np.array([busy[1], 0.0])) if busy else UNKNOWN
@@ -128,7 +125,7 @@ def progress(arrival: list[float], jct: list[float], query: list[int] | None = N
     st.integers(1, 20).map(lambda n: 2 * n),
     st.integers(1, 7),
 )
-def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces) -> None:
+def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces):
     stretches = Stretches(most)
     for part in np.array_split(np.array(jobs), pieces):
         stretches.add(part[:, 0], part[:, 1])
@@ -141,7 +138,7 @@ def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces
         assert mean == pytest.approx(values[place == number, 1].mean())
 
 
-def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many() -> None:
+def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many():
     rng = np.random.default_rng(5)
     arrival, jct = np.cumsum(rng.exponential(1.0, 400)), rng.exponential(0.03, 400)
     query = rng.integers(0, 2, 400)
@@ -160,7 +157,7 @@ def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many() -> None:
 
 @examples(80)
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=50))
-def test_every_completion_time_lies_in_its_bin(times: list[float]) -> None:
+def test_every_completion_time_lies_in_its_bin(times):
     live = LiveSeries()
     live.add("a", 0, progress([0.0] * len(times), times))
     found = live.snapshot()["a"]
@@ -174,7 +171,7 @@ def test_every_completion_time_lies_in_its_bin(times: list[float]) -> None:
     assert below == len(times)
 
 
-def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged() -> None:
+def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged():
     live = LiveSeries([1.0])
     live.add("a", 0, progress([5.0, 6.0, 7.0], [0.25] * 3, busy=(0.2, 0.1)))
     live.add("a", 1, progress([5.0, 9.0], [2.0] * 2, busy=(0.4, 0.3)))
@@ -185,7 +182,7 @@ def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged() -> N
     assert LiveLine.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
-def test_without_an_slo_or_a_load_there_is_none() -> None:
+def test_without_an_slo_or_a_load_there_is_none():
     live = LiveSeries([None])
     live.add("a", 0, progress([1.0], [0.1], busy=None))
     live.add("b", 0, progress([], []))
@@ -195,7 +192,7 @@ def test_without_an_slo_or_a_load_there_is_none() -> None:
     assert live.loads(("link",)) == {}
 
 
-def test_each_executor_and_link_has_its_load_averaged_over_replications() -> None:
+def test_each_executor_and_link_has_its_load_averaged_over_replications():
     live = LiveSeries([1.0])
     live.add("a", 0, progress([5.0], [0.25], busy=(0.2, 0.1)))
     live.add("a", 1, progress([5.0], [2.0], busy=(0.4, 0.3)))
@@ -208,7 +205,7 @@ def test_each_executor_and_link_has_its_load_averaged_over_replications() -> Non
 MIXED = (ServerGroup(3, gpus=2, mig="3g.20gb, 2g.10gb, 2g.10gb"), ServerGroup(2, "t4"))
 
 
-def loads(cluster: Cluster) -> ResourceLoad:
+def loads(cluster):
     """A load of its own for every executor and link, by their numbers."""
     network = cluster.network
     racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
@@ -219,7 +216,7 @@ def loads(cluster: Cluster) -> ResourceLoad:
 
 
 @pytest.mark.parametrize("network", [Network(), Network(nic=1e9), Network(nic=1e9, racks=Racks(2, 2e9))])
-def test_every_executor_stands_on_its_server_with_its_load(network: Network) -> None:
+def test_every_executor_stands_on_its_server_with_its_load(network):
     cluster = Cluster(MIXED, network)
     load = loads(cluster)
     found = cluster_map(cluster, load)
@@ -234,7 +231,7 @@ def test_every_executor_stands_on_its_server_with_its_load(network: Network) -> 
         assert names == [e.executor_class.partition("/")[2] or "GPU" for e in own]
 
 
-def test_links_are_those_of_the_servers_and_racks() -> None:
+def test_links_are_those_of_the_servers_and_racks():
     cluster = Cluster(MIXED, Network(nic=1e9, racks=Racks(2, 2e9)))
     load = loads(cluster)
     told = {x.link: x.utilization for x in load.each_link}
@@ -252,14 +249,14 @@ def test_links_are_those_of_the_servers_and_racks() -> None:
     assert rows[-1]["card in %"] == pytest.approx(100 * told["server 4 in"])
 
 
-def elements(node: Any, kind: str) -> list[Any]:
+def elements(node, kind):
     if isinstance(node, str):
         return []
     own = [node] if node[1].get("class") == kind else []
     return own + [e for child in node[2] for e in elements(child, kind)]
 
 
-def test_few_executors_have_numbers_and_many_have_colours() -> None:
+def test_few_executors_have_numbers_and_many_have_colours():
     few = Cluster((ServerGroup(2, gpus=2),))
     tree = cluster_tree(few, ResourceLoad(executors=(0.1, 0.2, 0.3, 0.4), link=0.5, links=()), measured=True)
     assert {"10 %", "20 %", "30 %", "40 %", "50 % busy"} <= set(texts(tree))
@@ -272,7 +269,7 @@ def test_few_executors_have_numbers_and_many_have_colours() -> None:
     assert elements(tree, "unit")[0][1]["aria-label"].endswith("executors 55 % busy")
 
 
-def test_thousands_of_servers_and_hundreds_of_racks_stay_a_small_drawing() -> None:
+def test_thousands_of_servers_and_hundreds_of_racks_stay_a_small_drawing():
     large = Cluster((ServerGroup(5000),))
     tree = cluster_tree(large, background_load(large, 0.1, 0.2), measured=True)
     assert len(elements(tree, "dot")) == MOST_SERVERS
@@ -283,7 +280,7 @@ def test_thousands_of_servers_and_hundreds_of_racks_stay_a_small_drawing() -> No
     assert any("68 more racks" in t and "10 % to 10 % busy" in t for t in texts(tree))
 
 
-def test_without_a_run_sizes_give_the_colours_and_nothing_is_said_to_be_busy() -> None:
+def test_without_a_run_sizes_give_the_colours_and_nothing_is_said_to_be_busy():
     cluster = Cluster(MIXED)
     tree = cluster_tree(cluster, background_load(cluster, 0.25, 0.5), measured=False)
     told = " ".join(texts(tree))

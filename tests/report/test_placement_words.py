@@ -1,10 +1,7 @@
 """Words, rows and the working of a placement: said and recomputed from the numbers of the report."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ from filled import filled
 from placement_sample import MIX, RESPONSE, outcome, report
 
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.result import Placement
 from nona.placement.sampled.judge import certificate_of
 from nona.placement.solve import solve
 from nona.report.html.placement import placement_section
@@ -37,59 +33,50 @@ from nona.report.placements.text import (
     share_rows,
 )
 from nona.report.placements.working import working
-from nona.results.placement import (
-    CertifiedOptimum,
-    CongestionCurve,
-    PlacementReport,
-    PredictedClass,
-    PredictedLink,
-    SampledSearch,
-    Working,
-)
+from nona.results import placement as results_placement
 from nona.scenario.file import load_scenario, scenario_from_mapping
-from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
 from nona.study.link_load import background_of, congestion_curve, with_background
 from nona.study.outcome import placement_outcome
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import prepare
 from nona.study.simulation import compare, place, predictions
-from nona.system import System
 
 
-def test_the_error_is_said_in_the_unit_of_the_value() -> None:
+def test_the_error_is_said_in_the_unit_of_the_value():
     assert error_text(report(objective="mean-jct", objective_error_s=0.0003)) == "± 0.3 ms"
     assert error_text(report(objective_error_s=None)) == ""
 
 
-def test_the_measure_is_the_formula_or_sampled_jobs() -> None:
+def test_the_measure_is_the_formula_or_sampled_jobs():
     assert measure_text(report()) == "by sampled jobs, all equal"
     fields = {k: v for k, v in dict(report()).items() if k != "response"}
-    assert measure_text(PlacementReport(**fields)) == "by formula alone: mean waits"
+    assert measure_text(results_placement.PlacementReport(**fields)) == "by formula alone: mean waits"
     sampled = report(objective="mean-jct", objective_error_s=0.0003)
     assert measure_text(sampled) == "± 0.3 ms, by sampled jobs"
 
 
-def test_the_gap_is_a_share_none_or_unknown() -> None:
+def test_the_gap_is_a_share_none_or_unknown():
     assert gap_text(report()) == "15 %"
     assert gap_text(report(gap=None)) == "no bound"
     high = report(
-        objective="mean-jct", formula=CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
+        objective="mean-jct",
+        formula=results_placement.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1),
     )
     assert bound_above(high)
     assert gap_text(high) == "none"
     assert bound_text(high) == "the formula's bound, 90 ms, is above the prediction"
 
 
-def test_comparisons_say_how_far_below_and_what_overloads() -> None:
+def test_comparisons_say_how_far_below_and_what_overloads():
     found = outcome(3.0, 4.0, None)
     assert comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
     assert order_finding(found) == "nona is faster than local; spread overloads the link"
     assert comparison_finding(outcome(3.0, None, 3.0)) == "nona: local overloads executors, as fast as spread"
 
 
-def test_one_class_is_told_alone_and_several_by_the_busiest() -> None:
+def test_one_class_is_told_alone_and_several_by_the_busiest():
     assert servers_finding(report()) == "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
-    busy = PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
+    busy = results_placement.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
     several = report(predicted=MIX.model_copy(update={"classes": (*MIX.classes, busy)}))
     assert servers_finding(several) == (
         "l4 is the busiest of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
@@ -99,12 +86,12 @@ def test_one_class_is_told_alone_and_several_by_the_busiest() -> None:
 @pytest.mark.parametrize(
     ("price", "words"), [(None, "at its limit"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
 )
-def test_the_price_of_congestion_in_words(price: float | None, words: str) -> None:
+def test_the_price_of_congestion_in_words(price, words):
     assert words in price_text(MIX.model_copy(update={"congestion_price_s_per_byte": price}))
 
 
-def test_overloaded_links_are_printed_with_a_dash() -> None:
-    card = PredictedLink(
+def test_overloaded_links_are_printed_with_a_dash():
+    card = results_placement.PredictedLink(
         name="server out", kind="nic", links=2, share=1.0, capacity=1e9, utilization=1.5, wait_s=float("inf")
     )
     core = card.model_copy(update={"name": "core", "wait_s": 0.001})
@@ -113,12 +100,12 @@ def test_overloaded_links_are_printed_with_a_dash() -> None:
     assert "core: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait 1 ms" in printed
 
 
-def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count() -> None:
+def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count():
     found = outcome(0.08, 0.1, None)
     printed = placement_text(found.nona)
     assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
     gained = {"value": 0.02, "error": 0.001, "formula_value": 0.03, "gain": 0.01, "gain_error": 0.001}
-    search = filled(SampledSearch, **gained, origin="search")
+    search = filled(results_placement.SampledSearch, **gained, origin="search")
     late = RESPONSE.model_copy(update={"miss": 0.02})
     later = RESPONSE.model_copy(update={"miss": 0.05})
     slo = found.model_copy(
@@ -134,12 +121,12 @@ def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count() -> 
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study():
     return prepare(load_scenario(scenario_path("mig_layouts")))
 
 
 @pytest.fixture(scope="module")
-def told_report(study: Study) -> PlacementReport:
+def told_report(study):
     placement = place(study)
     told = placement_report(study.system, placement, study.scenario.labels)
     for row, predicted in zip(told.predicted.classes, placement.prediction.classes, strict=True):
@@ -148,9 +135,7 @@ def told_report(study: Study) -> PlacementReport:
     return told
 
 
-def test_weights_are_those_of_the_models_at_their_precision(
-    study: Study, told_report: PlacementReport
-) -> None:
+def test_weights_are_those_of_the_models_at_their_precision(study, told_report):
     for model, name in zip(study.models, study.scenario.labels, strict=True):
         # fp32 files, costed at fp16
         assert told_report.memory.models[name].weight_bytes == pytest.approx(model.graph.weight_bytes / 2)
@@ -160,13 +145,13 @@ def test_weights_are_those_of_the_models_at_their_precision(
         assert row.executors == same
 
 
-def test_a_uniform_draw_is_told_as_such(study: Study) -> None:
+def test_a_uniform_draw_is_told_as_such(study):
     told = placement_report(study.system, local_placement(study.system), study.scenario.labels)
     for row in told.class_shares.values():
         assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
 
 
-def test_rows_and_findings_say_the_numbers(told_report: PlacementReport) -> None:
+def test_rows_and_findings_say_the_numbers(told_report):
     classes = told_report.predicted.classes
     busiest = max(classes, key=lambda c: c.utilization)
     assert servers_finding(told_report).startswith(
@@ -184,7 +169,7 @@ def test_rows_and_findings_say_the_numbers(told_report: PlacementReport) -> None
         assert copies[name] == held
 
 
-def test_text_and_html_have_every_class(told_report: PlacementReport) -> None:
+def test_text_and_html_have_every_class(told_report):
     text, html = placement_text(told_report), placement_section(told_report)
     for row in told_report.predicted.classes:
         assert f"{row.executor_class}: {row.executors} x" in text
@@ -192,7 +177,7 @@ def test_text_and_html_have_every_class(told_report: PlacementReport) -> None:
     assert "Probability of each executor class" in html
 
 
-def test_one_class_needs_no_shares() -> None:
+def test_one_class_needs_no_shares():
     scenario = load_scenario(scenario_path("slides_example"))
     study = prepare(scenario)
     told = placement_report(study.system, place(study), scenario.labels)
@@ -202,7 +187,7 @@ def test_one_class_needs_no_shares() -> None:
     assert "a100-40gb: 3 x" not in placement_text(told)
 
 
-def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state() -> None:
+def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     """Shares keep a slow class out of the way; what draws every executor alike cannot."""
     scenario = scenario_from_mapping(
         {
@@ -234,11 +219,11 @@ TWO_MODELS = {
 }
 
 
-def systems() -> dict[str, Scenario]:
+def systems():
     shared = {
         **TWO_MODELS,
         "cluster": {**TWO_MODELS["cluster"], "network": {"discipline": "processor-sharing"}},
-    }  # type: ignore[dict-item]
+    }
     return {
         "slides": load_scenario(scenario_path("slides_example")),
         "mix": scenario_from_mapping(TWO_MODELS),
@@ -248,18 +233,18 @@ def systems() -> dict[str, Scenario]:
 
 
 @pytest.fixture(scope="module", params=["slides", "mix", "shared", "racks"])
-def solved(request: pytest.FixtureRequest) -> tuple[System, Placement, tuple[str, ...]]:
+def solved(request):
     scenario = systems()[request.param]
     study = prepare(scenario)
     return study.system, place(study), scenario.labels
 
 
-def values(found: Working) -> dict[str, float]:
+def values(found):
     """Key → value; what has no finite value is infinite."""
     return {line.key: math.inf if line.value is None else line.value for line in found.lines}
 
 
-def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
+def test_every_line_equals_the_solvers_own_value(solved):
     system, placement, names = solved
     found, p = working(system, placement, names), placement.prediction
     told = values(found)
@@ -285,7 +270,7 @@ def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement
 
 
 @pytest.mark.parametrize("fixed", [local_placement, spread_placement])
-def test_fixed_placements_add_up_too(fixed: Any, solved: tuple[System, Placement, tuple[str, ...]]) -> None:
+def test_fixed_placements_add_up_too(fixed, solved):
     system, _, names = solved
     placement = fixed(system)
     told = values(working(system, placement, names))
@@ -296,7 +281,7 @@ def test_fixed_placements_add_up_too(fixed: Any, solved: tuple[System, Placement
         assert told["price"] == 0.0
 
 
-def test_formulas_are_filled_with_numbers(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
+def test_formulas_are_filled_with_numbers(solved):
     found = working(*solved)
     for line in found.lines:
         assert "=" in line.filled
@@ -305,7 +290,7 @@ def test_formulas_are_filled_with_numbers(solved: tuple[System, Placement, tuple
         assert "nan" not in line.filled
 
 
-def test_congestion_rises_to_where_splitting_stops_paying() -> None:
+def test_congestion_rises_to_where_splitting_stops_paying():
     study = prepare(systems()["slides"])
     optimum = solve(study.system)
     curve = congestion_curve(study.system, points=6)
@@ -321,15 +306,15 @@ def test_congestion_rises_to_where_splitting_stops_paying() -> None:
     assert curve.stops is None or curve.now <= curve.stops <= 1
 
 
-def test_a_system_that_never_splits_says_so_at_once() -> None:
+def test_a_system_that_never_splits_says_so_at_once():
     scenario = scenario_from_mapping({**TWO_MODELS, "workload": [{"model": "vgg16", "rate": "20/s"}]})
     study = prepare(scenario)
     curve = congestion_curve(study.system, points=3)
     assert curve.stops == curve.now
 
 
-def test_the_finding_says_where_splitting_stops_paying() -> None:
-    found = CongestionCurve(points=(), now=0.3, stops=0.96)
+def test_the_finding_says_where_splitting_stops_paying():
+    found = results_placement.CongestionCurve(points=(), now=0.3, stops=0.96)
     assert "stops paying when the background uses 96" in congestion_finding(found)
     assert "to saturation" in congestion_finding(found.model_copy(update={"stops": None}))
     assert "does not pay" in congestion_finding(found.model_copy(update={"stops": 0.3}))

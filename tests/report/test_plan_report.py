@@ -1,7 +1,5 @@
 """A plan in words, rows and charts: what is drawn is what the report says."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 
@@ -19,7 +17,7 @@ from nona.report.planning_figures import (
     week_figure,
 )
 from nona.results.document import Estimate
-from nona.results.planning import PlanLoad, PlanReport, PlanTarget, PlanWeek
+from nona.results.planning import PlanLoad, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
 from nona.study.planning.plan import plan
 
@@ -48,11 +46,11 @@ DATA = {
 
 
 @pytest.fixture(scope="module")
-def report() -> PlanReport:
+def report():
     return plan(scenario_from_mapping(DATA))
 
 
-def test_the_tightest_target_is_the_one_with_least_of_its_budget_left(report: PlanReport) -> None:
+def test_the_tightest_target_is_the_one_with_least_of_its_budget_left(report):
     simulated = [o for o in report.options if o.shares]
     assert simulated
     for option in simulated:
@@ -65,7 +63,7 @@ def test_the_tightest_target_is_the_one_with_least_of_its_budget_left(report: Pl
     assert tightest(report.targets, ()) is None
 
 
-def test_every_simulated_option_has_a_marker_of_its_verdict(report: PlanReport) -> None:
+def test_every_simulated_option_has_a_marker_of_its_verdict(report):
     drawn = options_figure(report)
     points = {
         (x, m): t.marker.symbol
@@ -82,7 +80,7 @@ def test_every_simulated_option_has_a_marker_of_its_verdict(report: PlanReport) 
     assert len([a for a in pinned.layout.annotations if a.arrowcolor]) == 2
 
 
-def test_the_cliff_shows_every_factor_and_the_headroom(report: PlanReport) -> None:
+def test_the_cliff_shows_every_factor_and_the_headroom(report):
     known = [c for c in report.curve if c.shares]
     for measure in LOAD_MEASURES:
         drawn = cliff_figure(report, measure)
@@ -94,7 +92,7 @@ def test_the_cliff_shows_every_factor_and_the_headroom(report: PlanReport) -> No
     assert [y / 1000 for y in times.y] == pytest.approx([c.models["one"].p99_s for c in known])
 
 
-def test_a_budget_drawn_above_its_value_says_so_where_the_pointer_is(report: PlanReport) -> None:
+def test_a_budget_drawn_above_its_value_says_so_where_the_pointer_is(report):
     """A logarithmic axis has no place for 0: every marker that stands higher than its value tells both."""
     never_late = (Estimate(mean=1.0, ci95=(0.99, 1.0)),)
     options = [o.model_copy(update={"shares": never_late}) if o.shares else o for o in report.options[:-1]]
@@ -122,7 +120,7 @@ def test_a_budget_drawn_above_its_value_says_so_where_the_pointer_is(report: Pla
     assert not floor_note(tightest(report.targets, o.shares) for o in report.options)
 
 
-def test_options_that_differ_late_in_their_names_have_bars_of_their_own(report: PlanReport) -> None:
+def test_options_that_differ_late_in_their_names_have_bars_of_their_own(report):
     """Names cut to a length were one bar of two options."""
     mig = "3g.20gb, 2g.10gb, 2g.10gb"
     keeping = [o for o in report.options if o.verdict == "keeps"][:2]
@@ -137,7 +135,7 @@ def test_options_that_differ_late_in_their_names_have_bars_of_their_own(report: 
     assert len(shown) == 2
 
 
-def test_bills_add_up_to_what_a_million_queries_cost(report: PlanReport) -> None:
+def test_bills_add_up_to_what_a_million_queries_cost(report):
     assert report.answer is not None
     found = bills(report)
     keeping = [o for o in report.options if o.verdict == "keeps"]
@@ -149,7 +147,7 @@ def test_bills_add_up_to_what_a_million_queries_cost(report: PlanReport) -> None
     assert sum(sum(t.x) for t in bars.data) == pytest.approx(sum(c.per_hour for b in found for c in b.costs))
 
 
-def test_the_finding_names_what_to_buy_how_tight_it_is_and_the_month(report: PlanReport) -> None:
+def test_the_finding_names_what_to_buy_how_tight_it_is_and_the_month(report):
     text = plan_finding(report, date(2026, 11, 24))
     (servers, *_) = report.best.servers
     assert text.startswith(f"Buy {servers.count} × {servers.gpu}")
@@ -157,11 +155,11 @@ def test_the_finding_names_what_to_buy_how_tight_it_is_and_the_month(report: Pla
     assert report.answer.breaks_at is not None
     assert f"breaks in {month_text(report.answer.breaks_at, date(2026, 11, 24))}" in text
     assert "Every cheaper option misses" in text
-    shown = float(re.search(r"headroom ([\d.]+)×", text).group(1))  # type: ignore[union-attr]
+    shown = float(re.search(r"headroom ([\d.]+)×", text).group(1))
     assert shown <= report.answer.headroom < shown + 0.01, "no more than was seen to keep"
 
 
-def test_rows_have_every_option_and_one_answer(report: PlanReport) -> None:
+def test_rows_have_every_option_and_one_answer(report):
     rows = option_rows(report)
     assert len(rows) == len(report.options)
     assert [i for i, row in enumerate(rows) if row["answer"]] == [
@@ -176,7 +174,7 @@ def test_rows_have_every_option_and_one_answer(report: PlanReport) -> None:
             assert float(row["error budget used"].split()[0]) <= 1
 
 
-def test_where_links_differ_answer_options_and_evidence_name_theirs(report: PlanReport) -> None:
+def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
     assert "on a link of" not in plan_finding(report)
     assert all("link" not in row for row in (*plan_rows(report), *chain_rows(report)))
     place = report.answer.option if report.answer else -1
@@ -192,12 +190,12 @@ def test_where_links_differ_answer_options_and_evidence_name_theirs(report: Plan
     assert chain_rows(several)[0]["link"] == "100 Gbit/s"
 
 
-def test_each_target_says_up_to_which_traffic_it_holds(report: PlanReport) -> None:
+def test_each_target_says_up_to_which_traffic_it_holds(report):
     targets = [
         PlanTarget(model=m, share=s, within_s=0.1, text=m) for m, s in (("a", 0.9), ("b", 0.99), ("c", 0.5))
     ]
 
-    def load(factor: float, *lows: float) -> PlanLoad:
+    def load(factor, *lows):
         shares = tuple(Estimate(mean=low + 0.005, ci95=(low, low + 0.01)) for low in lows)
         return PlanLoad(factor=factor, verdict="open", models={}, cost_per_million=1.0, shares=shares)
 
@@ -215,7 +213,7 @@ def test_each_target_says_up_to_which_traffic_it_holds(report: PlanReport) -> No
     ]
 
 
-def test_no_target_is_said_to_hold_where_the_verdict_on_all_is_open(report: PlanReport) -> None:
+def test_no_target_is_said_to_hold_where_the_verdict_on_all_is_open(report):
     sure = (Estimate(mean=0.95, ci95=(0.91, 0.99)),)
     usual = {"models": {}, "cost_per_million": 1.0, "shares": sure}
     curve = (PlanLoad(factor=1.019, verdict="keeps", **usual), PlanLoad(factor=1.1, verdict="open", **usual))
@@ -224,7 +222,7 @@ def test_no_target_is_said_to_hold_where_the_verdict_on_all_is_open(report: Plan
     assert row["seen to hold up to"] == "1.01×"
 
 
-def test_a_week_is_drawn_hour_by_hour() -> None:
+def test_a_week_is_drawn_hour_by_hour():
     factors = tuple(1 + h % 24 / 24 for h in range(168))
     servers = tuple(1 + (h % 24 > 12) for h in range(168))
     week = filled(PlanWeek, factors=factors, peak=2.0, gpu=FAST, servers=servers)

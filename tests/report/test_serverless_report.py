@@ -1,31 +1,17 @@
 """Serverless figures and titles: drawn is what was given, names are text, titles follow numbers."""
 
-from __future__ import annotations
-
 import json
 
-import plotly.graph_objects as go
 import pytest
 from filled import filled
 
+from nona.report.serverless import findings
 from nona.report.serverless.figures import (
     latency_figure,
     nodes_figure,
     pareto_figure,
     search_figure,
     ways_title,
-)
-from nona.report.serverless.findings import (
-    PER,
-    cost_text,
-    hit_rate,
-    latency_title,
-    nodes_finding,
-    over_oracle,
-    own_search_title,
-    pareto_title,
-    ranked,
-    search_title,
 )
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.text import serverless_text, sharing_text
@@ -37,23 +23,8 @@ from nona.report.studies.policy_figures import (
     sharing_figure,
 )
 from nona.report.studies.serverless_text import cutoff_title
+from nona.results import serverless
 from nona.results.document import Estimate
-from nona.results.serverless import (
-    ApplicationOutcome,
-    CallCounts,
-    Latency,
-    NodesFor,
-    NodesReport,
-    NodesSetting,
-    Oracle,
-    PolicyOutcome,
-    ServerlessReport,
-    SharingReport,
-    Spread,
-    StandingOutcome,
-    TriedNodes,
-    Utilization,
-)
 from nona.results.serverless_charts import LayoutBatch
 from nona.study.serverless.study_parts import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
@@ -62,35 +33,35 @@ from nona.ui.pages.serverless_results import DECIDING, policy_rows
 NASTY = "<b>x</b><a href='http://e'>"
 
 
-def spread(p95: float = 0.9) -> Spread:
-    return Spread(mean=0.5, p5=0.3, p25=0.4, p50=0.5, p75=0.6, p95=p95, p99=2.0)
+def spread(p95=0.9):
+    return serverless.Spread(mean=0.5, p5=0.3, p25=0.4, p50=0.5, p75=0.6, p95=p95, p99=2.0)
 
 
-def around(value: float | None) -> Estimate:
+def around(value):
     return Estimate(mean=value, ci95=None if value is None else (0.9 * value, 1.1 * value))
 
 
-def policy(hits: float | None, usd: float | None, p95: float = 0.9, state: str = "stable") -> PolicyOutcome:
+def policy(hits, usd, p95=0.9, state="stable"):
     of = {"slo_s": 1.0, "calls": 10, "slo_hit_rate": hits, "cost_per_call_usd": usd}
     return filled(
-        PolicyOutcome,
+        serverless.PolicyOutcome,
         state=state,
         state_reason="" if state == "stable" else "calls pile up",
         replications=3,
         slo_hit_rate=around(hits),
         cost_per_call_usd=around(usd),
         cost_per_hit_usd=around(None if not hits or usd is None else usd / hits),
-        latency_s=Latency(ci95=None, **spread(p95).to_json()),
-        applications={"app": filled(ApplicationOutcome, latency_s=spread(p95), **of)},
+        latency_s=serverless.Latency(ci95=None, **spread(p95).to_json()),
+        applications={"app": filled(serverless.ApplicationOutcome, latency_s=spread(p95), **of)},
         cold_start_rate=0.01,
-        search_s=Spread(mean=0.002, p5=0.0, p25=0.0, p50=0.001, p75=0.002, p95=0.004, p99=0.005),
+        search_s=serverless.Spread(mean=0.002, p5=0.0, p25=0.0, p50=0.001, p75=0.002, p95=0.004, p99=0.005),
         steps_mean=10.0,
-        utilization=Utilization(vcpu=0.5, vgpu=0.6),
-        calls=CallCounts(arrived=10, completed=10, in_flight=0),
+        utilization=serverless.Utilization(vcpu=0.5, vgpu=0.6),
+        calls=serverless.CallCounts(arrived=10, completed=10, in_flight=0),
     )
 
 
-ORACLE = Oracle(
+ORACLE = serverless.Oracle(
     cost_per_call_usd=5e-5,
     cost_per_hit_usd=5e-5,
     most_hits=1.0,
@@ -99,15 +70,17 @@ ORACLE = Oracle(
 )
 
 
-def report(**policies: PolicyOutcome) -> ServerlessReport:
-    return filled(ServerlessReport, policies=policies, oracle=ORACLE, checks={"counts": True}, seconds=1.0)
+def report(**policies):
+    return filled(
+        serverless.ServerlessReport, policies=policies, oracle=ORACLE, checks={"counts": True}, seconds=1.0
+    )
 
 
-def drawn(figure: go.Figure) -> str:
+def drawn(figure):
     return str(json.dumps(json.loads(figure.to_json()), ensure_ascii=False))
 
 
-def test_the_pareto_figure_shows_both_means_the_oracle_and_names_as_text() -> None:
+def test_the_pareto_figure_shows_both_means_the_oracle_and_names_as_text():
     given = {"esg": policy(0.9, 1e-4), NASTY: policy(0.5, 2e-4, state="overloaded")}
     made = pareto_figure(given, ORACLE)
     points = {t.name: (t.x[0], t.y[0]) for t in made.data if t.mode == "markers"}
@@ -119,7 +92,7 @@ def test_the_pareto_figure_shows_both_means_the_oracle_and_names_as_text() -> No
     assert len(pareto_figure({"esg": policy(None, None)}, ORACLE).data) == 1  # the oracle alone
 
 
-def test_latency_boxes_are_the_percentiles_over_the_slo() -> None:
+def test_latency_boxes_are_the_percentiles_over_the_slo():
     given = {"esg": policy(0.9, 1e-4), "orion": policy(0.5, 1e-4, p95=1.4)}
     (esg, _) = latency_figure(given).data
     assert (esg.q1[0], esg.median[0], esg.q3[0], esg.lowerfence[0], esg.upperfence[0]) == (
@@ -127,49 +100,53 @@ def test_latency_boxes_are_the_percentiles_over_the_slo() -> None:
     )
     (_, orion) = latency_figure(given, "app").data
     assert orion.upperfence[0] == pytest.approx(1400)
-    assert latency_title(given) == (
+    assert findings.latency_title(given) == (
         "esg keeps the 95th percentile of every application within its SLO; orion does not"
     )
-    assert "app" in latency_title(given, "app")
+    assert "app" in findings.latency_title(given, "app")
 
 
-def test_titles_name_the_best_and_the_cheapest() -> None:
-    told = pareto_title(
+def test_titles_name_the_best_and_the_cheapest():
+    told = findings.pareto_title(
         {"a": policy(0.99, 3e-4), "b": policy(0.5, 1e-4), "c": policy(0.2, 9e-4, state="overloaded")}
     )
     assert told.startswith("a keeps most SLOs, 99.0 %, at $0.3")
     assert "b is cheapest at $0.1 and keeps 50.0 %" in told
     assert told.endswith("c is overloaded")
-    assert "none is cheaper" in pareto_title({"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)})
+    assert "none is cheaper" in findings.pareto_title({"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)})
     quick, slow = (spread().model_copy(update={"mean": mean}) for mean in (0.001, 0.1))
-    assert search_title({"a": quick}).startswith("All mean searches are below 10 ms")
-    assert search_title({"a": quick, "b": slow}).startswith("Only a searches below 10 ms")
+    assert findings.search_title({"a": quick}).startswith("All mean searches are below 10 ms")
+    assert findings.search_title({"a": quick, "b": slow}).startswith("Only a searches below 10 ms")
     searching = {n: policy(0.9, 1e-4).model_copy(update={"search_s": quick}) for n in ("esg", "a")}
-    assert own_search_title(searching).startswith("A search of esg takes 1 ms on average, and 99 % of them")
+    assert findings.own_search_title(searching).startswith(
+        "A search of esg takes 1 ms on average, and 99 % of them"
+    )
     del searching["esg"]
-    assert own_search_title(searching) == search_title({"a": quick})
+    assert findings.own_search_title(searching) == findings.search_title({"a": quick})
 
 
-def test_searches_of_no_time_have_no_point_on_a_logarithmic_axis() -> None:
-    none = Spread(mean=0.0, p5=0.0, p25=0.0, p50=0.0, p75=0.0, p95=0.0, p99=0.0)
+def test_searches_of_no_time_have_no_point_on_a_logarithmic_axis():
+    none = serverless.Spread(mean=0.0, p5=0.0, p25=0.0, p50=0.0, p75=0.0, p95=0.0, p99=0.0)
     made = search_figure({"esg": policy(1.0, 1.0).search_s, "infless": none})
     values = [v for t in made.data for v in t.x]
     assert values
     assert all(v > 0 for v in values)
 
 
-def test_the_text_of_a_simulation_tells_every_policy() -> None:
+def test_the_text_of_a_simulation_tells_every_policy():
     given = report(esg=policy(0.9, 1e-4), orion=policy(None, None, state="overloaded"))
     told = serverless_text(given)
     assert "calls pile up" in told
     assert "oracle: $0.05 per 1,000 calls" in told
     assert "checks: all passed" in told
-    assert "mps" in sharing_text(SharingReport(sharing={"mig-counter": given, "mps": given}))
+    assert "mps" in sharing_text(serverless.SharingReport(sharing={"mig-counter": given, "mps": given}))
 
 
-def test_text_and_page_tell_of_instances_where_some_stand() -> None:
+def test_text_and_page_tell_of_instances_where_some_stand():
     stands = policy(0.5, 2e-4).model_copy(
-        update={"standing": StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4)}
+        update={
+            "standing": serverless.StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4)
+        }
     )
     mixed, plain = report(leased=policy(0.9, 1e-4), stands=stands), report(leased=policy(0.9, 1e-4))
     assert "instances  starts  busy  idle" in serverless_text(mixed)
@@ -177,11 +154,11 @@ def test_text_and_page_tell_of_instances_where_some_stand() -> None:
     leased, row = policy_rows(mixed)
     assert (row["instances"], row["idle"], leased["idle"]) == ("7.25", "40.0 %", "–")
     assert "idle" not in policy_rows(plain)[0]
-    again = ServerlessReport.model_validate_json(mixed.model_dump_json())
+    again = serverless.ServerlessReport.model_validate_json(mixed.model_dump_json())
     assert again.policies["stands"].standing == stands.standing
 
 
-def test_study_figures_draw_the_stored_numbers() -> None:
+def test_study_figures_draw_the_stored_numbers():
     data = shipped_serverless()
     bars = {t.name: list(t.y) for t in settings_figure(data).data}
     for name, values in bars.items():
@@ -198,49 +175,51 @@ def test_study_figures_draw_the_stored_numbers() -> None:
     assert {x for t in sharing_figure(data).data for x in t.x} == set(data.sharing.modes)
 
 
-def tried(nodes: int, hits: float = 0.99) -> TriedNodes:
+def tried(nodes, hits=0.99):
     estimate = Estimate(mean=hits, ci95=(0.8, 1.2))
-    return filled(TriedNodes, nodes=nodes, slo_hit_rate=estimate, verdict="keeps", usd_hour=5.0 * nodes)
+    return filled(
+        serverless.TriedNodes, nodes=nodes, slo_hit_rate=estimate, verdict="keeps", usd_hour=5.0 * nodes
+    )
 
 
-def nodes_report(target: float, **policies: NodesFor) -> NodesReport:
-    setting = NodesSetting(calls=10, seed=1, name="made up")
-    return NodesReport(target=target, most=9, policies=policies, setting=setting)
+def nodes_report(target, **policies):
+    setting = serverless.NodesSetting(calls=10, seed=1, name="made up")
+    return serverless.NodesReport(target=target, most=9, policies=policies, setting=setting)
 
 
-def test_the_finding_on_nodes_names_who_needs_fewest_and_who_never_does() -> None:
-    a, b = (NodesFor(found=tried(nodes), tried=()) for nodes in (4, 6))
-    none = NodesFor(found=None, tried=())
-    told = nodes_finding(nodes_report(0.99, a=a, b=b, c=none))
+def test_the_finding_on_nodes_names_who_needs_fewest_and_who_never_does():
+    a, b = (serverless.NodesFor(found=tried(nodes), tried=()) for nodes in (4, 6))
+    none = serverless.NodesFor(found=None, tried=())
+    told = findings.nodes_finding(nodes_report(0.99, a=a, b=b, c=none))
     assert told.startswith("a keeps 99.0 % of the SLOs with 4 nodes, $20.00 an hour; b 6 ($30.00)")
     assert "not with up to 9 nodes: c" in told
     looked = tried(3, 0.93), tried(4, 0.94)
-    (line,) = nodes_figure(nodes_report(0.93, a=NodesFor(found=looked[1], tried=looked))).data
+    (line,) = nodes_figure(nodes_report(0.93, a=serverless.NodesFor(found=looked[1], tried=looked))).data
     assert list(line.y) == pytest.approx([93.0, 94.0])
     assert max(v + e for v, e in zip(line.y, line.error_y.array, strict=True)) == pytest.approx(100.0)
     assert line.marker.size[1] > line.marker.size[0]
-    assert "no policy reliably keeps 99.0 %" in nodes_finding(nodes_report(0.99, c=none))
+    assert "no policy reliably keeps 99.0 %" in findings.nodes_finding(nodes_report(0.99, c=none))
 
 
-def test_policies_are_ranked_and_set_beside_the_oracle() -> None:
+def test_policies_are_ranked_and_set_beside_the_oracle():
     given = {"a": policy(0.5, 9e-5), "b": policy(0.9, 9e-5), "c": policy(None, None)}
-    assert ranked(given, hit_rate, highest=True) == {"b": 0.9, "a": 0.5}
-    assert over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
-    assert over_oracle(given, None) == {}
+    assert findings.ranked(given, findings.hit_rate, highest=True) == {"b": 0.9, "a": 0.5}
+    assert findings.over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
+    assert findings.over_oracle(given, None) == {}
 
 
-def test_the_title_names_the_best_way_of_sharing_and_the_cheapest() -> None:
+def test_the_title_names_the_best_way_of_sharing_and_the_cheapest():
     told = ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")
     assert told == "Under p, MPS keeps most SLOs (90.0 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
     assert ways_title({"mps": policy(None, None)}, "p") == "Under p, no call was completed"
 
 
-def batch(slots: int, vgpus: int, from_s: float = 0.0, to_s: float = 1.0) -> LayoutBatch:
+def batch(slots, vgpus, from_s=0.0, to_s=1.0):
     times = {"from_s": from_s, "computes_s": from_s, "to_s": to_s}
     return filled(LayoutBatch, slots=slots, vgpus=vgpus, jobs=1, **times)
 
 
-def test_batches_have_places_on_the_gpu_and_are_clipped() -> None:
+def test_batches_have_places_on_the_gpu_and_are_clipped():
     free = batch(0, 2)
     assert [(r.low, r.high) for r in placed([batch(0b0110, 2), free, free])] == [(1, 3), (0, 2), (2, 4)]
     assert [(r.low, r.high) for r in placed([batch(0b101, 2)])] == [(0, 1), (2, 3)]
@@ -248,18 +227,18 @@ def test_batches_have_places_on_the_gpu_and_are_clipped() -> None:
     assert (one.from_s, one.computes_s, one.to_s) == (0.0, 0.0, 2.0)
 
 
-def test_stranded_slices_are_found_and_named() -> None:
+def test_stranded_slices_are_found_and_named():
     rows = placed([batch(0b1111, 4, to_s=2.0), batch(0b1111111, 7, 2.0, 3.0)])
     assert stranded_spans(rows, "a100-40gb", 3.0) == [(2.0, 3.0, 7)]
     told = layouts_title(placed([batch(0b1111, 4)]), [(0.0, 0.5, 7)], 8)
     assert told == "50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded"
 
 
-def test_money_has_no_powers_of_ten_and_the_table_shows_what_decides() -> None:
+def test_money_has_no_powers_of_ten_and_the_table_shows_what_decides():
     made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
     rows = policy_rows(made)
-    assert rows[0][f"$ per {PER:,} calls"] == "$0.00147 ± $0.000147"
+    assert rows[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"
     assert all(set(DECIDING) <= set(row) for row in rows)
     assert len(DECIDING) < len(rows[0])
     tiny = Estimate(mean=1.47e-6, ci95=(1.47e-6 - 2.42e-9, 1.47e-6 + 2.42e-9))
-    assert cost_text(tiny) == "$0.00147 ± $0.00000242"
+    assert findings.cost_text(tiny) == "$0.00147 ± $0.00000242"

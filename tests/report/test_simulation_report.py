@@ -1,10 +1,7 @@
 """The report on a simulation: differences, reasons, warm-up, precision; columns alike in every table."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +28,6 @@ from nona.report.simulations.tables import (
 from nona.report.simulations.tables import RESULT_COLUMNS as TEXT
 from nona.report.simulations.tables import RESULTS as HTML
 from nona.report.simulations.uncertainty import all_differences, differences, sureness_rows
-from nona.results.document import Document
 from nona.results.simulation import QuickAnswer, WarmupReport
 from nona.results.simulation_charts import LiveRun, Story
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -176,7 +172,7 @@ def test_without_a_pilot_there_is_no_plot(fixed):
 
 
 @pytest.fixture(scope="module")
-def run() -> SimulatedRun:
+def run():
     """A run with an overloaded scheduler, several models, an SLO, a pilot and a precision."""
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data["schedulers"] = ["local", "spread"]
@@ -199,7 +195,7 @@ def run() -> SimulatedRun:
     )
 
 
-def every_document(run: SimulatedRun) -> list[Document]:
+def every_document(run):
     scenario = load_scenario(scenario_path("slides_example"))
     (point,) = network_story(study.with_value(scenario, "simulation.jobs", 20), (0.6,), engine="simpy")
     load = story_load(point.load, point.runs, point.system)
@@ -214,19 +210,19 @@ def every_document(run: SimulatedRun) -> list[Document]:
     ]
 
 
-def test_results_survive_json_and_refuse_what_they_do_not_know(run: SimulatedRun) -> None:
+def test_results_survive_json_and_refuse_what_they_do_not_know(run):
     states = {s.state for s in run.report.schedulers.values()}
     assert "overloaded" in states
     assert run.warmup is not None
     assert run.report.precision is not None
     for document in every_document(run):
-        data: dict[str, Any] = json.loads(json.dumps(document.to_json(), allow_nan=False))
+        data = json.loads(json.dumps(document.to_json(), allow_nan=False))
         assert type(document).from_json(data) == document
         with pytest.raises(ValidationError, match="stranger"):
             type(document).from_json({**data, "stranger": 1})
 
 
-def test_a_row_of_a_table_is_the_scheduler_s_result(run: SimulatedRun) -> None:
+def test_a_row_of_a_table_is_the_scheduler_s_result(run):
     rows = {(r.scheduler, r.model): r for r in result_rows(run.report.schedulers, run.predicted, models=True)}
     assert [model for name, model in rows if name == "local"] == ["all", "a", "b"]
     for name, s in run.report.schedulers.items():
@@ -238,7 +234,7 @@ def test_a_row_of_a_table_is_the_scheduler_s_result(run: SimulatedRun) -> None:
         assert COLUMNS["link_wait"].read(one) == s.models["a"].parts_s.link_wait
 
 
-def test_terminal_and_html_choose_from_the_same_columns(run: SimulatedRun) -> None:
+def test_terminal_and_html_choose_from_the_same_columns(run):
     assert {c.key for c in TEXT} <= {c.key for c in HTML}
     assert [c.heading for c in TEXT if c.key == "utilization_compute"] == ["compute"]
     assert STYLE.cell(None, "s") == "–"
@@ -246,7 +242,7 @@ def test_terminal_and_html_choose_from_the_same_columns(run: SimulatedRun) -> No
     assert parts_text(run.report.schedulers).splitlines()[0].split()[:3] == ["scheduler", "model", "JCT"]
 
 
-def test_a_summary_of_plain_numbers_has_every_interval(run: SimulatedRun) -> None:
+def test_a_summary_of_plain_numbers_has_every_interval(run):
     table = summary_table(run.report)
     assert list(table.columns[:6]) == ["scheduler", "model", "state", "jct_s", "jct_low_s", "jct_high_s"]
     assert {"jct_p95_low_s", "slo_hit_rate_high", "server_wait_s", "slo_s"} <= set(table.columns)

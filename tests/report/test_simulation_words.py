@@ -1,11 +1,8 @@
 """What the Simulation page says: headlines, remedies, advice, what changed, how sure; words equal numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,10 +36,9 @@ from nona.report.simulations.uncertainty import (
     sureness_table,
 )
 from nona.results.document import ModelFacts, OffRange
-from nona.results.simulation import Difference, Resources, SchedulerResult
+from nona.results.simulation import Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.scenario.schema import Scenario
 from nona.schedulers.registry import SCHEDULERS
 from nona.simulation.collected import Progress
 from nona.sources.lookup import Sources
@@ -52,7 +48,7 @@ from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 
 
-def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() -> None:
+def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded():
     found = {"local": scheduler(0.03), "nona": scheduler(0.015), "spread": scheduler(None, "overloaded")}
     differences = {"local": {"nona": difference(-0.0164, -0.52, "faster")}, "nona": {}}
     assert headline(found, differences).text == (
@@ -75,7 +71,7 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() ->
     assert headline(late, {}).text.endswith("; a ended with a backlog.")
 
 
-def test_titles_say_what_the_rows_hold() -> None:
+def test_titles_say_what_the_rows_hold():
     found = {"a": scheduler(0.01), "b": scheduler(0.03), "c": scheduler(None, "overloaded")}
     assert jct_title(found) == "b takes 3 times as long as a on average"
     assert hits_title(found) == "a keeps 90.0 % of the SLOs, c 50.0 %"
@@ -97,7 +93,7 @@ def test_titles_say_what_the_rows_hold() -> None:
 
 @examples(80)
 @given(st.floats(1.0, 5.0), st.floats(0.0, 0.9))
-def test_a_remedy_brings_the_load_to_its_target(load: float, background: float) -> None:
+def test_a_remedy_brings_the_load_to_its_target(load, background):
     (found,) = remedies(Resources(compute=load, network=0.3), Resources(compute=background, network=0.0))
     assert found.resource == "executors"
     queries = load - background
@@ -105,7 +101,7 @@ def test_a_remedy_brings_the_load_to_its_target(load: float, background: float) 
     assert background + queries / found.size == pytest.approx(TARGET)
 
 
-def test_advice_where_background_alone_is_too_much_and_where_nothing_is() -> None:
+def test_advice_where_background_alone_is_too_much_and_where_nothing_is():
     offered = Resources(compute=1.2, network=0.1)
     assert "Background alone" in advice("a", offered, Resources(compute=0.96, network=0.0), 4)
     assert "6 servers instead of 4" in advice("a", offered, Resources(compute=0.2, network=0.0), 4)
@@ -113,12 +109,12 @@ def test_advice_where_background_alone_is_too_much_and_where_nothing_is() -> Non
     assert "On average" in advice("a", Resources(compute=0.9, network=None), idle, 4)
 
 
-def changed(**parts: Any) -> Scenario:
+def changed(**parts):
     data = scenario_to_mapping(load_scenario(scenario_path("vision_language_8_servers")))
     return scenario_from_mapping({**data, **parts})
 
 
-def test_what_changed_is_said_in_words() -> None:
+def test_what_changed_is_said_in_words():
     before = changed()
     plain = before.model_dump(mode="json")
     group = plain["cluster"]["servers"][0] | {"count": 12, "gpu": "h100-sxm"}
@@ -139,7 +135,7 @@ def test_what_changed_is_said_in_words() -> None:
 
 
 @pytest.mark.parametrize("name", query_scenario_names())
-def test_no_model_can_be_done_before_its_longest_chain(name: str) -> None:
+def test_no_model_can_be_done_before_its_longest_chain(name):
     """The bound is the mix of each model's critical path, and below its local time on the same device."""
     path = scenario_path(name)
     system = prepare(load_scenario(path), Sources(path.parent)).system
@@ -149,7 +145,7 @@ def test_no_model_can_be_done_before_its_longest_chain(name: str) -> None:
     assert 0 < bound <= float(rates @ total / rates.sum()) * (1 + 1e-9)
 
 
-def test_prediction_simulation_and_theory_stand_side_by_side() -> None:
+def test_prediction_simulation_and_theory_stand_side_by_side():
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"schedulers": ["local", "spread"], "simulation": {"jobs": 100, "replications": 3}}
     study = prepare(scenario_from_mapping(data))
@@ -169,7 +165,7 @@ def test_prediction_simulation_and_theory_stand_side_by_side() -> None:
     ]
 
 
-def test_how_sure_without_formula_or_steady_state() -> None:
+def test_how_sure_without_formula_or_steady_state():
     found = report({"a": scheduler(0.01), "b": scheduler(None, "overloaded")})
     rows = sureness_rows(found, {"b": None}, 0.005)
     assert [r.prediction for r in rows] == ["none", "overloaded"]
@@ -181,7 +177,7 @@ def test_how_sure_without_formula_or_steady_state() -> None:
 
 @examples(60)
 @given(st.lists(st.floats(1e-4, 10.0), min_size=1, max_size=60), st.floats(0.05, 1.0))
-def test_a_live_quantile_is_right_to_a_bin(times: list[float], share: float) -> None:
+def test_a_live_quantile_is_right_to_a_bin(times, share):
     live = LiveSeries()
     at = np.zeros(len(times))
     live.add("a", 0, Progress(0.5, np.zeros(len(times), dtype=np.int64), at, at + np.array(times)))
@@ -190,12 +186,12 @@ def test_a_live_quantile_is_right_to_a_bin(times: list[float], share: float) -> 
     assert exact / width <= quantile_s(live.snapshot()["a"], share) <= exact * width
 
 
-def line(mean_s: float, first: int, **changes: Any) -> LiveLine:
+def line(mean_s, first, **changes):
     made = LiveLine(t=(), jct_s=(), first=first, counts=(4,), jobs=4, mean_s=mean_s, hit_rate=None, busy=None)
     return made.model_copy(update=changes)
 
 
-def test_live_words() -> None:
+def test_live_words():
     series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
     titles = live_titles(series, True)
     assert titles[0] == "a has the lowest mean so far: 10 ms"
@@ -222,18 +218,18 @@ def test_live_words() -> None:
     assert quantile_s(two, 0.5) == pytest.approx(bin_edge_s(1))
 
 
-def test_only_policies_that_slow_the_compiled_engine_down_are_named() -> None:
+def test_only_policies_that_slow_the_compiled_engine_down_are_named():
     found = report({"nona": scheduler(0.01), "mine": scheduler(0.02, decisions="python")})
     assert python_decisions(found) == ["mine"]
     assert python_decisions(found.model_copy(update={"engine": "simpy"})) == []
 
 
-def test_where_times_come_from() -> None:
+def test_where_times_come_from():
     facts = filled(ModelFacts, device="t4", provenance={"given": 1.0}, sigma={"given": 0.0})
     assert provenance_lines({"m": facts}) == ["m on t4: 100 % given (taken as stated)."]
 
 
-def test_the_shortest_is_among_those_that_have_a_mean() -> None:
+def test_the_shortest_is_among_those_that_have_a_mean():
     found = {"a": scheduler(2.0), "b": scheduler(1.0), "c": scheduler(None, "overloaded")}
     assert shortest(found) == "b"
     assert shortest({"c": found["c"]}) is None
@@ -242,19 +238,19 @@ def test_the_shortest_is_among_those_that_have_a_mean() -> None:
 FAR = "slower"
 
 
-def made(compute: float, transfer: float, link: float, server: float) -> SchedulerResult:
+def made(compute, transfer, link, server):
     """A scheduler whose mean is the sum of these parts, in milliseconds."""
     mean = (compute + transfer + link + server) / 1e3
     row = scheduler(mean)
     return row.model_copy(update={"parts_s": parts(*(v / 1e3 for v in (compute, transfer, link, server)))})
 
 
-def apart(found: dict[str, SchedulerResult], best: str) -> dict[str, dict[str, Difference]]:
+def apart(found, best):
     """Everything is clearly slower than the best."""
     return {best: {n: difference(0.01, 0.5, FAR) for n in found if n != best}}
 
 
-def test_who_wins_what_it_sees_and_where_the_time_went() -> None:
+def test_who_wins_what_it_sees_and_where_the_time_went():
     found = {"spark-fair": made(5, 1, 0, 1), "local": made(5, 0, 0, 21), "nona": made(5, 0.5, 0.5, 10)}
     advice = scheduler_advice(found, apart(found, "spark-fair"))
     assert advice.why == (
@@ -267,14 +263,14 @@ def test_who_wins_what_it_sees_and_where_the_time_went() -> None:
     )
 
 
-def test_no_remedy_is_named_where_none_would_do() -> None:
+def test_no_remedy_is_named_where_none_would_do():
     found = {"nona": made(5, 0, 0, 1), "local": made(9, 0, 0, 1)}
     advice = scheduler_advice(found, apart(found, "nona"))
     assert "tasks compute for 4 ms more of a job, which is 100 % of the difference" in advice.why
     assert advice.otherwise.startswith("No single remedy lets another win: local, the next, is 4 ms behind")
 
 
-def test_without_a_clear_difference_nobody_wins() -> None:
+def test_without_a_clear_difference_nobody_wins():
     found = {"nona": scheduler(0.010), "local": scheduler(0.0105)}
     close = difference(0.0005, 0.05, "not told apart")
     advice = scheduler_advice(found, {"nona": {"local": close}})
@@ -297,7 +293,7 @@ def test_without_a_clear_difference_nobody_wins() -> None:
     assert advice.why.startswith("No winner: nona, local and expert take exactly as long")
 
 
-def test_waits_for_own_tasks_are_no_reason_for_more_servers() -> None:
+def test_waits_for_own_tasks_are_no_reason_for_more_servers():
     apart_only = made(5, 0, 0, 1).model_copy(
         update={"parts_s": parts(0.005, 0.0, 0.0, 0.001, 0.02), "jct_s": scheduler(0.026).jct_s}
     )
@@ -314,7 +310,7 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers() -> None:
     assert advice.otherwise.startswith("For 20 ms a job waits for tasks of its own on the same executor")
 
 
-def test_overloaded_schedulers_and_a_single_one() -> None:
+def test_overloaded_schedulers_and_a_single_one():
     over = scheduler(None, "overloaded", offered=Resources(compute=0.5, network=1.25))
     worse = scheduler(None, "overloaded", offered=Resources(compute=1.6, network=0.2))
     advice = scheduler_advice({"local": worse, "spread": over}, {})
@@ -327,7 +323,7 @@ def test_overloaded_schedulers_and_a_single_one() -> None:
     assert advice.lines == ("nona ran alone: 83 % of its jobs' time is computing.", advice.otherwise)
 
 
-def test_what_is_said_of_views_is_what_is_declared() -> None:
+def test_what_is_said_of_views_is_what_is_declared():
     for best, other in product(SCHEDULERS, repeat=2):
         told, mine, its = views_text(best, other), SCHEDULERS.find(best), SCHEDULERS.find(other)
         reads = [s.reads_queues or s.kind == "pick" for s in (mine, its)]
@@ -339,7 +335,7 @@ def test_what_is_said_of_views_is_what_is_declared() -> None:
 
 @examples(200)
 @given(st.lists(st.tuples(*[st.floats(0.01, 50.0)] * 4), min_size=2, max_size=5))
-def test_what_would_let_another_win_is_true(rows: list[tuple[float, float, float, float]]) -> None:
+def test_what_would_let_another_win_is_true(rows):
     """Whatever the parts: a lead that is promised is there when the named part is taken from both."""
     found = {f"s{k}": made(*row) for k, row in enumerate(rows)}
     best = min(found, key=lambda n: found[n].jct_s.mean or 0.0)
@@ -347,7 +343,7 @@ def test_what_would_let_another_win_is_true(rows: list[tuple[float, float, float
     told = re.match(r"If no time went into (.+?) \(.*\), (s\d) would lead", advice.otherwise)
     cut = {"waiting for links": 2, "waiting for servers": 3, "transfers": 1}
 
-    def without(name: str, part: int) -> float:
+    def without(name, part):
         row = rows[int(name[1:])]
         return sum(row) - row[part]
 

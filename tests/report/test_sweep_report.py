@@ -1,9 +1,6 @@
 """What a sweep says: findings, tables and figures from reports whose answers are known."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from filled import filled
@@ -12,17 +9,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import ScenarioError
-from nona.report.sweep_figures import (
-    FAR,
-    GAP,
-    curve_ends,
-    nines,
-    off_curves,
-    round_ticks,
-    spread_labels,
-    sweep_figure,
-    views,
-)
+from nona.report import sweep_figures
 from nona.report.sweep_findings import (
     change_text,
     crossings,
@@ -39,57 +26,49 @@ from nona.report.sweep_findings import (
 from nona.report.sweep_grid_figure import grid_figure
 from nona.report.sweep_grids import cells, grid_finding, grid_rows, grid_targets, grid_text
 from nona.report.sweeps import curve_rows, parse_value, parse_values, spaced, turns, value_text
+from nona.results import sweeps
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.sweeps import (
-    FormulaPoint,
-    GridRow,
-    ServersNeeded,
-    SweepGrid,
-    SweepReport,
-    SweptCurve,
-    SweptEdge,
-    SweptPoint,
-    SweptUtilization,
-)
 
 
-def around(mean: float | None, share: float) -> Estimate:
+def around(mean, share):
     """A mean with an interval of that share of it on both sides."""
     ends = None if mean is None else ((1 - share) * mean, (1 + share) * mean)
     return Estimate(mean=mean, ci95=ends)
 
 
-def point(value: float, mean: float | None, ratio: float | None = None, **more: Any) -> SweptPoint:
+def point(value, mean, ratio=None, **more):
     """A point; without a mean it is overloaded."""
-    fields: dict[str, Any] = {
+    fields = {
         "value": value,
         "state": "overloaded" if mean is None else "stable",
         "replications": 3,
         "jct_s": around(mean, 0.02),
         "means_s": (mean,),
         "slo_hit_rate": Estimate(mean=0.5 if mean is None else 0.99, ci95=None),
-        "utilization": SweptUtilization(compute=0.4, network=0.8),
+        "utilization": sweeps.SweptUtilization(compute=0.4, network=0.8),
         "ratio": around(ratio, 0.05),
     }
-    return filled(SweptPoint, **(fields | more))
+    return filled(sweeps.SweptPoint, **(fields | more))
 
 
-def curve(*points: SweptPoint, formula: tuple[FormulaPoint, ...] | None = None) -> SweptCurve:
+def curve(*points, formula=None):
     flags = [(p.value, p.steady) for p in points]
     ends = tuple(
-        SweptEdge(stable=a, overloaded=b) if dict(flags)[a] else SweptEdge(stable=b, overloaded=a)
+        sweeps.SweptEdge(stable=a, overloaded=b)
+        if dict(flags)[a]
+        else sweeps.SweptEdge(stable=b, overloaded=a)
         for a, b in turns(flags)
     )
-    return SweptCurve(points=points, edges=ends, formula=formula, formula_edges=())
+    return sweeps.SweptCurve(points=points, edges=ends, formula=formula, formula_edges=())
 
 
-def report(without: str = "", **curves: SweptCurve) -> SweepReport:
+def report(without="", **curves):
     """nona holds; slow gives up at 0.71; quick is faster; twin is not told apart.
 
     ``curves`` replace those of the same name; ``without`` leaves one out.
     """
     values = (0.0, 0.5, 0.9)
-    formula = tuple(FormulaPoint(value=v, jct_s=9e-3) for v in values)
+    formula = tuple(sweeps.FormulaPoint(value=v, jct_s=9e-3) for v in values)
     nona = [point(v, 10e-3, 1.0, predicted_s=9e-3, has_formula=True, error=-0.1) for v in values]
     ends = ((0.0, 20e-3, 2.0), (0.5, 31e-3, 3.1), (0.7, 90e-3), (0.71, None), (0.9, None))
     schedulers = {
@@ -100,7 +79,7 @@ def report(without: str = "", **curves: SweptCurve) -> SweepReport:
     }
     names = {"key": "background.network.utilization", "label": "Link background", "unit": "fraction"}
     return filled(
-        SweepReport,
+        sweeps.SweepReport,
         **names,
         values=values,
         jobs=4000,
@@ -114,12 +93,12 @@ def report(without: str = "", **curves: SweptCurve) -> SweepReport:
     )
 
 
-def alone(only: SweptCurve) -> SweepReport:
+def alone(only):
     """A sweep of nona only."""
     return report().model_copy(update={"schedulers": {"nona": only}})
 
 
-def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> None:
+def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up():
     at_half = headline(report(), 0.5)
     assert at_half == (
         "At 50 % link background nona is 3.1 × as fast as slow; quick is 2 × as fast as nona; "
@@ -129,7 +108,7 @@ def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> N
     assert "slow" not in headline(report(), 0.9).split("(simulated)")[0]
 
 
-def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
+def test_where_the_reference_itself_gives_up_nothing_is_compared():
     told = report(nona=curve(point(0.0, 10e-3, 1.0), point(0.9, None)))
     assert headline(told, 0.9) == (
         "At 90 % link background nona has no steady state; quick and twin are stable."
@@ -139,7 +118,7 @@ def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
     )
 
 
-def test_stability_in_words() -> None:
+def test_stability_in_words():
     held, ends = stability_finding(report()).split(". ")
     assert held == "Nona, quick and twin are stable from 0 % to 90 %"
     assert ends == "slow is unstable from 71 %."
@@ -158,7 +137,7 @@ def test_stability_in_words() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
-def test_spans_cover_just_the_unstable_points(flags: list[bool]) -> None:
+def test_spans_cover_just_the_unstable_points(flags):
     points = [point(float(i), 1e-3 if ok else None) for i, ok in enumerate(flags)]
     spans = unstable_spans(curve(*points))
     for i, ok in enumerate(flags):
@@ -166,17 +145,17 @@ def test_spans_cover_just_the_unstable_points(flags: list[bool]) -> None:
         assert inside != ok
 
 
-def test_near_an_edge_luck_does_not_make_three_edges_of_one() -> None:
+def test_near_an_edge_luck_does_not_make_three_edges_of_one():
     flags = [(0.0, True), (0.5, True), (0.69, True), (0.7, False), (0.705, True), (0.71, False), (0.9, False)]
     told = report(slow=curve(*(point(v, 20e-3 if ok else None) for v, ok in flags)))
     assert stability_text(told.schedulers["slow"], "fraction") == "unstable from 70 %"
-    (end,) = curve_ends(told, lambda p: p.jct_s)
+    (end,) = sweep_figures.curve_ends(told, lambda p: p.jct_s)
     assert (end.x, end.rightwards, end.label) == (70.0, True, "unstable ≥ 70 %")
     far = curve(point(0.0, 1e-3), point(0.1, None), point(0.5, 1e-3), point(0.9, None))
     assert stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
 
 
-def test_rows_for_people_and_for_files() -> None:
+def test_rows_for_people_and_for_files():
     told = report()
     rows = {r["scheduler"]: r for r in value_rows(told, 0.9)}
     assert rows["slow"]["mean JCT"] == rows["slow"]["times nona"] == "–"
@@ -191,7 +170,7 @@ def test_rows_for_people_and_for_files() -> None:
     assert "unstable from 71 %" in sweep_text(told)
 
 
-def test_the_explanation_holds_the_sweep_s_own_numbers() -> None:
+def test_the_explanation_holds_the_sweep_s_own_numbers():
     told = report()
     said = dict(explanation(told))
     assert "-10.0% (nona at" in said["By formula"]
@@ -201,10 +180,10 @@ def test_the_explanation_holds_the_sweep_s_own_numbers() -> None:
     assert list(dict(explanation(report("slow", nona=nona)))) == ["Simulated"]
 
 
-def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
+def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
     told = report()
-    for view in views(told):
-        figure = sweep_figure(told, view, cursor=0.5)
+    for view in sweep_figures.views(told):
+        figure = sweep_figures.sweep_figure(told, view, cursor=0.5)
         slow = next(t for t in figure.data if t.name.split(" · ")[0] == "slow")
         beyond = [y for x, y in zip(slow.x, slow.y, strict=True) if x > 70.0]
         assert all(y is None for y in beyond)
@@ -215,28 +194,28 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
         ]
         nona = next(t for t in figure.data if t.name.split(" · ")[0] == "nona")
         assert (nona.y[0] is None) == (view == "none")
-    jct = sweep_figure(told, "JCT")
+    jct = sweep_figures.sweep_figure(told, "JCT")
     assert jct.layout.yaxis.type == "log"
     assert [t.y[0] for t in jct.data if t.name == "nona by formula"] == [9.0]
     assert "SLO 40 ms" in [a.text for a in jct.layout.annotations]
-    assert not [t for t in sweep_figure(told, "SLO hits").data if "formula" in t.name]
+    assert not [t for t in sweep_figures.sweep_figure(told, "SLO hits").data if "formula" in t.name]
 
 
-def test_an_edge_that_is_known_badly_is_not_marked() -> None:
+def test_an_edge_that_is_known_badly_is_not_marked():
     told = report(slow=curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None)))
-    assert curve_ends(told, lambda p: p.jct_s) == []
-    assert len(curve_ends(report(), lambda p: p.jct_s)) == 1
+    assert sweep_figures.curve_ends(told, lambda p: p.jct_s) == []
+    assert len(sweep_figures.curve_ends(report(), lambda p: p.jct_s)) == 1
 
 
-def test_an_interval_that_reaches_below_zero_ends_on_the_axis() -> None:
+def test_an_interval_that_reaches_below_zero_ends_on_the_axis():
     first, second, last = report().schedulers["quick"].points
     wide = second.model_copy(update={"jct_s": Estimate(mean=5e-3, ci95=(-1.0, 1.0))})
-    figure = sweep_figure(report(quick=curve(first, wide, last)))
+    figure = sweep_figures.sweep_figure(report(quick=curve(first, wide, last)))
     quick = next(t for t in figure.data if t.name == "quick")
     assert all(y - down > 0 for y, down in zip(quick.y, quick.error_y.arrayminus, strict=True))
 
 
-def kept(*hits: float | None, unit: str = "factor", values: tuple[float, ...] = ()) -> SweepReport:
+def kept(*hits, unit="factor", values=()):
     """A sweep of the load in which nona keeps these shares at 0.5, 1, 1.5, …; ``None``: overloaded."""
     at = values or tuple(0.5 * (i + 1) for i in range(len(hits)))
     points = [
@@ -247,7 +226,7 @@ def kept(*hits: float | None, unit: str = "factor", values: tuple[float, ...] = 
     return told.model_copy(update={"values": at})
 
 
-def test_where_the_target_holds_in_numbers_and_words() -> None:
+def test_where_the_target_holds_in_numbers_and_words():
     told = kept(1.0, 0.995, 0.985, None)
     (there,) = crossings(told.schedulers["nona"], 0.99)
     assert there.falls
@@ -262,8 +241,8 @@ def test_where_the_target_holds_in_numbers_and_words() -> None:
     assert [change_text(f) for f in (1.3, 1.0, 0.5)] == ["+30 %", "±0 %", "−50 %"]
 
 
-def test_the_servers_that_more_load_needs_are_said_as_simulated() -> None:
-    need = ServersNeeded(scheduler="nona", value=1.5, now=8, servers=10, most=32)
+def test_the_servers_that_more_load_needs_are_said_as_simulated():
+    need = sweeps.ServersNeeded(scheduler="nona", value=1.5, now=8, servers=10, most=32)
     said = target_finding(kept(1.0, 0.995, 0.985).model_copy(update={"needed": (need,)}))
     assert said.endswith("At +50 % two more servers are needed (nona, simulated).")
     few = need.model_copy(update={"servers": None, "value": 1.0})
@@ -271,32 +250,32 @@ def test_the_servers_that_more_load_needs_are_said_as_simulated() -> None:
     assert said.endswith("As the scenario stands 32 servers are too few (nona, simulated).")
 
 
-def test_the_chart_of_hits_draws_the_target_and_its_crossing() -> None:
-    made = sweep_figure(kept(1.0, 0.995, 0.985), "SLO hits")
+def test_the_chart_of_hits_draws_the_target_and_its_crossing():
+    made = sweep_figures.sweep_figure(kept(1.0, 0.995, 0.985), "SLO hits")
     assert "target 99 %" in [a.text for a in made.layout.annotations]
-    assert [s.y0 for s in made.layout.shapes] == [nines(0.99)]
+    assert [s.y0 for s in made.layout.shapes] == [sweep_figures.nines(0.99)]
     (crossing,) = [t for t in made.data if t.name == "nona crosses the target"]
-    assert (crossing.x[0], crossing.y[0]) == (pytest.approx(1.25), nines(0.99))
+    assert (crossing.x[0], crossing.y[0]) == (pytest.approx(1.25), sweep_figures.nines(0.99))
     assert crossing.customdata[0] == "holds until +25 %"
     assert made.data[0].name == "nona · until +25 %"
     assert list(made.layout.yaxis.ticktext) == ["0", "50", "90", "99", "99.9", "≥ 99.99"]
 
 
-def two() -> SweepGrid:
+def two():
     """nona is fastest but for the last value; slow keeps no steady state there."""
     lower, upper = report(), report(nona=curve(*(point(v, 4e-3, 1.0) for v in (0.0, 0.5, 0.9))))
-    rows = (GridRow(value=4.0, sweep=lower), GridRow(value=8.0, sweep=upper))
+    rows = (sweeps.GridRow(value=4.0, sweep=lower), sweeps.GridRow(value=8.0, sweep=upper))
     names = {"key": "cluster.servers[0].count", "label": "Servers", "unit": "count"}
-    return filled(SweepGrid, **names, values=(4.0, 6.0, 8.0), rows=rows)
+    return filled(sweeps.SweepGrid, **names, values=(4.0, 6.0, 8.0), rows=rows)
 
 
-def test_a_map_of_two_numbers_has_the_winner_of_each_cell() -> None:
+def test_a_map_of_two_numbers_has_the_winner_of_each_cell():
     told = two()
     assert grid_finding(told) == "Lowest mean JCT of 6 cells: quick in 3 and nona in 3."
     best = cells(told, "Mean JCT")
     assert {best[v, 4.0].scheduler for v in (0.0, 0.5, 0.9)} == {"quick"}
     assert cells(told, "Mean JCT", "slow")[0.9, 8.0].text("Mean JCT") == "unstable"
-    assert SweepGrid.from_json(told.to_json()) == told
+    assert sweeps.SweepGrid.from_json(told.to_json()) == told
     assert len(grid_rows(told)) == sum(len(c.points) for r in told.rows for c in r.sweep.schedulers.values())
     assert grid_text(told).splitlines()[-2].split()[:4] == ["4", "quick", "5", "ms"]
     assert "with 8 servers throughout" in grid_targets(told)
@@ -306,7 +285,7 @@ def test_a_map_of_two_numbers_has_the_winner_of_each_cell() -> None:
     assert "not simulated yet" in heat.customdata[1][0]
 
 
-def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line() -> None:
+def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line():
     made = grid_figure(two(), "SLO hits", "slow")
     assert [round(v) if v is not None else None for v in made.data[0].z[0]] == [99, 99, None]
     line = made.data[-1]
@@ -315,7 +294,7 @@ def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line() -> N
     assert len(grid_figure(two(), "SLO hits", "nona").data) == 1  # all cells keep it
 
 
-def test_what_was_not_even_simulated_keeps_no_target() -> None:
+def test_what_was_not_even_simulated_keeps_no_target():
     """A scheduler without a placement has no SLO hits; beyond it is unstable all the same."""
     told = kept(1.0, 1.0, None)
     lost = told.schedulers["nona"].points[-1].model_copy(update={"slo_hit_rate": UNKNOWN})
@@ -326,11 +305,11 @@ def test_what_was_not_even_simulated_keeps_no_target() -> None:
 
 @examples(60)
 @given(st.lists(st.floats(0, 400), max_size=12))
-def test_labels_keep_apart_in_their_order(heights: list[float]) -> None:
-    moved = [h + m for h, m in zip(heights, spread_labels(heights), strict=True)]
+def test_labels_keep_apart_in_their_order(heights):
+    moved = [h + m for h, m in zip(heights, sweep_figures.spread_labels(heights), strict=True)]
     order = sorted(range(len(heights)), key=lambda i: (heights[i], i))
     placed = [moved[i] for i in order]
-    assert all(b - a >= GAP - 1e-6 for a, b in pairwise(placed))
+    assert all(b - a >= sweep_figures.GAP - 1e-6 for a, b in pairwise(placed))
     assert sum(moved) == pytest.approx(sum(heights), abs=1e-6)
 
 
@@ -339,15 +318,15 @@ SPANS = st.tuples(st.floats(0, 400), st.floats(0, 30)).map(lambda s: (s[0], s[0]
 
 @examples(60)
 @given(st.lists(st.tuples(st.floats(0, 400), st.lists(SPANS, max_size=3)), max_size=8))
-def test_labels_keep_off_curves_and_apart(labels: list[tuple[float, list[tuple[float, float]]]]) -> None:
+def test_labels_keep_off_curves_and_apart(labels):
     heights, taken = [h for h, _ in labels], [spans for _, spans in labels]
-    places = [h + m for h, m in zip(heights, off_curves(heights, taken), strict=True)]
-    assert all(b - a >= GAP - 1e-6 for a, b in pairwise(sorted(places)))
+    places = [h + m for h, m in zip(heights, sweep_figures.off_curves(heights, taken), strict=True)]
+    assert all(b - a >= sweep_figures.GAP - 1e-6 for a, b in pairwise(sorted(places)))
     for height, place, spans in zip(heights, places, taken, strict=True):
-        clear = all(abs(place - (a + b) / 2) >= (b - a + GAP) / 2 - 1e-6 for a, b in spans)
-        crowd = GAP * len(labels) + sum(b - a + GAP for a, b in spans)
-        assert clear or crowd >= FAR
-        assert abs(place - height) <= FAR + 2 * GAP * len(labels)
+        clear = all(abs(place - (a + b) / 2) >= (b - a + sweep_figures.GAP) / 2 - 1e-6 for a, b in spans)
+        crowd = sweep_figures.GAP * len(labels) + sum(b - a + sweep_figures.GAP for a, b in spans)
+        assert clear or crowd >= sweep_figures.FAR
+        assert abs(place - height) <= sweep_figures.FAR + 2 * sweep_figures.GAP * len(labels)
 
 
 @examples(60)
@@ -357,9 +336,7 @@ def test_labels_keep_off_curves_and_apart(labels: list[tuple[float, list[tuple[f
     st.integers(1, 500),
     st.integers(2, 30),
 )
-def test_values_lie_between_the_ends_and_are_about_as_many(
-    unit: str, low: int, width: int, count: int
-) -> None:
+def test_values_lie_between_the_ends_and_are_about_as_many(unit, low, width, count):
     found = spaced(low, low + width, count, unit)
     assert (found[0], found[-1]) == (low, low + width)
     assert list(found) == sorted(set(found))
@@ -368,12 +345,12 @@ def test_values_lie_between_the_ends_and_are_about_as_many(
         assert all(v == int(v) for v in found)
 
 
-def test_ticks_are_round() -> None:
-    assert round_ticks(0.9, 11) == [1.0, 2.0, 5.0, 10.0]
-    assert round_ticks(1e-3, 1e4) == [10.0**k for k in range(-3, 5)]
+def test_ticks_are_round():
+    assert sweep_figures.round_ticks(0.9, 11) == [1.0, 2.0, 5.0, 10.0]
+    assert sweep_figures.round_ticks(1e-3, 1e4) == [10.0**k for k in range(-3, 5)]
 
 
-def test_values_are_read_as_they_are_written() -> None:
+def test_values_are_read_as_they_are_written():
     assert parse_values("0:0.9:0.1", "fraction")[3:5] == (0.3, 0.4)
     assert parse_values("5 Gbit/s,25 Gbit/s", "bandwidth") == (6.25e8, 3.125e9)
     assert parse_values("3, 1, 3", "count") == (1.0, 3.0)

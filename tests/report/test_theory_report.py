@@ -1,7 +1,5 @@
 """Theory against simulation as rows, figure and documentation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +20,7 @@ QUICK = Effort(replications=4, scale=0.1)
 NOTHING = Interval(0.0, 0.0, 1)
 
 
-def made_up(*agreements: Agreement, load: float = 0.5, trouble: tuple[str, ...] = ()) -> Comparison:
+def made_up(*agreements, load=0.5, trouble=()):
     known = replace(KNOWN["M/M/1"](load), expected=tuple(a.expected for a in agreements))
     return Comparison(known, agreements, NOTHING, NOTHING, trouble)
 
@@ -34,7 +32,7 @@ VAGUE = Agreement(Expected(0.010, 0.010), Interval(0.012, 0.004, 10))
 ABOVE = Agreement(Expected(0.010, 0.020), Interval(0.022, 0.003, 10))
 
 
-def test_rows_say_error_interval_and_verdict() -> None:
+def test_rows_say_error_interval_and_verdict():
     rows = comparison_rows(made_up(GOOD, WRONG, BETWEEN, ABOVE))
     assert [r.verdict for r in rows] == ["agrees", "differs", "agrees", "agrees"]
     assert [r.error_percent for r in rows] == pytest.approx([4.0, 20.0, 0.0, 10.0])
@@ -48,7 +46,7 @@ def test_rows_say_error_interval_and_verdict() -> None:
     assert {r.verdict for r in comparison_rows(made_up(GOOD, trouble=("why",)))} == {"no steady state"}
 
 
-def test_the_summary_counts_and_measures() -> None:
+def test_the_summary_counts_and_measures():
     summary = theory_summary(comparison_rows(made_up(GOOD, WRONG, BETWEEN)))
     assert (summary.rows, summary.agree) == (3, 2)
     assert summary.mean_error == pytest.approx(0.08)
@@ -58,7 +56,7 @@ def test_the_summary_counts_and_measures() -> None:
     assert theory_summary([]).rows == 0
 
 
-def test_theory_alone_has_the_same_columns() -> None:
+def test_theory_alone_has_the_same_columns():
     known = KNOWN["M/G/1 with priorities"](0.6)
     alone, both = theory_rows(known), comparison_rows(known_result(known.name, 0.6, QUICK))
     assert [r.jobs for r in alone] == ["urgent", "usual", "late"]
@@ -66,7 +64,7 @@ def test_theory_alone_has_the_same_columns() -> None:
         assert dict(short).items() <= dict(long).items()
 
 
-def test_the_figure_shows_every_row_where_it_belongs() -> None:
+def test_the_figure_shows_every_row_where_it_belongs():
     comparisons = [made_up(GOOD, WRONG, load=0.3), made_up(GOOD, BETWEEN, load=0.6)]
     rows = [r for c in comparisons for r in comparison_rows(c)]
     made = theory_figure(rows)
@@ -82,7 +80,7 @@ def test_the_figure_shows_every_row_where_it_belongs() -> None:
     assert "10 to 20 ms" in made.data[1].text[1]
 
 
-def test_the_markdown_has_a_line_for_every_row() -> None:
+def test_the_markdown_has_a_line_for_every_row():
     effort = Effort(7, level=0.99)
     text = theory_markdown([made_up(GOOD, WRONG), made_up(BETWEEN, load=0.9)], effort)
     lines = [line for line in text.splitlines() if line.startswith("| M/M/1")]
@@ -96,7 +94,7 @@ def test_the_markdown_has_a_line_for_every_row() -> None:
     assert "99.0%" in text
 
 
-def test_the_page_is_both_validations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_is_both_validations(monkeypatch):
     monkeypatch.setattr("nona.report.studies.validation_page.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
     text = validation_page(QUICK)
     times = validation_markdown(validation_report())
@@ -104,11 +102,11 @@ def test_the_page_is_both_validations(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text == times + "\n" + theory_markdown(comparisons, QUICK)
 
 
-def test_the_documentation_has_the_modelled_times_as_they_are_computed() -> None:
+def test_the_documentation_has_the_modelled_times_as_they_are_computed():
     assert DOCS.read_text("utf-8").startswith(validation_markdown(validation_report())), REMEDY
 
 
-def test_the_documentation_has_the_means_that_either_engine_finds() -> None:
+def test_the_documentation_has_the_means_that_either_engine_finds():
     """One system here, on SimPy; all of them below, on the compiled engine."""
     effort = replace(EFFORT, engine="simpy")
     text = theory_markdown([known_result("M/D/1", 0.3, effort)], effort)
@@ -117,13 +115,11 @@ def test_the_documentation_has_the_means_that_either_engine_finds() -> None:
 
 
 @pytest.mark.verify
-def test_the_documentation_is_what_the_command_writes() -> None:
+def test_the_documentation_is_what_the_command_writes():
     assert DOCS.read_text("utf-8") == validation_page(), REMEDY
 
 
-def test_the_page_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_is_written(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("nona.report.studies.validation_page.validation_page", lambda: "text\n")
     main([str(tmp_path / "page.md")])
     main([])

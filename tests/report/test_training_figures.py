@@ -1,106 +1,64 @@
 """Figures, titles and tables of a training cluster show the numbers of its outcome."""
 
-from __future__ import annotations
-
 import pytest
 from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 
-from nona.report.training.figures import (
-    MOST_BARS,
-    MOST_LANES,
-    allocation_figure,
-    fitting_span,
-    frontier,
-    gantt_figure,
-    jct_cdf_figure,
-    one_more_dots,
-    one_more_finding,
-    one_more_rows,
-    pareto_figure,
-    rho_figure,
-    round_at,
-    rounds_figure,
-    steps,
-    window,
-)
-from nona.report.training.findings import (
-    best_sentence,
-    cdf_title,
-    finding,
-    gain_of,
-    gain_sentence,
-    gantt_title,
-    hero_figure,
-    received_title,
-    rho_title,
-    rounds_title,
-    slo_sentence,
-)
-from nona.report.training.tables import (
-    DECIDING,
-    JOB_DECIDING,
-    deciding,
-    disturbance_rows,
-    job_deciding,
-    job_rows,
-    policy_rows,
-    priority_rows,
-    stays_trace,
-    team_rows,
-)
+from nona.report.training import figures, findings, tables
 from nona.results.training import ExtensionFindings, Stay
 
 POLICIES = outcome().report.policies
 AWARE, AGNOSTIC = POLICIES
 
 
-def test_the_gain_is_the_ratio_of_the_twins_means() -> None:
-    gain = gain_of(POLICIES)
+def test_the_gain_is_the_ratio_of_the_twins_means():
+    gain = findings.gain_of(POLICIES)
     assert (gain.aware, gain.agnostic) == (AWARE, AGNOSTIC)
     assert gain.ratio == pytest.approx(10_800 / 7200)
-    assert hero_figure(POLICIES)[1] == "1.50 ×"
-    assert "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under" in gain_sentence(POLICIES)
-    assert best_sentence(POLICIES) == (
+    assert findings.hero_figure(POLICIES)[1] == "1.50 ×"
+    assert "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under" in findings.gain_sentence(
+        POLICIES
+    )
+    assert findings.best_sentence(POLICIES) == (
         "max-min-fairness has the shortest mean JCT, 2 h, at $12.0; "
         "max-min-fairness-agnostic costs least, $10.0."
     )
 
 
-def test_without_a_pair_the_shortest_mean_is_said() -> None:
+def test_without_a_pair_the_shortest_mean_is_said():
     alone = {AWARE: POLICIES[AWARE]}
-    assert gain_of(alone) is None
-    assert hero_figure(alone) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
-    assert hero_figure({}) == ("", "", "")
-    assert best_sentence(alone).endswith("and costs least, $12.0.")
+    assert findings.gain_of(alone) is None
+    assert findings.hero_figure(alone) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
+    assert findings.hero_figure({}) == ("", "", "")
+    assert findings.best_sentence(alone).endswith("and costs least, $12.0.")
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
-    assert "does not shorten" in gain_sentence(turned)
-    assert hero_figure(turned)[0] == "Shortest mean JCT"
-    assert finding(POLICIES)[0] == gain_sentence(POLICIES)
-    assert finding(alone)[0] == best_sentence(alone)
+    assert "does not shorten" in findings.gain_sentence(turned)
+    assert findings.hero_figure(turned)[0] == "Shortest mean JCT"
+    assert findings.finding(POLICIES)[0] == findings.gain_sentence(POLICIES)
+    assert findings.finding(alone)[0] == findings.best_sentence(alone)
 
 
-def test_policies_that_are_no_twins_say_nothing_about_awareness() -> None:
-    assert gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None
+def test_policies_that_are_no_twins_say_nothing_about_awareness():
+    assert findings.gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None
 
 
-def test_costs_that_read_the_same_are_not_compared() -> None:
+def test_costs_that_read_the_same_are_not_compared():
     close = POLICIES[AGNOSTIC].model_copy(update={"cost_usd": 11.999})
-    assert best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close}).endswith(
+    assert findings.best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close}).endswith(
         "at $12.0; no policy costs noticeably less."
     )
 
 
-def test_cost_against_jct_has_each_policy_and_the_frontier() -> None:
-    made = pareto_figure(POLICIES)
+def test_cost_against_jct_has_each_policy_and_the_frontier():
+    made = figures.pareto_figure(POLICIES)
     line, *points = made.data
     assert list(line.x) == [10.0, 12.0]
     assert [(p.name, p.x[0], p.y[0]) for p in points] == [(AWARE, 12.0, 2.0), (AGNOSTIC, 10.0, 3.0)]
     assert points[0].error_y.array[0] == pytest.approx(0.2)
-    assert frontier([(1, 1), (2, 2), (1, 2)]) == [(1, 1)]
+    assert figures.frontier([(1, 1), (2, 2), (1, 2)]) == [(1, 1)]
 
 
-def test_distributions_end_at_all_jobs() -> None:
-    jct, rho = jct_cdf_figure(POLICIES), rho_figure(POLICIES)
+def test_distributions_end_at_all_jobs():
+    jct, rho = figures.jct_cdf_figure(POLICIES), figures.rho_figure(POLICIES)
     assert list(jct.data[0].x) == [1.0, 1.0, 2.0, 3.0]
     assert list(jct.data[0].y) == pytest.approx([0, 100 / 3, 200 / 3, 100])
     assert max(rho.data[1].x) == 1.6
@@ -108,23 +66,25 @@ def test_distributions_end_at_all_jobs() -> None:
     mixed = POLICIES[AWARE].model_copy(
         update={"jobs": (first.model_copy(update={"measured": False}), *others)}
     )
-    assert list(jct_cdf_figure({AWARE: mixed}).data[0].x) == [2.0, 2.0, 3.0]
-    assert len(rho_figure({AWARE: mixed}).data[0].x) == len(rho.data[0].x) - 1
-    x, y = steps([float(k) for k in range(10_000)], 100)
+    assert list(figures.jct_cdf_figure({AWARE: mixed}).data[0].x) == [2.0, 2.0, 3.0]
+    assert len(figures.rho_figure({AWARE: mixed}).data[0].x) == len(rho.data[0].x) - 1
+    x, y = figures.steps([float(k) for k in range(10_000)], 100)
     assert len(x) == len(y) == 101
     assert (x[-1], y[-1]) == (9999.0, 100.0)
-    assert cdf_title(POLICIES).startswith("The 95th percentile of JCT is 3 h under max-min-fairness,")
-    assert rho_title(POLICIES) == (
+    assert findings.cdf_title(POLICIES).startswith(
+        "The 95th percentile of JCT is 3 h under max-min-fairness,"
+    )
+    assert findings.rho_title(POLICIES) == (
         "The worst ρ is least under max-min-fairness: 1.2; 33 % of its jobs would be faster on an equal "
         "share of the cluster"
     )
 
 
-def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs() -> None:
-    both = gantt_figure(window(trace().stays, 0.0, 12 * ROUND_S, ""), NAMES)
+def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs():
+    both = figures.gantt_figure(figures.window(trace().stays, 0.0, 12 * ROUND_S, ""), NAMES)
     assert list(both.layout.yaxis.categoryarray) == ["v100 0", "k80 0"]
-    shown = window(trace().stays, ROUND_S, 5 * ROUND_S, "k80")
-    made = gantt_figure(shown, NAMES, ROUND_S)
+    shown = figures.window(trace().stays, ROUND_S, 5 * ROUND_S, "k80")
+    made = figures.gantt_figure(shown, NAMES, ROUND_S)
     (bars,) = made.data
     assert list(bars.base) == pytest.approx([0.1, 0.4])
     assert list(bars.x) == pytest.approx([0.3, 0.1])
@@ -132,58 +92,58 @@ def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs() -> None:
     assert bars.customdata[0][0] == pytest.approx(2.5 * ROUND_S)
     assert "b with c" in bars.customdata[1][1]
     assert made.layout.shapes[0].x0 == pytest.approx(0.1)
-    assert gantt_title(trace(), "fifo") == "fifo: 3 jobs ran in 3 stays, 1 for each job"
+    assert findings.gantt_title(trace(), "fifo") == "fifo: 3 jobs ran in 3 stays, 1 for each job"
 
 
-def test_a_window_holds_what_a_chart_can_and_says_what_is_left_out() -> None:
+def test_a_window_holds_what_a_chart_can_and_says_what_is_left_out():
     many = [
         Stay(jobs=(k,), gpu="v100", gpus=(k % 100,), start_s=float(k), end_s=k + 1.0) for k in range(9000)
     ]
-    shown = window(many, 0.0, 9000.0, "v100")
-    assert len(shown.stays) == MOST_BARS
-    inside = sum(s.gpus[0] < MOST_LANES for s in many)
-    assert shown.left_out == inside - MOST_BARS
-    assert {g for s in window(many, 0.0, 9000.0, "v100", MOST_LANES).stays for g in s.gpus} == set(
-        range(MOST_LANES, 2 * MOST_LANES)
-    )
-    assert window(many, 0.0, 9000.0, "k80").stays == ()
-    assert fitting_span(many * 100, 9000.0) == 3600.0
+    shown = figures.window(many, 0.0, 9000.0, "v100")
+    assert len(shown.stays) == figures.MOST_BARS
+    inside = sum(s.gpus[0] < figures.MOST_LANES for s in many)
+    assert shown.left_out == inside - figures.MOST_BARS
+    assert {
+        g for s in figures.window(many, 0.0, 9000.0, "v100", figures.MOST_LANES).stays for g in s.gpus
+    } == set(range(figures.MOST_LANES, 2 * figures.MOST_LANES))
+    assert figures.window(many, 0.0, 9000.0, "k80").stays == ()
+    assert figures.fitting_span(many * 100, 9000.0) == 3600.0
 
 
-def test_an_instant_is_in_its_round() -> None:
+def test_an_instant_is_in_its_round():
     rounds = trace().rounds
-    assert [round_at(rounds, t).number for t in (0.0, 359.0, 360.0, 1e9)] == [0, 0, 1, 5]  # type: ignore[union-attr]
-    assert round_at(rounds, -1.0) is None
-    made = rounds_figure(rounds)
+    assert [figures.round_at(rounds, t).number for t in (0.0, 359.0, 360.0, 1e9)] == [0, 0, 1, 5]
+    assert figures.round_at(rounds, -1.0) is None
+    made = figures.rounds_figure(rounds)
     assert list(made.data[0].y) == [2, 2, 2, 2, 3, 3]
     assert (
-        rounds_title(rounds)
+        findings.rounds_title(rounds)
         == "On average 2.33 jobs run and 0.667 wait; at most 1 job waits, first in round 0"
     )
 
 
-def test_heat_maps_show_what_was_planned_beside_what_was_received() -> None:
-    made = allocation_figure(trace().received, sorted(TYPES), NAMES)
+def test_heat_maps_show_what_was_planned_beside_what_was_received():
+    made = figures.allocation_figure(trace().received, sorted(TYPES), NAMES)
     planned, received = (t for t in made.data if t.type == "heatmap")
     assert [list(row) for row in planned.z] == [[0, 1.0], [0.7, 0], [0.3, 0]]
     assert [list(row) for row in received.z] == [[0, 1.0], [0.65, 0], [0.35, 0]]
     words = [list(t.text) for t in made.data if t.type == "scatter"]
     assert words[0] == ["", "1.00", "0.70", "", "0.30", ""]
-    assert received_title(trace().received, 0.031).endswith("by 3.1 % of a job's time on average")
+    assert findings.received_title(trace().received, 0.031).endswith("by 3.1 % of a job's time on average")
 
 
-def test_tables_have_the_columns_that_decide() -> None:
-    rows = policy_rows(POLICIES)
-    assert rows[0].keys() >= set(DECIDING)
+def test_tables_have_the_columns_that_decide():
+    rows = tables.policy_rows(POLICIES)
+    assert rows[0].keys() >= set(tables.DECIDING)
     assert rows[0]["mean JCT"] == "2 ± 0.2 h"
-    jobs = job_rows(POLICIES[AWARE].jobs)
-    assert jobs[0].keys() >= set(JOB_DECIDING)
+    jobs = tables.job_rows(POLICIES[AWARE].jobs)
+    assert jobs[0].keys() >= set(tables.JOB_DECIDING)
     assert [r["JCT, h"] for r in jobs] == [1.0, 2.0, 3.0]
-    assert deciding(POLICIES) == DECIDING
+    assert tables.deciding(POLICIES) == tables.DECIDING
     lost = POLICIES[AWARE].model_copy(update={"lost_steps_share": 0.01})
-    assert deciding({AWARE: lost}) == (*DECIDING, "work lost")
-    assert job_deciding(POLICIES[AWARE].jobs) == JOB_DECIDING
-    told = priority_rows(trace().rounds[0].priorities, NAMES)
+    assert tables.deciding({AWARE: lost}) == (*tables.DECIDING, "work lost")
+    assert tables.job_deciding(POLICIES[AWARE].jobs) == tables.JOB_DECIDING
+    told = tables.priority_rows(trace().rounds[0].priorities, NAMES)
     assert [(r["type"], r["job"], r["ran"]) for r in told] == [
         ("k80", "b", "yes"),
         ("k80", "c", "no"),
@@ -191,37 +151,37 @@ def test_tables_have_the_columns_that_decide() -> None:
     ]
 
 
-def test_teams_are_compared_where_there_are_several() -> None:
-    assert team_rows(POLICIES) == []
+def test_teams_are_compared_where_there_are_several():
+    assert tables.team_rows(POLICIES) == []
     jobs = [
         j.model_copy(update={"entity": t}) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)
     ]
     teams = POLICIES[AWARE].model_copy(update={"jobs": tuple(jobs)})
-    rows = team_rows({AWARE: teams})
+    rows = tables.team_rows({AWARE: teams})
     assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == [
         ("x", 2, "90 min", "$2.00"),
         ("y", 1, "3 h", "$1.00"),
     ]
-    assert "team" in job_deciding(jobs)
+    assert "team" in tables.job_deciding(jobs)
 
 
-def test_one_more_gpu_is_judged_by_time_and_by_price() -> None:
+def test_one_more_gpu_is_judged_by_time_and_by_price():
     report = one_more()
-    assert one_more_finding(report) == (
+    assert figures.one_more_finding(report) == (
         "One more v100 shortens the mean JCT under fifo most, by 66.7 min (40.0 %); for its price k80 buys "
         "most."
     )
-    assert [r["change"] for r in one_more_rows(report)] == ["–", "-10.0 %", "-40.0 %"]
-    dots = one_more_dots(report)
+    assert [r["change"] for r in figures.one_more_rows(report)] == ["–", "-10.0 %", "-40.0 %"]
+    dots = figures.one_more_dots(report)
     assert [d.value for d in dots] == pytest.approx([2.5, 6000 / 3600])
     worse = report.model_copy(
         update={"rows": tuple(r.model_copy(update={"mean_jct_s": 2e4}) for r in report.rows)}
     )
-    assert one_more_finding(worse) == "One more GPU of no type shortens the mean JCT under fifo."
+    assert figures.one_more_finding(worse) == "One more GPU of no type shortens the mean JCT under fifo."
 
 
-def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
-    trace_file = stays_trace(outcome())
+def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
+    trace_file = tables.stays_trace(outcome())
     slices = [e for e in trace_file.events if e.ph == "X"]
     assert len(slices) == 2 * 3
     assert {e.name for e in slices} == {"a", "b", "b + c"}
@@ -232,33 +192,34 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
     assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3
 
 
-def test_failures_and_moves_are_told_where_they_took_time() -> None:
-    assert disturbance_rows(POLICIES) == []
+def test_failures_and_moves_are_told_where_they_took_time():
+    assert tables.disturbance_rows(POLICIES) == []
     found = ExtensionFindings(failures=9, restart_s=2700, checkpoint_s=7200, move_s=90, undone_share=0.007)
-    (row,) = disturbance_rows({AWARE: POLICIES[AWARE].model_copy(update={"extensions": found})})
+    (row,) = tables.disturbance_rows({AWARE: POLICIES[AWARE].model_copy(update={"extensions": found})})
     assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
 
 
-def test_a_window_holds_all_bars_even_where_they_are_dense() -> None:
+def test_a_window_holds_all_bars_even_where_they_are_dense():
     dense = [
-        Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5) for k in range(MOST_BARS + 1)
+        Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5)
+        for k in range(figures.MOST_BARS + 1)
     ]
-    assert fitting_span(dense[:-1], 30 * 86_400.0) == 30 * 86_400.0
-    assert fitting_span(dense, 30 * 86_400.0) < 30 * 86_400.0
+    assert figures.fitting_span(dense[:-1], 30 * 86_400.0) == 30 * 86_400.0
+    assert figures.fitting_span(dense, 30 * 86_400.0) < 30 * 86_400.0
 
 
-def test_deadlines_are_told_where_there_are_some() -> None:
+def test_deadlines_are_told_where_there_are_some():
     undated = {n: p.model_copy(update={"slo_hit_rate": None}) for n, p in POLICIES.items()}
-    assert slo_sentence(undated) == ""
+    assert findings.slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}
     dated = {n: p.model_copy(update={"slo_hit_rate": kept[n]}) for n, p in POLICIES.items()}
     said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} keeps fewest, 50 %."
-    assert slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
-    assert finding(dated)[1].endswith(slo_sentence(dated))
+    assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
+    assert findings.finding(dated)[1].endswith(findings.slo_sentence(dated))
 
 
-def test_the_trace_names_each_gpu_and_job() -> None:
-    events = stays_trace(outcome()).events
+def test_the_trace_names_each_gpu_and_job():
+    events = tables.stays_trace(outcome()).events
     threads = {(e.pid, e.tid) for e in events if e.name == "thread_name"}
     assert {(e.pid, e.tid) for e in events if e.ph == "X"} <= threads
     assert not any(e.name.isdigit() for e in events if e.ph == "X")

@@ -1,7 +1,5 @@
 """Typed results survive JSON, tables survive files, the guide is true; times that are off by so much."""
 
-from __future__ import annotations
-
 import csv
 import doctest
 import io
@@ -22,12 +20,12 @@ from nona.hardware.executor import executor_class
 from nona.report.capacity import capacity_report
 from nona.report.clusters import device_row
 from nona.report.files import csv_bytes, parquet_bytes
-from nona.report.guide import Section, matching, section_titles, sections
+from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
 from nona.report.studies.validation import comparison_rows
 from nona.report.sweeps import sweep_report
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
-from nona.results.document import Document, Estimate, ModelFacts, OffRange
+from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.models import ConfigurationCounts
 from nona.results.planning import DeviceCapacity, ServerCount
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
@@ -44,7 +42,7 @@ from nona.study.sweeps import curves
 from nona.ui.tasks.sweeps import request_of, settings_from
 
 
-def sweep() -> SweepOutcome:
+def sweep():
     """Two schedulers at two values."""
     scenario = load_scenario(scenario_path("slides_example"))
     settings = SweepSettings(number_named(scenario, "load"), (1.0, 9.0), ("local", "spread"), 30, 2, False)
@@ -54,7 +52,7 @@ def sweep() -> SweepOutcome:
     return SweepOutcome(**dict(sweep_report(last)), settings=request)
 
 
-def capacity() -> Document:
+def capacity():
     kept = Estimate(mean=0.99, ci95=(0.98, 1.0))
     found = ServerCount(servers=2, miss=0.01, error=1e-3, simulated_hit_rate=kept)
     fewer = ServerCount(servers=1, miss=float("inf"), error=0.0)
@@ -64,14 +62,14 @@ def capacity() -> Document:
     return capacity_report([device], device, 0.98, 0, 4096)
 
 
-def models() -> tuple[Document, ...]:
+def models():
     made = prepare_model(load_sample("slides_example"), (executor_class("a100-40gb"),))
     counts = configuration_counts(made)
     report = contraction(made.contracted, made.costed[0], made.decomposition, counts)
     return inspection(made.costed[0]), report, ConfigurationCounts(configurations=tuple(counts))
 
 
-def checks() -> tuple[Document, ...]:
+def checks():
     rows = comparison_rows(compare(KNOWN["M/D/1"](0.3), Effort(replications=3, scale=0.05, engine="simpy")))
     check = SelfCheck(name="Water is wet", ok=None, found="")
     return (
@@ -83,20 +81,16 @@ def checks() -> tuple[Document, ...]:
 
 
 @pytest.fixture(scope="module")
-def results() -> list[Document]:
+def results():
     return [sweep(), capacity(), *models(), *checks(), device_row(devices()["t4"])]
 
 
-def test_what_is_written_is_read_back_equal(results: list[Document]) -> None:
+def test_what_is_written_is_read_back_equal_and_an_unknown_key_is_refused(results):
     for result in results:
         sent = json.loads(json.dumps(result.to_json(), allow_nan=False))
         assert type(result).from_json(sent) == result
-
-
-def test_an_unknown_key_is_refused(results: list[Document]) -> None:
-    for result in results:
         with pytest.raises(ValidationError):
-            type(result).from_json({**result.to_json(), "more": 1})
+            type(result).from_json({**sent, "more": 1})
 
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=12)
@@ -104,7 +98,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_s
 
 @given(st.lists(st.tuples(CELLS, st.floats(allow_nan=False)), min_size=1, max_size=6))
 @examples(60)
-def test_csv_keeps_every_cell_and_runs_none(rows: list[tuple[str, float]]) -> None:
+def test_csv_keeps_every_cell_and_runs_none(rows):
     frame = pd.DataFrame(rows, columns=["=name", "value"])
     read = list(csv.reader(io.StringIO(csv_bytes(frame).decode())))
     assert read[0] == ["'=name", "value"]
@@ -114,7 +108,7 @@ def test_csv_keeps_every_cell_and_runs_none(rows: list[tuple[str, float]]) -> No
         assert float(number) == value
 
 
-def test_parquet_keeps_types_and_writes_mixed_columns_as_text() -> None:
+def test_parquet_keeps_types_and_writes_mixed_columns_as_text():
     frame = pd.DataFrame({"n": [1, 2], "s": ["=a", None], "x": [0.5, float("nan")], "m": [1, "two"]})
     back = pd.read_parquet(io.BytesIO(parquet_bytes(frame)))
     assert list(back["n"]) == [1, 2]
@@ -124,14 +118,14 @@ def test_parquet_keeps_types_and_writes_mixed_columns_as_text() -> None:
     assert list(back["m"]) == ["1", "two"]
 
 
-def test_a_column_without_a_value_has_the_type_of_the_same_column_with_values() -> None:
+def test_a_column_without_a_value_has_the_type_of_the_same_column_with_values():
     empty, full = (pd.DataFrame({"kWh": [value, None]}) for value in (None, 0.5))
     assert pd.read_parquet(io.BytesIO(parquet_bytes(empty)))["kWh"].dtype == "float64"
     assert pd.read_parquet(io.BytesIO(parquet_bytes(full)))["kWh"].dtype == "float64"
 
 
 @pytest.mark.parametrize("section", sections(), ids=lambda s: s.name)
-def test_examples_in_the_text_are_true_and_nothing_is_left_blank(section: Section) -> None:
+def test_examples_in_the_text_are_true_and_nothing_is_left_blank(section):
     assert section.text
     assert "{{" not in section.text.replace("{{Nona Planner contributors}}", "")
     test = doctest.DocTestParser().get_doctest(
@@ -142,7 +136,7 @@ def test_examples_in_the_text_are_true_and_nothing_is_left_blank(section: Sectio
         assert test.examples
 
 
-def test_every_scheduler_is_there_with_what_it_does() -> None:
+def test_every_scheduler_is_there_with_what_it_does():
     text = next(s.text for s in sections() if s.name == "schedulers")
     for name in scheduler_names():
         found = get_scheduler(name)
@@ -151,12 +145,12 @@ def test_every_scheduler_is_there_with_what_it_does() -> None:
     assert __version__ in next(s.text for s in sections() if s.name == "cite")
 
 
-def test_titles_and_names_are_unique() -> None:
+def test_titles_and_names_are_unique():
     titles = section_titles()
     assert len(set(titles.values())) == len(titles) == len(sections()) >= 15
 
 
-def test_the_filter_finds_what_holds_all_words_and_nothing_else() -> None:
+def test_the_filter_finds_what_holds_all_words_and_nothing_else():
     for query in ("MIG slice", "pollaczek", "warm-up replications", "delete"):
         found = matching(query)
         assert found
@@ -169,19 +163,19 @@ def test_the_filter_finds_what_holds_all_words_and_nothing_else() -> None:
     assert matching("limits")[0].name == "limits"
 
 
-def facts(total_s: float, **shares: float) -> ModelFacts:
+def facts(total_s, **shares):
     sigma = {"given": 0.0, "measured": 0.05, "calibrated": 0.12, "modelled": 0.35}
     shown = {"provenance": shares, "sigma": {p: sigma[p] for p in shares}}
     return filled(ModelFacts, total_compute_s=total_s, critical_path_s=total_s, **shown)
 
 
-def test_given_and_measured_times_have_no_range() -> None:
+def test_given_and_measured_times_have_no_range():
     assert times_error([facts(1.0, given=1.0), facts(2.0, measured=0.5, given=0.5)]) is None
     assert times_error([]) is None
     assert mean_if_off(MeanParts(mean_s=1.0, compute_s=1.0), None) is None
 
 
-def test_models_count_by_their_time() -> None:
+def test_models_count_by_their_time():
     """Three quarters of the work is given, so that only a quarter may be off."""
     error = times_error([facts(3.0, given=1.0), facts(1.0, modelled=1.0)])
     assert error.high == pytest.approx(0.75 + 0.25 * math.exp(1.6448536 * 0.35))
@@ -189,7 +183,7 @@ def test_models_count_by_their_time() -> None:
 
 
 @pytest.mark.parametrize("load", [0.1, 0.3, 0.55])
-def test_one_queue_is_exact(load: float) -> None:
+def test_one_queue_is_exact(load):
     """M/M/1: T = S / (1 − ρ), with S and ρ both scaled by the factor."""
     service_s = 2.0
     parts = MeanParts(service_s / (1 - load), service_s, service_s * load / (1 - load), load)
@@ -198,13 +192,13 @@ def test_one_queue_is_exact(load: float) -> None:
         assert told == pytest.approx(factor * service_s / (1 - factor * load))
 
 
-def test_background_and_transfers_stay_as_they_are() -> None:
+def test_background_and_transfers_stay_as_they_are():
     parts = MeanParts(mean_s=10.0, compute_s=4.0, server_wait_s=1.0, load=0.5, background=0.5)
     found = mean_if_off(parts, TimesError(0.5, 2.0))  # all load is background: waits scale with times alone
     assert (found.low_s, found.high_s) == (7.5, 15.0)
 
 
-def test_where_longer_times_overload_there_is_no_upper_end() -> None:
+def test_where_longer_times_overload_there_is_no_upper_end():
     found = mean_if_off(
         MeanParts(mean_s=3.0, compute_s=1.0, server_wait_s=2.0, load=0.8), TimesError(0.5, 1.5)
     )
@@ -212,13 +206,13 @@ def test_where_longer_times_overload_there_is_no_upper_end() -> None:
     assert "overloaded" in off_text(found)
 
 
-def test_both_ends_are_in_one_unit() -> None:
+def test_both_ends_are_in_one_unit():
     assert off_text(OffRange(low_s=0.00098, high_s=0.00142)).startswith("0.98 to 1.4 ms if")
     assert off_text(OffRange(low_s=0.12, high_s=0.36)).startswith("120 to 360 ms if")
     assert off_text(OffRange(low_s=0.7, high_s=2.3)).startswith("0.7 to 2.3 s if")
 
 
-def test_waits_within_a_job_scale_with_its_times() -> None:
+def test_waits_within_a_job_scale_with_its_times():
     """On an idle cluster nobody else is waited for: what waits are there are for tasks of the same job."""
     found = mean_if_off(
         MeanParts(mean_s=3.5, compute_s=2.5, server_wait_s=1.0, load=1e-6), TimesError(0.5, 2)

@@ -1,26 +1,7 @@
 """A small outcome of a training cluster, by hand: three jobs, two GPUs, two policies."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
+from nona.results import training
 from nona.results.document import About
-from nona.results.training import (
-    JctSummary,
-    JobOutcome,
-    OneMoreReport,
-    OneMoreRow,
-    PolicyOutcome,
-    PolicyTrace,
-    PriorityRow,
-    Received,
-    RhoSummary,
-    Round,
-    Stay,
-    TrainingOutcome,
-    TrainingReport,
-    TrainingSetting,
-)
 from tests.report.filled import filled
 
 TYPES = {"k80": 1, "v100": 1}
@@ -31,20 +12,20 @@ ABOUT = filled(
 )
 
 
-def job(name: str, jct_s: float | None, rho: float | None) -> JobOutcome:
+def job(name, jct_s, rho):
     kinds = {"name": name, "model": "A3C", "kind": "training", "workers": 1, "measured": True}
-    return filled(JobOutcome, **kinds, jct_s=jct_s, rho=rho, cost_usd=1.0, preemptions=1)
+    return filled(training.JobOutcome, **kinds, jct_s=jct_s, rho=rho, cost_usd=1.0, preemptions=1)
 
 
-def policy(jcts: Sequence[float], rhos: Sequence[float], cost_usd: float) -> PolicyOutcome:
+def policy(jcts, rhos, cost_usd):
     mean, ordered = sum(jcts) / len(jcts), sorted(jcts)
     tail = {"p50": ordered[1], "p95": ordered[-1], "p99": ordered[-1]}
     return filled(
-        PolicyOutcome,
-        jct_s=JctSummary(mean=mean, ci95=(0.9 * mean, 1.1 * mean), **tail),
+        training.PolicyOutcome,
+        jct_s=training.JctSummary(mean=mean, ci95=(0.9 * mean, 1.1 * mean), **tail),
         makespan_s=ordered[-1],
         utilization=0.9,
-        rho=RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos)),
+        rho=training.RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos)),
         cost_usd=cost_usd,
         preemptions=3.0,
         moves=0.0,
@@ -58,22 +39,24 @@ def policy(jcts: Sequence[float], rhos: Sequence[float], cost_usd: float) -> Pol
     )
 
 
-def priority(number: int, gpu: str, share: float, ran: bool) -> PriorityRow:
+def priority(number, gpu, share, ran):
     why = "the highest priority" if ran else "no GPU was left"
     times = {"received_s": 180.0, "type_s": 540.0, "deficit_s": 0.0}
-    return PriorityRow(jobs=(number,), gpu=gpu, share=share, priority=3 * share, ran=ran, why=why, **times)
+    return training.PriorityRow(
+        jobs=(number,), gpu=gpu, share=share, priority=3 * share, ran=ran, why=why, **times
+    )
 
 
-def trace() -> PolicyTrace:
+def trace():
     """Six rounds: a has the V100 throughout, b the K80 for four rounds, b and c share it for two."""
     stays = tuple(
-        Stay(jobs=jobs, gpu=gpu, gpus=(0,), start_s=first * ROUND_S, end_s=end * ROUND_S)
+        training.Stay(jobs=jobs, gpu=gpu, gpus=(0,), start_s=first * ROUND_S, end_s=end * ROUND_S)
         for jobs, gpu, first, end in (((0,), "v100", 0, 6), ((1,), "k80", 0, 4), ((1, 2), "k80", 4, 6))
     )
     shares = ((0, "v100", 1.0, True), (1, "k80", 0.7, True), (2, "k80", 0.3, False))
     priorities = tuple(priority(*row) for row in shares)
     rounds = tuple(
-        Round(
+        training.Round(
             number=k,
             start_s=k * ROUND_S,
             end_s=(k + 1) * ROUND_S,
@@ -85,18 +68,18 @@ def trace() -> PolicyTrace:
     )
     got = (1.0, 0.65, 0.35)
     received = tuple(
-        Received(job=k, planned={gpu: share}, received={gpu: got[k]}) for k, gpu, share, _ in shares
+        training.Received(job=k, planned={gpu: share}, received={gpu: got[k]}) for k, gpu, share, _ in shares
     )
-    return PolicyTrace(stays=stays, rounds=rounds, received=received)
+    return training.PolicyTrace(stays=stays, rounds=rounds, received=received)
 
 
-def outcome() -> TrainingOutcome:
+def outcome():
     policies = {
         "max-min-fairness": policy([3600.0, 7200.0, 10_800.0], [0.5, 0.8, 1.2], 12.0),
         "max-min-fairness-agnostic": policy([7200.0, 10_800.0, 14_400.0], [0.9, 1.0, 1.6], 10.0),
     }
     setting = filled(
-        TrainingSetting,
+        training.TrainingSetting,
         name="Three jobs",
         jobs=3,
         measured=(0, 2),
@@ -108,19 +91,19 @@ def outcome() -> TrainingOutcome:
         notes=("A note.",),
     )
     report = filled(
-        TrainingReport, policies=policies, checks={"capacity": True}, seconds=0.1, setting=setting
+        training.TrainingReport, policies=policies, checks={"capacity": True}, seconds=0.1, setting=setting
     )
     traces = {name: trace() for name in policies}
-    return TrainingOutcome(about=ABOUT, report=report, job_names=NAMES, types=TYPES, traces=traces)
+    return training.TrainingOutcome(about=ABOUT, report=report, job_names=NAMES, types=TYPES, traces=traces)
 
 
-def one_more() -> OneMoreReport:
-    def row(gpu: str, mean_s: float, price: float | None) -> OneMoreRow:
+def one_more():
+    def row(gpu, mean_s, price):
         ends, rest = (
             (mean_s - 100, mean_s + 100),
             {"makespan_s": 2 * mean_s, "worst_rho": 1.0, "cost_usd": 5.0},
         )
-        return OneMoreRow(gpu=gpu, price_hour=price, mean_jct_s=mean_s, ci95=ends, **rest)
+        return training.OneMoreRow(gpu=gpu, price_hour=price, mean_jct_s=mean_s, ci95=ends, **rest)
 
     rows = (row("k80", 9000.0, 0.45), row("v100", 6000.0, 2.48))
-    return OneMoreReport(policy="fifo", gpus=TYPES, base=row("", 10_000.0, None), rows=rows)
+    return training.OneMoreReport(policy="fifo", gpus=TYPES, base=row("", 10_000.0, None), rows=rows)
