@@ -15,6 +15,11 @@ def filled(kind, /, **given):
     return kind(**{name: _plainest(of) for name, of in fields.items()}, **given)
 
 
+def but(result, /, **changes):
+    """The same result with these fields changed."""
+    return result.model_copy(update=changes)
+
+
 def _plainest(of):
     origin, arguments = typing.get_origin(of), typing.get_args(of)
     if origin in (Union, types.UnionType):

@@ -1,6 +1,6 @@
 """A small placement report made by hand, to be changed field by field."""
 
-from filled import filled
+from filled import but, filled
 
 from nona.results import placement
 from nona.results.document import About
@@ -39,7 +39,7 @@ def outcome(nona_s, local_s, spread_s, **more):
     """An outcome with these mean JCTs; ``None``: no steady state."""
 
     def taking(mean_s):
-        return report(objective_s=mean_s, response=RESPONSE.model_copy(update={"mean_s": mean_s}))
+        return report(objective_s=mean_s, response=but(RESPONSE, mean_s=mean_s))
 
     local, spread = (None if s is None else taking(s) for s in (local_s, spread_s))
     about = filled(About, name="sample")

@@ -1,6 +1,6 @@
 """Results of simulations made by hand, for tests of what is written and drawn of them."""
 
-from filled import filled
+from filled import but, filled
 
 from nona.results import simulation
 from nona.results.document import UNKNOWN, Estimate
@@ -9,7 +9,7 @@ from nona.results.document import UNKNOWN, Estimate
 def around(mean, half):
     """A mean with an interval of that half-width."""
     if mean is None or half is None:
-        return UNKNOWN.model_copy(update={"mean": mean})
+        return but(UNKNOWN, mean=mean)
     return Estimate(mean=mean, ci95=(mean - half, mean + half))
 
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from filled import but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -143,9 +144,7 @@ def test_the_effect_of_what_if_names_only_who_surely_differs():
     def with_mean(low_s, high_s):
         mean = Estimate(mean=(low_s + high_s) / 2, ci95=(low_s, high_s))
         update = {"jct_s": mean}
-        return found.model_copy(
-            update={"schedulers": {n: s.model_copy(update=update) for n, s in found.schedulers.items()}}
-        )
+        return but(found, schedulers={n: s.model_copy(update=update) for n, s in found.schedulers.items()})
 
     before, now = with_mean(0.020, 0.022).schedulers, with_mean(0.021, 0.023).schedulers
     assert "nothing is gained" in comparison.effect_text(now, before)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from filled import filled
+from filled import but, filled
 from hypothesis import given
 from hypothesis import strategies as st
 from placement_sample import RESPONSE, outcome
@@ -18,8 +18,7 @@ from nona.hardware.cluster import Network, Racks
 from nona.report.figures import Dot, dots_figure, text, time_by_kind_figure
 from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
 from nona.report.placements.text import PARTS, TimeParts, parts_of
-from nona.report.simulations import figures
-from nona.report.simulations import series as simulations_series
+from nona.report.simulations import figures, series
 from nona.report.simulations.comparison import changes
 from nona.results.document import UNKNOWN
 from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
@@ -52,7 +51,7 @@ def test_parts_add_up_to_what_sampled_jobs_take(mean_s):
     )
     times = {"p50_s": mean_s, "p95_s": mean_s, "p99_s": mean_s}
     response = ModelResponse(mean_s=mean_s, slo_s=None, miss=None, **times)
-    found = parts_of({"a": path}, RESPONSE.model_copy(update={"models": {"a": response}}))
+    found = parts_of({"a": path}, but(RESPONSE, models={"a": response}))
     made = jct_split_figure(found)
     assert sum(bar.x[0] for bar in made.data) == pytest.approx(1e3 * mean_s)
     assert found["a"].jct_s == mean_s
@@ -77,10 +76,8 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar():
 
 def test_an_overloaded_placement_has_no_bar_but_a_label():
     plain = outcome(0.01, None, None)
-    response = plain.nona.response.model_copy(update={"sampling_s": 0.002})
-    made = comparison_figure(
-        plain.model_copy(update={"nona": plain.nona.model_copy(update={"response": response})})
-    )
+    response = but(plain.nona.response, sampling_s=0.002)
+    made = comparison_figure(but(plain, nona=but(plain.nona, response=response)))
     assert list(made.data[0].y) == [10.0, 0, 0]
     assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]
     assert list(made.data[0].error_y.array) == [2.0, 0, 0]
@@ -144,7 +141,7 @@ def test_small_figures_show_what_they_are_given():
 @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=700), st.integers(0, 20))
 def test_condensed_ecdf_lies_on_the_true_one(times, unfinished):
     values = np.array(times + [np.nan] * unfinished)
-    curve = simulations_series._ecdf(values)
+    curve = series._ecdf(values)
     ordered = np.sort(np.array(times))
     assert len(curve.x) <= 240
     assert curve.x[-1] == ordered[-1]
@@ -162,11 +159,11 @@ def test_condensed_ecdf_lies_on_the_true_one(times, unfinished):
 )
 def test_stretches_of_time_lie_between_the_extremes(jobs, bins):
     at, jct = np.array([a for a, _ in jobs]), np.array([v for _, v in jobs])
-    series = simulations_series._binned(at, jct, bins)
-    assert 0 < len(series.t) <= bins
-    assert jct.min() - 1e-9 <= min(series.jct_s)
-    assert max(series.jct_s) <= jct.max() + 1e-9
-    assert list(series.t) == sorted(series.t)
+    found = series._binned(at, jct, bins)
+    assert 0 < len(found.t) <= bins
+    assert jct.min() - 1e-9 <= min(found.jct_s)
+    assert max(found.jct_s) <= jct.max() + 1e-9
+    assert list(found.t) == sorted(found.t)
 
 
 def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_lie():
@@ -215,23 +212,9 @@ def test_a_dumbbell_joins_the_old_value_and_the_new_one():
 
 
 def test_the_forest_has_prediction_simulation_and_bound():
-    row = filled(
-        Sureness,
-        scheduler="nona",
-        state="stable",
-        prediction="formula",
-        predicted_s=0.019,
-        jct_s=around(0.02, 0.002),
-        relative_half_width=0.1,
-        error=-0.05,
-        explained=True,
-        little_s=0.0201,
-        little_error=0.005,
-        idle_s=0.01,
-        over_idle=2.0,
-    )
-    changes = {"scheduler": "spread", "state": "overloaded", "jct_s": UNKNOWN, "error": None}
-    over = row.model_copy(update=changes)
+    times = {"predicted_s": 0.019, "jct_s": around(0.02, 0.002), "little_s": 0.0201, "idle_s": 0.01}
+    row = filled(Sureness, scheduler="nona", state="stable", prediction="formula", error=-0.05, **times)
+    over = but(row, scheduler="spread", state="overloaded", jct_s=UNKNOWN, error=None)
     made = figures.forest_figure([row, over])
     simulated, predicted, little, idle = made.data
     assert list(simulated.x) == [20.0, None]
@@ -286,7 +269,7 @@ def test_rare_jobs_stand_below_each_other_each_from_its_own_start():
 
 @pytest.mark.parametrize("network", [Network(), Network(nic=1e9), Network(nic=1e9, racks=Racks(3, 2e9))])
 def test_stages_count_every_link_once(network):
-    stages = simulations_series.link_stages(network, 8)
+    stages = series.link_stages(network, 8)
     racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
     topology = make_topology(8, network.capacity, network.nic, *racks)
     assert sum(r.links for r in stages) == topology.links
@@ -296,15 +279,12 @@ def test_stages_count_every_link_once(network):
     assert kinds == [r.stage for r in stages]
 
 
-def test_the_narrowest_stage_is_marked():
-    made = simulations_series.stages_figure(simulations_series.link_stages(Network(capacity=1e9, nic=1e9), 8))
+def test_the_narrowest_stage_is_marked_and_the_table_says_it_in_words():
+    made = series.stages_figure(series.link_stages(Network(capacity=1e9, nic=1e9), 8))
     colours = dict(zip(made.data[0].y, made.data[0].marker.color, strict=True))
     assert colours["core"] != colours["server out"] == colours["server in"]
     assert list(made.data[0].x) == [64.0, 8.0, 64.0]
-
-
-def test_the_table_says_it_in_words():
-    row = simulations_series.link_table(simulations_series.link_stages(Network(nic=1.25e9), 1200))[0]
+    row = series.link_table(series.link_stages(Network(nic=1.25e9), 1200))[0]
     assert row == {"link": "server out", "number": "1,200", "each": "10 Gbit/s", "together": "12 Tbit/s"}
 
 
@@ -314,31 +294,19 @@ def link_run(busy, names, length):
 
 def test_the_busiest_links_come_first_averaged_over_replications():
     names = ("core", "a", "b")
-    found = simulations_series.busiest_links(
-        [link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)]
-    )
+    runs = [link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)]
+    found = series.busiest_links(runs)
     assert [r.link for r in found] == ["a", "b", "core"]
     assert [r.utilization for r in found] == pytest.approx([0.5, 0.2, 0.1])
-    assert list(simulations_series.links_figure(found).data[0].x) == pytest.approx([50, 20, 10])
-
-
-def test_one_link_needs_no_list():
-    assert simulations_series.busiest_links([link_run([1.0], ("link",), 10)]) == []
-
-
-def test_of_many_links_the_busiest_dozen_is_shown():
-    names = tuple(f"l{i}" for i in range(100))
-    found = simulations_series.busiest_links([link_run(list(range(100)), names, 100)])
-    assert [r.link for r in found] == [f"l{i}" for i in range(99, 87, -1)]
-
-
-def test_every_link_is_told_in_the_order_of_the_topology():
-    names = ("core", "server 0 out", "server 1 out")
-    found = simulations_series.each_link([link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)])
-    assert [x.link for x in found] == list(names)
-    assert [x.utilization for x in found] == pytest.approx([0.1, 0.5, 0.2])
-    many = tuple(f"server {i} out" for i in range(3000))
-    assert simulations_series.each_link([link_run([1.0] * 3000, many, 10)]) == []
+    assert list(series.links_figure(found).data[0].x) == pytest.approx([50, 20, 10])
+    each = series.each_link(runs)
+    assert [x.link for x in each] == list(names), "in the order of the topology"
+    assert [x.utilization for x in each] == pytest.approx([0.1, 0.5, 0.2])
+    assert series.busiest_links([link_run([1.0], ("link",), 10)]) == [], "one link needs no list"
+    many = tuple(f"l{i}" for i in range(3000))
+    assert series.each_link([link_run([1.0] * 3000, many, 10)]) == []
+    dozen = series.busiest_links([link_run(list(range(100)), many[:100], 100)])
+    assert [r.link for r in dozen] == [f"l{i}" for i in range(99, 87, -1)]
 
 
 def test_windows_add_up_and_stand_in_the_report():
@@ -362,14 +330,11 @@ def test_windows_add_up_and_stand_in_the_report():
     assert sum(w.hits for w in windows) == int((taken <= 0.04).sum())
     assert len(windows) == min(24, len(taken) // 30)
     assert all(a.end_s == b.start_s for a, b in pairwise(windows))
-    worst = simulations_series.worst_window(report.slo_over_time)
+    worst = series.worst_window(report.slo_over_time)
     assert worst[1].hit_rate == min(w.hit_rate for w in windows if w.hit_rate is not None)
     assert "local" in figures.hits_over_time_title(report.slo_over_time)
     assert len(figures.hits_over_time_figure(report.slo_over_time).data) == 1
     assert type(report).from_json(report.to_json()) == report
-
-
-def test_without_an_slo_there_is_nothing_to_keep():
-    assert simulations_series.hits_over_time({}, [None]) == {}
-    assert simulations_series.worst_window({}) is None
+    assert series.hits_over_time({}, [None]) == {}, "without an SLO there is nothing to keep"
+    assert series.worst_window({}) is None
     assert figures.hits_over_time_title({}) == "No job has an SLO"

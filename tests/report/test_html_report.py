@@ -7,6 +7,7 @@ from functools import partial
 from html.parser import HTMLParser
 
 import pytest
+from filled import but
 from training_sample import ABOUT
 from training_sample import outcome as training_outcome
 
@@ -161,7 +162,7 @@ def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data):
         assert len(at) == len(rate) == 2 * len([w for w in windows if w.hit_rate is not None])
         assert at == sorted(at)
         assert all(0 <= r <= 100 for r in rate)
-    none = data.model_copy(update={"report": data.report.model_copy(update={"slo_over_time": {}})})
+    none = but(data, report=but(data.report, slo_over_time={}))
     assert "SLO hits over time" not in simulation_html(none)
 
 
@@ -220,7 +221,7 @@ def test_a_placement_has_its_certificate_and_configurations():
     assert time_text(data.nona.objective_s) in text
     assert bound_text(data.nona) in text
     assert comparison_finding(data).removeprefix("nona: ") in text
-    early = "".join(Page(placement_html(data.model_copy(update={"ended_early_s": 3.0}))).text)
+    early = "".join(Page(placement_html(but(data, ended_early_s=3.0))).text)
     assert early_text(3.0) in early
     assert early_text(3.0) not in text
     shown = [
@@ -247,7 +248,7 @@ def test_marks_are_round_and_reach_both_ends(high):
 
 
 def test_several_links_have_a_table_of_their_waits():
-    scenario = load_scenario(scenario_path("racks_and_nics")).model_copy(update={"objective": "formula"})
+    scenario = but(load_scenario(scenario_path("racks_and_nics")), objective="formula")
     prepared = study.prepare(scenario)
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))
@@ -261,7 +262,7 @@ def test_several_links_have_a_table_of_their_waits():
 
 def test_it_says_what_the_page_says_and_escapes_names():
     data = training_outcome()
-    told = ABOUT.model_copy(update={"name": HOSTILE, "description": HOSTILE})
+    told = but(ABOUT, name=HOSTILE, description=HOSTILE)
     text = training_html(told, data.report, ["A note of the command."])
     page = Page(text)
     assert (page.wrong, page.open) == ([], [])
@@ -282,13 +283,7 @@ def test_an_order_that_is_not_sure_is_said_to_be_so():
 
     def with_interval(of):
         changed = {
-            n: p.model_copy(
-                update={
-                    "jct_s": p.jct_s.model_copy(
-                        update={"ci95": None if of is None else (p.jct_s.mean - of, p.jct_s.mean + of)}
-                    )
-                }
-            )
+            n: but(p, jct_s=but(p.jct_s, ci95=None if of is None else (p.jct_s.mean - of, p.jct_s.mean + of)))
             for n, p in policies.items()
         }
         return runs_sentence(changed)

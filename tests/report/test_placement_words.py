@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from filled import filled
+from filled import but, filled
 from placement_sample import MIX, RESPONSE, outcome, report
 
 from nona.placement.fixed import local_placement, spread_placement
@@ -33,7 +33,7 @@ from nona.report.placements.text import (
     share_rows,
 )
 from nona.report.placements.working import working
-from nona.results import placement as results_placement
+from nona.results import placement as results
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path
 from nona.study.link_load import background_of, congestion_curve, with_background
@@ -50,7 +50,7 @@ def test_the_error_is_said_in_the_unit_of_the_value():
 def test_the_measure_is_the_formula_or_sampled_jobs():
     assert measure_text(report()) == "by sampled jobs, all equal"
     fields = {k: v for k, v in dict(report()).items() if k != "response"}
-    assert measure_text(results_placement.PlacementReport(**fields)) == "by formula alone: mean waits"
+    assert measure_text(results.PlacementReport(**fields)) == "by formula alone: mean waits"
     sampled = report(objective="mean-jct", objective_error_s=0.0003)
     assert measure_text(sampled) == "± 0.3 ms, by sampled jobs"
 
@@ -59,8 +59,7 @@ def test_the_gap_is_a_share_none_or_unknown():
     assert gap_text(report()) == "15 %"
     assert gap_text(report(gap=None)) == "no bound"
     high = report(
-        objective="mean-jct",
-        formula=results_placement.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1),
+        objective="mean-jct", formula=results.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
     )
     assert bound_above(high)
     assert gap_text(high) == "none"
@@ -76,8 +75,8 @@ def test_comparisons_say_how_far_below_and_what_overloads():
 
 def test_one_class_is_told_alone_and_several_by_the_busiest():
     assert servers_finding(report()) == "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
-    busy = results_placement.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
-    several = report(predicted=MIX.model_copy(update={"classes": (*MIX.classes, busy)}))
+    busy = results.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
+    several = report(predicted=but(MIX, classes=(*MIX.classes, busy)))
     assert servers_finding(several) == (
         "l4 is the busiest of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
     )
@@ -87,15 +86,15 @@ def test_one_class_is_told_alone_and_several_by_the_busiest():
     ("price", "words"), [(None, "at its limit"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
 )
 def test_the_price_of_congestion_in_words(price, words):
-    assert words in price_text(MIX.model_copy(update={"congestion_price_s_per_byte": price}))
+    assert words in price_text(but(MIX, congestion_price_s_per_byte=price))
 
 
 def test_overloaded_links_are_printed_with_a_dash():
-    card = results_placement.PredictedLink(
+    card = results.PredictedLink(
         name="server out", kind="nic", links=2, share=1.0, capacity=1e9, utilization=1.5, wait_s=float("inf")
     )
-    core = card.model_copy(update={"name": "core", "wait_s": 0.001})
-    printed = placement_text(report(predicted=MIX.model_copy(update={"links": (card, core)})))
+    core = but(card, name="core", wait_s=0.001)
+    printed = placement_text(report(predicted=but(MIX, links=(card, core))))
     assert "server out: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait –" in printed
     assert "core: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait 1 ms" in printed
 
@@ -105,14 +104,11 @@ def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count():
     printed = placement_text(found.nona)
     assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
     gained = {"value": 0.02, "error": 0.001, "formula_value": 0.03, "gain": 0.01, "gain_error": 0.001}
-    search = filled(results_placement.SampledSearch, **gained, origin="search")
-    late = RESPONSE.model_copy(update={"miss": 0.02})
-    later = RESPONSE.model_copy(update={"miss": 0.05})
-    slo = found.model_copy(
-        update={
-            "nona": report(objective="slo", sampled=search, response=late),
-            "local": report(response=later),
-        }
+    search = filled(results.SampledSearch, **gained, origin="search")
+    late = but(RESPONSE, miss=0.02)
+    later = but(RESPONSE, miss=0.05)
+    slo = but(
+        found, nona=report(objective="slo", sampled=search, response=late), local=report(response=later)
     )
     assert comparison_finding(slo) == "nona: 3 points more hits than local, spread overloads the link"
     assert order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
@@ -228,7 +224,7 @@ def systems():
         "slides": load_scenario(scenario_path("slides_example")),
         "mix": scenario_from_mapping(TWO_MODELS),
         "shared": scenario_from_mapping(shared),
-        "racks": load_scenario(scenario_path("racks_and_nics")).model_copy(update={"objective": "formula"}),
+        "racks": but(load_scenario(scenario_path("racks_and_nics")), objective="formula"),
     }
 
 
@@ -314,7 +310,7 @@ def test_a_system_that_never_splits_says_so_at_once():
 
 
 def test_the_finding_says_where_splitting_stops_paying():
-    found = results_placement.CongestionCurve(points=(), now=0.3, stops=0.96)
+    found = results.CongestionCurve(points=(), now=0.3, stops=0.96)
     assert "stops paying when the background uses 96" in congestion_finding(found)
-    assert "to saturation" in congestion_finding(found.model_copy(update={"stops": None}))
-    assert "does not pay" in congestion_finding(found.model_copy(update={"stops": 0.3}))
+    assert "to saturation" in congestion_finding(but(found, stops=None))
+    assert "does not pay" in congestion_finding(but(found, stops=0.3))

@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 import pytest
-from filled import filled
+from filled import but, filled
 
 from nona.report.plan import floor_note, month_text, plan_finding, plan_rows, target_rows, tightest
 from nona.report.plan_options import bills, chain_rows, failure_rows, option_rows
@@ -95,9 +95,9 @@ def test_the_cliff_shows_every_factor_and_the_headroom(report):
 def test_a_budget_drawn_above_its_value_says_so_where_the_pointer_is(report):
     """A logarithmic axis has no place for 0: every marker that stands higher than its value tells both."""
     never_late = (Estimate(mean=1.0, ci95=(0.99, 1.0)),)
-    options = [o.model_copy(update={"shares": never_late}) if o.shares else o for o in report.options[:-1]]
-    curve = [report.curve[0].model_copy(update={"shares": never_late}), *report.curve[1:]]
-    some = report.model_copy(update={"options": (*options, report.options[-1]), "curve": tuple(curve)})
+    options = [but(o, shares=never_late) if o.shares else o for o in report.options[:-1]]
+    curve = [but(report.curve[0], shares=never_late), *report.curve[1:]]
+    some = but(report, options=(*options, report.options[-1]), curve=tuple(curve))
     option_dots = [
         (y, tightest(some.targets, some.options[i].shares), hover)
         for t in options_figure(some).data
@@ -124,12 +124,12 @@ def test_options_that_differ_late_in_their_names_have_bars_of_their_own(report):
     """Names cut to a length were one bar of two options."""
     mig = "3g.20gb, 2g.10gb, 2g.10gb"
     keeping = [o for o in report.options if o.verdict == "keeps"][:2]
-    servers = tuple(s.model_copy(update={"mig": mig}) for s in keeping[0].servers)
+    servers = tuple(but(s, mig=mig) for s in keeping[0].servers)
     alike = tuple(
-        o.model_copy(update={"servers": servers, "scheduler": name})
+        but(o, servers=servers, scheduler=name)
         for o, name in zip(keeping, ("least-loaded", "least-loaded-d"), strict=True)
     )
-    changed = report.model_copy(update={"options": alike})
+    changed = but(report, options=alike)
     shown = {y for t in costs_figure(changed).data for y in t.y}
     assert {y.replace("<br>", " ") for y in shown} == {b.name for b in bills(changed)}
     assert len(shown) == 2
@@ -178,11 +178,9 @@ def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
     assert "on a link of" not in plan_finding(report)
     assert all("link" not in row for row in (*plan_rows(report), *chain_rows(report)))
     place = report.answer.option if report.answer else -1
-    options = tuple(
-        o.model_copy(update={"link": 1.25e9 if i == place else 12.5e9}) for i, o in enumerate(report.options)
-    )
-    chains = tuple(c.model_copy(update={"link": 12.5e9 * i}) for i, c in enumerate(report.evidence, start=1))
-    several = report.model_copy(update={"options": options, "evidence": chains})
+    options = tuple(but(o, link=1.25e9 if i == place else 12.5e9) for i, o in enumerate(report.options))
+    chains = tuple(but(c, link=12.5e9 * i) for i, c in enumerate(report.evidence, start=1))
+    several = but(report, options=options, evidence=chains)
     assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
     assert [row["link"] for row in plan_rows(several)] == [
         "10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options))
@@ -205,7 +203,7 @@ def test_each_target_says_up_to_which_traffic_it_holds(report):
         load(2.0, 0.85, 0.9, 0.8),
         load(2.5, 0.91, 0.9, 0.7),
     )
-    found = target_rows(report.model_copy(update={"targets": tuple(targets), "curve": curve}))
+    found = target_rows(but(report, targets=tuple(targets), curve=curve))
     assert [tuple(row.values()) for row in found] == [
         ("a", "1.5×", "2×"),  # what holds beyond a factor that misses is luck
         ("b", "–", "1.5×"),
@@ -218,7 +216,7 @@ def test_no_target_is_said_to_hold_where_the_verdict_on_all_is_open(report):
     usual = {"models": {}, "cost_per_million": 1.0, "shares": sure}
     curve = (PlanLoad(factor=1.019, verdict="keeps", **usual), PlanLoad(factor=1.1, verdict="open", **usual))
     asked = (PlanTarget(model="a", share=0.9, within_s=0.1, text="a"),)
-    (row,) = target_rows(report.model_copy(update={"targets": asked, "curve": curve}))
+    (row,) = target_rows(but(report, targets=asked, curve=curve))
     assert row["seen to hold up to"] == "1.01×"
 
 

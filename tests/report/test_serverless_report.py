@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from filled import filled
+from filled import but, filled
 
 from nona.report.serverless import findings
 from nona.report.serverless.figures import (
@@ -114,10 +114,10 @@ def test_titles_name_the_best_and_the_cheapest():
     assert "b is cheapest at $0.1 and keeps 50.0 %" in told
     assert told.endswith("c is overloaded")
     assert "none is cheaper" in findings.pareto_title({"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)})
-    quick, slow = (spread().model_copy(update={"mean": mean}) for mean in (0.001, 0.1))
+    quick, slow = (but(spread(), mean=mean) for mean in (0.001, 0.1))
     assert findings.search_title({"a": quick}).startswith("All mean searches are below 10 ms")
     assert findings.search_title({"a": quick, "b": slow}).startswith("Only a searches below 10 ms")
-    searching = {n: policy(0.9, 1e-4).model_copy(update={"search_s": quick}) for n in ("esg", "a")}
+    searching = {n: but(policy(0.9, 1e-4), search_s=quick) for n in ("esg", "a")}
     assert findings.own_search_title(searching).startswith(
         "A search of esg takes 1 ms on average, and 99 % of them"
     )
@@ -143,10 +143,9 @@ def test_the_text_of_a_simulation_tells_every_policy():
 
 
 def test_text_and_page_tell_of_instances_where_some_stand():
-    stands = policy(0.5, 2e-4).model_copy(
-        update={
-            "standing": serverless.StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4)
-        }
+    stands = but(
+        policy(0.5, 2e-4),
+        standing=serverless.StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4),
     )
     mixed, plain = report(leased=policy(0.9, 1e-4), stands=stands), report(leased=policy(0.9, 1e-4))
     assert "instances  starts  busy  idle" in serverless_text(mixed)

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from filled import filled
+from filled import but, filled
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
@@ -61,8 +61,8 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded():
     close = headline(found, alike).text
     assert "nona is lowest, without a clear difference from local: 15 ms ± 1.5 ms" in close
     same = {"nona": {"local": difference(0.0, 0.0, "not told apart")}}
-    same["nona"]["local"] = same["nona"]["local"].model_copy(update={"jct_s": around(0.0, 0.0)})
-    once = same["nona"]["local"].model_copy(update={"jct_s": around(0.0, None)})  # one run, no interval
+    same["nona"]["local"] = but(same["nona"]["local"], jct_s=around(0.0, 0.0))
+    once = but(same["nona"]["local"], jct_s=around(0.0, None))  # one run, no interval
     assert headline(found, {"nona": {"local": once}}).lead == headline(found, same).lead
     equal = headline(found, same).text
     assert equal.startswith("nona and local take equally long on the same jobs: 15 ms ± 1.5 ms")
@@ -221,7 +221,7 @@ def test_live_words():
 def test_only_policies_that_slow_the_compiled_engine_down_are_named():
     found = report({"nona": scheduler(0.01), "mine": scheduler(0.02, decisions="python")})
     assert python_decisions(found) == ["mine"]
-    assert python_decisions(found.model_copy(update={"engine": "simpy"})) == []
+    assert python_decisions(but(found, engine="simpy")) == []
 
 
 def test_where_times_come_from():
@@ -242,7 +242,7 @@ def made(compute, transfer, link, server):
     """A scheduler whose mean is the sum of these parts, in milliseconds."""
     mean = (compute + transfer + link + server) / 1e3
     row = scheduler(mean)
-    return row.model_copy(update={"parts_s": parts(*(v / 1e3 for v in (compute, transfer, link, server)))})
+    return but(row, parts_s=parts(*(v / 1e3 for v in (compute, transfer, link, server))))
 
 
 def apart(found, best):
@@ -281,10 +281,10 @@ def test_without_a_clear_difference_nobody_wins():
     halves = {n: float(t.ppf(0.975, n - 1)) * spread / math.sqrt(n) for n in range(6, 30)}
     least = min(n for n, half in halves.items() if half <= 0.5)  # the mean is half a half-width
     assert f"about {least} replications would show it; this run has 5" in advice.otherwise
-    tiny = close.model_copy(update={"jct_s": around(1e-6, 0.001)})
+    tiny = but(close, jct_s=around(1e-6, 0.001))
     advice = scheduler_advice(found, {"nona": {"local": tiny}})
     assert "too little to matter" in advice.otherwise
-    same = close.model_copy(update={"jct_s": around(0.0, 0.0)})
+    same = but(close, jct_s=around(0.0, 0.0))
     advice = scheduler_advice(found, {"nona": {"local": same}})
     assert advice.why.startswith("No winner: nona and local take exactly as long on the same jobs;")
     assert advice.otherwise == ""
@@ -294,8 +294,8 @@ def test_without_a_clear_difference_nobody_wins():
 
 
 def test_waits_for_own_tasks_are_no_reason_for_more_servers():
-    apart_only = made(5, 0, 0, 1).model_copy(
-        update={"parts_s": parts(0.005, 0.0, 0.0, 0.001, 0.02), "jct_s": scheduler(0.026).jct_s}
+    apart_only = but(
+        made(5, 0, 0, 1), parts_s=parts(0.005, 0.0, 0.0, 0.001, 0.02), jct_s=scheduler(0.026).jct_s
     )
     found = {"spark-fair": made(5, 1, 0, 1), "local": apart_only}
     advice = scheduler_advice(found, apart(found, "spark-fair"))
@@ -304,7 +304,7 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers():
         "If no time went into waiting for tasks of its own (towards it: splitting it over more executors), "
         "local would lead by 1 ms"
     )
-    same = difference(0.0, 0.0, "not told apart").model_copy(update={"jct_s": around(0.0, 0.0)})
+    same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
     advice = scheduler_advice({"nona": apart_only, "local": apart_only}, {"nona": {"local": same}})
     assert advice.why.endswith("77 % of the time is waiting for tasks of its own.")
     assert advice.otherwise.startswith("For 20 ms a job waits for tasks of its own on the same executor")

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from filled import filled
+from filled import but, filled
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
@@ -95,7 +95,7 @@ def report(without="", **curves):
 
 def alone(only):
     """A sweep of nona only."""
-    return report().model_copy(update={"schedulers": {"nona": only}})
+    return but(report(), schedulers={"nona": only})
 
 
 def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up():
@@ -176,7 +176,7 @@ def test_the_explanation_holds_the_sweep_s_own_numbers():
     assert "-10.0% (nona at" in said["By formula"]
     assert "slow is unstable from 71 %" in said["Edges of stability"]
     assert "slow takes 2 times as long as nona at 0 % and 3.1 times at 50 %" in said["Ratios near an edge"]
-    nona = told.schedulers["nona"].model_copy(update={"formula": None})
+    nona = but(told.schedulers["nona"], formula=None)
     assert list(dict(explanation(report("slow", nona=nona)))) == ["Simulated"]
 
 
@@ -209,7 +209,7 @@ def test_an_edge_that_is_known_badly_is_not_marked():
 
 def test_an_interval_that_reaches_below_zero_ends_on_the_axis():
     first, second, last = report().schedulers["quick"].points
-    wide = second.model_copy(update={"jct_s": Estimate(mean=5e-3, ci95=(-1.0, 1.0))})
+    wide = but(second, jct_s=Estimate(mean=5e-3, ci95=(-1.0, 1.0)))
     figure = sweep_figures.sweep_figure(report(quick=curve(first, wide, last)))
     quick = next(t for t in figure.data if t.name == "quick")
     assert all(y - down > 0 for y, down in zip(quick.y, quick.error_y.arrayminus, strict=True))
@@ -222,8 +222,8 @@ def kept(*hits, unit="factor", values=()):
         point(v, None if h is None else 5e-3, slo_hit_rate=Estimate(mean=0.2 if h is None else h, ci95=None))
         for v, h in zip(at, hits, strict=True)
     ]
-    told = alone(curve(*points)).model_copy(update={"key": "load", "label": "Load", "unit": unit})
-    return told.model_copy(update={"values": at})
+    told = but(alone(curve(*points)), key="load", label="Load", unit=unit)
+    return but(told, values=at)
 
 
 def test_where_the_target_holds_in_numbers_and_words():
@@ -236,17 +236,17 @@ def test_where_the_target_holds_in_numbers_and_words():
     assert holds_text(kept(1.0, 1.0).schedulers["nona"], told) == "throughout"
     assert holds_text(kept(0.9, 0.5).schedulers["nona"], told) == "nowhere"
     assert [c.falls for c in crossings(kept(0.9, 1.0, None).schedulers["nona"], 0.99)] == [False, True]
-    servers = kept(0.9, 0.995, unit="count", values=(4.0, 8.0)).model_copy(update={"key": "servers"})
+    servers = but(kept(0.9, 0.995, unit="count", values=(4.0, 8.0)), key="servers")
     assert holds_text(servers.schedulers["nona"], servers) == "from 8"
     assert [change_text(f) for f in (1.3, 1.0, 0.5)] == ["+30 %", "±0 %", "−50 %"]
 
 
 def test_the_servers_that_more_load_needs_are_said_as_simulated():
     need = sweeps.ServersNeeded(scheduler="nona", value=1.5, now=8, servers=10, most=32)
-    said = target_finding(kept(1.0, 0.995, 0.985).model_copy(update={"needed": (need,)}))
+    said = target_finding(but(kept(1.0, 0.995, 0.985), needed=(need,)))
     assert said.endswith("At +50 % two more servers are needed (nona, simulated).")
-    few = need.model_copy(update={"servers": None, "value": 1.0})
-    said = target_finding(kept(1.0, 0.985).model_copy(update={"needed": (few,)}))
+    few = but(need, servers=None, value=1.0)
+    said = target_finding(but(kept(1.0, 0.985), needed=(few,)))
     assert said.endswith("As the scenario stands 32 servers are too few (nona, simulated).")
 
 
@@ -297,9 +297,9 @@ def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line():
 def test_what_was_not_even_simulated_keeps_no_target():
     """A scheduler without a placement has no SLO hits; beyond it is unstable all the same."""
     told = kept(1.0, 1.0, None)
-    lost = told.schedulers["nona"].points[-1].model_copy(update={"slo_hit_rate": UNKNOWN})
+    lost = but(told.schedulers["nona"].points[-1], slo_hit_rate=UNKNOWN)
     points = (*told.schedulers["nona"].points[:-1], lost)
-    curve_ = told.schedulers["nona"].model_copy(update={"points": points})
+    curve_ = but(told.schedulers["nona"], points=points)
     assert holds_text(curve_, told) == "until ±0 %"  # the next value is unstable
 
 

@@ -1,6 +1,7 @@
 """Figures, titles and tables of a training cluster show the numbers of its outcome."""
 
 import pytest
+from filled import but
 from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 
 from nona.report.training import figures, findings, tables
@@ -42,7 +43,7 @@ def test_policies_that_are_no_twins_say_nothing_about_awareness():
 
 
 def test_costs_that_read_the_same_are_not_compared():
-    close = POLICIES[AGNOSTIC].model_copy(update={"cost_usd": 11.999})
+    close = but(POLICIES[AGNOSTIC], cost_usd=11.999)
     assert findings.best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close}).endswith(
         "at $12.0; no policy costs noticeably less."
     )
@@ -63,9 +64,7 @@ def test_distributions_end_at_all_jobs():
     assert list(jct.data[0].y) == pytest.approx([0, 100 / 3, 200 / 3, 100])
     assert max(rho.data[1].x) == 1.6
     first, *others = POLICIES[AWARE].jobs
-    mixed = POLICIES[AWARE].model_copy(
-        update={"jobs": (first.model_copy(update={"measured": False}), *others)}
-    )
+    mixed = but(POLICIES[AWARE], jobs=(but(first, measured=False), *others))
     assert list(figures.jct_cdf_figure({AWARE: mixed}).data[0].x) == [2.0, 2.0, 3.0]
     assert len(figures.rho_figure({AWARE: mixed}).data[0].x) == len(rho.data[0].x) - 1
     x, y = figures.steps([float(k) for k in range(10_000)], 100)
@@ -140,7 +139,7 @@ def test_tables_have_the_columns_that_decide():
     assert jobs[0].keys() >= set(tables.JOB_DECIDING)
     assert [r["JCT, h"] for r in jobs] == [1.0, 2.0, 3.0]
     assert tables.deciding(POLICIES) == tables.DECIDING
-    lost = POLICIES[AWARE].model_copy(update={"lost_steps_share": 0.01})
+    lost = but(POLICIES[AWARE], lost_steps_share=0.01)
     assert tables.deciding({AWARE: lost}) == (*tables.DECIDING, "work lost")
     assert tables.job_deciding(POLICIES[AWARE].jobs) == tables.JOB_DECIDING
     told = tables.priority_rows(trace().rounds[0].priorities, NAMES)
@@ -153,10 +152,8 @@ def test_tables_have_the_columns_that_decide():
 
 def test_teams_are_compared_where_there_are_several():
     assert tables.team_rows(POLICIES) == []
-    jobs = [
-        j.model_copy(update={"entity": t}) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)
-    ]
-    teams = POLICIES[AWARE].model_copy(update={"jobs": tuple(jobs)})
+    jobs = [but(j, entity=t) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)]
+    teams = but(POLICIES[AWARE], jobs=tuple(jobs))
     rows = tables.team_rows({AWARE: teams})
     assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == [
         ("x", 2, "90 min", "$2.00"),
@@ -174,9 +171,7 @@ def test_one_more_gpu_is_judged_by_time_and_by_price():
     assert [r["change"] for r in figures.one_more_rows(report)] == ["–", "-10.0 %", "-40.0 %"]
     dots = figures.one_more_dots(report)
     assert [d.value for d in dots] == pytest.approx([2.5, 6000 / 3600])
-    worse = report.model_copy(
-        update={"rows": tuple(r.model_copy(update={"mean_jct_s": 2e4}) for r in report.rows)}
-    )
+    worse = but(report, rows=tuple(but(r, mean_jct_s=2e4) for r in report.rows))
     assert figures.one_more_finding(worse) == "One more GPU of no type shortens the mean JCT under fifo."
 
 
@@ -195,7 +190,7 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
 def test_failures_and_moves_are_told_where_they_took_time():
     assert tables.disturbance_rows(POLICIES) == []
     found = ExtensionFindings(failures=9, restart_s=2700, checkpoint_s=7200, move_s=90, undone_share=0.007)
-    (row,) = tables.disturbance_rows({AWARE: POLICIES[AWARE].model_copy(update={"extensions": found})})
+    (row,) = tables.disturbance_rows({AWARE: but(POLICIES[AWARE], extensions=found)})
     assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
 
 
@@ -209,10 +204,10 @@ def test_a_window_holds_all_bars_even_where_they_are_dense():
 
 
 def test_deadlines_are_told_where_there_are_some():
-    undated = {n: p.model_copy(update={"slo_hit_rate": None}) for n, p in POLICIES.items()}
+    undated = {n: but(p, slo_hit_rate=None) for n, p in POLICIES.items()}
     assert findings.slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}
-    dated = {n: p.model_copy(update={"slo_hit_rate": kept[n]}) for n, p in POLICIES.items()}
+    dated = {n: but(p, slo_hit_rate=kept[n]) for n, p in POLICIES.items()}
     said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} keeps fewest, 50 %."
     assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
     assert findings.finding(dated)[1].endswith(findings.slo_sentence(dated))
