@@ -28,6 +28,7 @@ def test_the_gain_is_the_ratio_of_the_twins_means():
 def test_without_a_pair_the_shortest_mean_is_said():
     alone = {AWARE: POLICIES[AWARE]}
     assert findings.gain_of(alone) is None
+    assert findings.gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None, "no twins"
     assert findings.hero_figure(alone) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
     assert findings.hero_figure({}) == ("", "", "")
     assert findings.best_sentence(alone).endswith("and costs least, $12.0.")
@@ -36,10 +37,6 @@ def test_without_a_pair_the_shortest_mean_is_said():
     assert findings.hero_figure(turned)[0] == "Shortest mean JCT"
     assert findings.finding(POLICIES)[0] == findings.gain_sentence(POLICIES)
     assert findings.finding(alone)[0] == findings.best_sentence(alone)
-
-
-def test_policies_that_are_no_twins_say_nothing_about_awareness():
-    assert findings.gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None
 
 
 def test_costs_that_read_the_same_are_not_compared():
@@ -107,6 +104,9 @@ def test_a_window_holds_what_a_chart_can_and_says_what_is_left_out():
     } == set(range(figures.MOST_LANES, 2 * figures.MOST_LANES))
     assert figures.window(many, 0.0, 9000.0, "k80").stays == ()
     assert figures.fitting_span(many * 100, 9000.0) == 3600.0
+    dense = [Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5) for k in range(9000)]
+    assert figures.fitting_span(dense[: figures.MOST_BARS], 30 * 86_400.0) == 30 * 86_400.0
+    assert figures.fitting_span(dense[: figures.MOST_BARS + 1], 30 * 86_400.0) < 30 * 86_400.0
 
 
 def test_an_instant_is_in_its_round():
@@ -184,6 +184,8 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
     assert {e.args["name"] for e in trace_file.events if e.args and e.name == "process_name"} == {
         f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
     }
+    threads = {(e.pid, e.tid) for e in trace_file.events if e.name == "thread_name"}
+    assert {(e.pid, e.tid) for e in slices} <= threads
     assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3
 
 
@@ -194,15 +196,6 @@ def test_failures_and_moves_are_told_where_they_took_time():
     assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
 
 
-def test_a_window_holds_all_bars_even_where_they_are_dense():
-    dense = [
-        Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5)
-        for k in range(figures.MOST_BARS + 1)
-    ]
-    assert figures.fitting_span(dense[:-1], 30 * 86_400.0) == 30 * 86_400.0
-    assert figures.fitting_span(dense, 30 * 86_400.0) < 30 * 86_400.0
-
-
 def test_deadlines_are_told_where_there_are_some():
     undated = {n: but(p, slo_hit_rate=None) for n, p in POLICIES.items()}
     assert findings.slo_sentence(undated) == ""
@@ -211,10 +204,3 @@ def test_deadlines_are_told_where_there_are_some():
     said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} keeps fewest, 50 %."
     assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
     assert findings.finding(dated)[1].endswith(findings.slo_sentence(dated))
-
-
-def test_the_trace_names_each_gpu_and_job():
-    events = tables.stays_trace(outcome()).events
-    threads = {(e.pid, e.tid) for e in events if e.name == "thread_name"}
-    assert {(e.pid, e.tid) for e in events if e.ph == "X"} <= threads
-    assert not any(e.name.isdigit() for e in events if e.ph == "X")

@@ -41,30 +41,18 @@ def solved(request):
 
 def test_a_placement_survives_its_json(solved):
     assert again(solved) == solved
-    assert list(solved.to_json()) == [*KEYS, "working", "steps", "known"]
-    assert solved.nona.models
-    assert solved.working.lines
-    assert solved.steps
-
-
-def test_classes_of_executors_are_called_so_in_json(solved):
-    data = solved.to_json()["nona"]
+    data = solved.to_json()
+    assert list(data) == [*KEYS, "working", "steps", "known"]
+    assert all((solved.nona.models, solved.working.lines, solved.steps))
     names = [c.executor_class for c in solved.nona.predicted.classes]
-    assert [c["class"] for c in data["predicted"]["classes"]] == names
-    assert [c["class"] for c in data["memory"]["classes"]] == names
-
-
-def test_a_cancelled_search_says_so(solved):
-    assert "ended_early_s" not in solved.to_json()
-    cancelled = SolvedPlacement.from_json({**solved.to_json(), "ended_early_s": 2.5})
+    assert [c["class"] for c in data["nona"]["predicted"]["classes"]] == names
+    assert [c["class"] for c in data["nona"]["memory"]["classes"]] == names
+    cancelled = SolvedPlacement.from_json({**data, "ended_early_s": 2.5})
     assert cancelled.ended_early_s == 2.5
     assert again(cancelled) == cancelled
-
-
-def test_the_command_prints_the_report_with_its_response(solved):
-    data = solved.nona.to_json()
-    assert list(data)[-2:] == ["sampled", "response"]
-    assert FullPlacementReport.from_json(data) == solved.nona
+    printed = solved.nona.to_json()
+    assert list(printed)[-2:] == ["sampled", "response"]
+    assert FullPlacementReport.from_json(printed) == solved.nona
 
 
 @pytest.mark.parametrize("keys", [(), ("nona",), ("nona", "predicted"), ("nona", "response"), ("working",)])
@@ -78,12 +66,9 @@ def test_an_unknown_key_is_refused(solved, keys):
         SolvedPlacement.from_json(data)
 
 
-def test_a_result_cannot_be_changed(solved):
+def test_a_result_cannot_be_changed_and_the_outcome_of_the_study_has_no_working(solved):
     with pytest.raises(ValidationError, match="frozen"):
         solved.nona.objective_s = 1.0
-
-
-def test_the_outcome_of_the_study_has_no_working(solved):
     with pytest.raises(ValidationError, match="working"):
         PlacementOutcome.from_json(solved.to_json())
 
