@@ -174,7 +174,7 @@ KINDS = {"Placement": "place", "Simulation": "simulate", "Serverless": "serverle
 
 def run_kind(page, kind):
     """Start the page's job and wait until its result stands."""
-    page.locator(f".st-key-run_kind-{kind} button").click()
+    page.locator(f".st-key-run-{kind} button").click()
     page.locator(f".st-key-cancel-{kind}").wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
     page.get_by_role("tab").first.wait_for()

@@ -100,8 +100,8 @@ def open_elastic(page, title, load):
 def run_elastic(page):
     """Run the policies to the end; the sentence that says who is fastest."""
     page.get_by_role("button", name="Run the policies").click()
-    page.get_by_text("Downloads of this run_elastic").wait_for(timeout=RESULT_MS)
-    page.get_by_role("button", name="Cancel run_elastic of elastic jobs").wait_for(state="detached")
+    page.get_by_text("Downloads of this run").wait_for(timeout=RESULT_MS)
+    page.get_by_role("button", name="Cancel run of elastic jobs").wait_for(state="detached")
     wait_idle(page)
     return str(page.locator(".st-key-elastic-area").get_by_role("heading").inner_text())
 
@@ -131,10 +131,10 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
     open_elastic(page, "Who scales, who waits?", "3")
     page.get_by_role("button", name="Run the policies").click()
     page.locator(".st-key-elastic-area .node").first.wait_for()  # live, while it runs
-    page.get_by_role("button", name="Cancel run_elastic of elastic jobs").click()
+    page.get_by_role("button", name="Cancel run of elastic jobs").click()
     page.get_by_text("Cancelled at").first.wait_for()
     page.locator(".st-key-elastic-area .node").first.wait_for()  # what had come stays
-    assert page.get_by_text("Downloads of this run_elastic").count() == 0
+    assert page.get_by_text("Downloads of this run").count() == 0
 
     fill_number(page, "Relative load", "0.5")
     said = run_elastic(page)
@@ -170,7 +170,7 @@ def scrub_and_follow(page):
     page.get_by_role("tab", name="Nodes", exact=True).click()
     page.locator(NODES).first.wait_for()
     wait_idle(page)
-    before = page.get_by_text(re.compile(r"jobs run_elastic and \d+ wait after")).first.inner_text()
+    before = page.get_by_text(re.compile(r"jobs run and \d+ wait after")).first.inner_text()
     page.get_by_role("slider", name="Minute").press("End")
     page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
     page.get_by_role("tab", name="Jobs", exact=True).click()

@@ -233,7 +233,7 @@ plan: {hit: 0.8, schedulers: [opportunistic], offers: ["l4=2"], most: 12, replic
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """A planned with all that one plan writes, and a second plan in the same store."""
+    """A folder with all that one plan writes, and a second plan in the same store."""
     path = tmp_path_factory.mktemp("plan")
     (path / "s.yaml").write_text(SCENARIO)
     files = ["--html", "p.html", "--csv", "p.csv", "--parquet", "p.parquet"]

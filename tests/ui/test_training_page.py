@@ -344,7 +344,7 @@ def test_jobs_on_one_node_differ_in_colour(nodes):
 
 
 def elastic_fields(at):
-    """The elastic_fields of the page are those of the scenario."""
+    """The fields of the page are those of the scenario."""
     next(b for b in at.get("button_group") if b.label == "Policies").set_value(["fifo", "optimus"]).run()
     assert [p.name for p in state_of(at).scenario.training.elastic.policies] == ["optimus", "fifo"]
     named(at.number_input, "Nodes").set_value(2).run()
