@@ -63,7 +63,7 @@ def warmup_calls(
     first calls may lack containers max(a, min(20 000, ⌈3 · c · r⌉)), with c the longest cold start of a
     function in seconds and r the calls per second. Containers that the first calls lack are there after c;
     then the calls that waited are served. That 3 c are enough is measured: MSER-5 cuts pilots that start with
-    one container of each function after 2.0 to 3.4 c (``tests/serverless/test_serverless_warmup.py``).
+    one container of each function after 2.0 to 3.4 c (``tests/serverless/test_serverless_inputs.py``).
     Where instances of one of the ``policies`` (name, options) stand: at least min(20 000, ⌈30 · s · r⌉),
     with s the seconds between two looks at their number: they begin with none, and what waited in the
     meantime is served by and by. MSER-5 cuts pilots of the shipped settings after 6 to 10 s, and where
