@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +21,9 @@ from nona.scenario.file import scenario_from_mapping
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.sources.lookup import Sources
 from nona.study.preparation import prepare
 from nona.system import System
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "graph"))
 Chooser = Callable[[Shape], Sequence[int]]
 
 
@@ -47,28 +43,20 @@ def random_node_link(seed: int) -> dict[str, Any]:
     return {"directed": True, "nodes": nodes, "edges": edges}
 
 
-def alone(
-    source: dict[str, Any] | None,
-    folder: Path | None = None,
-    *,
-    discipline: str = "fifo",
-    capacity: str = "1 Gbit/s",
-) -> System:
-    """A query of ``source`` (or of ``model.onnx`` in ``folder``) each second, on 14 idle servers."""
-    name = "model.onnx" if source is None else "g"
+def alone(source: dict[str, Any], discipline: str = "fifo") -> System:
+    """A query of ``source`` each second, on 14 idle servers."""
+    network = {"capacity": "1 Gbit/s", "latency": "3 us", "discipline": discipline}
     scenario = {
         "version": 1,
-        "name": "alone",
         "seed": 3,
         "cluster": {
             "servers": [{"count": 14, "gpu": "a100-40gb", "gpus": 1, "vcpus": 8}],
-            "network": {"capacity": capacity, "latency": "3 us", "discipline": discipline},
+            "network": network,
         },
-        "workload": [{"model": name, "rate": 1.0, "arrivals": {"process": "deterministic"}}],
+        "models": {"g": source},
+        "workload": [{"model": "g", "rate": 1.0, "arrivals": {"process": "deterministic"}}],
     }
-    if source is not None:
-        scenario["models"] = {name: source}
-    return prepare(scenario_from_mapping(scenario), Sources(folder) if folder else Sources()).system
+    return prepare(scenario_from_mapping(scenario)).system
 
 
 def drawn_labels(rng: np.random.Generator) -> Chooser:
@@ -139,7 +127,7 @@ def check_times(done: Alone) -> None:
 def test_random_graphs_with_several_ends(discipline: str) -> None:
     clean = several = 0
     for seed in range(60):
-        system = alone(random_node_link(seed), discipline=discipline)
+        system = alone(random_node_link(seed), discipline)
         check_sound(system)
         done = run_alone(system, drawn_labels(np.random.default_rng(seed)), jobs=20)
         if done.clean:

@@ -17,16 +17,9 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.messages import Candidates
 from nona.placement.model import build_model
 from nona.placement.prediction import predict
+from nona.placement.response import sample_paths
 from nona.placement.response.equilibrium import predict_response
 from nona.placement.response.resources import Tracks, Visits
-from nona.placement.response.sample_paths import (
-    Bank,
-    burst_rank,
-    by_count_then,
-    in_order,
-    instants,
-    make_path,
-)
 from nona.placement.response.times import Response
 from nona.placement.response.walk import even_draws, shared_s
 from nona.placement.result import SubGraphPlacement
@@ -246,7 +239,7 @@ def test_bursts_that_are_thinned_wait_less_but_longer_than_poisson() -> None:
 def test_a_path_answers_what_an_event_loop_does(seed: int, own: float) -> None:
     rng = np.random.default_rng(seed)
     times, works = np.sort(rng.random(20) * 30), rng.exponential(1.0, 20)
-    bank = Bank([make_path(times, works, 30.0)])
+    bank = sample_paths.Bank([sample_paths.make_path(times, works, 30.0)])
 
     def look(t: float) -> tuple[float, float]:
         work, idle = bank.look(np.zeros(1, dtype=np.int64), np.zeros(1), np.array([t]))
@@ -269,7 +262,7 @@ def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load: float) ->
     """ρ(W + s) after a service s: what came while it waited and was served."""
     rng, jobs = np.random.default_rng(7), 20000
     times, works = rng.random(60000) * 60000 / load, np.ones(60000)
-    bank, visits = Bank([make_path(times, works, 60000 / load)]), Visits()
+    bank, visits = sample_paths.Bank([sample_paths.make_path(times, works, 60000 / load)]), Visits()
     base = bank.places(0, jobs, rng)[None]
     one = np.zeros((1, jobs), dtype=np.int64)
     of = {"stay": one, "row": one, "base": base, "place": one, "anchored": False}
@@ -291,7 +284,7 @@ def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load: float) ->
 def test_a_path_goes_round_in_a_circle() -> None:
     rng = np.random.default_rng(3)
     times, works = rng.random(50) * 20, rng.exponential(0.3, 50)
-    bank, row = Bank([make_path(times, works, 20.0)]), np.zeros(1, dtype=np.int64)
+    bank, row = sample_paths.Bank([sample_paths.make_path(times, works, 20.0)]), np.zeros(1, dtype=np.int64)
     for t in (0.3, 7.7, 19.9):
         once, again = (bank.look(row, np.array([base]), np.array([t])) for base in (0.0, 1.0))
         assert once[0] == pytest.approx(again[0])
@@ -329,7 +322,7 @@ def test_even_draws_have_their_moments(scv: float) -> None:
     ids=lambda a: f"{a.process}-{a.cv:g}",
 )
 def test_arrivals_keep_their_rate(arrivals: Arrivals) -> None:
-    times = instants(arrivals, 5.0, 4000.0, np.random.default_rng(2))
+    times = sample_paths.instants(arrivals, 5.0, 4000.0, np.random.default_rng(2))
     assert len(times) == pytest.approx(20000, rel=0.05)
     assert (np.diff(times) >= 0).all()
     assert times[0] >= 0
@@ -338,7 +331,7 @@ def test_arrivals_keep_their_rate(arrivals: Arrivals) -> None:
 
 def test_ranks_in_bursts_are_even_and_follow_the_crowd() -> None:
     times = np.concatenate([np.arange(10.0), 20 + np.arange(10) / 100])
-    rank = burst_rank(times, 0.5)
+    rank = sample_paths.burst_rank(times, 0.5)
     assert np.sort(rank) == pytest.approx((np.arange(20) + 0.5) / 20)
     assert rank[10:].mean() > rank[:10].mean()
 
@@ -352,8 +345,8 @@ pairs = st.lists(st.tuples(st.integers(0, 1 << 17) | st.integers(0, 3), few | so
 def test_orders_are_those_of_stable_sorts(rows: list[tuple[int, float]]) -> None:
     count = np.array([c for c, _ in rows], dtype=np.int64)
     values = np.array([v for _, v in rows])
-    assert in_order(values).tolist() == np.argsort(values, kind="stable").tolist()
-    assert by_count_then(count, values).tolist() == np.lexsort((values, count)).tolist()
+    assert sample_paths.in_order(values).tolist() == np.argsort(values, kind="stable").tolist()
+    assert sample_paths.by_count_then(count, values).tolist() == np.lexsort((values, count)).tolist()
 
 
 @pytest.mark.parametrize("levels", [7, 10**9])
@@ -361,8 +354,8 @@ def test_the_same_for_many(levels: int) -> None:
     rng = np.random.default_rng(5)
     values = rng.integers(0, levels, 20_000) / 3.0
     count = rng.integers(0, 40, 20_000)
-    assert np.array_equal(in_order(values), np.argsort(values, kind="stable"))
-    assert np.array_equal(by_count_then(count, values), np.lexsort((values, count)))
+    assert np.array_equal(sample_paths.in_order(values), np.argsort(values, kind="stable"))
+    assert np.array_equal(sample_paths.by_count_then(count, values), np.lexsort((values, count)))
 
 
 def late_input(load: float) -> System:

@@ -15,16 +15,8 @@ from nona.placement.response.sample_paths import instants
 from nona.random_streams import RandomStreams
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.simulation import traces
 from nona.simulation.arrivals import arrival_chunks, effective_rate
-from nona.simulation.traces import (
-    TRACE_READERS,
-    parse_time,
-    read_azure_functions,
-    read_azure_llm,
-    read_times,
-    read_trace,
-    spread_counts,
-)
 from nona.simulation.workload import Workload, background_items, gamma_draws, stream_names
 from nona.sources.lookup import Sources
 from nona.study.preparation import arrivals_of, prepare
@@ -215,7 +207,7 @@ LLM_2023 = (
 
 
 def test_seven_decimals_without_zone_and_without_last_newline() -> None:
-    times = read_azure_llm(LLM_2023, "code.csv")
+    times = traces.read_azure_llm(LLM_2023, "code.csv")
     assert times == pytest.approx([0.0, 0.052, 0.0520001], abs=1e-12)
 
 
@@ -225,7 +217,7 @@ def test_mixed_zones_and_whole_seconds_of_2024() -> None:
         b"2024-05-12 00:00:00+00:00,1,2\n"
         b"2024-05-10 00:00:00.009930+00:00,1,2\n"
     )
-    assert read_azure_llm(data, "x.csv") == pytest.approx([0.0, 2 * 86400 - 0.00993], abs=1e-9)
+    assert traces.read_azure_llm(data, "x.csv") == pytest.approx([0.0, 2 * 86400 - 0.00993], abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +231,7 @@ def test_mixed_zones_and_whole_seconds_of_2024() -> None:
     ],
 )
 def test_times_in_all_notations(text: str, seconds: float) -> None:
-    assert sum(parse_time(text)) == seconds
+    assert sum(traces.parse_time(text)) == seconds
 
 
 @pytest.mark.parametrize(
@@ -248,11 +240,11 @@ def test_times_in_all_notations(text: str, seconds: float) -> None:
     ids=["plain", "header and blank line", "byte order mark and columns", "windows"],
 )
 def test_one_column_of_times(data: bytes) -> None:
-    assert read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
+    assert traces.read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
 
 
 def test_times_may_be_timestamps_without_header() -> None:
-    assert read_times(b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n", "t.csv").tolist() == [0.0, 1.5]
+    assert traces.read_times(b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n", "t.csv").tolist() == [0.0, 1.5]
 
 
 FUNCTIONS = (
@@ -263,20 +255,22 @@ FUNCTIONS = (
 
 
 def test_minute_counts_of_all_functions() -> None:
-    times = read_trace(FUNCTIONS, "day.csv")
+    times = traces.read_trace(FUNCTIONS, "day.csv")
     assert np.bincount((times // 60).astype(int)).tolist() == [2, 3, 1]
     assert (np.diff(times) >= 0).all()
-    assert times.tolist() == read_azure_functions(FUNCTIONS, "day.csv").tolist()
-    assert times.tolist() != read_azure_functions(FUNCTIONS, "day.csv", seed=1).tolist()
+    assert times.tolist() == traces.read_azure_functions(FUNCTIONS, "day.csv").tolist()
+    assert times.tolist() != traces.read_azure_functions(FUNCTIONS, "day.csv", seed=1).tolist()
 
 
 def test_minute_counts_of_one_function_equidistant() -> None:
-    times = read_azure_functions(FUNCTIONS, "day.csv", where=("HashFunction", "g"), within="equidistant")
+    times = traces.read_azure_functions(
+        FUNCTIONS, "day.csv", where=("HashFunction", "g"), within="equidistant"
+    )
     assert times == pytest.approx([70.0, 90.0, 110.0])
 
 
 def test_uniform_within_the_minute() -> None:
-    times = spread_counts(np.array([0, 20_000]), "uniform", np.random.default_rng(3))
+    times = traces.spread_counts(np.array([0, 20_000]), "uniform", np.random.default_rng(3))
     assert times.min() >= 60
     assert times.max() < 120
     assert times.mean() == pytest.approx(90, abs=5 * 60 / 12**0.5 / 20_000**0.5)
@@ -303,14 +297,14 @@ def test_uniform_within_the_minute() -> None:
 )
 def test_bad_traces_give_one_line(data: bytes, what: str) -> None:
     with pytest.raises(SimulationError, match=what) as error:
-        read_trace(data, "bad.csv")
+        traces.read_trace(data, "bad.csv")
     assert "\n" not in str(error.value)
 
 
 def test_a_reader_says_when_the_format_is_not_its_own() -> None:
     for name in ("azure-llm", "azure-functions"):
         with pytest.raises(SimulationError, match="header"):
-            TRACE_READERS[name](b"1\n2\n", "t.csv")
+            traces.TRACE_READERS[name](b"1\n2\n", "t.csv")
 
 
 RNG = np.random.default_rng(5)

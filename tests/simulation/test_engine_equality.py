@@ -198,7 +198,7 @@ class Called:
         return self.decide(*arguments)
 
 
-@pytest.mark.parametrize("name", ["random", "opportunistic", "priority", "jsq-d"])
+@pytest.mark.parametrize("name", ["random", "opportunistic", "priority", "jsq-d", "gavel"])
 @pytest.mark.parametrize("plain", [Called, partial])
 def test_a_policy_that_cannot_be_compiled_runs_on_the_same_core(name: str, plain: Any) -> None:
     system = busy()

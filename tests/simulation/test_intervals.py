@@ -15,20 +15,7 @@ from simulation_cases import make_system, query, scheduler, task_graph
 from sizes import examples, sized
 
 from nona.errors import SimulationError
-from nona.simulation.intervals import (
-    NO_RATIO,
-    Ratio,
-    batch_size,
-    jobs_needed,
-    long_run_variance,
-    mean_interval,
-    overlapping_batch_means,
-    paired_difference,
-    paired_jobs,
-    paired_ratio,
-    percentile_interval,
-    too_few_jobs,
-)
+from nona.simulation import intervals
 from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.steady_state import common_warmup, mser, mser_statistic
@@ -65,8 +52,8 @@ def test_the_variance_by_its_definition(values, share):
     m = 1 + int(share * (n // 2 - 1))
     means = [x[j : j + m].mean() for j in range(n - m + 1)]
     wanted = n * m / ((n - m) * (n - m + 1)) * sum((y - x.mean()) ** 2 for y in means)
-    assert long_run_variance(x, m) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-    interval = overlapping_batch_means(values, batch=m)
+    assert intervals.long_run_variance(x, m) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    interval = intervals.overlapping_batch_means(values, batch=m)
     half = t.ppf(0.975, 1.5 * (n / m - 1)) * math.sqrt(wanted / n)
     assert interval.half_width == pytest.approx(half, rel=1e-6, abs=1e-6)
     assert interval.mean == pytest.approx(x.mean(), abs=1e-9)
@@ -74,11 +61,11 @@ def test_the_variance_by_its_definition(values, share):
 
 def test_batches_of_one_give_the_variance_of_independent_values():
     x = np.random.default_rng(0).normal(size=500)
-    assert long_run_variance(x, 1) == pytest.approx(x.var(ddof=1))
+    assert intervals.long_run_variance(x, 1) == pytest.approx(x.var(ddof=1))
 
 
 def test_it_finds_the_long_run_variance_of_a_correlated_sequence():
-    found = [long_run_variance(x, 200) for x in ar1(np.random.default_rng(1), 200, 4000)]
+    found = [intervals.long_run_variance(x, 200) for x in ar1(np.random.default_rng(1), 200, 4000)]
     assert np.mean(found) == pytest.approx(1 / (1 - PHI) ** 2, rel=0.06)
 
 
@@ -87,36 +74,36 @@ def test_it_finds_the_long_run_variance_of_a_correlated_sequence():
 def test_coverage_is_nominal(name, truth):
     random = np.random.default_rng(3)
     runs = ar1(random, 400, 4000) if name == "ar1" else mm1(random, sized(80, 250), 20_000, 0.5)
-    hits = sum(overlapping_batch_means(x).covers(truth) for x in runs)
+    hits = sum(intervals.overlapping_batch_means(x).covers(truth) for x in runs)
     assert is_nominal(hits, len(runs)), hits
 
 
 def test_short_batches_promise_too_much():
     runs = ar1(np.random.default_rng(4), 300, 4000)
-    hits = sum(overlapping_batch_means(x, batch=2).covers(0.0) for x in runs)
+    hits = sum(intervals.overlapping_batch_means(x, batch=2).covers(0.0) for x in runs)
     assert not is_nominal(hits, len(runs))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_too_few_values_have_no_interval(n):
-    interval = overlapping_batch_means(np.ones(n))
+    interval = intervals.overlapping_batch_means(np.ones(n))
     assert math.isnan(interval.half_width)
     assert math.isnan(interval.mean) == (n == 0)
 
 
 def test_size_and_number_of_batches():
     for n in (4, 7, 39, 40, 41, 1000, 12_345):
-        interval = overlapping_batch_means(np.arange(float(n)))
-        assert interval.n == n // batch_size(n) >= 2
-    assert overlapping_batch_means([1.0, math.nan, 1.0, 1.0, 1.0]).half_width == 0
-    assert math.isnan(overlapping_batch_means(np.arange(10.0), batch=6).half_width)
+        interval = intervals.overlapping_batch_means(np.arange(float(n)))
+        assert interval.n == n // intervals.batch_size(n) >= 2
+    assert intervals.overlapping_batch_means([1.0, math.nan, 1.0, 1.0, 1.0]).half_width == 0
+    assert math.isnan(intervals.overlapping_batch_means(np.arange(10.0), batch=6).half_width)
 
 
 @given(percent=st.floats(0.5, 99.5), beyond=st.integers(1, 200))
 @examples(100)
 def test_jobs_needed_are_the_fewest_that_leave_enough_beyond(percent, beyond):
     share = min(percent, 100 - percent) / 100
-    n = jobs_needed(percent, beyond)
+    n = intervals.jobs_needed(percent, beyond)
     assert n * share >= beyond * (1 - 1e-9)
     assert (n - 1) * share < beyond
 
@@ -126,21 +113,21 @@ def test_jobs_needed_are_the_fewest_that_leave_enough_beyond(percent, beyond):
 )
 def test_what_is_withheld(percent, value, interval):
     for runs, factor in ((3, 1), (1, 10)):
-        assert str(value) in too_few_jobs([value - 1] * runs, percent).withheld.replace(",", "")
-        enough = too_few_jobs([value] * runs, percent)
+        assert str(value) in intervals.too_few_jobs([value - 1] * runs, percent).withheld.replace(",", "")
+        enough = intervals.too_few_jobs([value] * runs, percent)
         assert not enough.withheld
         assert str(interval * factor) in enough.interval_withheld.replace(",", "")
-        assert too_few_jobs([interval * factor - 1] * runs, percent).interval_withheld
-        assert not too_few_jobs([interval * factor] * runs, percent).interval_withheld
+        assert intervals.too_few_jobs([interval * factor - 1] * runs, percent).interval_withheld
+        assert not intervals.too_few_jobs([interval * factor] * runs, percent).interval_withheld
     # the smallest replication decides
-    assert too_few_jobs([value - 1, 10**6], percent).withheld
+    assert intervals.too_few_jobs([value - 1, 10**6], percent).withheld
 
 
 def test_a_withheld_percentile_has_no_number():
-    few = percentile_interval([np.ones(999)] * 3, 99)
+    few = intervals.percentile_interval([np.ones(999)] * 3, 99)
     assert math.isnan(few.mean)
     assert math.isnan(few.half_width)
-    no_interval = percentile_interval([np.ones(1000)] * 3, 99)
+    no_interval = intervals.percentile_interval([np.ones(1000)] * 3, 99)
     assert no_interval.mean == 1
     assert math.isnan(no_interval.half_width)
 
@@ -148,16 +135,16 @@ def test_a_withheld_percentile_has_no_number():
 def test_each_replication_has_its_own_percentile():
     random = np.random.default_rng(0)
     runs = [random.exponential(size=500) + shift for shift in (0.0, 5.0, 9.0)]
-    found = percentile_interval(runs, 50)
-    wanted = mean_interval([np.median(r) for r in runs])
+    found = intervals.percentile_interval(runs, 50)
+    wanted = intervals.mean_interval([np.median(r) for r in runs])
     assert found.interval == wanted
     assert abs(found.mean - np.median(np.concatenate(runs))) > 0.1
 
 
 def test_unfinished_jobs_do_not_count():
     runs = [np.append(np.arange(20.0), math.nan)] * 2
-    assert percentile_interval(runs, 50).mean == 9.5
-    assert percentile_interval([r[1:] for r in runs], 50).withheld
+    assert intervals.percentile_interval(runs, 50).mean == 9.5
+    assert intervals.percentile_interval([r[1:] for r in runs], 50).withheld
 
 
 @pytest.mark.sized
@@ -167,13 +154,13 @@ def test_coverage_over_replications(percent, n):
     experiments = sized(80, 250)
     hits = 0
     for _ in range(experiments):
-        hits += percentile_interval(list(mm1(random, 4, n, 0.5)), percent).interval.covers(truth)
+        hits += intervals.percentile_interval(list(mm1(random, 4, n, 0.5)), percent).interval.covers(truth)
     assert is_nominal(hits, experiments), hits
 
 
 def test_coverage_of_sections_of_one_run():
     random, truth = np.random.default_rng(7), 2 * math.log(2)
-    found = [percentile_interval([x], 50).interval for x in mm1(random, 250, 20_000, 0.5)]
+    found = [intervals.percentile_interval([x], 50).interval for x in mm1(random, 250, 20_000, 0.5)]
     assert is_nominal(sum(i.covers(truth) for i in found), len(found))
     assert not is_nominal(sum(i.covers(truth * 1.05) for i in found), len(found))
 
@@ -185,8 +172,8 @@ VALUES = st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_siz
 @examples(80)
 def test_gain_and_correlation_by_their_definitions(pairs):
     a, b = np.array(pairs).T
-    found = paired_difference(a, b)
-    assert found.difference == mean_interval(a - b)
+    found = intervals.paired_difference(a, b)
+    assert found.difference == intervals.mean_interval(a - b)
     difference, both = np.var(a - b, ddof=1), np.var(a, ddof=1) + np.var(b, ddof=1)
     if difference > 1e-6 * both > 0:
         assert found.variance_reduction == pytest.approx(both / difference, rel=1e-6)
@@ -201,7 +188,7 @@ def test_the_interval_of_paired_runs_covers():
     for _ in range(400):
         noise = random.normal(0, 5, 6)
         a, b = noise + random.normal(0.3, 1, 6), noise + random.normal(0, 1, 6)
-        hits += paired_difference(a, b).difference.covers(0.3)
+        hits += intervals.paired_difference(a, b).difference.covers(0.3)
     assert is_nominal(hits, 400), hits
 
 
@@ -210,7 +197,7 @@ def test_jobs_of_two_runs_are_paired_with_their_correlation():
     hits, gains = 0, []
     for _ in range(200):
         common, own = ar1(random, 1, 4000)[0], ar1(random, 2, 4000) / 10
-        found = paired_jobs(common + own[0] + 0.2, common + own[1])
+        found = intervals.paired_jobs(common + own[0] + 0.2, common + own[1])
         hits += found.difference.covers(0.2)
         gains.append(found.variance_reduction)
     assert is_nominal(hits, 200), hits
@@ -219,27 +206,27 @@ def test_jobs_of_two_runs_are_paired_with_their_correlation():
 
 
 def test_equal_values_and_few_pairs():
-    same = paired_difference([1.0, 2.0, 3.0, 4.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0])
+    same = intervals.paired_difference([1.0, 2.0, 3.0, 4.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0])
     assert same.variance_reduction == math.inf
     assert same.difference.half_width == 0
     assert same.is_clear
-    constant = paired_difference([1.0] * 5, [1.0] * 5)
+    constant = intervals.paired_difference([1.0] * 5, [1.0] * 5)
     assert math.isnan(constant.variance_reduction)
     assert not constant.is_clear
-    few = paired_difference([1.0, 2.5, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0])
+    few = intervals.paired_difference([1.0, 2.5, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0])
     assert math.isnan(few.variance_reduction)
     assert few.difference.half_width > 0
-    one = paired_difference([1.0], [0.0])
+    one = intervals.paired_difference([1.0], [0.0])
     assert one.difference.mean == 1
     assert not one.is_clear
-    assert paired_difference([1.0, math.nan, 3.0], [0.0, 1.0, 1.0]).difference.n == 2
+    assert intervals.paired_difference([1.0, math.nan, 3.0], [0.0, 1.0, 1.0]).difference.n == 2
 
 
 def test_what_does_not_match_is_refused():
     with pytest.raises(SimulationError, match="must match"):
-        paired_difference([1.0], [1.0, 2.0])
+        intervals.paired_difference([1.0], [1.0, 2.0])
     with pytest.raises(SimulationError, match="the same ones"):
-        paired_jobs(np.ones(3), np.ones(4))
+        intervals.paired_jobs(np.ones(3), np.ones(4))
 
 
 def pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -253,7 +240,7 @@ def pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("n", [3, 5, 10])
 def test_it_covers_the_true_ratio_as_often_as_it_says(n: int) -> None:
     rng = np.random.default_rng(n)
-    found = [paired_ratio(*pairs(rng, n)) for _ in range(2000)]
+    found = [intervals.paired_ratio(*pairs(rng, n)) for _ in range(2000)]
     covered = sum(r.low <= 1.5 <= r.high for r in found)
     error = 3.3 * math.sqrt(0.95 * 0.05 / 2000)
     assert abs(covered / 2000 - 0.95) < error
@@ -263,53 +250,59 @@ def test_it_covers_the_true_ratio_as_often_as_it_says(n: int) -> None:
 @given(st.integers(0, 10_000), st.integers(2, 12))
 def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed: int, n: int) -> None:
     a, b = pairs(np.random.default_rng(seed), n)
-    r = paired_ratio(a, b)
+    r = intervals.paired_ratio(a, b)
     if math.isnan(r.low):
         return
     if r.low == 0:  # cut there
-        assert mean_interval(a).covers(0.0)
+        assert intervals.mean_interval(a).covers(0.0)
     for end, inwards in ((r.low, 1), (r.high, -1)):
         if end == 0:
             continue
         step = 1e-6 * abs(end) * inwards
-        assert mean_interval(a - (end + step) * b).covers(0.0)
-        assert not mean_interval(a - (end - step) * b).covers(0.0)
+        assert intervals.mean_interval(a - (end + step) * b).covers(0.0)
+        assert not intervals.mean_interval(a - (end - step) * b).covers(0.0)
 
 
 @examples(40)
 @given(st.integers(0, 10_000), st.floats(1e-6, 1e6))
 def test_units_cancel_and_the_inverse_is_the_inverse(seed: int, factor: float) -> None:
     a, b = pairs(np.random.default_rng(seed), 6)
-    r, scaled, inverse = paired_ratio(a, b), paired_ratio(factor * a, factor * b), paired_ratio(b, a)
+    r, scaled, inverse = (
+        intervals.paired_ratio(a, b),
+        intervals.paired_ratio(factor * a, factor * b),
+        intervals.paired_ratio(b, a),
+    )
     assert (scaled.value, scaled.low, scaled.high) == pytest.approx((r.value, r.low, r.high), rel=1e-6)
     assert (inverse.low, inverse.high) == pytest.approx((1 / r.high, 1 / r.low), rel=1e-6)
 
 
 def test_a_ratio_of_times_is_never_negative() -> None:
-    times = paired_ratio([0.4, 3.1], [1.0, 0.9])
+    times = intervals.paired_ratio([0.4, 3.1], [1.0, 0.9])
     assert (times.low, times.value) == (0.0, pytest.approx(3.5 / 1.9))
-    assert mean_interval([0.4, 3.1]).covers(0.0)
-    gains = paired_ratio([-0.4, 3.1], [1.0, 0.9])  # differences may be negative
+    assert intervals.mean_interval([0.4, 3.1]).covers(0.0)
+    gains = intervals.paired_ratio([-0.4, 3.1], [1.0, 0.9])  # differences may be negative
     assert gains.low < 0
 
 
 def test_what_cannot_be_said_is_not_said() -> None:
-    one = paired_ratio([3.0], [2.0])
+    one = intervals.paired_ratio([3.0], [2.0])
     assert (one.value, one.n, one.is_clear) == (1.5, 1, False)
     assert math.isnan(one.low)
-    wild = paired_ratio([1.0, 5.0, -3.0], [0.1, -2.0, 2.5])  # the denominator may be 0
+    wild = intervals.paired_ratio([1.0, 5.0, -3.0], [0.1, -2.0, 2.5])  # the denominator may be 0
     assert math.isnan(wild.low)
-    assert paired_ratio([], []) == NO_RATIO or math.isnan(paired_ratio([], []).value)
-    kept = paired_ratio([3.0, math.nan, 3.3, 3.6], [1.0, 9.0, 1.1, 1.2])
+    assert intervals.paired_ratio([], []) == intervals.NO_RATIO or math.isnan(
+        intervals.paired_ratio([], []).value
+    )
+    kept = intervals.paired_ratio([3.0, math.nan, 3.3, 3.6], [1.0, 9.0, 1.1, 1.2])
     assert kept.n == 3
     assert kept.value == pytest.approx(3.0)
-    assert Ratio(1.2, 1.1, 1.3, 4).is_clear
-    assert not Ratio(1.2, 0.9, 1.3, 4).is_clear
+    assert intervals.Ratio(1.2, 1.1, 1.3, 4).is_clear
+    assert not intervals.Ratio(1.2, 0.9, 1.3, 4).is_clear
 
 
 def test_replications_that_do_not_match_are_refused() -> None:
     with pytest.raises(SimulationError, match="2 and 3 replications must match"):
-        paired_ratio([1.0, 2.0], [1.0, 2.0, 3.0])
+        intervals.paired_ratio([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
 class Fake(NamedTuple):
@@ -352,7 +345,7 @@ def test_the_mean_after_the_cut_covers_and_before_it_does_not():
     runs = ar1(np.random.default_rng(2), 300, 4000, start=60.0)
     cuts = [mser(x).jobs for x in runs]
     assert 10 <= np.median(cuts) <= 200
-    after = sum(overlapping_batch_means(x[c:]).covers(0.0) for x, c in zip(runs, cuts, strict=True))
+    after = sum(intervals.overlapping_batch_means(x[c:]).covers(0.0) for x, c in zip(runs, cuts, strict=True))
     assert is_nominal(after, len(runs)), after
     assert np.mean([x[c:].mean() for x, c in zip(runs, cuts, strict=True)]) == pytest.approx(0, abs=0.02)
     assert np.mean([x.mean() for x in runs]) > 0.05
@@ -423,7 +416,7 @@ def test_it_stops_at_the_bound_and_not_before():
     assert [first for first, _ in source.asked] == [0, *done[:-1]]
     assert [r.replication for r in records["a"]] == list(range(done[-1]))
     for n in done:
-        reached = all(mean_interval(v[:n]).relative <= found.bound for v in source.values.values())
+        reached = all(intervals.mean_interval(v[:n]).relative <= found.bound for v in source.values.values())
         assert reached == (n == done[-1])
 
 
@@ -473,7 +466,7 @@ def test_the_interval_at_the_end_covers():
         values = random.normal(1.0, 0.13, 100)
         _, found = run_to_precision(Source({"a": values}), 0.05, at_most=100)
         counts.append(found.replications)
-        hits += mean_interval(values[: found.replications]).covers(1.0)
+        hits += intervals.mean_interval(values[: found.replications]).covers(1.0)
         assert found.not_reached == ()
     assert np.mean(counts) > 20
     assert is_nominal(hits, experiments, 0.94), hits  # looking early and often costs about a point

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_simulator import links_between
 from simulation_cases import SCHEDULERS, by_class, fixed, make_system, query, task_graph, uniform
 from sizes import examples
 from test_run import busy_system
@@ -73,43 +72,6 @@ def test_an_isolated_message_takes_size_over_the_smallest_capacity_and_latency(
     assert (message.request_s, message.start_s) == (0.25, 0.25)
     assert message.end_s == pytest.approx(0.25 + size / slowest)
     assert message.delivered_s == message.end_s + latency
-
-
-def test_nothing_between_servers_of_one_rack_crosses_the_core() -> None:
-    pair = task_graph([0.1, 0.1], [(0, [1], 3.0)])
-    topology = make_topology(4, 1.0, nic=2.0, rack_size=2, uplink=1.0)
-    system = make_system(query(pair, 0.2), servers=[0, 1, 2, 3], topology=topology)
-    options = RunOptions(jobs=200)
-    within = simulate_run(system, *fixed([2, 3]), options)
-    used = {n for n, s in zip(within.link_names, within.link_busy_s, strict=True) if s > 0}
-    assert used == {"server 2 out", "server 3 in"}
-    between = simulate_run(system, *fixed([1, 2]), options)
-    used = {n for n, s in zip(between.link_names, between.link_busy_s, strict=True) if s > 0}
-    assert used == {"server 1 out", "rack 0 up", "core", "rack 1 down", "server 2 in"}
-    assert between.utilization_network == pytest.approx(
-        max(between.link_busy_s) / (between.window_s[1] - between.window_s[0])
-    )
-
-
-def test_work_on_every_link_is_the_bytes_that_crossed_it() -> None:
-    """From the traced messages, path by path; no background, and all jobs are complete."""
-    system = busy_system(discipline="fifo")
-    topology = make_topology(system.servers, system.capacity, system.capacity / 2)
-    quiet = replace(
-        system, topology=topology, background_network=replace(system.background_network, rate=0.0)
-    )
-    records = simulate_run(quiet, *uniform(4), RunOptions(jobs=300, warmup=0, timeline_jobs=300))
-    start, stop = records.window_s
-    expected = np.zeros(topology.links)
-    for m in records.timeline.messages:
-        size = quiet.queries[m.query].tasks.tensor_bytes[m.tensor]
-        if m.delivered_s <= stop:
-            for link in links_between(topology, m.source, m.destination):
-                expected[link] += size / topology.link_capacity[link]
-    length = stop - start
-    assert expected.min() > 0
-    np.testing.assert_allclose(records.link_busy_s, expected, atol=0.02 * length)
-    assert (records.link_busy_s <= length).all()
 
 
 def test_background_loads_every_link_alike_and_independently() -> None:
@@ -361,21 +323,3 @@ def test_messages_take_as_long_as_predicted_at_half_load(speeds: dict[str, float
     assert expected == pytest.approx(times.mean(), rel=0.06)
     least = float(model.candidates[0][0].messages.through_s.mean())
     assert expected - least == pytest.approx(times.mean() - least, rel=0.15)
-
-
-def test_the_links_carry_what_the_messages_bring() -> None:
-    """Busy seconds times capacity, summed over a role, are the bytes that crossed it; shares are counts."""
-    system = forks(0.6, core=8.0, nic=1.0, uplink=3.0)
-    model, x = spread(system)
-    found = runs(system, 6000, 2)
-    capacity = system.link_capacity
-    for w in link_waits(model, x):
-        at = [k for k, name in enumerate(system.link_names) if name.endswith(KINDS[w.kind])]
-        carried = sum(float((r.link_busy_s * capacity)[at].sum()) for r in found)
-        sent = sum(r.window_s[1] - r.window_s[0] for r in found) * 3.0 * system.queries[0].rate
-        assert carried / sent == pytest.approx(w.share, rel=0.03)
-    racks = np.arange(16) // 4
-    pairs = [(m.source, m.destination) for r in found for m in r.timeline.messages]
-    across = np.mean([racks[s] != racks[d] for s, d in pairs])
-    (core,) = (w for w in link_waits(model, x) if w.kind == "core")
-    assert across == pytest.approx(core.share, rel=0.02)

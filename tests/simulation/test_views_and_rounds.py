@@ -360,24 +360,6 @@ def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine: s
         simulate_run(system, *by_hand(system, Fixed(np.ones((3, 6))), round_s=0.0), size)
 
 
-def test_decisions_in_plain_python_get_the_sets_too() -> None:
-    system = busy()
-    scheduler, prepared = by_hand(system, Fixed([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]]))
-    size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine="compiled")
-    compiled = simulate_run(system, scheduler, prepared, size)
-
-    def called(*arguments: Any) -> None:
-        scheduler.decide(*arguments)
-
-    plain = replace(scheduler, decide=called, takes_lists=False)
-    python = simulate_run(system, plain, prepared, size)
-    readable = simulate_run(system, plain, prepared, replace(size, engine="simpy"))
-    assert (compiled.decisions, python.decisions) == ("machine code", "python")
-    assert same_records(compiled, python)
-    assert same_records(compiled, readable)
-    assert np.isfinite(prepared.tables.work_s).all()  # a run leaves the tables as they were
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rounds_without_a_query_are_left_out(engine: str) -> None:
     """A query a minute: rounds of a second are asked while it is there, and once after it."""

@@ -9,14 +9,7 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import ScenarioError
-from nona.report.capacity import (
-    alone_note,
-    capacity_finding,
-    capacity_report,
-    capacity_text,
-    others_finding,
-    range_text,
-)
+from nona.report import capacity
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
 from nona.scenario.file import load_scenario, scenario_from_mapping
@@ -70,14 +63,16 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(
     assert (other.scheduler, other.method) == ("spark-fair", "simulation")
     assert other.servers < found.servers
     assert other.predicted.simulated_hit_rate.mean >= 0.97
-    both = capacity_report([found, other], cheapest([found, other]), 0.97, 0, 64)
+    both = capacity.capacity_report([found, other], cheapest([found, other]), 0.97, 0, 64)
     assert both.found is other or both.best_scheduler == "nona"  # nona alone has a price here
-    assert f"With {both.best_scheduler}, " in capacity_finding(both)
-    assert ("nona" if both.best_scheduler != "nona" else "spark-fair") in others_finding(both)
-    assert re.search(r"needs \d+ \((predicted|simulated)\)", others_finding(both)), "it says which is which"
-    assert not alone_note(both, ["nona", "local"])
-    alone = capacity_report([found], found, 0.97, 0, 64)
-    assert "nona alone" in alone_note(alone, ["nona", "local"])
+    assert f"With {both.best_scheduler}, " in capacity.capacity_finding(both)
+    assert ("nona" if both.best_scheduler != "nona" else "spark-fair") in capacity.others_finding(both)
+    assert re.search(r"needs \d+ \((predicted|simulated)\)", capacity.others_finding(both)), (
+        "it says which is which"
+    )
+    assert not capacity.alone_note(both, ["nona", "local"])
+    alone = capacity.capacity_report([found], found, 0.97, 0, 64)
+    assert "nona alone" in capacity.alone_note(alone, ["nona", "local"])
 
 
 def modelled(slo: str) -> Scenario:
@@ -97,7 +92,7 @@ def test_an_slo_below_the_longest_chain_is_out_of_reach() -> None:
     assert none.servers is None
     assert none.least_miss > 0.03
     assert not none.tried
-    told = capacity_finding(capacity_report([none], None, 0.97, 0, 4096))
+    told = capacity.capacity_finding(capacity.capacity_report([none], None, 0.97, 0, 4096))
     assert "No number of servers keeps 97 % of the SLOs with nona" in told
     assert "the longest chain of tasks alone" in told
 
@@ -106,15 +101,15 @@ def test_modelled_times_make_the_count_a_range() -> None:
     found = fewest_servers(modelled("5 ms"), Sources(), 0.05, scheduler="local")
     off = found.if_times_off
     assert off.low < found.servers < off.high
-    told = capacity_finding(capacity_report([found], found, 0.95, 0, 4096))
-    assert f"({range_text(off)} if times are off as they usually are)" in told
+    told = capacity.capacity_finding(capacity.capacity_report([found], found, 0.95, 0, 4096))
+    assert f"({capacity.range_text(off)} if times are off as they usually are)" in told
 
 
 def test_longer_times_can_put_the_slo_out_of_reach() -> None:
     total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
     found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
     assert found.if_times_off.high is None
-    assert "or out of reach" in range_text(found.if_times_off)
+    assert "or out of reach" in capacity.range_text(found.if_times_off)
 
 
 def test_one_per_cent_can_be_seen_on_the_axis() -> None:
@@ -122,7 +117,7 @@ def test_one_per_cent_can_be_seen_on_the_axis() -> None:
     counts = [(1, 0.6, 0.01), (2, 0.02, 0.001), (3, 0.0, 0.0002)]
     tried = tuple(ServerCount(servers=n, miss=m, error=e) for n, m, e in counts)
     device = of(3, "t4", 1.0).model_copy(update={"tried": tried, "one_fewer": tried[1]})
-    made = capacity_figure(capacity_report([device], device, 0.99, 0, 64))
+    made = capacity_figure(capacity.capacity_report([device], device, 0.99, 0, 64))
     assert made.layout.yaxis.type == "log"
     (line,) = [t for t in made.data if t.mode == "lines+markers"]
     assert line.y[1] == pytest.approx(2)
@@ -139,8 +134,8 @@ def test_too_few_at_most_is_said(scenario: Scenario) -> None:
     assert none.predicted is None
     assert {t.miss for t in none.tried} == {None}
     assert cheapest([none]) is None
-    told = capacity_report([none], None, 0.97, 0, 2)
-    assert "2 servers do not suffice to keep 97 % of the SLOs" in capacity_text(told)
+    told = capacity.capacity_report([none], None, 0.97, 0, 2)
+    assert "2 servers do not suffice to keep 97 % of the SLOs" in capacity.capacity_text(told)
 
 
 def of(servers: int, gpu: str, cost: float) -> DeviceCapacity:
@@ -179,7 +174,7 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys: pytest.
     assert nona["if_times_off"] is None
     assert told["best_scheduler"] == "nona"
     assert told["devices"][1]["servers"] is None  # one server takes 22 ms, more than the SLO
-    text = capacity_text(CapacityReport.from_json(told))
+    text = capacity.capacity_text(CapacityReport.from_json(told))
     assert "With nona, 2 servers with" in text
     assert "local is out of reach" in text
 
@@ -214,5 +209,5 @@ def test_every_scheduler_can_be_drawn() -> None:
     tried = (ServerCount(servers=1, miss=0.5, error=0.1), ServerCount(servers=2, miss=0.0, error=0.0))
     for name in scheduler_names():
         device = of(2, "t4", 1.0).model_copy(update={"scheduler": name, "tried": tried})
-        (line,) = capacity_figure(capacity_report([device], device, 0.99, 0, 64)).data
+        (line,) = capacity_figure(capacity.capacity_report([device], device, 0.99, 0, 64)).data
         assert line.marker.symbol[1].endswith("-open")

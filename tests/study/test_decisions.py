@@ -12,40 +12,10 @@ from pathlib import Path
 import pytest
 
 from nona.cli.main import main
-from nona.report.studies.decisions import (
-    GAIN,
-    GOAL,
-    QUESTIONS,
-    Counts,
-    Sides,
-    cell_rows,
-    compared,
-    counts,
-    file_rows,
-    gained,
-    missed_gains,
-    network_rows,
-    prediction_error,
-    promising,
-    sides,
-    unsteady,
-    verdict,
-    where,
-    worst_rows,
-)
+from nona.report.studies import decisions
 from nona.report.studies.decisions_text import decisions_text, findings, heat_title, title, with_results
 from nona.report.studies.figures import heat_figure, ratios_figure
-from nona.results.studies import (
-    DecisionAbout,
-    DecisionStudy,
-    Entrant,
-    NetworkFacts,
-    PlacementFigures,
-    PossibleGain,
-    RatioToBest,
-    SimulatedCell,
-    UnplacedCell,
-)
+from nona.results import studies
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.intervals import Ratio
 from nona.study.decision_cells import (
@@ -129,7 +99,7 @@ def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
     cell = Cell(None, None, 0.5)
     row = measure(workload_table()["vgg16"], cell, Size(jobs=6000, replications=5, most=5, engine="auto"))
     service_s = float(cell_system("vgg16", cell).queries[0].tasks.compute_s[0].sum())
-    assert isinstance(row, SimulatedCell)
+    assert isinstance(row, studies.SimulatedCell)
     for name in ("nona", "local", "expert"):
         mean_s, half_width_s = known(row, name)
         assert abs(mean_s - 1.5 * service_s) <= 2 * half_width_s
@@ -137,7 +107,7 @@ def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
     assert (row.blind.ratio, row.blind.low, row.blind.high) == (1.0, 1.0, 1.0)
 
 
-def known(cell: SimulatedCell, name: str) -> tuple[float, float]:
+def known(cell: studies.SimulatedCell, name: str) -> tuple[float, float]:
     """Mean JCT and half-width of a scheduler that has a steady state."""
     return cell.schedulers[name].mean_s, cell.schedulers[name].half_width_s
 
@@ -192,15 +162,15 @@ def test_a_ratio_far_from_1_need_not_be_known_as_well() -> None:
 def test_results_do_not_depend_on_the_number_of_processes() -> None:
     settings = DecisionSettings(networks=("vgg16",), jobs=150, replications=2, most=2)
 
-    def timeless(cell: SimulatedCell | UnplacedCell) -> SimulatedCell:
-        assert isinstance(cell, SimulatedCell)
+    def timeless(cell: studies.SimulatedCell | studies.UnplacedCell) -> studies.SimulatedCell:
+        assert isinstance(cell, studies.SimulatedCell)
         placement = cell.placement.model_copy(update={"seconds": 0.0})
         return cell.model_copy(update={"seconds": 0.0, "placement": placement})
 
     alone, shared = (decisions_study(settings, engine="auto", workers=n) for n in (1, 2))
     assert alone.networks == shared.networks
     assert [timeless(c) for c in alone.cells] == [timeless(c) for c in shared.cells]
-    assert DecisionStudy.from_json(json.loads(json.dumps(alone.to_json(), allow_nan=False))) == alone
+    assert studies.DecisionStudy.from_json(json.loads(json.dumps(alone.to_json(), allow_nan=False))) == alone
 
 
 def test_the_stored_study_has_its_cells_and_its_origin() -> None:
@@ -220,7 +190,7 @@ def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
     kept = next(c for c in shipped_decisions().simulated() if c.network == name)
     cell = Cell(kept.link, kept.background, kept.load)
     again = measure(workload_table()[name], cell, Size(jobs=3000, replications=5, most=5, engine="auto"))
-    assert isinstance(again, SimulatedCell)
+    assert isinstance(again, studies.SimulatedCell)
     assert again.placement.objective_s == pytest.approx(kept.placement.objective_s, rel=0.03)
     for scheduler in ("nona", "local"):
         (new_s, new_half_s), (old_s, old_half_s) = known(again, scheduler), known(kept, scheduler)
@@ -229,74 +199,76 @@ def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
         assert one.low <= other.high + 1e-3
 
 
-def steady(seconds: float) -> Entrant:
-    return Entrant(mean_s=seconds, half_width_s=1e-4, runs=5)
+def steady(seconds: float) -> studies.Entrant:
+    return studies.Entrant(mean_s=seconds, half_width_s=1e-4, runs=5)
 
 
-def made(ratio: float, low: float, **rest: object) -> SimulatedCell:
+def made(ratio: float, low: float, **rest: object) -> studies.SimulatedCell:
     cell = filled(
-        SimulatedCell,
+        studies.SimulatedCell,
         network="net",
         link=25.0,
         background=0.3,
         load=0.5,
-        placement=filled(PlacementFigures, objective_s=0.01, formula_s=0.01, lower_bound_s=0.009),
+        placement=filled(studies.PlacementFigures, objective_s=0.01, formula_s=0.01, lower_bound_s=0.009),
         schedulers={
             "nona": steady(0.01 * ratio),
             "local": steady(0.01),
-            "spread": Entrant(reason="offered to the link: 1.2"),
+            "spread": studies.Entrant(reason="offered to the link: 1.2"),
         },
-        blind=RatioToBest(best="local", ratio=ratio, low=low, high=2 * ratio - low, pairs=5),
-        potential=PossibleGain(value=0.1, low=0.09),
+        blind=studies.RatioToBest(best="local", ratio=ratio, low=low, high=2 * ratio - low, pairs=5),
+        potential=studies.PossibleGain(value=0.1, low=0.09),
     )
     return cell.model_copy(update=rest)
 
 
-def study_of(*cells: SimulatedCell | UnplacedCell) -> DecisionStudy:
-    about = filled(DecisionAbout, events=1000, replications=5, schedulers=("nona", "local", "spread"))
+def study_of(*cells: studies.SimulatedCell | studies.UnplacedCell) -> studies.DecisionStudy:
+    about = filled(studies.DecisionAbout, events=1000, replications=5, schedulers=("nona", "local", "spread"))
     facts = filled(
-        NetworkFacts, family="U-Net", models=("net",), tasks=12, interior=10, work_s=0.01, bytes=1e6
+        studies.NetworkFacts, family="U-Net", models=("net",), tasks=12, interior=10, work_s=0.01, bytes=1e6
     )
-    return DecisionStudy(about=about, networks={"net": facts}, cells=cells)
+    return studies.DecisionStudy(about=about, networks={"net": facts}, cells=cells)
 
 
 DATA = study_of(made(0.9, 0.88), made(1.005, 1.0), made(1.02, 1.0), made(2.0, 1.9))
 
 
 def test_verdicts_need_the_whole_interval() -> None:
-    cells = compared(DATA, "blind")
-    assert [verdict(c.answer, GOAL) for c in cells] == ["met", "met", "open", "missed"]
-    assert counts(cells, GOAL) == Counts(met=2, open=1, missed=1)
-    assert gained(cells) == 1
-    assert compared(DATA, "live") == []
+    cells = decisions.compared(DATA, "blind")
+    assert [decisions.verdict(c.answer, decisions.GOAL) for c in cells] == ["met", "met", "open", "missed"]
+    assert decisions.counts(cells, decisions.GOAL) == decisions.Counts(met=2, open=1, missed=1)
+    assert decisions.gained(cells) == 1
+    assert decisions.compared(DATA, "live") == []
     alone = study_of(made(1.0, 1.0, link=None, background=None))
-    assert compared(alone, "blind") == []  # nothing to distribute, nothing to decide
-    unsure = study_of(made(1.0, 1.0, potential=PossibleGain(value=0.06, low=0.04)))
-    assert promising(unsure) == []
-    assert len(promising(DATA)) == 4
-    assert GAIN == 0.05
-    assert prediction_error(DATA.simulated()[3]) == pytest.approx(-0.5)
+    assert decisions.compared(alone, "blind") == []  # nothing to distribute, nothing to decide
+    unsure = study_of(made(1.0, 1.0, potential=studies.PossibleGain(value=0.06, low=0.04)))
+    assert decisions.promising(unsure) == []
+    assert len(decisions.promising(DATA)) == 4
+    assert decisions.GAIN == 0.05
+    assert decisions.prediction_error(DATA.simulated()[3]) == pytest.approx(-0.5)
 
 
 def test_what_has_no_steady_state_meets_no_goal() -> None:
-    held = {"nona": Entrant(reason="offered to the link: 1.3"), "local": steady(0.01)}
+    held = {"nona": studies.Entrant(reason="offered to the link: 1.3"), "local": steady(0.01)}
     lost = made(1.0, 1.0, blind=None, schedulers=held)
     data = study_of(*DATA.cells, lost)
-    assert unsteady(data, "blind") == [lost]
-    assert sides(data, "blind") == Sides(faster=1, equal=1, slower=3, margin=0.01)
+    assert decisions.unsteady(data, "blind") == [lost]
+    assert decisions.sides(data, "blind") == decisions.Sides(faster=1, equal=1, slower=3, margin=0.01)
     assert title(data).startswith("Of 5 cells")
     assert "without a steady state in 1 more" in findings(data)[0]
-    assert network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
+    assert decisions.network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
 
 
 def test_a_cell_without_a_placement_is_told_with_its_reason() -> None:
-    lost = UnplacedCell(network="net", link=25.0, background=0.3, load=0.8, error="No room.", seconds=1.0)
+    lost = studies.UnplacedCell(
+        network="net", link=25.0, background=0.3, load=0.8, error="No room.", seconds=1.0
+    )
     data = study_of(*DATA.cells, lost)
     assert findings(data)[-1] == "Not placed: net, 25 Gbit/s, background 30 %, load 80 %: No room."
-    assert cell_rows(data)[-1]["note"] == "No room."
-    assert cell_rows(data)[-1]["nona / best"] == "–"
-    assert len(file_rows(data)) == len(file_rows(DATA))
-    assert DecisionStudy.from_json(data.to_json()) == data
+    assert decisions.cell_rows(data)[-1]["note"] == "No room."
+    assert decisions.cell_rows(data)[-1]["nona / best"] == "–"
+    assert len(decisions.file_rows(data)) == len(decisions.file_rows(DATA))
+    assert studies.DecisionStudy.from_json(data.to_json()) == data
 
 
 def test_words_rows_and_figures_say_what_the_data_say() -> None:
@@ -307,12 +279,12 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
     assert re.search(r"at most 1\.01 in 2 of 4 cells, above it in 1, .* in 1", lines[0])
     assert "(4 cells), nona takes less than 0.99 of its time in 1" in lines[1]
     assert any("spread in 4 of 4 cells" in line for line in lines)
-    (row,) = network_rows(DATA)
+    (row,) = decisions.network_rows(DATA)
     assert (row["nona at most 1.01"], row["nona, worst"]) == ("2 of 4", "2.000")
-    assert [str(r["ratio"])[:3] for r in worst_rows(DATA, "blind", 2)] == ["2.0", "1.0"]
-    assert len(missed_gains(DATA)) == 3
-    assert len(file_rows(DATA)) == 12
-    assert cell_rows(DATA)[0]["spread"] == "–"
+    assert [str(r["ratio"])[:3] for r in decisions.worst_rows(DATA, "blind", 2)] == ["2.0", "1.0"]
+    assert len(decisions.missed_gains(DATA)) == 3
+    assert len(decisions.file_rows(DATA)) == 12
+    assert decisions.cell_rows(DATA)[0]["spread"] == "–"
     figure = ratios_figure(DATA, "blind")
     assert list(figure.data[0].y) == [0.9, 1.005, 1.02, 2.0]
     (heat,) = heat_figure(DATA, "blind").data
@@ -324,11 +296,11 @@ def test_the_stored_study_is_told_in_full() -> None:
     data = shipped_decisions()
     told = decisions_text(data)
     assert title(data) in told
-    assert where(max(compared(data, "blind"), key=lambda c: c.answer.ratio).cell) in told
-    for key in QUESTIONS:
+    assert decisions.where(max(decisions.compared(data, "blind"), key=lambda c: c.answer.ratio).cell) in told
+    for key in decisions.QUESTIONS:
         drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
-        assert drawn == len(compared(data, key))
-    assert len(cell_rows(data)) == len(data.cells)
+        assert drawn == len(decisions.compared(data, key))
+    assert len(decisions.cell_rows(data)) == len(data.cells)
 
 
 def test_the_document_has_the_stored_figures() -> None:
@@ -346,6 +318,6 @@ def test_the_command_runs_and_writes(
     of = {"networks": ("slides_example",), "links": (25.0,)}
     assert asked == [DecisionSettings(**of, jobs=150, replications=2, most=2)]
     assert title(DATA) in capsys.readouterr().out
-    assert len(list(csv.DictReader(file.read_text("utf-8").splitlines()))) == len(file_rows(DATA))
+    assert len(list(csv.DictReader(file.read_text("utf-8").splitlines()))) == len(decisions.file_rows(DATA))
     assert main(["study", "decisions", "--network", "nothing"]) == 2
     assert "nothing" in capsys.readouterr().err

@@ -6,19 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from nona.report.studies import network_views
 from nona.report.studies.figures import network_views_figure
-from nona.report.studies.network_views import (
-    NOT_RUN,
-    by_slowdown,
-    file_rows,
-    findings,
-    loses,
-    network_views_text,
-    planned_text,
-    remark_rows,
-    scheduler_rows,
-    title,
-)
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers import network_remarks
@@ -88,7 +77,7 @@ def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing
     for name in ("local", "least-loaded", "least-loaded-d"):
         assert not rows[name].sends
         assert rows[name].idle == rows[name].loaded.model_copy(update={"link": rows[name].idle.link})
-    assert all(loses(rows[name]) for name in ("opportunistic", "sparrow", "tetris", "flexflow"))
+    assert all(network_views.loses(rows[name]) for name in ("opportunistic", "sparrow", "tetris", "flexflow"))
     views = {name: get_scheduler(name).network_view.name for name in rows if name in SCHEDULERS}
     assert {name: rows[name].view for name in views} == views
 
@@ -100,8 +89,8 @@ def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing
 def test_the_title_counts_who_is_surely_slower(interval: object, state: str, said: int) -> None:
     slow = UNKNOWN if state == "overloaded" else Estimate.from_json({"mean": 1.1, "ci95": interval})
     data = made(sparrow=("N0", slow, state), nona_live=("N4", slow, state))
-    assert title(data).startswith(f"{said} of 1 schedulers")
-    slower = [line for line in findings(data) if line.startswith("Slower on the loaded link")]
+    assert network_views.title(data).startswith(f"{said} of 1 schedulers")
+    slower = [line for line in network_views.findings(data) if line.startswith("Slower on the loaded link")]
     assert len(slower) == said
     assert all("sparrow" in line and "nona-live" not in line for line in slower)
 
@@ -109,8 +98,8 @@ def test_the_title_counts_who_is_surely_slower(interval: object, state: str, sai
 def test_rows_of_schedulers_that_are_not_registered_or_changed_their_view_are_left_out() -> None:
     slow = Estimate(mean=1.1, ci95=(1.05, 1.15))
     data = made(sparrow=("N0", slow, "stable"), gone=("N0", slow, "stable"), tetris=("N0", slow, "stable"))
-    assert [r.scheduler for r in by_slowdown(data)] == ["sparrow"]
-    assert [row["scheduler"] for row in scheduler_rows(data)] == ["sparrow"]
+    assert [r.scheduler for r in network_views.by_slowdown(data)] == ["sparrow"]
+    assert [row["scheduler"] for row in network_views.scheduler_rows(data)] == ["sparrow"]
 
 
 def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,38 +112,38 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytes
     assert known_remarks() == before
     with SCHEDULERS.registered(replace(get_scheduler("local"), name="newcomer")):
         assert known_remarks() == (*before, newcomer)
-        rows = {row["system"]: row for row in remark_rows(made())}
-        assert NOT_RUN in rows["Newcomer"].values()
+        rows = {row["system"]: row for row in network_views.remark_rows(made())}
+        assert network_views.NOT_RUN in rows["Newcomer"].values()
 
 
 def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background() -> None:
     data = shipped_network_views()
     planned = {r.scheduler for r in data.rows if r.planned}
     assert "nona" in planned
-    assert all(name in planned_text(data) for name in planned)
-    assert planned_text(data) in network_views_text(data)
-    views = {row["scheduler"]: row["view"] for row in scheduler_rows(data)}
+    assert all(name in network_views.planned_text(data) for name in planned)
+    assert network_views.planned_text(data) in network_views.network_views_text(data)
+    views = {row["scheduler"]: row["view"] for row in network_views.scheduler_rows(data)}
     assert {name for name, view in views.items() if "mean background" in view} == planned
 
 
 def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times() -> None:
     data = shipped_network_views()
-    ratios = {row["scheduler"]: row["loaded / idle"] for row in scheduler_rows(data)}
+    ratios = {row["scheduler"]: row["loaded / idle"] for row in network_views.scheduler_rows(data)}
     assert ratios["local"] == "no tensor"
     assert ratios["spread"][0].isdigit()
     same = Estimate(mean=1.0004, ci95=(1.0001, 1.0007))
-    told = network_views_text(made(sparrow=("N0", same, "stable")))
+    told = network_views.network_views_text(made(sparrow=("N0", same, "stable")))
     assert "sparrow (equally long)" in told
     assert "(1 times" not in told
 
 
 def test_text_figure_and_file_have_every_scheduler() -> None:
     data = shipped_network_views()
-    text = network_views_text(data)
-    assert text.startswith(title(data))
+    text = network_views.network_views_text(data)
+    assert text.startswith(network_views.title(data))
     assert data.about.command in text
     drawn = [y for trace in network_views_figure(data).data for y in trace.y]
     for row in data.rows:
         assert row.scheduler in text
         assert any(row.scheduler in y for y in drawn)
-    assert len(file_rows(data)) == 2 * len(data.rows)
+    assert len(network_views.file_rows(data)) == 2 * len(data.rows)

@@ -12,19 +12,8 @@ from nona.cli.main import main
 from nona.placement.fixed import spread_placement
 from nona.placement.prediction import predict
 from nona.report.html.paper import paper_html
-from nona.report.studies.paper import (
-    edge_of,
-    faster,
-    findings,
-    grows,
-    jobs_for,
-    largest,
-    paper_text,
-    point_rows,
-    ratios,
-    summary_rows,
-    title,
-)
+from nona.report.studies import paper
+from nona.report.studies.paper import ratios
 from nona.report.text import listed
 from nona.results.studies import Growth, OverloadRun, PaperStudy
 from nona.scenario.file import load_scenario
@@ -81,7 +70,7 @@ def test_edges_are_where_the_link_is_full() -> None:
     data = shipped_paper()
     system = prepare(with_value(paper_scenario(), LINK, 0.0), SOURCES).system
     own = predict(system, spread_placement(system).queries).network_utilization
-    assert edge_of(data.sweeps["traffic"].schedulers["spread"]) == pytest.approx(1 - own, abs=0.01)
+    assert paper.edge_of(data.sweeps["traffic"].schedulers["spread"]) == pytest.approx(1 - own, abs=0.01)
     row = next(r for r in data.reach if r.scheduler == "spread")
     assert row.edge == pytest.approx(1 - own, rel=1e-6)
 
@@ -110,11 +99,11 @@ def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() 
     of = {r.scheduler: r for r in rows}
     assert {"spread", "random", "expert"} <= set(of)
     assert not {"nona", "local"} & set(of)
-    assert grows(of["spread"])
+    assert paper.grows(of["spread"])
     increasing = [r.ratio for r in of["spread"].runs]
     assert increasing == sorted(increasing)
     if "spark-fair" in of:
-        assert not grows(of["spark-fair"])
+        assert not paper.grows(of["spark-fair"])
 
 
 def test_a_ratio_grows_where_it_follows_the_number_of_jobs() -> None:
@@ -125,29 +114,29 @@ def test_a_ratio_grows_where_it_follows_the_number_of_jobs() -> None:
         )
         return Growth(scheduler="spread", kind="bind", runs=runs)
 
-    assert grows(made(2.0, 15.0))
-    assert not grows(made(2.0, 2.1))
-    assert not grows(made(2.0))
-    assert jobs_for(made(2.0, 20.0), 350.0) == 1750.0
-    assert jobs_for(made(2.0, 2.1), 350.0) is None
+    assert paper.grows(made(2.0, 15.0))
+    assert not paper.grows(made(2.0, 2.1))
+    assert not paper.grows(made(2.0))
+    assert paper.jobs_for(made(2.0, 20.0), 350.0) == 1750.0
+    assert paper.jobs_for(made(2.0, 2.1), 350.0) is None
 
 
 def test_words_say_what_the_numbers_are() -> None:
     data = shipped_paper()
-    far, near = largest(data, far=True), largest(data)
+    far, near = paper.largest(data, far=True), paper.largest(data)
     assert far[0] == max(r for r, *_ in ratios(data, far=True))
     assert near[0] >= far[0]
-    text = paper_text(data)
-    assert f"{far[0]:.3g} ({far[2]}" in title(data)
-    assert all(line in text for line in findings(data))
+    text = paper.paper_text(data)
+    assert f"{far[0]:.3g} ({far[2]}" in paper.title(data)
+    assert all(line in text for line in paper.findings(data))
     for sweep in data.sweeps:
-        for name, (wins, of) in faster(data, sweep).items():
+        for name, (wins, of) in paper.faster(data, sweep).items():
             assert 0 < wins <= of
             if wins < of:
                 assert f"{name} at {wins} of {of} loads" in text
-        always = [name for name, (wins, of) in faster(data, sweep).items() if wins == of]
+        always = [name for name, (wins, of) in paper.faster(data, sweep).items() if wins == of]
         assert f"over background {sweep} {listed(always)} at every load at which they are stable" in text
-    assert {r["scheduler"] for r in summary_rows(data)} == set(data.sweeps["traffic"].schedulers)
+    assert {r["scheduler"] for r in paper.summary_rows(data)} == set(data.sweeps["traffic"].schedulers)
     assert data.command in text
     assert f"seed {data.seed}" in text
     if far[0] < data.claim:
@@ -156,7 +145,7 @@ def test_words_say_what_the_numbers_are() -> None:
 
 def test_html_holds_every_point_and_needs_nothing_else() -> None:
     page = paper_html(shipped_paper())
-    assert page.count("<tr>") > len(point_rows(shipped_paper()))
+    assert page.count("<tr>") > len(paper.point_rows(shipped_paper()))
     assert "http://" not in page
     assert "https://" not in page
     assert "<script" not in page
@@ -191,5 +180,5 @@ def test_the_command_runs_a_small_study(
     assert all(math.isfinite(r["jobs"]) for r in told["reach"])
     data = PaperStudy.from_json(told)
     assert data.to_json() == told
-    assert len(where.read_text().splitlines()) == 1 + len(point_rows(data))
-    assert paper_text(data).startswith(title(data))
+    assert len(where.read_text().splitlines()) == 1 + len(paper.point_rows(data))
+    assert paper.paper_text(data).startswith(paper.title(data))

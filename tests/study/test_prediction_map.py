@@ -15,39 +15,13 @@ from nona.placement.prediction import predict
 from nona.placement.sampled.moves import blend
 from nona.report.placements.report import placement_report, response_report
 from nona.report.placements.text import response_finding, response_lines, response_rows
+from nona.report.studies import prediction_map
 from nona.report.studies.figures import band, map_figure
-from nona.report.studies.prediction_map import (
-    BOUNDS,
-    MEASURES,
-    error,
-    findings,
-    map_text,
-    point_rows,
-    summary_rows,
-    surely_outside,
-    title,
-    within,
-)
 from nona.results.placement import ResponseReport
 from nona.results.studies import Comparison, MapPoint, Measure
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study.prediction_map import (
-    LOADS,
-    OF_NETWORKS,
-    OF_SERVERS,
-    PLACEMENTS,
-    SCENARIOS,
-    SYSTEMS,
-    MapSettings,
-    map_study,
-    map_system,
-    measure,
-    names_of,
-    point,
-    splits,
-    warning,
-)
+from nona.study import prediction_map as study_prediction_map
 from nona.study.shipped import shipped_map
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import SweptPoint, sweep
@@ -63,21 +37,23 @@ def stored_point(scenario: str, placement: str, load: str) -> MapPoint:
 
 def test_the_stored_map_has_every_point_and_its_origin() -> None:
     data = shipped_map()
-    assert {p.scenario for p in data.points} <= set(SYSTEMS)
-    assert set(SCENARIOS) <= {p.scenario for p in data.points}
-    known = {*PLACEMENTS, *OF_NETWORKS}
-    for name in SYSTEMS:
+    assert {p.scenario for p in data.points} <= set(study_prediction_map.SYSTEMS)
+    assert set(study_prediction_map.SCENARIOS) <= {p.scenario for p in data.points}
+    known = {*study_prediction_map.PLACEMENTS, *study_prediction_map.OF_NETWORKS}
+    for name in study_prediction_map.SYSTEMS:
         own = [(p.placement, p.load) for p in data.points if p.scenario == name]
         assert len(set(own)) == len(own)
-        assert all(placement in known and load in LOADS for placement, load in own)
+        assert all(placement in known and load in study_prediction_map.LOADS for placement, load in own)
 
 
 def test_the_plan_of_the_map_tests_the_default_at_every_load() -> None:
-    for name in SCENARIOS:
-        assert {load for placement, load in names_of(name, True) if placement == "nona"} == set(LOADS)
-    for name in SYSTEMS:
-        assert {p for p, _ in names_of(name, True)} >= {"local", "nona"}
-        assert {p for p, _ in names_of(name, False)} == {"local"}
+    for name in study_prediction_map.SCENARIOS:
+        assert {
+            load for placement, load in study_prediction_map.names_of(name, True) if placement == "nona"
+        } == set(study_prediction_map.LOADS)
+    for name in study_prediction_map.SYSTEMS:
+        assert {p for p, _ in study_prediction_map.names_of(name, True)} >= {"local", "nona"}
+        assert {p for p, _ in study_prediction_map.names_of(name, False)} == {"local"}
 
 
 def test_the_stored_map_stays_below_its_highest_load() -> None:
@@ -92,8 +68,12 @@ def test_the_stored_map_stays_below_its_highest_load() -> None:
 def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: str, load: str) -> None:
     """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
     kept = stored_point(scenario, placement, load)
-    system, placed = point(map_system(scenario), placement, LOADS[load])
-    again = measure((scenario, placement, load), system, placed, tasks=20_000, replications=4)
+    system, placed = study_prediction_map.point(
+        study_prediction_map.map_system(scenario), placement, study_prediction_map.LOADS[load]
+    )
+    again = study_prediction_map.measure(
+        (scenario, placement, load), system, placed, tasks=20_000, replications=4
+    )
     assert again.mean_s.predicted == pytest.approx(kept.mean_s.predicted, rel=0.02)
     assert again.p95_s.predicted == pytest.approx(kept.p95_s.predicted, rel=0.05)
     assert again.servers == pytest.approx(kept.servers, abs=1e-3)
@@ -114,33 +94,36 @@ def test_with_poisson_arrivals_most_points_are_within_their_bounds() -> None:
     worst_of: dict[Measure, float] = {"mean_s": 0.3, "p95_s": 0.35}
     for measure_of, worst in worst_of.items():
         for chosen, share in ((points, 0.94), (own, 0.97)):
-            good, of = within(chosen, measure_of, BOUNDS[measure_of])
+            good, of = prediction_map.within(chosen, measure_of, prediction_map.BOUNDS[measure_of])
             assert good >= share * of
-        assert within(points, measure_of, worst)[0] == len(points)
-    assert not any(surely_outside(p, "mean_s", 0.1) for p in own)
+        assert prediction_map.within(points, measure_of, worst)[0] == len(points)
+    assert not any(prediction_map.surely_outside(p, "mean_s", 0.1) for p in own)
 
 
 def test_the_prediction_is_closer_than_the_formula_alone() -> None:
     points = shipped_map().points
-    assert within(points, "mean_s", 0.1)[0] > 1.5 * within(points, "formula_s", 0.1)[0]
+    assert (
+        prediction_map.within(points, "mean_s", 0.1)[0]
+        > 1.5 * prediction_map.within(points, "formula_s", 0.1)[0]
+    )
 
 
 def test_a_short_study_gives_rows_words_and_a_figure() -> None:
-    settings = MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
-    data = map_study(settings)
-    assert [p.load for p in data.points] == list(OF_SERVERS)
-    assert len(point_rows(data)) == len(OF_SERVERS)
-    assert summary_rows(data)[0]["points"] == len(OF_SERVERS)
-    assert title(data) in map_text(data)
-    assert "esg_workflows" in findings(data)[len(MEASURES)]
+    settings = study_prediction_map.MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
+    data = study_prediction_map.map_study(settings)
+    assert [p.load for p in data.points] == list(study_prediction_map.OF_SERVERS)
+    assert len(prediction_map.point_rows(data)) == len(study_prediction_map.OF_SERVERS)
+    assert prediction_map.summary_rows(data)[0]["points"] == len(study_prediction_map.OF_SERVERS)
+    assert prediction_map.title(data) in prediction_map.map_text(data)
+    assert "esg_workflows" in prediction_map.findings(data)[len(prediction_map.MEASURES)]
 
 
-@pytest.mark.parametrize("chosen", MEASURES)
+@pytest.mark.parametrize("chosen", prediction_map.MEASURES)
 def test_the_figure_shows_the_errors_and_their_bands(chosen: Measure) -> None:
     data = shipped_map()
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
-    errors = [e for p in data.points if (e := error(p, chosen)) is not None]
+    errors = [e for p in data.points if (e := prediction_map.error(p, chosen)) is not None]
     assert sorted(shown) == sorted(round(100 * e) for e in errors)
     bands = sorted(int(z) for row in heat.z for z in row if z is not None)
     assert bands == sorted(band(e) for e in errors)
@@ -151,40 +134,42 @@ def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
         found = Comparison(predicted=predicted, simulated=1.0, ci95=half)
         return shipped_map().points[0].model_copy(update={"state": "stable", "mean_s": found})
 
-    assert not surely_outside(made(1.09, 0.0), "mean_s", 0.1)
-    assert surely_outside(made(1.3, 0.1), "mean_s", 0.1)
-    assert not surely_outside(made(1.3, 0.2), "mean_s", 0.1)
-    assert not surely_outside(made(1.3, None), "mean_s", 0.1)
-    assert error(made(1.1, 0.0), "mean_s") == 0.1
-    assert error(made(1.0, 0.0).model_copy(update={"state": "overloaded"}), "mean_s") is None
+    assert not prediction_map.surely_outside(made(1.09, 0.0), "mean_s", 0.1)
+    assert prediction_map.surely_outside(made(1.3, 0.1), "mean_s", 0.1)
+    assert not prediction_map.surely_outside(made(1.3, 0.2), "mean_s", 0.1)
+    assert not prediction_map.surely_outside(made(1.3, None), "mean_s", 0.1)
+    assert prediction_map.error(made(1.1, 0.0), "mean_s") == 0.1
+    assert prediction_map.error(made(1.0, 0.0).model_copy(update={"state": "overloaded"}), "mean_s") is None
 
 
 def test_points_have_the_loads_that_they_name() -> None:
-    system, placed = point(map_system("rag_pipeline"), "half", LOADS["both 0.85"])
+    system, placed = study_prediction_map.point(
+        study_prediction_map.map_system("rag_pipeline"), "half", study_prediction_map.LOADS["both 0.85"]
+    )
     queries = placed.queries
     found = predict(system, queries)
     assert found.compute_utilization == pytest.approx(0.85, abs=1e-6)
     assert found.network_utilization == pytest.approx(0.85, abs=1e-6)
-    assert splits(queries) == pytest.approx(0.5)
+    assert study_prediction_map.splits(queries) == pytest.approx(0.5)
     local, spread = local_placement(system).queries, spread_placement(system).queries
-    assert splits(blend(local, spread, 0.0)) == 0.0
-    assert splits(blend(local, spread, 1.0)) == 1.0
+    assert study_prediction_map.splits(blend(local, spread, 0.0)) == 0.0
+    assert study_prediction_map.splits(blend(local, spread, 1.0)) == 1.0
     assert all(np.isclose(s.probabilities.sum(), 1.0) for row in queries for s in row)
 
 
 def test_outside_the_tested_region_one_line_says_why() -> None:
-    system = map_system("rag_pipeline")
+    system = study_prediction_map.map_system("rag_pipeline")
     inside = loaded(0.31, 0.35)
-    assert warning(system, inside) is None
-    assert "executors busy 95 %" in str(warning(system, loaded(0.95, 0.35)))
-    assert "link busy 97 %" in str(warning(system, loaded(0.31, 0.97)))
+    assert study_prediction_map.warning(system, inside) is None
+    assert "executors busy 95 %" in str(study_prediction_map.warning(system, loaded(0.95, 0.35)))
+    assert "link busy 97 %" in str(study_prediction_map.warning(system, loaded(0.31, 0.97)))
     mmpp = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals("mmpp")),))
-    assert "(mmpp)" in str(warning(mmpp, inside))
+    assert "(mmpp)" in str(study_prediction_map.warning(mmpp, inside))
     shared = replace(system, discipline="processor-sharing")
-    assert "equally shared" in str(warning(shared, inside))
-    assert "No tested point" in str(warning(system, loaded(0.0, 0.0)))
-    assert warning(system, loaded(0.7, 0.3)) is None  # nothing beside the background
-    assert "tested points of similar load" in str(warning(system, loaded(0.83, 0.85)))
+    assert "equally shared" in str(study_prediction_map.warning(shared, inside))
+    assert "No tested point" in str(study_prediction_map.warning(system, loaded(0.0, 0.0)))
+    assert study_prediction_map.warning(system, loaded(0.7, 0.3)) is None  # nothing beside the background
+    assert "tested points of similar load" in str(study_prediction_map.warning(system, loaded(0.83, 0.85)))
 
 
 def loaded(servers: float, link: float) -> ResponseReport:
@@ -195,7 +180,7 @@ def loaded(servers: float, link: float) -> ResponseReport:
 
 
 def test_the_response_is_told_model_by_model() -> None:
-    system = replace(map_system("slides_example"), background_network=Stream())
+    system = replace(study_prediction_map.map_system("slides_example"), background_network=Stream())
     placement = local_placement(system)
     report = response_report(system, placement, ["slides"])
     assert report.mean_s == pytest.approx(0.022)

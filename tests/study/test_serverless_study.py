@@ -7,27 +7,9 @@ from pathlib import Path
 import pytest
 
 from nona.experiments.workers import kept_pool
-from nona.report.studies.serverless_claims import (
-    CLAIMS,
-    default_cells,
-    difference,
-    main_cells,
-    mean,
-    movers,
-    ranking_text,
-    swaps,
-)
+from nona.report.studies import serverless_claims, serverless_text
 from nona.report.studies.serverless_tables import claim_rows, sensitivity_rows, setting_rows
-from nona.report.studies.serverless_text import (
-    SEARCHES,
-    SHARES,
-    claim_text,
-    findings,
-    gaps,
-    study_knee_rows,
-    study_text,
-    title,
-)
+from nona.report.studies.serverless_text import gaps
 from nona.report.text import share_text
 from nona.results.serverless_study import Cell
 from nona.scenario.file import load_scenario
@@ -62,8 +44,10 @@ def test_every_interval_stored_follows_from_its_own_replications() -> None:
     for row in shipped_serverless().settings.values():
         for policy, shown in row.policies.items():
             cell = row.cells[policy]
-            assert shown.slo_hit_rate.mean == pytest.approx(mean(cell, "hits"), rel=1e-4)
-            assert shown.cost_per_call_usd.mean == pytest.approx(mean(cell, "costs"), rel=1e-4)
+            assert shown.slo_hit_rate.mean == pytest.approx(serverless_claims.mean(cell, "hits"), rel=1e-4)
+            assert shown.cost_per_call_usd.mean == pytest.approx(
+                serverless_claims.mean(cell, "costs"), rel=1e-4
+            )
             assert len(cell.hits) == shipped_serverless().replications
 
 
@@ -77,21 +61,21 @@ def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
 
 def test_words_say_what_the_numbers_are() -> None:
     data = shipped_serverless()
-    text, cells = study_text(data), main_cells(data)
-    assert title(data) in text
-    assert all(line in text for line in findings(data))
+    text, cells = serverless_text.study_text(data), serverless_claims.main_cells(data)
+    assert serverless_text.title(data) in text
+    assert all(line in text for line in serverless_text.findings(data))
     for name in SETTINGS:
-        best = max(cells[name], key=lambda p: mean(cells[name][p], "hits"))
-        assert f"{100 * mean(cells[name][best], 'hits'):.1f} %" in text
+        best = max(cells[name], key=lambda p: serverless_claims.mean(cells[name][p], "hits"))
+        assert f"{100 * serverless_claims.mean(cells[name][best], 'hits'):.1f} %" in text
         assert len(sensitivity_rows(data, name)) == 1 + len(ALTERNATIVES)
-        default = default_cells(data)[name]
-        assert sensitivity_rows(data, name)[0]["SLOs kept"] == ranking_text(default, "hits")
+        default = serverless_claims.default_cells(data)[name]
+        assert sensitivity_rows(data, name)[0]["SLOs kept"] == serverless_claims.ranking_text(default, "hits")
     assert len(setting_rows(data)) == len(SETTINGS) * len(POLICIES)
     shown = {"agrees": True, "does not": False, "–": None}
-    for claim, row in zip(CLAIMS, claim_rows(data), strict=True):
+    for claim, row in zip(serverless_claims.CLAIMS, claim_rows(data), strict=True):
         assert shown[row["order"]] == claim.order(cells)
         assert shown[row["size"]] == claim.size(cells)
-        for alternative, _ in movers(data, claim):
+        for alternative, _ in serverless_claims.movers(data, claim):
             assert alternative in row["changed by"]
     assert data.command in text
 
@@ -118,26 +102,26 @@ def with_hits(*hits: float) -> Cell:
 
 
 def test_policies_are_paired_by_replication() -> None:
-    assert difference(with_hits(1.0, 1.0), with_hits(0.5, 0.5), "hits").mean == 0.5
-    assert difference(with_hits(0.9, 0.8), with_hits(0.5, 0.4), "hits").half_width < 1e-9
+    assert serverless_claims.difference(with_hits(1.0, 1.0), with_hits(0.5, 0.5), "hits").mean == 0.5
+    assert serverless_claims.difference(with_hits(0.9, 0.8), with_hits(0.5, 0.4), "hits").half_width < 1e-9
     a, b, c = with_hits(1.0, 1.0), with_hits(0.9, 0.91), with_hits(0.9, 0.9)
-    assert ranking_text({"a": a, "b": b, "c": c}, "hits") == "a > b ≈ c"
+    assert serverless_claims.ranking_text({"a": a, "b": b, "c": c}, "hits") == "a > b ≈ c"
     high, low = with_hits(0.9, 0.91), with_hits(0.5, 0.52)
-    assert list(swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits")) == [("b", "a")]
+    assert list(serverless_claims.swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits")) == [("b", "a")]
 
 
 def test_claims_hold_where_they_are_true_and_fail_where_they_are_not() -> None:
     like_the_slides, unlike = made_up(0.95, 0.45, 1.2), made_up(0.45, 0.95, 0.5)
-    for claim in CLAIMS:
+    for claim in serverless_claims.CLAIMS:
         assert claim.order(like_the_slides) is True, claim.name
         assert claim.size(like_the_slides) in (True, None), claim.name
         assert claim.told(like_the_slides)
-    failed = {c.name for c in CLAIMS if c.order(unlike) is False or c.size(unlike) is False}
+    failed = {c.name for c in serverless_claims.CLAIMS if c.order(unlike) is False or c.size(unlike) is False}
     assert len(failed) >= 3
     reversed_times = {
         name: like_the_slides[other] for name, other in zip(SETTINGS, SETTINGS[::-1], strict=True)
     }
-    again = {c.name for c in CLAIMS if c.order(reversed_times) is False}
+    again = {c.name for c in serverless_claims.CLAIMS if c.order(reversed_times) is False}
     assert any("misses of orion" in n for n in again)
     assert any("search" in n for n in again)
 
@@ -159,13 +143,13 @@ def test_every_alternative_changes_something_and_names_a_known_default() -> None
 
 def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document() -> None:
     data = shipped_serverless()
-    sentence = claim_text(data)
-    assert sentence in study_text(data)
+    sentence = serverless_text.claim_text(data)
+    assert sentence in serverless_text.study_text(data)
     for name in ("docs/tour.md", "docs/serverless.md"):
         flat = " ".join((ROOT / name).read_text(encoding="utf-8").split())
         assert sentence in flat, name
     reports = dict(data.curves[0].settings)
-    for others, low, high in (SHARES, SEARCHES):
+    for others, low, high in (serverless_text.SHARES, serverless_text.SEARCHES):
         for gap in gaps(reports, others):
             kept = {
                 p: point.slo_hit_rate.mean
@@ -191,7 +175,7 @@ def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts() -> None:
             for knee in policy.knees:
                 assert knee.kept is None or verdicts[knee.kept] == "keeps"
                 assert knee.missed is None or verdicts[knee.missed] == "misses"
-    rows = study_knee_rows(data)
+    rows = serverless_text.study_knee_rows(data)
     assert len(rows) == len(reports)
     document = (ROOT / "docs" / "serverless.md").read_text(encoding="utf-8")
     for row in rows:

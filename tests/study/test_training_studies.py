@@ -5,71 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nona.report.studies.elastic import (
-    NO_LINK,
-    SEEING,
-    cost_of,
-    cost_rows,
-    elastic_study_text,
-    link_name,
-    link_rows,
-    link_study_text,
-    link_title,
-    links_of,
-    mean_of,
-    over_load,
-    published_of,
-    study_title,
-    workload_means,
-)
+from nona.report.studies import elastic, training
 from nona.report.studies.policy_figures import (
     elastic_load_figure,
     interference_figure,
     link_figure,
     training_load_figure,
 )
-from nona.report.studies.training import (
-    CLAIMS,
-    SINGLE,
-    converged,
-    estimator_text,
-    judged,
-    load_rows,
-    makespan_rows,
-    study_text,
-)
 from nona.results.studies import StudyPoint, TrainingStudy
 from nona.study.shipped import shipped_elastic, shipped_elastic_link, shipped_estimator, shipped_training
+from nona.study.training import elastic_study, published
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
-from nona.study.training.elastic_study import (
-    WAYS,
-    ElasticLinkSettings,
-    ElasticStudySettings,
-    LinkPlace,
-    elastic_link_study,
-    link_places_of,
-    places_of,
-    request_of,
-)
-from nona.study.training.published import (
-    AT_ONCE,
-    MODES,
-    OVER_LOAD,
-    EstimatorSettings,
-    Piece,
-    StudySettings,
-    Variant,
-    estimator_study,
-    run_piece,
-    system_of,
-    training_study,
-)
 from tests.report.filled import filled
 
-SMALL = StudySettings(jobs=6, at_once=4, gpus=4, replications=2, loads=(6.0,), policies=("gandiva", "fifo"))
+SMALL = published.StudySettings(
+    jobs=6, at_once=4, gpus=4, replications=2, loads=(6.0,), policies=("gandiva", "fifo")
+)
 
 
-def _point(variant: str, *jcts_h: float, mode: str = SINGLE, per_hour: float = 4.0) -> StudyPoint:
+def _point(variant: str, *jcts_h: float, mode: str = training.SINGLE, per_hour: float = 4.0) -> StudyPoint:
     times = tuple(3600 * j for j in jcts_h)
     of = {"mode": mode, "variant": variant, "per_hour": per_hour}
     return filled(StudyPoint, **of, jcts_s=times, makespans_s=times)
@@ -80,17 +34,19 @@ def _made(*points: StudyPoint) -> TrainingStudy:
 
 
 def test_all_variants_get_the_same_jobs_and_replications_others() -> None:
-    pieces = [Piece(v, SINGLE, 4.0, 10, (0, 9), 6, 3) for v in OVER_LOAD]
-    assert len({system_of(p, 0).jobs for p in pieces}) == 1
-    assert system_of(pieces[0], 0).jobs != system_of(pieces[0], 1).jobs
-    assert dict(system_of(pieces[0], 0).cluster.gpus) == {"k80": 6, "p100": 6, "v100": 6}
+    pieces = [published.Piece(v, training.SINGLE, 4.0, 10, (0, 9), 6, 3) for v in published.OVER_LOAD]
+    assert len({published.system_of(p, 0).jobs for p in pieces}) == 1
+    assert published.system_of(pieces[0], 0).jobs != published.system_of(pieces[0], 1).jobs
+    assert dict(published.system_of(pieces[0], 0).cluster.gpus) == {"k80": 6, "p100": 6, "v100": 6}
 
 
 def test_the_study_is_what_its_pieces_are() -> None:
-    data = training_study(SMALL)
+    data = published.training_study(SMALL)
     assert [p.variant for p in data.loads] == ["gandiva, packed"] * 2
     assert [p.variant for p in data.makespans] == ["fifo", "gandiva, packed"] * 2
-    again = run_piece(Piece(Variant("fifo"), SINGLE, 0.0, 4, (0, 3), 4, 0), 1)
+    again = published.run_piece(
+        published.Piece(published.Variant("fifo"), training.SINGLE, 0.0, 4, (0, 3), 4, 0), 1
+    )
     assert data.makespans[0].makespans_s[1] == pytest.approx(again.makespan_s, rel=1e-5)
     assert data.makespans[0].jcts_s[1] == pytest.approx(again.jct_s, rel=1e-5)
     assert all(j and j > 0 for point in data.loads for j in point.jcts_s)
@@ -98,39 +54,39 @@ def test_the_study_is_what_its_pieces_are() -> None:
         assert all(j and m and 0 < j <= m for j, m in zip(point.jcts_s, point.makespans_s, strict=True))
     assert "--policy gandiva" in data.command
     assert "--load 6" in data.command
-    assert "not run" in study_text(data)
-    assert len(makespan_rows(data, SINGLE)) == 2
+    assert "not run" in training.study_text(data)
+    assert len(training.makespan_rows(data, training.SINGLE)) == 2
 
 
 def test_a_claim_takes_the_load_with_the_largest_ratio() -> None:
-    agnostic, aware = CLAIMS[0].worse, CLAIMS[0].better
+    agnostic, aware = training.CLAIMS[0].worse, training.CLAIMS[0].better
     data = _made(
         _point(agnostic, 10, 11, 12, per_hour=2),
         _point(agnostic, 70, 72, 71, per_hour=6),
         _point(aware, 10, 11, 12, per_hour=2),
         _point(aware, 20, 21, 20, per_hour=6),
     )
-    first = judged(data)[0]
+    first = training.judged(data)[0]
     assert (first.per_hour, first.order, first.size) == (6, "agrees", "agrees")
     assert first.ratio.value == pytest.approx(213 / 61)
-    assert [j.order for j in judged(data)[1:]] == ["not run"] * (len(CLAIMS) - 1)
-    assert load_rows(data, SINGLE)[1]["6 jobs/h"].startswith("20.33 ± ")
+    assert [j.order for j in training.judged(data)[1:]] == ["not run"] * (len(training.CLAIMS) - 1)
+    assert training.load_rows(data, training.SINGLE)[1]["6 jobs/h"].startswith("20.33 ± ")
 
 
 def test_a_claim_can_fail() -> None:
-    data = _made(_point(CLAIMS[0].worse, 10, 11, 12), _point(CLAIMS[0].better, 20, 21, 20))
-    assert (judged(data)[0].order, judged(data)[0].size) == ("does not agree", "smaller")
+    data = _made(_point(training.CLAIMS[0].worse, 10, 11, 12), _point(training.CLAIMS[0].better, 20, 21, 20))
+    assert (training.judged(data)[0].order, training.judged(data)[0].size) == ("does not agree", "smaller")
 
 
 def test_claims_name_variants_that_are_run() -> None:
-    over, once = ({v.name for v in variants} for variants in (OVER_LOAD, AT_ONCE))
-    for claim in CLAIMS:
+    over, once = ({v.name for v in variants} for variants in (published.OVER_LOAD, published.AT_ONCE))
+    for claim in training.CLAIMS:
         assert {claim.worse, claim.better} <= (over if claim.value == "jcts_s" else once)
 
 
 def test_the_chart_shows_each_mean_with_its_interval() -> None:
     data = _made(_point("max-min-fairness", 20, 22, 24), _point("max-min-fairness, packed", 18, 18, 18))
-    plain, packed = training_load_figure(data, SINGLE).data
+    plain, packed = training_load_figure(data, training.SINGLE).data
     assert plain.y == pytest.approx([22.0])
     assert plain.error_y.array == pytest.approx([4.303 * 2 / 3**0.5], rel=1e-3)  # t(2, 0.975) = 4.303
     assert packed.error_y.array == pytest.approx([0.0])
@@ -143,17 +99,17 @@ def test_a_stored_run_is_found_again() -> None:
     stored = shipped_training()
     point = next(p for p in stored.loads if p.variant == "max-min-fairness")
     of = (point.mode, point.per_hour, stored.jobs, stored.measured, stored.gpus, stored.seed)
-    piece = Piece(Variant("max-min-fairness"), *of)
-    assert run_piece(piece, 0).jct_s == pytest.approx(point.jcts_s[0], rel=1e-5)
+    piece = published.Piece(published.Variant("max-min-fairness"), *of)
+    assert published.run_piece(piece, 0).jct_s == pytest.approx(point.jcts_s[0], rel=1e-5)
 
 
 def test_the_stored_study_covers_every_variant() -> None:
     stored = shipped_training()
-    for mode in MODES:
+    for mode in published.MODES:
         names = {p.variant for p in stored.loads if p.mode == mode}
-        assert names == {v.name for v in OVER_LOAD if v.takes(mode)}
-    assert {p.variant for p in stored.makespans} == {v.name for v in AT_ONCE}
-    assert all(j.ratio.n == stored.replications for j in judged(stored))
+        assert names == {v.name for v in published.OVER_LOAD if v.takes(mode)}
+    assert {p.variant for p in stored.makespans} == {v.name for v in published.AT_ONCE}
+    assert all(j.ratio.n == stored.replications for j in training.judged(stored))
 
 
 @pytest.mark.verify
@@ -173,38 +129,42 @@ def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(
 def test_the_stored_study_of_elastic_jobs_is_whole_and_agrees_with_the_authors() -> None:
     stored = shipped_elastic()
     policies = tuple(dict.fromkeys(p.policy for p in stored.points))
-    places = places_of(ElasticStudySettings(policies=policies))
+    places = elastic_study.places_of(elastic_study.ElasticStudySettings(policies=policies))
     assert {(p.policy, p.load, p.interference, p.avoid) for p in stored.points} == set(places)
     assert stored.failed_checks == ()
     for point in stored.points:
-        if point.policy in ("tiresias", "optimus") and (known := published_of(point)) is not None:
-            assert mean_of(point).mean == pytest.approx(known, rel=1e-9)
+        if point.policy in ("tiresias", "optimus") and (known := elastic.published_of(point)) is not None:
+            assert elastic.mean_of(point).mean == pytest.approx(known, rel=1e-9)
 
 
 def test_text_and_charts_show_every_policy() -> None:
     stored = shipped_elastic()
-    text, names = elastic_study_text(stored), {p.policy for p in stored.points}
-    assert study_title(stored).startswith("At load 0.5 ")
+    text, names = elastic.elastic_study_text(stored), {p.policy for p in stored.points}
+    assert elastic.study_title(stored).startswith("At load 0.5 ")
     for made in (elastic_load_figure(stored), interference_figure(stored)):
         assert names <= {trace.name for trace in made.data}
     assert all(name in text for name in names)
-    best = min((p for p in over_load(stored) if p.load == 0.5), key=lambda p: mean_of(p).mean)
-    assert f"At load 0.5 {best.policy} " in study_title(stored)
+    best = min((p for p in elastic.over_load(stored) if p.load == 0.5), key=lambda p: elastic.mean_of(p).mean)
+    assert f"At load 0.5 {best.policy} " in elastic.study_title(stored)
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("place", [LinkPlace("tiresias", 1.25e9), LinkPlace("sjf", 0.0)])
-def test_a_point_on_a_link_computed_again_is_the_stored_one(place: LinkPlace) -> None:
+@pytest.mark.parametrize(
+    "place", [elastic_study.LinkPlace("tiresias", 1.25e9), elastic_study.LinkPlace("sjf", 0.0)]
+)
+def test_a_point_on_a_link_computed_again_is_the_stored_one(place: elastic_study.LinkPlace) -> None:
     stored = shipped_elastic_link()
     point = next(p for p in stored.points if (p.name, p.capacity or 0.0) == place)
-    request = request_of(ElasticLinkSettings(seed=stored.seed), place, 3)
+    request = elastic_study.request_of(elastic_study.ElasticLinkSettings(seed=stored.seed), place, 3)
     found = simulate_elastic_jobs(request).report.policies[point.policy]
     assert found.jct_s.mean == pytest.approx(point.jcts_s[stored.workloads.index(3)][0], rel=1e-9)
 
 
 def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_other_study() -> None:
     stored, other = shipped_elastic_link(), shipped_elastic()
-    assert [(p.name, p.capacity or 0.0) for p in stored.points] == link_places_of(ElasticLinkSettings())
+    assert [(p.name, p.capacity or 0.0) for p in stored.points] == elastic_study.link_places_of(
+        elastic_study.ElasticLinkSettings()
+    )
     assert stored.failed_checks == ()
     for point in stored.points:
         assert len(point.jcts_s) == len(stored.workloads)
@@ -214,50 +174,56 @@ def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_
         same = next(
             p for p in other.points if (p.policy, p.load, p.interference) == (name, 1.0, 0.0) and p.avoid
         )
-        assert workload_means(point) == pytest.approx([np.mean(runs) for runs in same.jcts_s], rel=0.02)
+        assert elastic.workload_means(point) == pytest.approx(
+            [np.mean(runs) for runs in same.jcts_s], rel=0.02
+        )
 
 
 def test_a_slower_link_never_makes_a_mean_shorter() -> None:
     """A policy that does not see the link decides alike, and every step takes at least as long."""
     stored = shipped_elastic_link()
-    for name in WAYS:
-        by_link = [np.mean(workload_means(p)) for p in stored.points if p.name == name]
+    for name in elastic_study.WAYS:
+        by_link = [np.mean(elastic.workload_means(p)) for p in stored.points if p.name == name]
         assert by_link == sorted(by_link)
 
 
 def test_text_and_chart_show_every_policy_and_link() -> None:
     stored = shipped_elastic_link()
-    text, links = link_study_text(stored), links_of(stored)
+    text, links = elastic.link_study_text(stored), elastic.links_of(stored)
     assert [trace.name for trace in link_figure(stored).data] == links
-    assert all(set(trace.y) == set(WAYS) for trace in link_figure(stored).data)
-    assert [row["policy"] for row in link_rows(stored)] == list(WAYS)
-    assert len(cost_rows(stored)) == len(WAYS) * (len(links) - 1)
-    assert all(name in text for name in WAYS)
-    blind = {link_name(p): np.mean(workload_means(p)) for p in stored.points if p.name == "optimus"}
+    assert all(set(trace.y) == set(elastic_study.WAYS) for trace in link_figure(stored).data)
+    assert [row["policy"] for row in elastic.link_rows(stored)] == list(elastic_study.WAYS)
+    assert len(elastic.cost_rows(stored)) == len(elastic_study.WAYS) * (len(links) - 1)
+    assert all(name in text for name in elastic_study.WAYS)
+    blind = {
+        elastic.link_name(p): np.mean(elastic.workload_means(p)) for p in stored.points if p.name == "optimus"
+    }
     for link in links[1:]:
-        assert f"{100 * (blind[link] / blind[NO_LINK] - 1):+.0f} %" in link_title(stored)
-        assert cost_of(stored, link, SEEING, (SEEING, link)).value == 1.0
+        assert f"{100 * (blind[link] / blind[elastic.NO_LINK] - 1):+.0f} %" in elastic.link_title(stored)
+        assert elastic.cost_of(stored, link, elastic.SEEING, (elastic.SEEING, link)).value == 1.0
 
 
 def test_a_small_study_names_its_command() -> None:
-    chosen = ElasticLinkSettings(
+    chosen = elastic_study.ElasticLinkSettings(
         workloads=(3,), capacities=(2.5e9,), background=0.3, policies=("sjf",), seed=4
     )
-    found = elastic_link_study(chosen)
+    found = elastic_study.elastic_link_study(chosen)
     assert found.command == (
         "nona study elastic-link --json --workload 3 --capacity '20 Gbit/s' --policy sjf "
         "--background 0.3 --seed 4"
     )
     assert [(p.name, p.capacity) for p in found.points] == [("sjf", None), ("sjf", 2.5e9)]
-    assert link_title(found) == ""  # Optimus was not run
+    assert elastic.link_title(found) == ""  # Optimus was not run
 
 
 @pytest.mark.verify
 def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval() -> None:
     stop = min(p.stop for p in shipped_estimator().points)
-    settings = EstimatorSettings(shares=(0.5,), stops=(stop,), replications=2, seed=0)
-    for again in estimator_study(settings).points:
-        stored = next(p for p in converged(shipped_estimator(), again.reference) if p.profiled == 0.5)
+    settings = published.EstimatorSettings(shares=(0.5,), stops=(stop,), replications=2, seed=0)
+    for again in published.estimator_study(settings).points:
+        stored = next(
+            p for p in training.converged(shipped_estimator(), again.reference) if p.profiled == 0.5
+        )
         for way, error in again.errors.items():
             low, high = stored.errors[way].ci95 or (0.0, 0.0)
             assert low - 1e-3 <= (error.mean or 0.0) <= high + 1e-3, way
@@ -268,12 +234,12 @@ def test_the_stored_errors_are_in_the_order_that_theory_gives() -> None:
         means = {way: e.mean or 0.0 for way, e in p.errors.items()}
         assert means["nearest"] <= means["match"]
         assert means["nearest"] <= means["random-reference"]
-    known = [p.errors["match"].mean or 0.0 for p in converged(shipped_estimator(), "known")]
+    known = [p.errors["match"].mean or 0.0 for p in training.converged(shipped_estimator(), "known")]
     assert known == sorted(known, reverse=True)
 
 
 def test_the_text_on_the_estimator_gives_finding_and_table() -> None:
-    text = estimator_text(shipped_estimator())
+    text = training.estimator_text(shipped_estimator())
     assert text.startswith("For a new model")
     assert "mean of the table" in text
     assert shipped_estimator().about.command in text
