@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
-from sizes import examples, first
+from sizes import examples
 
 from nona.errors import PlacementError
 from nona.placement.capacity import allowed_classes, default_shares, loads_of, replicas, resident_bytes
@@ -158,7 +158,8 @@ def test_one_model_on_two_classes_against_every_share(rate: float, slow: float) 
         assert found.class_shares[0, 0] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed", first(1, range(2)))
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(2))
 def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int) -> None:
     """Configurations and shares together: no pair of shares of the grid solves to less."""
     s = random_system(seed, classes=2, servers=6, load=0.45, network=0.3, capacity=3000.0)

@@ -352,7 +352,7 @@ def test_the_search_reports_every_improvement_and_ends_with_the_best() -> None:
 
 
 def test_equal_inputs_give_equal_placements() -> None:
-    built = joined(2, 3, 0.3)
+    built = joined(2, 2, 0.3)
     one, two = place_system(built), place_system(built)
     assert one.objective_s == two.objective_s
     assert one.queries[0][0].configurations == two.queries[0][0].configurations
