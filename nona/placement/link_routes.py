@@ -55,7 +55,7 @@ class Draws:
     @staticmethod
     def of(p: Floats, rack: Ints) -> Draws:
         """The draws for shares ``p`` of the executors and the rack of each server."""
-        if len(p) < 2:
+        if len(p) < 2 or p.max() > 1.0 - 1e-9:  # one server has all executors: no message leaves it
             return Draws(p, np.zeros(len(p)), np.zeros(len(p)))
         u = p / (1.0 - p)
         _, of = np.unique(rack, return_inverse=True)

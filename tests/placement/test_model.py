@@ -18,7 +18,7 @@ from nona.errors import PlacementError
 from nona.placement.configurations import server_slots
 from nona.placement.enumeration import candidates
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.link_routes import crossings, draws_of, link_of, quickest_link, route_of
+from nona.placement.link_routes import Draws, crossings, draws_of, link_of, quickest_link, route_of
 from nona.placement.link_waits import Curve, Role, Traffic, roles_of, wait_per_byte
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import Model, build_model, gradient, objective_s, value_at
@@ -585,3 +585,9 @@ def test_bounds_hold_for_configurations_that_are_not_listed(seed: int) -> None:
     idle = few.server_wait_s([[np.zeros(len(c)) for c in row] for row in few.candidates])
     relaxed = solve_parametric(build_problem(few, groups_of(few), idle, relaxed=True), gap=1e-4)
     assert relaxed.lower_bound_s <= solve_parametric(problem_of(s), gap=1e-4).value_s
+
+
+def test_no_message_leaves_a_server_that_has_all_executors():
+    draws = Draws.of(np.array([1.0, 0.0]), np.array([0, 1]))
+    assert not draws.source.any()
+    assert not draws.near.any()
