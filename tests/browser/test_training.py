@@ -112,7 +112,7 @@ def downloaded(page, label):
     return Path(got.value.path()).read_bytes()
 
 
-def look_at_tabs(page, name):
+def look_at_tabs(page):
     """Every tab fits the window, and its texts can be read."""
     for tab in ("Policies", "Nodes", "Jobs", "Fairness"):
         page.get_by_role("tab", name=tab, exact=True).click()
@@ -125,7 +125,7 @@ def look_at_tabs(page, name):
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
+@pytest.mark.parametrize("app_page", [("light", 1280)], ids=["light-1280"], indirect=True)
 def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
     page = app_page
     open_elastic(page, "Who scales, who waits?", "3")
@@ -148,7 +148,7 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
     assert not report["failed_checks"]
     rows = downloaded(page, "Jobs (CSV)").decode().splitlines()
     assert len(rows) == 1 + sum(len(p["jobs"]) for p in report["policies"].values())
-    look_at_tabs(page, "scales")
+    look_at_tabs(page)
 
     page.reload()
     wait_idle(page)
@@ -177,3 +177,13 @@ def scrub_and_follow(page):
     page.get_by_text("Why its GPUs changed under").wait_for()
     page.locator(".st-key-chart-elastic-job .js-plotly-plot").wait_for()
     wait_idle(page)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
+def test_a_demo_is_read_in_the_dark_on_a_telephone(app_page):
+    page = app_page
+    open_elastic(page, "Tuned by hand or by Pollux", "0.05")
+    assert_fits(page)
+    assert "mean JCT" in run_elastic(page)
+    look_at_tabs(page)
