@@ -118,7 +118,7 @@ def shot(page: Any, name: str) -> None:
 
 def unfold_settings(page: Any) -> None:
     """Open the line into which a page's settings fold once something was run."""
-    page.locator("[class*=-controls-line] button").first.click()
+    page.locator("[class*=-controls-line] button:visible").first.click()
     wait_idle(page)
 
 

@@ -48,13 +48,12 @@ def test_every_page_fits_can_be_read_and_names_its_controls(app_page):
         if title == "Simulation":
             fill_number(page, "Jobs measured per run", "300")
             run_to_the_end(page)
-            if page.viewport_size["width"] > 768:  # a narrow one has no room for all of it
-                unfold_settings(page)
-                picker = page.get_by_test_id("schedulerpicker").first
-                picker.get_by_role("button", name="Choose:").click()
-                picker.get_by_text("Source and adaptation").first.click()
-                picker.get_by_text("Network view").first.wait_for()
-                wait_idle(page)
+            unfold_settings(page)
+            picker = page.get_by_test_id("schedulerpicker").first
+            picker.get_by_role("button", name="Choose:").click()
+            picker.get_by_text("Source and adaptation").first.click()
+            picker.get_by_text("Network view").first.wait_for()
+            wait_idle(page)
         found = texts_of(page)
         assert len(found) > 15
         assert [f"{title}: {t.text!r} {t.ratio:.2f} {t.colours}" for t in found if not t.enough] == []
