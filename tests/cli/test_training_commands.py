@@ -85,6 +85,7 @@ def failing(tmp_path):
     return path
 
 
+@pytest.mark.verify
 def test_switches_are_compared_with_none(failing, capsys):
     chosen = ("training", "switches", failing, "--policy", "fifo", "--replications", "2")
     report = SwitchesReport.from_json(answer(capsys, *chosen))

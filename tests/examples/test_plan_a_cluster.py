@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "plan_a_cluster.py"
 
 
+@pytest.mark.verify
 def test_more_servers_keep_the_slo_more_often(capsys):
     main = runpy.run_path(str(SCRIPT))["main"]
     few, some, many = main(["--servers", "24", "8", "4", "--jobs", "1500"])

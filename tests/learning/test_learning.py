@@ -138,6 +138,7 @@ def test_adam_finds_the_top_of_a_hill():
     assert at == pytest.approx([1.0, 2.0], abs=1e-3)
 
 
+@pytest.mark.verify
 def test_runs_of_one_system_have_the_same_arrivals_and_other_choices():
     system = drawn_system(LOADED, np.random.default_rng(1))
     runs = rollouts_of(system, first_weights(np.random.default_rng(2), 8), SHORT)

@@ -177,6 +177,7 @@ def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int
     assert tried >= 2
 
 
+@pytest.mark.verify
 @examples(8)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.05, 0.6))
 def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, load: float) -> None:

@@ -325,6 +325,7 @@ def joined(ways: int, steps: int, load: float) -> System:
     return system(query(times, edges, load * 8 / sum(times)), servers=8, capacity=25e9 / 8)
 
 
+@pytest.mark.verify
 def test_where_a_path_crosses_many_joins_the_formula_is_overruled() -> None:
     """Two ways, eight steps, executors 40 % busy: the formula splits; sampled jobs know better."""
     built = joined(2, 8, 0.4)

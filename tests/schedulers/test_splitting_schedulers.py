@@ -265,6 +265,7 @@ def small_systems(draw):
     )
 
 
+@pytest.mark.verify
 @examples(12)
 @given(system=small_systems(), plan=st.sampled_from(["local", "random"]))
 def test_it_is_not_slower_than_least_loaded(system, plan):

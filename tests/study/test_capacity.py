@@ -38,6 +38,7 @@ def found(scenario: Scenario) -> DeviceCapacity:
     )
 
 
+@pytest.mark.verify
 def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: DeviceCapacity) -> None:
     assert found.predicted.miss <= 0.03 < found.one_fewer.miss
     assert found.servers == found.predicted.servers == found.one_fewer.servers + 1

@@ -94,6 +94,7 @@ def test_a_cell_has_its_load_and_every_model_an_equal_share_of_it(name: str) -> 
     assert (system.capacity, system.executors) == (100e9 / 8, 16)
 
 
+@pytest.mark.verify
 def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
     """M/D/1: S·(1 + ρ/(2(1 − ρ))), for every scheduler that draws an executor."""
     cell = Cell(None, None, 0.5)

@@ -283,6 +283,7 @@ def test_energy_lies_between_idle_and_busy_by_utilisation() -> None:
     assert "kWh per million queries" in plan_text(report)
 
 
+@pytest.mark.verify
 def test_what_is_found_does_not_depend_on_the_processes() -> None:
     part = {**PART, "offers": [f"{A}=1", f"{B}=0.4"], "schedulers": ["opportunistic", "local"]}
     asked = scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}, jobs=300)

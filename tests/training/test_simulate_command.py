@@ -159,6 +159,7 @@ def _report(capsys, *arguments):
     return ElasticReport.from_json(json.loads(capsys.readouterr().out))
 
 
+@pytest.mark.verify
 def test_reports_are_equal_in_one_process_and_two(workload, capsys):
     one, two = (_report(capsys, "--workload", str(workload), *SMALL, *QUICK, "--workers", n) for n in "12")
     assert one.policies == two.policies

@@ -92,6 +92,7 @@ def quickly(monkeypatch):
     monkeypatch.setattr("nona.ui.session.opening.load_scenario", load)
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_what_was_simulated_is_shown_again_and_compared(open_page):
     at = open_page("1_overview")

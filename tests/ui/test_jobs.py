@@ -137,6 +137,7 @@ def test_workers_have_a_lower_priority_than_the_server(registry, monkeypatch):
     job.cancel()
 
 
+@pytest.mark.verify
 @needs_proc
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_worker_and_its_processes_die_with_the_server(tmp_path, how):
@@ -207,6 +208,7 @@ def warm():
     made.shut_down()
 
 
+@pytest.mark.verify
 @needs_proc
 def test_cancel_kills_the_worker_and_another_takes_its_place(warm):
     job = warm.start("simulate", spec(**LONG))
@@ -231,6 +233,7 @@ def test_a_superseded_job_leaves_its_worker_to_the_next(lasting):
     assert job.result is None
 
 
+@pytest.mark.verify
 @needs_proc
 def test_a_superseded_job_that_does_not_stop_is_killed(warm, monkeypatch):
     job = warm.start("answer", spec(**LONG))
@@ -242,6 +245,7 @@ def test_a_superseded_job_that_does_not_stop_is_killed(warm, monkeypatch):
     assert until(lambda: warm.pool.waiting() >= 1)
 
 
+@pytest.mark.verify
 def test_a_worn_worker_is_replaced(warm, monkeypatch):
     monkeypatch.setattr("nona.ui.jobs.pool.JOBS_EACH", 1)
     job = warm.start("place", spec())

@@ -234,6 +234,7 @@ def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page):
     assert bars["layout"]["yaxis"]["title"]["text"] == "predicted SLO hits, %"
 
 
+@pytest.mark.verify
 def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
     """What has been compared with simulations heads the page; the formula's figure stands beside as such."""
     at = go(open_demo(open_page, "vision_language_8_servers"), "6_placement")
@@ -267,6 +268,7 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
     assert early == "Cancelled after 3 s"
 
 
+@pytest.mark.verify
 def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     """The slides' example is in time on two servers and late on one."""
     at = solve_demo(open_page, "slides_example")
@@ -333,6 +335,7 @@ def test_a_wrong_card_is_refused_beside_its_field(open_page):
     assert any("is not a bandwidth" in e.value for e in at.error)
 
 
+@pytest.mark.verify
 def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page):
     at = adopt(open_page("6_placement"), "racks_and_nics", objective="formula")
     run(at, "place")
@@ -363,6 +366,7 @@ def test_finding_of_an_overloaded_link():
     assert link_finding([idle]).endswith("messages do not wait")
 
 
+@pytest.mark.verify
 def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page):
     at = adopt(open_page("4_cluster"), "mig_layouts", objective="formula")
     memory = table(at, "weights of all that fit")
@@ -424,6 +428,7 @@ def test_placement_shows_the_solution_of_the_study(open_page):
     assert data.spread.objective_s == pytest.approx(0.032, rel=5e-3)
 
 
+@pytest.mark.verify
 def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedulers():
     """Told after every number of servers: what was tried, marked as not finished, and who was not begun."""
     told: list[CapacityReport] = []

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import pytest
 from app_driver import (
     adopt,
     choose_schedulers,
@@ -60,6 +61,7 @@ def test_the_finding_and_the_tiles_are_those_of_the_report(open_page):
     assert "nona" in drawn["alts"][0]
 
 
+@pytest.mark.verify
 def test_a_pinned_run_stands_beside_the_next_one(open_page):
     at = open_page(PAGE)
     adopt(at)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
 from app_driver import adopt, go, state_of, until
 
 from nona.report.figures import GHOST
@@ -168,6 +169,7 @@ def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page):
     assert sum(t["marker"]["symbol"] == GHOST for t in drawn if t.get("mode") == "markers") == 3
 
 
+@pytest.mark.verify
 def test_a_change_supersedes_what_is_being_asked(open_page):
     at = panel(open_page)
     adopt(at)
