@@ -1,7 +1,7 @@
 """How long commands and the app's first page take to start, as ratios to importing NumPy and pydantic.
 
 Every command runs in turn in a process of its own; the app's time is from the start of a cold server until
-its first page stands. A target in seconds is for a machine on which the import takes 0.25 s.
+its first page stands. A target in seconds is for a machine on which the import takes 0.11 s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TARGETS_S = {
     "simulate slides_example --jobs 200 --replications 1": 1.5,
 }
 FIRST_PAGE, FIRST_PAGE_S = "the app's first page", 4.0
-USUAL_S, REPEATS = 0.25, 5
+USUAL_S, REPEATS = 0.11, 5
 
 
 def main() -> int:

@@ -46,6 +46,7 @@ def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: DeviceCapac
     assert found.cost == pytest.approx(2.0 * found.servers)
 
 
+@pytest.mark.verify
 def test_the_simulation_agrees_with_what_was_predicted(found: DeviceCapacity) -> None:
     for tried in (found.predicted, found.one_fewer):
         low, high = tried.simulated_hit_rate.ci95
@@ -161,6 +162,7 @@ def test_another_device_drops_a_layout_that_is_not_its_own() -> None:
     assert changed.cluster.servers[group].count == sliced.cluster.servers[group].count
 
 
+@pytest.mark.verify
 def test_the_command_finds_that_splitting_needs_two_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
     """The slides' example takes 22 ms on one server and 14 ms on two; its SLO lies between."""
     arguments = ["--hit", "97%", "--scheduler", "nona", "--scheduler", "local", "--json"]

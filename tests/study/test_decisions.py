@@ -68,6 +68,7 @@ def test_a_quarter_of_the_cells_has_every_pair_of_levels_as_evenly_as_can_be(num
     assert Counter(c for n in range(number, number + 4) for c in fraction(n)) == Counter(all_cells())
 
 
+@pytest.mark.verify
 def test_the_plan_has_every_network_and_three_loads_of_what_cannot_be_split() -> None:
     tasks = planned(DecisionSettings())
     found = Counter(name for name, _ in tasks)

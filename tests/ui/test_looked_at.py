@@ -37,6 +37,7 @@ def counts(told, pattern):
     return [int(match[1]) for match in found if match]
 
 
+@pytest.mark.verify
 def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     told: Lines = []
     simulate_scenario(asked(tmp_path), Desk(told.append))

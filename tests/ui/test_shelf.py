@@ -148,6 +148,7 @@ def test_a_page_says_what_exceeds_its_budget_and_has_it_later(monkeypatch):
     assert [t.value for t in at.text] == ["made"]
 
 
+@pytest.mark.verify
 def test_no_full_collection_runs_while_a_large_model_is_made():
     """Full collections stop every session; Python starts several while 300,000 objects are made."""
     tidying().tidy(math.inf)  # the server's own has nothing left to do

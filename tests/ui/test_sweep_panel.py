@@ -86,6 +86,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     assert state.results["sweep"].data is told
 
 
+@pytest.mark.verify
 def test_the_shell_gives_the_same_to_the_last_digit(open_page, tmp_path, capsys):
     at = open_sweep(open_page)
     change(state_of(at), low="10 %", high="60 %", count=2)
