@@ -1,8 +1,8 @@
 """The certificate: bounds on every placement, unlisted configurations included.
 
-The relaxed columns (:mod:`~.relaxed_columns`) hold from a wait of the link upwards, and are the sharper the
-higher it is. So the axis of the wait is cut at a few waits around the solution's; on each piece the
-problem is solved with the columns that hold there, and the least of the pieces' bounds is one for all.
+The relaxed columns (:mod:`~.interiors.relaxed_columns`) hold from a wait of the link upwards, and are the
+sharper the higher it is. So the axis of the wait is cut at a few waits around the solution's; on each piece
+the problem is solved with the columns that hold there, and the least of the pieces' bounds is one for all.
 """
 
 from __future__ import annotations

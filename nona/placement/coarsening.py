@@ -40,12 +40,12 @@ def coarsen(
 ) -> Coarsening:
     """Glue tasks that cannot gain from different servers.
 
-    *Edges* (:mod:`.edges`): a configuration that cuts an edge takes at least the longest chain
+    *Edges*: a configuration that cuts an edge takes at least the longest chain
     through it, its message on an idle link and the waits. Where that is no less than the whole
     interior on one server, no configuration that cuts it is better than the local one, whatever
-    the waits and prices are: nothing is lost. *Blocks* (:mod:`.blocks`): tasks whose compute is
+    the waits and prices are: nothing is lost. *Blocks* (:mod:`~.glue`): tasks whose compute is
     below what moving their cheapest tensor costs on an idle link stay with their producer, or, having
-    no inputs, with their one reader (:mod:`.sources`); that delays the others by little, and this is
+    no inputs, with their one reader (:mod:`~.glue`); that delays the others by little, and this is
     added up.
 
     Parameters
@@ -159,7 +159,7 @@ def coarsen_tasks(
     *,
     share: float = 0.0,
 ) -> tuple[Coarsening, ...]:
-    """:func:`~.coarsen.coarsen` for every sub-graph; equal ones are done once.
+    """:func:`coarsen` for every sub-graph; equal ones are done once.
 
     ``weights`` (K,) is the share of each executor class, ``share`` what may be lost.
     """

@@ -17,14 +17,14 @@ splits without a new visit: its interior does not count in R, nor the sub-graph 
 
 Variables, for every query class j and class k that it may use: the share s, u = s·z with z the mean
 number of sub-graphs that split, and m, s times the mean squared visits (over the squared work). With
-a_k ≤ W_k ≤ b_k and the hulls of :mod:`~.least_times` and :mod:`~.run_squares`::
+a_k ≤ W_k ≤ b_k and the hulls below::
 
     minimise  Σ_j w_j (t_j + Σ_k s_jk a_k + Σ_k u_jk (a_k − W₀))
     t_j ≥ lines of y_j = Σ_k r_jk s_jk            m_jk ≥ lines of (s_jk, u_jk),  u_jk ≤ s_jk·most
     Σ_j (λ_j/n_k)(work² m_jk/b_k + 2 w_jk s_jk) ≤ 2(1 − ρ) − λE[S²]/b_k   of the background
 
-Times are relaxed as in :mod:`~.least_times`, the squares of visits as in :mod:`~.run_squares`, and the waits
-of the executor classes lie in cells: the least of a cell is the linear program of :mod:`~.cell_program`.
+Times and the squares of visits are relaxed as below, and the waits
+of the executor classes lie in cells: the least of a cell is a linear program.
 Cells are split, the one of least bound first, at the geometric mean of the wait that is undercharged most.
 The least bound of all cells holds for everything.
 """

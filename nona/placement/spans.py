@@ -200,7 +200,7 @@ class LongestPath(NamedTuple):
 def single_span(
     c: Candidates, row: int, link_wait: float, server_wait_s: float
 ) -> tuple[float, tuple[float, float, float, float]]:
-    """Span of configuration ``row`` and the terms of its longest path, as :func:`~.longest_paths.spans`."""
+    """Span of configuration ``row`` and the terms of its longest path, as :func:`spans`."""
     plan = plan_of(c, row)
     path = longest_path(plan, plan.seconds, link_wait, server_wait_s)
     compute = transfer = link = 0.0

@@ -2,7 +2,7 @@
 
 The blocks enter because they make every other visit wait longer (:mod:`nona.placement.solver.descent`). With
 p the root's time, B₀ the block that follows the root on its executor, B the other blocks, and the run
-L ahead of the sink, a configuration adds to the sum of squared visits of a job (:mod:`~.run_length`)::
+L ahead of the sink, a configuration adds to the sum of squared visits of a job::
 
     y·(p + B₀ + r·E L) + (p + B₀)² + 2r·(p + B₀)·E L + Σ B² + E L²
 

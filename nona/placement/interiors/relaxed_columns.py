@@ -17,14 +17,14 @@ Two groups on one server with n blocks have (g₁ + g₂)²/n ≥ g₁²/a₁ + 
 At fixed waits, with α a price of link load and γ that of squared blocks of work, every configuration
 that is not local costs span + α·load + γ·M ≥ h(α). Two things make h:
 
-* **The earliest end** e(α) (:mod:`~.earliest_starts`), every crossing made longer by α times its seconds at
+* **The earliest end** e(α) (:mod:`~.compiled_searches`), every crossing made longer by α times its seconds at
   the link: messages along a path differ, so span + α·load is no less than a path of these. Where root and
-  sink are real it is raised by what leaving the root's server takes (:mod:`~.leaving_root`).
-* **Cuts of the work** (:mod:`~.block_squares`). A block begins only where an input crosses, which takes time
+  sink are real it is raised by what leaving the root's server takes (:mod:`~.start_bounds`).
+* **Cuts of the work**. A block begins only where an input crosses, which takes time
   c(α); below that time, tasks share the server of their inputs. With M(Z) the least squares of blocks at
   span + α·load = Z, h(α) = min over Z ≥ e(α) of Z + γ·M(Z), Z being e(α) or one of the c(α).
 
-* **Exchange groups** (:mod:`~.exchange_groups`, :mod:`~.exchange_group_bound`): between a real root and sink,
+* **Exchange groups** (:mod:`~.exchange_groups`): between a real root and sink,
   groups of tasks that exchange much stay with the root, in one block, or pay for being away.
 
 From h at several α follow points (cost, load) such that every configuration lies above their lower hull:

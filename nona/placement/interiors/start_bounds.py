@@ -1,6 +1,7 @@
 """When things start and end at the earliest, for a shape in plain arrays at fixed waits.
 
-Earliest starts (:mod:`~.earliest_starts`) hold for the local configuration too. Of the others, between a real
+Earliest starts (:mod:`~.compiled_searches`) hold for the local
+configuration too. Of the others, between a real
 root and a real sink, there are two kinds:
 
 * The sink is with the root. Some task v runs elsewhere, where it cannot start before an input has

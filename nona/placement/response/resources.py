@@ -2,7 +2,7 @@
 
 A *track* is one resource as one job meets it: a server's executor, or a link. It stands at a random
 place of that resource's path. A job that comes at time t waits for the path's work there, times the
-resource's factor, and for what is left of the work that it brought itself (see :mod:`.bank`).
+resource's factor, and for what is left of the work that it brought itself.
 
 Rows of the bank are numbered replicate · resources + resource; resources are the K executor classes,
 then the roles of links. A job keeps its home executor and, where there are several links, that

@@ -283,7 +283,6 @@ def course_rows(data: ElasticHistory) -> list[dict[str, Cell]]:
     ]
 
 
-HOUR = 3600
 COLUMNS = (
     *("policy", "mean JCT", "± 95 %", "authors' mean", "difference", "p50", "p95", "makespan"),
     *("GPUs in use", "restarts", "paused", "waiting for the link"),
@@ -319,7 +318,7 @@ def _policy_row(name: str, outcome: ElasticOutcome) -> dict[str, str]:
         "difference": difference,
         "p50": _seconds(jct.p50),
         "p95": _seconds(jct.p95),
-        "makespan": f"{outcome.makespan_s / HOUR:.1f} h",
+        "makespan": f"{outcome.makespan_s / HOUR_S:.1f} h",
         "GPUs in use": share_text(outcome.utilization),
         "restarts": f"{outcome.restarts:.2f}",
         "paused": share_text(outcome.paused_share, 1),

@@ -48,13 +48,12 @@ class StrategyLook(Document):
 
 
 class StoryView(Document):
-    """What is sent to the browser; ``load`` is where the slider starts."""
+    """What is sent to the browser."""
 
     points: tuple[StoryLoad, ...]
     limit: Figure
     order: tuple[str, ...]
     looks: Mapping[str, StrategyLook]
-    load: float = 0.0
     longest_ms: float
     most_ms: float
     finding: str

@@ -208,7 +208,7 @@ class Explanation:
     ranked
         Configurations that the dispatcher gets, best first.
     trace
-        The search, see :mod:`.trace`.
+        The search, step by step.
     kept, configurations
         Configurations of each function that the search keeps, and how many there are.
     every

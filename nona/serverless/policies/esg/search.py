@@ -8,10 +8,12 @@ All variants return the same paths, in order of (cost, time, numbers of the conf
 how many paths they look at:
 
 * ``thinned``: best-first with both blades over what an answer can hold (:func:`.tables.undominated`);
-* ``two-blades``: the same over all configurations, children made lazily (:mod:`.best_first`);
-* ``stages``: stage by stage with both blades, as in the slides (:mod:`.stages`);
+* ``two-blades``: the same over all configurations, children made lazily;
+* ``stages``: stage by stage with both blades, as in the slides;
 * ``best-first``: best-first without blades; full paths that take too long are dropped;
-* ``exhaustive``: every path (:mod:`.every`).
+* ``exhaustive``: every path.
+
+The compiled searches are in :mod:`.searches`.
 """
 
 from __future__ import annotations
@@ -205,20 +207,18 @@ class GroupSearch:
         return list(zip(costs.tolist(), looked.tolist(), strict=True))
 
     def _run(self, tables: Tables, limit_s: float, variant: str, best: Paths) -> tuple[int, int, int]:
-        from nona.serverless.policies.esg import searches as best_first  # numba takes a while to import
-        from nona.serverless.policies.esg import searches as every
-        from nona.serverless.policies.esg import searches as stages
+        from nona.serverless.policies.esg import searches  # numba takes a while to import
 
         scratch, known = self._scratch, self._scratch.list("known", len(best.codes))
         if variant == "exhaustive":
             n = len(tables.choices)
-            trail = every.Trail(room_for(n + 1), np.zeros(n, dtype=np.int64))
-            return every.every_path(tables, limit_s, trail, best)
+            trail = searches.Trail(room_for(n + 1), np.zeros(n, dtype=np.int64))
+            return searches.every_path(tables, limit_s, trail, best)
         if variant == "stages":
             lists = scratch.open("old"), scratch.open("new")
-            return stages.stage_by_stage(tables, limit_s, lists, known, best)
-        limits = best_first.Limits(limit_s, variant != "best-first")
-        return best_first.best_first(tables, limits, scratch.heap(), known, best)
+            return searches.stage_by_stage(tables, limit_s, lists, known, best)
+        limits = searches.Limits(limit_s, variant != "best-first")
+        return searches.best_first(tables, limits, scratch.heap(), known, best)
 
     def searched(self, variant: str, k: int) -> Tables:
         """The tables over which a variant searches for ``k`` paths."""

@@ -90,12 +90,7 @@ class Story {
     this.charts = data.order.map(
       (name) => new Gantt(html("section", "panel", this.panels), name, data.looks[name], data.longest_ms),
     );
-    const start = Math.max(
-      0,
-      this.points.findIndex((p) => p.load === data.load),
-    );
-    this.at = start;
-    this.range.value = start;
+    this.range.value = 0;
     this.draw();
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
   }
