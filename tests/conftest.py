@@ -1,10 +1,7 @@
 """What every test leaves as it found it."""
 
-from __future__ import annotations
-
 import os
 import sys
-from collections.abc import Iterator
 
 import pytest
 import sizes  # noqa: F401  (loads hypothesis' profile)
@@ -16,7 +13,7 @@ MAIN = sys.modules["__main__"]  # as it was before any page was run
 
 
 @pytest.fixture(autouse=True)
-def main_module() -> Iterator[None]:
+def main_module():
     """Streamlit's runner makes a page the main module, which processes started later would run again."""
     yield
     sys.modules["__main__"] = MAIN

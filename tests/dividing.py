@@ -5,10 +5,7 @@ two groups and the rest of the suite fill two cores; more browsers wait for each
 then the files that take longest, so that no process is left with one of them at the end.
 """
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
-from typing import Any
 
 import pytest
 
@@ -49,14 +46,14 @@ LONG = (
 )
 
 
-def group(file: str) -> str:
+def group(file):
     """The group of a file's tests: the file itself, or one of the two groups of the browser's."""
     if not file.startswith(BROWSER):
         return file
     return f"{BROWSER} {2 if PurePosixPath(file).stem in SECOND else 1}"
 
 
-def rank(file: str) -> int:
+def rank(file):
     """The place of a file's group in the order of the run."""
     stem = PurePosixPath(file).stem
     if file.startswith(BROWSER):
@@ -64,32 +61,32 @@ def rank(file: str) -> int:
     return 1 + LONG.index(stem) if stem in LONG else 1 + len(LONG)
 
 
-def file_of(nodeid: str) -> str:
+def file_of(nodeid):
     """The file of a test."""
     return nodeid.split("::", 1)[0]
 
 
-def divided(config: pytest.Config) -> bool:
+def divided(config):
     """Whether this is one of several processes that share the suite."""
     return hasattr(config, "workerinput")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Long files first, where the suite is divided."""
     if divided(config):
         items.sort(key=lambda item: rank(file_of(item.nodeid)))
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     """By file, as ``--dist loadfile``, but for the browser's; other ways of dividing stay as they are."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
+        def _split_scope(self, nodeid):
             return group(str(super()._split_scope(nodeid)))
 
     return Scheduling(config, log)

@@ -4,11 +4,7 @@
 jobs or cases of the same), and all of hypothesis.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterable
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,17 +16,17 @@ settings.register_profile(
 settings.load_profile("nona")
 
 
-def examples(most: int, **others: Any) -> settings:
+def examples(most, **others):
     """Hypothesis' settings: ``most`` examples at full size, a fifth of them and at least 10 every day."""
     return settings(max_examples=most if FULL else min(most, max(10, most // 5)), **others)
 
 
-def sized(small: int, full: int) -> int:
+def sized(small, full):
     """A number of jobs or cases; the test that uses it is marked ``sized``."""
     return full if FULL else small
 
 
-def first(most: int, cases: Iterable[Any]) -> list[Any]:
+def first(most, cases):
     """The cases as parameters: all but the first ``most`` are marked ``verify``."""
     return [
         case if i < most else pytest.param(*_values(case), marks=pytest.mark.verify)
@@ -38,5 +34,5 @@ def first(most: int, cases: Iterable[Any]) -> list[Any]:
     ]
 
 
-def _values(case: Any) -> tuple[Any, ...]:
+def _values(case):
     return tuple(case) if isinstance(case, tuple | list) else (case,)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +15,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nona.cli.main import main
-from nona.contraction.merging import Merging
 from nona.contraction.rules import RULES, Rule, contract, rule_choices
 from nona.errors import NonaError, ScenarioError
-from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Ledger, Settings, Way
+from nona.gpu_sharing.pool import Ledger, Way
 from nona.gpu_sharing.registry import WAYS
 from nona.graph.readers import reader_for
 from nona.graph.registry import READERS, Reader
@@ -34,9 +31,8 @@ from nona.results.document import Document
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.registry import SCHEDULERS
-from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.policies.registry import POLICIES
-from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.ui.jobs.kinds import KINDS, TaskKind
@@ -51,7 +47,7 @@ PINK = Look("#d0388a", "dash", "star-square")
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
+def nothing_stays():
     """Whatever a test registers is gone after it."""
     before = [list(registry.items()) for registry in ALL]
     yield
@@ -59,7 +55,7 @@ def nothing_stays() -> Iterator[None]:
 
 
 # A contraction rule: no edge is contracted.
-def merge_nothing(merging: Merging) -> None:
+def merge_nothing(merging):
     """Every operator stays a task."""
 
 
@@ -73,7 +69,7 @@ class NoTables(NamedTuple):
     none: np.ndarray
 
 
-def decide_first(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
+def decide_first(now, query, view, tables, u, out):
     """Executor 0 for every task."""
     for i in range(len(out)):
         out[i] = 0
@@ -98,11 +94,11 @@ class SmallestPlanner:
 
     place: Place | None = None
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, ask):
         return Plan((0,))
 
 
-def prepare_smallest(system: ServerlessSystem, options: Mapping[str, Any]) -> SmallestPlanner:
+def prepare_smallest(system, options):
     return SmallestPlanner()
 
 
@@ -115,31 +111,31 @@ SMALLEST = Policy(
 class OneAtATime(Ledger):
     """A GPU that nobody holds takes a batch of any size."""
 
-    def __init__(self, invoker: Invoker, settings: Settings) -> None:
+    def __init__(self, invoker, settings):
         super().__init__(invoker, invoker.gpus * invoker.vgpus)
         self._whole = invoker.vgpus
         self._free = [True] * invoker.gpus
         self._used: dict[int, int] = {}
 
     @property
-    def stranded(self) -> int:
+    def stranded(self):
         """Free vGPUs beside a batch; all of them where no vCPU is free."""
         if not self.free_vcpus:
             return self.free_vgpus
         return sum(self._whole - used for used in self._used.values())
 
-    def _gpu_for(self, vgpus: int) -> int:
+    def _gpu_for(self, vgpus):
         return self._free.index(True) if True in self._free and vgpus <= self._whole else -1
 
-    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+    def _hand_out(self, gpu, configuration):
         self._free[gpu] = False
         self._used[gpu] = configuration.vgpus
         return self._book(gpu, configuration.vcpus, configuration.vgpus)
 
-    def _why_no_gpu(self, vgpus: int) -> str:
+    def _why_no_gpu(self, vgpus):
         return "every GPU has a batch"
 
-    def release(self, lease: Lease, now_s: float) -> None:
+    def release(self, lease, now_s):
         self._strike(lease)
         self._free[lease.gpu] = True
         del self._used[lease.gpu]
@@ -149,7 +145,7 @@ ALONE = Way("alone", "one at a time", "a batch has the GPU to itself", OneAtATim
 
 
 # A reader: a line "source,target,bytes" for every edge; every operator takes a millisecond.
-def read_document(data: bytes, filename: str, symbols: Mapping[str, int]) -> dict[str, Any]:
+def read_document(data, filename, symbols):
     rows = list(csv.reader(io.StringIO(data.decode())))
     names = dict.fromkeys(name for row in rows for name in row[:2])
     return {
@@ -172,19 +168,19 @@ simulation: {jobs: 40, replications: 1, warmup: 0}
 """
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+def run(capsys, *arguments):
     status = main([*arguments, "--json"])
     captured = capsys.readouterr()
     assert status == 0, captured.err
     return json.loads(captured.out)
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def refused(capsys, *arguments):
     assert main([*arguments, "--json"]) != 0
     return capsys.readouterr().err.strip().splitlines()[-1]  # the app's own logging may come before it
 
 
-def test_a_scenario_of_new_things_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_of_new_things_is_simulated(tmp_path, capsys):
     """A reader, a rule, a device and a scheduler, all in one file."""
     (tmp_path / "net.edges").write_text("a,b,8\nb,c,8\n")
     file = tmp_path / "new.yaml"
@@ -200,7 +196,7 @@ def test_a_scenario_of_new_things_is_simulated(tmp_path: Path, capsys: pytest.Ca
     assert "'apart' must be 'direct', 'poset', 'size-aware' or 'cost-aware'" in refused(capsys, *words)
 
 
-def test_a_rule_is_a_choice_of_schema_and_page() -> None:
+def test_a_rule_is_a_choice_of_schema_and_page():
     text = SCENARIO.replace("MODEL", "resnet18")
     with RULES.registered(APART):
         assert parse_scenario(text).contraction == "apart"
@@ -211,21 +207,21 @@ def test_a_rule_is_a_choice_of_schema_and_page() -> None:
         contract(None, "apart")  # type: ignore[arg-type]
 
 
-def test_a_device_of_the_scenarios_own_is_a_choice() -> None:
+def test_a_device_of_the_scenarios_own_is_a_choice():
     with RULES.registered(APART):
         scenario = parse_scenario(SCENARIO.replace("MODEL", "resnet18"))
     assert device_names(scenario) == (*devices(), "dream")
     assert "dream" not in devices()
 
 
-def pick_schedulers_page() -> None:
+def pick_schedulers_page():
     from nona.ui.pages.simulation import pick_schedulers
     from nona.ui.session.state import AppState
 
     pick_schedulers(AppState())
 
 
-def options(page: Any) -> list[str]:
+def options(page):
     at = AppTest.from_function(page, default_timeout=300).run()
     assert not at.exception
     sent = [json.loads(c.proto.json) for c in at.get("bidi_component")]
@@ -233,7 +229,7 @@ def options(page: Any) -> list[str]:
     return [*(o for w in (*at.multiselect, *at.selectbox) for o in w.options), *listed]
 
 
-def test_a_scheduler_is_a_choice_and_has_its_look(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_is_a_choice_and_has_its_look(capsys):
     spare = scheduler_style("first")
     with SCHEDULERS.registered(FIRST):
         assert "first" in options(pick_schedulers_page)
@@ -243,7 +239,7 @@ def test_a_scheduler_is_a_choice_and_has_its_look(capsys: pytest.CaptureFixture[
     assert "first" not in options(pick_schedulers_page)
 
 
-def test_a_solver_places(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_solver_places(capsys):
     words = ("place", "slides_example", "--objective", "formula", "--solver")
     with SOLVERS.registered(
         Solver("few-starts", "SLSQP from one start.", lambda m: solve_slsqp(m, starts=1))
@@ -254,7 +250,7 @@ def test_a_solver_places(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, *words, "few-starts").endswith(f"choose from {', '.join(SOLVERS)}.")
 
 
-def serverless_page() -> None:
+def serverless_page():
     from nona.scenario.file import load_scenario
     from nona.sources.samples import scenario_path
     from nona.ui.pages.serverless_form import controls
@@ -264,7 +260,7 @@ def serverless_page() -> None:
     controls(state)
 
 
-def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
     words = ("serverless", "strict_light", "--policy", "smallest", "--calls", "60", "--replications", "1")
     ways = ("--sharing", "alone", "--sharing", "mig-counter")
     with POLICIES.registered(SMALLEST), WAYS.registered(ALONE):
@@ -286,7 +282,7 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys: pytest.Captu
     assert "smallest" in refused(capsys, *words)
 
 
-def test_a_way_of_sharing_is_a_choice_of_the_schema() -> None:
+def test_a_way_of_sharing_is_a_choice_of_the_schema():
     text = dump_scenario(load_scenario(scenario_path("strict_light"))).replace(
         "serverless:\n", "serverless:\n  sharing: {mode: alone}\n"
     )
@@ -301,7 +297,7 @@ def test_a_way_of_sharing_is_a_choice_of_the_schema() -> None:
         parse_scenario(text)
 
 
-def test_a_reader_is_found_by_its_suffix_and_told_on_the_page() -> None:
+def test_a_reader_is_found_by_its_suffix_and_told_on_the_page():
     with READERS.registered(EDGES):
         assert reader_for("net.EDGES") is EDGES
         assert "edge list (" in upload_label()
@@ -315,12 +311,12 @@ class Echo(Document):
     said: str
 
 
-def echo(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def echo(spec, desk):
     """The task of a page: what it was told."""
     return Echo(said=spec["say"]).to_json()
 
 
-def test_a_task_of_a_page_is_run() -> None:
+def test_a_task_of_a_page_is_run():
     desk = Desk(lambda message: None)
     with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo", f"{__name__}:Echo")):
         told = run_task({"kind": "echo", "say": "hello"}, desk)
@@ -331,7 +327,7 @@ def test_a_task_of_a_page_is_run() -> None:
 
 
 @pytest.mark.parametrize("registry", ALL, ids=lambda r: type(next(iter(r.values()))).__name__)
-def test_a_name_is_taken_once_and_an_unknown_one_is_told(registry: Registry[Any]) -> None:
+def test_a_name_is_taken_once_and_an_unknown_one_is_told(registry):
     shipped = next(iter(registry.values()))
     with pytest.raises(NonaError, match="the name is taken"):
         registry.register(shipped)
@@ -341,7 +337,7 @@ def test_a_name_is_taken_once_and_an_unknown_one_is_told(registry: Registry[Any]
         registry.unregister("nobody")
 
 
-def test_what_was_registered_goes_when_the_block_breaks() -> None:
+def test_what_was_registered_goes_when_the_block_breaks():
     with pytest.raises(NonaError, match="taken"), RULES.registered(APART, APART):
         pytest.fail("the second one must be refused")
     with pytest.raises(ZeroDivisionError), RULES.registered(APART):

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -20,11 +19,11 @@ MACHINE = re.compile(
 )
 
 
-def _name(path: Path) -> str:
+def _name(path):
     return str(path.relative_to(ROOT))
 
 
-def _texts() -> Iterator[Path]:
+def _texts():
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
         hidden_cache = parts[0].startswith(".") and parts[0].endswith(("_cache", ".hypothesis"))
@@ -32,7 +31,7 @@ def _texts() -> Iterator[Path]:
             yield path
 
 
-def test_results_are_typed() -> None:
+def test_results_are_typed():
     """Dictionaries of anything stand only where the data are somebody else's: JSON, plotly, two scenarios."""
     allowed = {
         "nona/cli/lists.py",
@@ -53,7 +52,7 @@ def test_results_are_typed() -> None:
     assert found == allowed
 
 
-def test_modules_and_functions_are_short() -> None:
+def test_modules_and_functions_are_short():
     assert SOURCES, "there are no modules"
     long = [f"{_name(p)}: {n} lines" for p in SOURCES if (n := len(_lines(p))) > MODULE_LINES]
     long += [
@@ -65,16 +64,16 @@ def test_modules_and_functions_are_short() -> None:
     assert long == []
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path):
     return path.read_text(encoding="utf-8").splitlines()
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
+def _tree(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def _code_lines(function):
     """Lines of a function without its docstring."""
     first = function.body[0]
     docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
@@ -82,7 +81,7 @@ def _code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or 0) - function.lineno + 1 - skipped
 
 
-def test_the_app_and_its_pages_are_short() -> None:
+def test_the_app_and_its_pages_are_short():
     app = ROOT / "app.py"
     assert len(app.read_text(encoding="utf-8").splitlines()) <= APP_LINES
     assert PAGES, "there are no pages"
@@ -90,14 +89,14 @@ def test_the_app_and_its_pages_are_short() -> None:
     assert long == []
 
 
-def test_code_keeps_to_the_rules_of_the_house() -> None:
+def test_code_keeps_to_the_rules_of_the_house():
     wrong = [
         f"{_name(path)}:{line}: {rule}" for path in (*SOURCES, *PAGES) for line, rule in _broken(_tree(path))
     ]
     assert wrong == []
 
 
-def _broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _broken(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is None:
             yield node.lineno, "bare except; name the errors"
@@ -109,7 +108,7 @@ def _broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, "global state; pass it along"
 
 
-def test_modules_and_what_other_packages_import_say_what_they_are() -> None:
+def test_modules_and_what_other_packages_import_say_what_they_are():
     """Every module has a docstring, and each definition that a module of another package imports."""
     places = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in SOURCES}
     silent = {_name(path) for path in SOURCES if not ast.get_docstring(_tree(path))}
@@ -123,7 +122,7 @@ def test_modules_and_what_other_packages_import_say_what_they_are() -> None:
 
 
 @cache
-def _undocumented(path: Path) -> tuple[ast.FunctionDef | ast.ClassDef, ...]:
+def _undocumented(path):
     return tuple(
         node
         for node in _tree(path).body
@@ -131,7 +130,7 @@ def _undocumented(path: Path) -> tuple[ast.FunctionDef | ast.ClassDef, ...]:
     )
 
 
-def test_no_text_names_a_folder_of_one_machine() -> None:
+def test_no_text_names_a_folder_of_one_machine():
     wrong = []
     for path in _texts():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -140,7 +139,7 @@ def test_no_text_names_a_folder_of_one_machine() -> None:
     assert wrong == []
 
 
-def test_no_check_is_silenced_wholesale_and_nothing_is_left_open() -> None:
+def test_no_check_is_silenced_wholesale_and_nothing_is_left_open():
     blanket = re.compile(r"#\s*(?:noqa(?!:\s*[A-Z])|type:\s*ignore(?!\[)|mypy:\s*ignore-errors|ruff:\s*noqa)")
     unfinished = re.compile(r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")) + r")\b")
     wrong = []
@@ -162,11 +161,11 @@ def test_no_check_is_silenced_wholesale_and_nothing_is_left_open() -> None:
         ("~/nona-export/bin", False),
     ],
 )
-def test_the_pattern_for_machine_paths(line: str, wrong: bool) -> None:
+def test_the_pattern_for_machine_paths(line, wrong):
     assert bool(MACHINE.search(line)) is wrong
 
 
-def test_test_files_have_names_of_their_own() -> None:
+def test_test_files_have_names_of_their_own():
     """Without packages pytest imports them by name: of two that are alike it reads only one."""
     names = [p.name for p in (ROOT / "tests").rglob("*.py") if p.name != "conftest.py"]
     assert sorted(names) == sorted(set(names))

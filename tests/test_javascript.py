@@ -3,8 +3,6 @@
 Skipped where Node is missing, or Biome, which ``npm install --no-package-lock`` brings.
 """
 
-from __future__ import annotations
-
 import re
 import runpy
 import shutil
@@ -28,11 +26,11 @@ needs_biome = pytest.mark.skipif(
 
 
 @pytest.fixture
-def joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+def joined(monkeypatch, tmp_path):
     """A file for each component: its scripts joined to one module, as they are declared to Streamlit."""
     files = []
 
-    def written(name: str, *, js: str, **rest: object) -> None:
+    def written(name, *, js, **rest):
         path = tmp_path / f"{name}.mjs"
         path.write_text(f"{js}\n{USED}\n", encoding="utf-8")
         files.append(path)
@@ -44,29 +42,29 @@ def joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
     return files
 
 
-def told(*command: object, folder: Path = ROOT) -> str:
+def told(*command, folder=ROOT):
     """What a program says if it finds something wrong; nothing if all is well."""
     words = [str(c) for c in command]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def test_every_script_belongs_to_a_component(joined: list[Path]) -> None:
+def test_every_script_belongs_to_a_component(joined):
     text = "\n".join(file.read_text(encoding="utf-8") for file in joined)
     assert [s.name for s in SCRIPTS if s.read_text(encoding="utf-8") not in text] == []
 
 
 @needs_node
-def test_node_can_read_every_module(joined: list[Path]) -> None:
+def test_node_can_read_every_module(joined):
     assert "".join(told(NODE, "--check", file) for file in joined) == ""
 
 
 @needs_biome
-def test_biome_finds_nothing_in_a_file() -> None:
+def test_biome_finds_nothing_in_a_file():
     assert told(BIOME, "ci", "--error-on-warnings", "--colors=off", "nona") == ""
 
 
 @needs_biome
-def test_no_name_is_unknown_unused_or_taken_twice_in_a_module(joined: list[Path]) -> None:
+def test_no_name_is_unknown_unused_or_taken_twice_in_a_module(joined):
     only = [option for rule in NAMES for option in ("--only", rule)]
     assert told(BIOME, "lint", "--error-on-warnings", "--colors=off", *only, folder=joined[0].parent) == ""

@@ -1,7 +1,6 @@
 """The direction of imports: a layer imports itself and layers before it, and no rooms form a circle."""
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -48,7 +47,7 @@ RANK = {layer: rank for rank, line in enumerate(LAYERS) for layer in line}
 SOURCES = sorted((ROOT / "nona").rglob("*.py"))
 
 
-def _module(path: Path) -> str:
+def _module(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -56,18 +55,18 @@ MODULES = {_module(path): path for path in SOURCES}
 PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
-def _layer(module: str) -> str:
+def _layer(module):
     """The layer of a module: its package under ``nona``, or the module itself."""
     return ".".join(module.split(".")[:2])
 
 
 @cache
-def _imports(module: str) -> tuple[tuple[int, str], ...]:
+def _imports(module):
     """Line and full name of every module that a module imports, also inside functions."""
     return tuple(_found(ast.parse(MODULES[module].read_text(encoding="utf-8")), module))
 
 
-def _found(tree: ast.Module, module: str) -> Iterator[tuple[int, str]]:
+def _found(tree, module):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -78,15 +77,15 @@ def _found(tree: ast.Module, module: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, whole if whole in MODULES else node.module or ""
 
 
-def _own_imports(module: str) -> Iterator[tuple[int, str]]:
+def _own_imports(module):
     return ((line, name) for line, name in _imports(module) if name in MODULES)
 
 
-def _may_import(own: str, other: str) -> bool:
+def _may_import(own, other):
     return own == other or {own, other} <= FOUNDATION or RANK[other] < RANK[own]
 
 
-def test_imports_point_downwards() -> None:
+def test_imports_point_downwards():
     assert {_layer(m) for m in MODULES} == RANK.keys()
     wrong = [
         f"{module}:{line} must not import {name}"
@@ -97,17 +96,17 @@ def test_imports_point_downwards() -> None:
     assert wrong == []
 
 
-def test_only_the_ui_knows_streamlit() -> None:
+def test_only_the_ui_knows_streamlit():
     users = {_layer(m) for m in MODULES for _, name in _imports(m) if name.split(".")[0] == "streamlit"}
     assert users == {"nona.ui"}
 
 
-def _rooms(package: str) -> dict[str, set[str]]:
+def _rooms(package):
     """The rooms of a package, which are its modules and packages, and which others each imports."""
     rooms: dict[str, set[str]] = {}
     depth = package.count(".") + 2
 
-    def room(module: str) -> str:
+    def room(module):
         return ".".join(module.split(".")[:depth])
 
     for module in MODULES:
@@ -117,7 +116,7 @@ def _rooms(package: str) -> dict[str, set[str]]:
     return rooms
 
 
-def test_no_rooms_import_each_other_in_a_circle() -> None:
+def test_no_rooms_import_each_other_in_a_circle():
     circles = []
     for package in sorted(PACKAGES):
         try:
@@ -127,7 +126,7 @@ def test_no_rooms_import_each_other_in_a_circle() -> None:
     assert circles == []
 
 
-def test_pages_benchmarks_and_examples_import_modules_that_exist() -> None:
+def test_pages_benchmarks_and_examples_import_modules_that_exist():
     files = [
         ROOT / "app.py",
         *(f for d in ("pages", "benchmarks", "examples") for f in (ROOT / d).glob("*.py")),
@@ -142,7 +141,7 @@ def test_pages_benchmarks_and_examples_import_modules_that_exist() -> None:
     assert unknown == []
 
 
-def test_graph_and_hardware_do_not_know_each_other() -> None:
+def test_graph_and_hardware_do_not_know_each_other():
     between = [
         (module, name)
         for module in MODULES
@@ -163,6 +162,6 @@ def test_graph_and_hardware_do_not_know_each_other() -> None:
         ("nona.study", "nona.study", True),
     ],
 )
-def test_the_rule_finds_a_wrong_import(own: str, other: str, allowed: bool) -> None:
+def test_the_rule_finds_a_wrong_import(own, other, allowed):
     """The check itself: upwards and sideways are refused, downwards and within are allowed."""
     assert _may_import(own, other) is allowed

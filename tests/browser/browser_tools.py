@@ -1,9 +1,6 @@
 """Small steps that every browser test takes."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "test-artifacts"
@@ -30,7 +27,7 @@ IDLE = """([rest, unanswered]) => { const a = document.querySelector('[data-test
   return idle && performance.now() - window.idleFrom >= rest }"""
 
 
-def new_context(browser: Any, **options: Any) -> Any:
+def new_context(browser, **options):
     """A context of the browser whose pages wait as long as all others, and can tell when they are idle."""
     context = browser.new_context(**{"viewport": {"width": 1360, "height": 950}, **options})
     context.set_default_timeout(SOON_MS)
@@ -38,13 +35,13 @@ def new_context(browser: Any, **options: Any) -> Any:
     return context
 
 
-def wait_idle(page: Any, timeout: float = SOON_MS) -> None:
+def wait_idle(page, timeout=SOON_MS):
     """Until the server has answered, the script has run, and everything is drawn."""
     page.evaluate("() => { window.idleFrom = 0 }")
     page.wait_for_function(IDLE, arg=[REST_MS, UNANSWERED_MS], timeout=timeout)
 
 
-def open_page(page: Any, name: str) -> None:
+def open_page(page, name):
     """Go to a page by its link in the side bar, opened first where it is folded away; wait for its title."""
     link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
     unfold = page.get_by_test_id("stExpandSidebarButton")
@@ -57,7 +54,7 @@ def open_page(page: Any, name: str) -> None:
     wait_idle(page)
 
 
-def assert_fits(page: Any) -> None:
+def assert_fits(page):
     """Nothing is wider than the window, but what scrolls by itself."""
     wide = page.evaluate(
         "() => { const m = document.querySelector('[data-testid=\"stMain\"]');"
@@ -66,7 +63,7 @@ def assert_fits(page: Any) -> None:
     assert max(wide) <= 1, wide
 
 
-def choose(page: Any, label: str, option: str) -> None:
+def choose(page, label, option):
     """Pick an option of a select box, which shuts when the page scrolls under it.
 
     A long list is drawn in part, so the option is looked for first.
@@ -80,14 +77,14 @@ def choose(page: Any, label: str, option: str) -> None:
     wait_idle(page)
 
 
-def open_models(page: Any) -> None:
+def open_models(page):
     """Open the list behind the button that names the model; it takes the focus."""
     page.get_by_role("button", name="Model: ").click()
     page.get_by_role("listbox").wait_for()
     wait_idle(page)
 
 
-def pick_model(page: Any, name: str) -> None:
+def pick_model(page, name):
     """Pick a model on the page Models or Contraction."""
     open_models(page)
     page.get_by_role("option", name=name, exact=True).click()
@@ -95,7 +92,7 @@ def pick_model(page: Any, name: str) -> None:
     wait_idle(page)
 
 
-def upload_model(page: Any, name: str, data: bytes) -> None:
+def upload_model(page, name, data):
     """Upload a model file behind the button that names the model; the page may still be reading it."""
     open_models(page)
     field = page.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
@@ -103,26 +100,26 @@ def upload_model(page: Any, name: str, data: bytes) -> None:
     field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
 
 
-def open_demo(page: Any, title: str) -> None:
+def open_demo(page, title):
     """Open a demo scenario from the Overview."""
     choose(page, "Demo scenario", title)
     page.get_by_role("button", name="Open this scenario").click()
     wait_idle(page)
 
 
-def shot(page: Any, name: str) -> None:
+def shot(page, name):
     """Keep a picture of the window."""
     ARTIFACTS.mkdir(exist_ok=True)
     page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
-def unfold_settings(page: Any) -> None:
+def unfold_settings(page):
     """Open the line into which a page's settings fold once something was run."""
     page.locator("[class*=-controls-line] button:visible").first.click()
     wait_idle(page)
 
 
-def fill_number(page: Any, label: str, value: str) -> None:
+def fill_number(page, label, value):
     """Type a number into its field, which may be folded away, and hand it on."""
     field = page.get_by_role("spinbutton", name=label, exact=True).first
     if not field.count() or not field.is_visible():
@@ -132,7 +129,7 @@ def fill_number(page: Any, label: str, value: str) -> None:
     wait_idle(page)
 
 
-def run_to_the_end(page: Any) -> None:
+def run_to_the_end(page):
     """Run the simulation and wait until its result stands."""
     page.get_by_role("button", name="Run the simulation").click()
     cancel = page.get_by_role("button", name="Cancel simulation")
@@ -141,7 +138,7 @@ def run_to_the_end(page: Any) -> None:
     wait_idle(page)
 
 
-def share_link(page: Any) -> str:
+def share_link(page):
     """The address in the side bar that carries the scenario."""
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
     code = page.get_by_test_id("stCode").filter(has_text="s=1.")

@@ -10,9 +10,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
@@ -30,13 +27,13 @@ FLAGS = [
 ]
 
 
-def _missing(why: str) -> None:
+def _missing(why):
     if os.environ.get("NONA_REQUIRE_BROWSER") == "1":
         pytest.fail(f"browser tests are required here, but {why}", pytrace=False)
     pytest.skip(f"browser tests skipped: {why}")
 
 
-def _browser_path() -> str | None:
+def _browser_path():
     """The machine's Chromium or Chrome; Playwright's own (fetched if need be) is ``None``."""
     named = os.environ.get("CHROMIUM")
     if named and not shutil.which(named):
@@ -59,7 +56,7 @@ def _browser_path() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_url(tmp_path_factory):
     """The address of a server that runs the app; its log must stay free of tracebacks."""
     port = free_port()
     log = tmp_path_factory.mktemp("server") / "server.log"
@@ -77,14 +74,14 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert not re.search(r"Traceback|Uncaught app", text), text
 
 
-def free_port() -> int:
+def free_port():
     """A port that nobody listens on."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])
 
 
-def start_server(port: int, log: Path) -> subprocess.Popen[bytes]:
+def start_server(port, log):
     """A server that is ready; what it keeps lies beside its log."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data")}
@@ -107,26 +104,26 @@ def start_server(port: int, log: Path) -> subprocess.Popen[bytes]:
 class OwnApp:
     """A server that a test may kill, and a page of a browser on it."""
 
-    def __init__(self, context: Any, folder: Path) -> None:
+    def __init__(self, context, folder):
         self.context, self.folder = context, folder
         self.log, self.port = folder / "server.log", free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.server = start_server(self.port, self.log)
         self.page = context.new_page()
 
-    def kill(self) -> None:
+    def kill(self):
         """Kill −9."""
         self.server.kill()
         self.server.wait()
 
-    def kill_and_start_again(self) -> None:
+    def kill_and_start_again(self):
         """Kill −9, then another server at the same address and on the same folder."""
         self.kill()
         self.server = start_server(self.port, self.log)
 
 
 @pytest.fixture
-def own_app(chromium: Any, tmp_path: Path) -> Iterator[OwnApp]:
+def own_app(chromium, tmp_path):
     """The app in a server of the test's own, its page opened; the log must stay free of tracebacks."""
     context = new_context(chromium, reduced_motion="reduce")
     own = OwnApp(context, tmp_path)
@@ -140,7 +137,7 @@ def own_app(chromium: Any, tmp_path: Path) -> Iterator[OwnApp]:
     assert "Traceback" not in own.log.read_text()
 
 
-def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_for(url, server, log):
     end = time.monotonic() + 300
     while time.monotonic() < end:
         if server.poll() is not None:
@@ -155,7 +152,7 @@ def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
+def chromium():
     """One browser for all tests."""
     playwright = pytest.importorskip("playwright.sync_api", reason="browser tests skipped: no playwright")
     path = _browser_path()
@@ -165,14 +162,14 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def _is_error(message: Any) -> bool:
+def _is_error(message):
     """Streamlit's own search for the server below a page's path ends in a 404, which is no error."""
     probed = str(message.location.get("url", "")).endswith(("/_stcore/host-config", "/_stcore/health"))
     return bool(message.type == "error" and not probed)
 
 
 @pytest.fixture(scope="session")
-def app_context(chromium: Any) -> Iterator[Any]:
+def app_context(chromium):
     """One context for all tests: what a page has fetched and compiled serves those after it.
 
     No request is routed, which would turn that cache off.
@@ -184,7 +181,7 @@ def app_context(chromium: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def app_page(app_context: Any, app_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+def app_page(app_context, app_url, request):
     """A page of the app in a session of its own; fails on console errors and on requests to elsewhere.
 
     The parameter is a colour scheme, or a scheme with a width of the window. What happens is recorded,

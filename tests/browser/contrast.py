@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 MEASURE = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
@@ -21,11 +20,11 @@ class Text:
     colours: str
 
     @property
-    def enough(self) -> bool:
+    def enough(self):
         """Whether the contrast is AA."""
         return self.ratio >= (3.0 if self.large else 4.5) - 0.005
 
 
-def texts_of(page: Any) -> list[Text]:
+def texts_of(page):
     """Every visible text of the page."""
     return [Text(**found) for found in page.evaluate(MEASURE)]

@@ -1,11 +1,6 @@
 """Commands as a script calls them: JSON on standard output, or one line that says what is wrong."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -17,9 +12,7 @@ from nona.sources.samples import scenario_path
 Out = pytest.CaptureFixture[str]
 
 
-def _commands(
-    group: click.Group, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def _commands(group, path=()):
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
@@ -30,7 +23,7 @@ def _commands(
 ALL = dict(_commands(nona))  # every command by the words that call it
 
 
-def answer(out: Out, *words: object) -> Any:
+def answer(out, *words):
     """What a command prints with ``--json``."""
     out.readouterr()
     status = main([*map(str, words), "--json"])
@@ -39,7 +32,7 @@ def answer(out: Out, *words: object) -> Any:
     return json.loads(told.out)
 
 
-def text(out: Out, *words: object) -> str:
+def text(out, *words):
     """What a command prints for people."""
     out.readouterr()
     assert main([*map(str, words)]) == 0
@@ -48,7 +41,7 @@ def text(out: Out, *words: object) -> str:
     return shown
 
 
-def refusal(out: Out, *words: object) -> str:
+def refusal(out, *words):
     """The one line of a command that is refused with status 2 before it prints anything."""
     out.readouterr()
     try:
@@ -61,7 +54,7 @@ def refusal(out: Out, *words: object) -> str:
     return told.err
 
 
-def by_formula(folder: Path, name: str) -> str:
+def by_formula(folder, name):
     """The file of a shipped scenario that is placed by formula: its search is not what is tested."""
     changes = {"objective": "formula", "plan": None}  # a plan's profile would have to lie beside the file
     quickly = load_scenario(scenario_path(name)).model_copy(update=changes)

@@ -16,7 +16,7 @@ QUESTION: dict[str, Any] = {
 PAIRED = {**QUESTION, "pairs": [{"jobs": ["c", "a"], "throughputs": {"v100": [90, 35]}}]}
 
 
-def changed(**job: Any) -> dict[str, Any]:
+def changed(**job):
     """The question with other values for the first job."""
     first, *others = QUESTION["jobs"]
     return {**QUESTION, "jobs": [{**first, **job}, *others]}

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.placement.configurations import Labels, Shape, set_partitions
+from nona.placement.configurations import Shape, set_partitions
 from nona.placement.interiors.prices import BlockPrice, Prices
 from nona.placement.messages import Link
 
 
-def drawn_shape(
-    seed: int, m: int, *, root: bool = True, sink: bool = True, dense: float = 0.35, light: float = 0.4
-) -> Shape:
+def drawn_shape(seed, m, *, root=True, sink=True, dense=0.35, light=0.4):
     """An interior with dependencies, tensors that several read, skips, equal and zero times and sizes.
 
     ``dense`` is the chance of an edge between two tasks, ``light`` that of a task next to nothing.
@@ -24,7 +21,7 @@ def drawn_shape(
     tensors: dict[tuple[int, str], int] = {}
     sizes: dict[int, float] = {}
 
-    def join(u: int, v: int) -> None:
+    def join(u, v):
         name = "shared" if rng.random() < 0.5 else f"to {v}"
         t = tensors.setdefault((u, name), len(tensors))
         edges[u, v, t] = sizes.setdefault(t, float(rng.choice([0.0, 0.25, 1.0, 2.0, 5.0])))
@@ -58,7 +55,7 @@ def drawn_shape(
     )
 
 
-def everything(shape: Shape) -> NDArray[np.int64]:
+def everything(shape):
     """Every relative placement of interior and sink, also those that leave the root or the sink alone.
 
     There are Bell(m+2) of them, Bell(m+1) where the sink is virtual, as it then stays with the root.
@@ -67,7 +64,7 @@ def everything(shape: Shape) -> NDArray[np.int64]:
     return np.array([r if shape.has_sink else (*r, 0) for r in rows], dtype=np.int64)
 
 
-def random_shape(rng: np.random.Generator, m: int, classes: int = 1) -> Shape:
+def random_shape(rng, m, classes=1):
     """With root and sink or without; the second class takes 1.6 times as long."""
     root, sink = rng.random() < 0.7, rng.random() < 0.7
     shape = drawn_shape(int(rng.integers(10**6)), m, root=root, sink=sink)
@@ -75,7 +72,7 @@ def random_shape(rng: np.random.Generator, m: int, classes: int = 1) -> Shape:
     return replace(shape, class_s=times, mean_s=times.mean(axis=0))
 
 
-def random_case(seed: int, most: int = 6) -> tuple[Shape, Link, int, Prices]:
+def random_case(seed, most=6):
     """A shape, a link, a number of servers, and waits and prices, some of them 0."""
     rng = np.random.default_rng(seed)
     m, classes = int(rng.integers(1, most + 1)), int(rng.integers(1, 3))
@@ -96,7 +93,7 @@ def random_case(seed: int, most: int = 6) -> tuple[Shape, Link, int, Prices]:
     return shape, link, int(rng.integers(2, 9)), prices
 
 
-def every_configuration(shape: Shape, slots: int) -> Labels:
+def every_configuration(shape, slots):
     """All labels of tasks and sink on at most ``slots`` servers; the sink is where the root or a task is."""
     rows = everything(shape)
     beside = (rows[:, :-1] == rows[:, -1:]).any(axis=1) | (rows[:, -1] == 0)

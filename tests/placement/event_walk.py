@@ -10,18 +10,12 @@ the query, then queues for the frozen wait of a visit.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-
-from nona.placement.configurations import Shape
-from nona.placement.messages import Link
 
 
 class EventWalk:
     """Runs one configuration; afterwards ``span_s``, ``load_s`` and ``square_s2`` are known."""
 
-    def __init__(
-        self, shape: Shape, labels: Sequence[int], link: Link, link_wait: float, server_wait_s: float
-    ) -> None:
+    def __init__(self, shape, labels, link, link_wait, server_wait_s):
         self.shape, self.link = shape, link
         self.link_wait, self.server_wait_s = link_wait, server_wait_s
         self.place = [0, *labels]
@@ -40,7 +34,7 @@ class EventWalk:
         self.pushed = 0
         self._run()
 
-    def _run(self) -> None:
+    def _run(self):
         self._ended(0.0, 0)
         for v in range(1, self.sink):
             if not self.inputs[v]:
@@ -58,11 +52,11 @@ class EventWalk:
         if self.shape.has_sink and any(self.place):
             self.span_s += self.server_wait_s
 
-    def _push(self, time: float, what: str, v: int) -> None:
+    def _push(self, time, what, v):
         self.pushed += 1
         heapq.heappush(self.events, (time, self.pushed, what, v))
 
-    def _ended(self, now: float, u: int) -> None:
+    def _ended(self, now, u):
         if not self.shape.has_sink:
             self.span_s = max(self.span_s, now)
         batch: dict[tuple[int, int], list[int]] = {}
@@ -74,7 +68,7 @@ class EventWalk:
                 batch.setdefault((int(self.shape.tensor[e]), server), []).append(e)
         self._send(now, [(edges, float(self.shape.size[edges[0]])) for edges in batch.values()])
 
-    def _send(self, now: float, batch: list[tuple[list[int], float]]) -> None:
+    def _send(self, now, batch):
         if not self.link.crosses:
             batch = [(edges, 0.0) for edges, _ in batch]
         own = [size / self.link.capacity for _, size in batch]
@@ -94,7 +88,7 @@ class EventWalk:
             for e in edges:
                 self._push(now + through, "arrive", e)
 
-    def _got(self, now: float, e: int, *, remote: bool) -> None:
+    def _got(self, now, e, *, remote):
         """Edge ``e`` has delivered; a task queues once its last message is there."""
         v = int(self.shape.target[e])
         self.inputs[v].discard(e)
@@ -106,7 +100,7 @@ class EventWalk:
         if not self.inputs[v]:
             self._push(max(now, self.queued_until[v]), "ready", v)
 
-    def _start_all(self, now: float) -> None:
+    def _start_all(self, now):
         for server, waiting in self.queue.items():
             joined = [v for v in self.ready if v in waiting]
             if server in self.busy or not joined:

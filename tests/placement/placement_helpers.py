@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import networkx as nx
@@ -15,9 +14,7 @@ from nona.system import QueryClass, Stream, System
 Edge = tuple[int, int, float] | tuple[int, int, float, str]
 
 
-def task_graph(
-    compute_s: Sequence[float], edges: Sequence[Edge], classes: Sequence[float] = (1.0,)
-) -> TaskGraph:
+def task_graph(compute_s, edges, classes=(1.0,)):
     """Tasks with times (times a factor for each executor class) and edges (u, v, bytes[, tensor])."""
     tensors: dict[tuple[int, str], int] = {}
     sizes, rows = [], []
@@ -41,7 +38,7 @@ def task_graph(
     )
 
 
-def cut(tasks: TaskGraph) -> Decomposition:
+def cut(tasks):
     """Decomposition by immediate dominators, with networkx."""
     g = nx.DiGraph()
     g.add_nodes_from(range(len(tasks)))
@@ -69,32 +66,32 @@ def cut(tasks: TaskGraph) -> Decomposition:
 
 
 def query(
-    compute_s: Sequence[float],
-    edges: Sequence[Edge],
-    rate: float,
-    classes: Sequence[float] = (1.0,),
-    **more: float,
-) -> QueryClass:
+    compute_s,
+    edges,
+    rate,
+    classes=(1.0,),
+    **more,
+):
     tasks = task_graph(compute_s, edges, classes)
     return QueryClass("q", tasks, cut(tasks), rate, **more)
 
 
-def slides(rate: float = 1e-6) -> QueryClass:
+def slides(rate=1e-6):
     """The example of the slides on a link of 1 byte per second of capacity 1."""
     return query([0.002, 0.010, 0.008, 0.002], [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)], rate)
 
 
 def system(
-    *queries: QueryClass,
-    servers: int = 8,
-    capacity: float = 1000.0,
-    latency_s: float = 0.0,
-    discipline: str = "fifo",
-    compute: Stream | None = None,
-    network: Stream | None = None,
-    classes: int = 1,
-    per_server: int = 1,
-) -> System:
+    *queries,
+    servers=8,
+    capacity=1000.0,
+    latency_s=0.0,
+    discipline="fifo",
+    compute=None,
+    network=None,
+    classes=1,
+    per_server=1,
+):
     executors = servers * per_server
     return System(
         executor_server=np.arange(executors) // per_server,
@@ -110,14 +107,14 @@ def system(
 
 
 def random_query(
-    rng: np.random.Generator,
-    rate: float,
-    diamonds: int = 2,
-    width: int = 3,
-    bytes_: float = 1.0,
-    classes: Sequence[float] = (1.0,),
-    **more: float,
-) -> QueryClass:
+    rng,
+    rate,
+    diamonds=2,
+    width=3,
+    bytes_=1.0,
+    classes=(1.0,),
+    **more,
+):
     """A chain of fork-joins whose branches have random times and tensors."""
     compute, edges, last = [rng.uniform(0, 0.003)], [], 0
     for _ in range(diamonds):
@@ -136,9 +133,7 @@ def random_query(
     return query(compute, edges, rate, classes, **more)
 
 
-def random_system(
-    seed: int, *, queries: int = 2, load: float = 0.5, network: float = 0.0, **more: object
-) -> System:
+def random_system(seed, *, queries=2, load=0.5, network=0.0, **more):
     """Random fork-joins on 8 executors whose compute load is ``load``."""
     rng = np.random.default_rng(seed)
     width = int(more.pop("width", 3))

@@ -13,9 +13,6 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from nona.placement.configurations import Shape
-from nona.placement.messages import Link
-
 Terms = dict[int, float]
 
 
@@ -28,19 +25,19 @@ class Program:
     rows: list[Terms] = field(default_factory=list)
     least: list[float] = field(default_factory=list)
 
-    def variable(self, upper: float = np.inf, *, whole: bool = False) -> int:
+    def variable(self, upper=np.inf, *, whole=False):
         self.upper.append(upper)
         self.whole.append(int(whole))
         return len(self.upper) - 1
 
-    def at_least(self, least: float, *terms: tuple[int, float]) -> None:
+    def at_least(self, least, *terms):
         row: Terms = {}
         for x, coefficient in terms:
             row[x] = row.get(x, 0.0) + coefficient
         self.rows.append(row)
         self.least.append(least)
 
-    def solve(self, cost: Terms, fixed: dict[int, float]) -> tuple[float, np.ndarray]:
+    def solve(self, cost, fixed):
         n = len(self.upper)
         low, high = np.zeros(n), np.array(self.upper)
         for x, value in fixed.items():
@@ -63,7 +60,7 @@ class Program:
 
 
 class _Model:
-    def __init__(self, shape: Shape, link: Link, slots: int, wait: float, server_wait: float) -> None:
+    def __init__(self, shape, link, slots, wait, server_wait):
         self.shape, self.link, self.slots = shape, link, slots
         self.wait, self.server_wait = wait, server_wait
         self.p = Program()
@@ -80,7 +77,7 @@ class _Model:
         each = link.latency_s + server_wait + (wait if link.discipline == "fifo" else 0.0)
         self.big = shape.local_s + stretch * moved + (shape.m + 2) * each + 1.0
 
-    def assign(self) -> dict[int, float]:
+    def assign(self):
         for v in self.nodes:
             self.p.at_least(1.0, *((x, 1.0) for x in self.place[v]))
             self.p.at_least(-1.0, *((x, -1.0) for x in self.place[v]))
@@ -89,7 +86,7 @@ class _Model:
             fixed |= {x: float(s == 0) for s, x in enumerate(self.place[-1])}
         return fixed
 
-    def transfers(self) -> None:
+    def transfers(self):
         """``remote``, ``starts`` and ``through`` of every edge."""
         shape, p = self.shape, self.p
         for e in self.edges:
@@ -103,7 +100,7 @@ class _Model:
                 p.at_least(0.0, (self.starts[e], 1.0), (self.remote[e], -1.0), *((x, 1.0) for x in same))
                 self.batch(edges, i, list(zip(twins, same, strict=True)))
 
-    def batch(self, edges: tuple[int, ...], i: int, twins: list[tuple[int, int]]) -> None:
+    def batch(self, edges, i, twins):
         shape, p, e = self.shape, self.p, edges[i]
         size = shape.size / self.link.capacity
         if self.link.discipline == "fifo":
@@ -115,7 +112,7 @@ class _Model:
             beside = [(self.starts[x], -float(min(size[x], size[e])) * (1 + self.wait)) for x in edges]
             p.at_least(0.0, (self.through[e], 1.0), *beside)
 
-    def same(self, a: int, b: int) -> int:
+    def same(self, a, b):
         """A variable that is 1 iff two nodes are on one server."""
         x = self.p.variable(1.0)
         for s in range(self.slots):
@@ -125,7 +122,7 @@ class _Model:
             self.p.at_least(-1.0, (x, 1.0), (one, -1.0), (two, -1.0))
         return x
 
-    def ends(self) -> None:
+    def ends(self):
         """When tasks end, in the order of each server, and after their inputs."""
         shape, p = self.shape, self.p
         wait = self.link.latency_s + (self.wait if self.link.discipline == "fifo" else 0.0)
@@ -146,7 +143,7 @@ class _Model:
             far = ((self.end[u], -1.0), (self.through[e], -1.0), (self.remote[e], -self.big))
             p.at_least(own + wait + visit - self.big, (at, 1.0), *far)
 
-    def finish(self) -> None:
+    def finish(self):
         shape, p = self.shape, self.p
         for v in range(1, shape.m + 2):
             p.at_least(1.0, (self.away, 1.0), (self.place[v][0], 1.0))
@@ -154,9 +151,7 @@ class _Model:
                 p.at_least(0.0, (self.span, 1.0), (self.end[v], -1.0))
 
 
-def cheapest_by_milp(
-    shape: Shape, link: Link, slots: int, *, link_wait: float, server_wait_s: float, load_price: float
-) -> tuple[float, list[int]]:
+def cheapest_by_milp(shape, link, slots, *, link_wait, server_wait_s, load_price):
     """Least span + load_price·load over all configurations on ``slots`` servers, and one that has it."""
     model = _Model(shape, link, slots, link_wait, server_wait_s)
     fixed = model.assign()

@@ -25,17 +25,17 @@ from nona.placement.shares import SharesObjective, descend_shares, starting_shar
 from nona.placement.shares_bound import runs_of, shares_bound_s, speeds_of
 from nona.placement.solve import solve
 from nona.placement.spans import COMPUTE, VISITS, longest_path, plan_of, spans
-from nona.system import QueryClass, Stream, System
+from nona.system import QueryClass, Stream
 
 ORDINARY = examples(25)
 
 
-def shares_of(s: System, seed: int, spread: float = 3.0) -> np.ndarray:
+def shares_of(s, seed, spread=3.0):
     """Random shares near the uniform ones, so that the system stays stable."""
     return np.random.default_rng(seed).dirichlet(spread * s.class_weights * 4, len(s.queries))
 
 
-def two_speeds(rate: float, slow: float = 3.0, servers: int = 6, background: float = 0.0) -> System:
+def two_speeds(rate, slow=3.0, servers=6, background=0.0):
     """Single tasks, half of the servers ``slow`` times as slow."""
     q = query([0.01], [], rate, classes=(1.0, slow))
     stream = Stream(background / 0.004, 0.004, 1.0) if background else None
@@ -44,7 +44,7 @@ def two_speeds(rate: float, slow: float = 3.0, servers: int = 6, background: flo
 
 @ORDINARY
 @given(st.integers(0, 10**6))
-def test_shares_of_a_uniform_draw_change_nothing(seed: int) -> None:
+def test_shares_of_a_uniform_draw_change_nothing(seed):
     s = random_system(seed, classes=3, servers=9, load=0.4, network=0.2)
     for made in (local_placement, spread_placement):
         rows = made(s).queries
@@ -61,7 +61,7 @@ def test_shares_of_a_uniform_draw_change_nothing(seed: int) -> None:
 
 @ORDINARY
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_work_is_conserved(seed: int, other: int) -> None:
+def test_work_is_conserved(seed, other):
     background = Stream(20.0, 0.004, 1.0)
     s = random_system(seed, classes=2, servers=6, load=0.3, compute=background)
     shares = shares_of(s, other)
@@ -75,7 +75,7 @@ def test_work_is_conserved(seed: int, other: int) -> None:
         assert p.compute_utilization == pytest.approx(used @ s.class_weights, rel=1e-12)
 
 
-def test_each_class_is_an_exact_single_server_queue() -> None:
+def test_each_class_is_an_exact_single_server_queue():
     """Local jobs: what arrives at an executor of class k is Poisson of rate Σ λ_j s_jk/n_k."""
     a = query([0.01, 0.005], [(0, 1, 1.0)], 60.0, classes=(1.0, 2.5), service_scv=0.5)
     b = query([0.03], [], 20.0, classes=(1.0, 1.5))
@@ -98,7 +98,7 @@ def test_each_class_is_an_exact_single_server_queue() -> None:
 
 @ORDINARY
 @given(st.integers(0, 10**6))
-def test_the_objective_over_shares_is_the_prediction_and_its_gradient_that_of_differences(seed: int) -> None:
+def test_the_objective_over_shares_is_the_prediction_and_its_gradient_that_of_differences(seed):
     s = random_system(seed, classes=3, servers=9, load=0.35, network=0.2, width=4)
     shares = shares_of(s, seed, 6.0)
     if loads_of(s, allowed_classes(s)).utilization(shares).max() > 0.9:
@@ -118,7 +118,7 @@ def test_the_objective_over_shares_is_the_prediction_and_its_gradient_that_of_di
 
 @ORDINARY
 @given(st.integers(0, 10**6), st.floats(0, 0.01), st.floats(0, 0.02))
-def test_the_longest_path_is_that_of_the_span(seed: int, link_wait: float, visit_s: float) -> None:
+def test_the_longest_path_is_that_of_the_span(seed, link_wait, visit_s):
     s = random_system(seed, classes=2, servers=8, width=4)
     model, _ = as_model(s, spread_placement(s).queries)
     for row in model.candidates:
@@ -136,12 +136,12 @@ def test_the_longest_path_is_that_of_the_span(seed: int, link_wait: float, visit
 @pytest.mark.parametrize(
     ("rate", "slow"), [(30.0, 3.0), (150.0, 3.0), (250.0, 2.0), (310.0, 4.0), (60.0, 20.0)]
 )
-def test_one_model_on_two_classes_against_every_share(rate: float, slow: float) -> None:
+def test_one_model_on_two_classes_against_every_share(rate, slow):
     """M/D/1 queues: the mean time as a function of the one free share, on a fine grid."""
     s = two_speeds(rate, slow, background=0.1)
     found = solve(s)
 
-    def mean_s(share: float) -> float:
+    def mean_s(share):
         total = 0.0
         for part, time_s in ((share, 0.01), (1 - share, 0.01 * slow)):
             arrive = rate * part / 3
@@ -160,7 +160,7 @@ def test_one_model_on_two_classes_against_every_share(rate: float, slow: float) 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("seed", range(2))
-def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int) -> None:
+def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed):
     """Configurations and shares together: no pair of shares of the grid solves to less."""
     s = random_system(seed, classes=2, servers=6, load=0.45, network=0.3, capacity=3000.0)
     found = solve(s)
@@ -180,7 +180,7 @@ def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int
 @pytest.mark.verify
 @examples(8)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.05, 0.6))
-def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, load: float) -> None:
+def test_no_placement_at_any_shares_lies_below_the_bound(seed, other, load):
     s = random_system(seed, classes=3, servers=9, load=load, network=0.2)
     loads, slots = loads_of(s, allowed_classes(s)), server_slots(s)
     bound = shares_bound_s(s, loads, lambda shape, link: candidates(shape, link, slots), 1.0)
@@ -194,7 +194,7 @@ def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, 
 
 @ORDINARY
 @given(st.integers(0, 10**6), st.floats(0.1, 5.0))
-def test_squares_of_visits_lie_above_their_bound(seed: int, concentration: float) -> None:
+def test_squares_of_visits_lie_above_their_bound(seed, concentration):
     """For random probabilities of all configurations; tight where everything is local."""
     rng = np.random.default_rng(seed)
     s = random_system(seed, classes=3, servers=9, width=4)
@@ -218,7 +218,7 @@ def test_squares_of_visits_lie_above_their_bound(seed: int, concentration: float
 
 @ORDINARY
 @given(st.integers(0, 10**6), st.floats(0.1, 0.8))
-def test_descent_never_makes_worse_and_stays_stable(seed: int, load: float) -> None:
+def test_descent_never_makes_worse_and_stays_stable(seed, load):
     s = random_system(seed, classes=3, servers=9, load=load)
     loads = loads_of(s, allowed_classes(s))
     peak, balanced = loads.least_peak()
@@ -235,8 +235,8 @@ def test_descent_never_makes_worse_and_stays_stable(seed: int, load: float) -> N
         assert loads.utilization(shares).max() < 1
 
 
-def test_where_executors_are_alike_there_is_nothing_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+def test_where_executors_are_alike_there_is_nothing_to_search(monkeypatch):
+    def refused(*_):
         raise AssertionError("searched")
 
     monkeypatch.setattr("nona.placement.shares.search_shares", refused)
@@ -245,7 +245,7 @@ def test_where_executors_are_alike_there_is_nothing_to_search(monkeypatch: pytes
     assert len(found.prediction.classes) == 1
 
 
-def test_shares_gain_where_classes_differ_and_none_where_only_names_do() -> None:
+def test_shares_gain_where_classes_differ_and_none_where_only_names_do():
     unlike = two_speeds(120.0)
     gained = solve(unlike), solve(unlike, shares="uniform")
     assert gained[0].objective_s < 0.8 * gained[1].objective_s
@@ -253,7 +253,7 @@ def test_shares_gain_where_classes_differ_and_none_where_only_names_do() -> None
     assert solve(alike).objective_s == pytest.approx(solve(alike, shares="uniform").objective_s, rel=1e-9)
 
 
-def test_given_shares_are_checked_and_used() -> None:
+def test_given_shares_are_checked_and_used():
     s = two_speeds(50.0)
     found = solve(s, shares=np.array([[0.25, 0.75]]))
     assert found.class_shares.tolist() == [[0.25, 0.75]]
@@ -265,7 +265,7 @@ def test_given_shares_are_checked_and_used() -> None:
         solve(s, shares="best")
 
 
-def test_models_that_never_arrive_are_placed_too() -> None:
+def test_models_that_never_arrive_are_placed_too():
     s = two_speeds(50.0)
     idle = QueryClass("idle", s.queries[0].tasks, s.queries[0].decomposition, 0.0)
     found: Placement = solve(replace(s, queries=(*s.queries, idle)))
@@ -276,7 +276,7 @@ def test_models_that_never_arrive_are_placed_too() -> None:
 GB = 1e9
 
 
-def models(sizes: list[float], memory: list[float], rates: list[float] | None = None) -> System:
+def models(sizes, memory, rates=None):
     """Single-task models of these weights on classes of this memory, two servers each, equally quick."""
     rates = rates or [10.0] * len(sizes)
     queries = [
@@ -289,14 +289,14 @@ def models(sizes: list[float], memory: list[float], rates: list[float] | None = 
     return replace(s, class_memory_bytes=np.array(memory))
 
 
-def test_where_all_fits_nothing_is_restricted() -> None:
+def test_where_all_fits_nothing_is_restricted():
     s = models([1 * GB, 2 * GB], [3 * GB, 40 * GB])
     assert allowed_classes(s).all()
     assert default_shares(s) is None
     assert allowed_classes(replace(s, class_memory_bytes=None)).all()
 
 
-def test_a_model_that_is_too_large_for_a_class_stays_off_it() -> None:
+def test_a_model_that_is_too_large_for_a_class_stays_off_it():
     s = models([1 * GB, 8 * GB], [5 * GB, 16 * GB])
     assert allowed_classes(s).tolist() == [[True, True], [False, True]]
     assert default_shares(s) == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]))
@@ -314,9 +314,7 @@ def test_a_model_that_is_too_large_for_a_class_stays_off_it() -> None:
         ([6 * GB, 6 * GB, 6 * GB], [7 * GB, 8 * GB], ("'m", "6 GB", "18 GB", "8 GB", "fewer models")),
     ],
 )
-def test_what_does_not_fit_is_one_line_with_numbers_and_a_remedy(
-    sizes: list[float], memory: list[float], words: tuple[str, ...]
-) -> None:
+def test_what_does_not_fit_is_one_line_with_numbers_and_a_remedy(sizes, memory, words):
     with pytest.raises(PlacementError) as error:
         solve(models(sizes, memory))
     assert "\n" not in str(error.value)
@@ -324,7 +322,7 @@ def test_what_does_not_fit_is_one_line_with_numbers_and_a_remedy(
         assert word in str(error.value)
 
 
-def test_models_that_do_not_fit_together_are_dealt_out_by_load() -> None:
+def test_models_that_do_not_fit_together_are_dealt_out_by_load():
     """Two classes hold two of three models each: the busiest model gets both, alone with one other."""
     s = models([4 * GB, 4 * GB, 4 * GB], [8 * GB, 8 * GB], rates=[600.0, 50.0, 50.0])
     allowed = allowed_classes(s)
@@ -341,7 +339,7 @@ def test_models_that_do_not_fit_together_are_dealt_out_by_load() -> None:
     st.lists(st.integers(3, 20), min_size=1, max_size=3),
     st.integers(0, 10**6),
 )
-def test_the_choice_is_the_best_of_all_choices(sizes: list[int], memory: list[int], seed: int) -> None:
+def test_the_choice_is_the_best_of_all_choices(sizes, memory, seed):
     rates = np.random.default_rng(seed).uniform(1, 120, len(sizes)).tolist()
     s = models([float(x) for x in sizes], [float(x) for x in memory], rates)
     best = np.inf
@@ -369,9 +367,7 @@ def test_the_choice_is_the_best_of_all_choices(sizes: list[int], memory: list[in
     st.floats(0.05, 1.5),
     st.integers(0, 10**6),
 )
-def test_no_share_where_it_does_not_fit_and_every_class_is_stable(
-    sizes: list[float], memory: list[float], load: float, seed: int
-) -> None:
+def test_no_share_where_it_does_not_fit_and_every_class_is_stable(sizes, memory, load, seed):
     rng = np.random.default_rng(seed)
     speeds = rng.uniform(0.5, 3, (len(sizes), len(memory)))
     queries = [
@@ -397,7 +393,7 @@ def test_no_share_where_it_does_not_fit_and_every_class_is_stable(
     assert all(0 <= c.utilization < 1 for c in found.prediction.classes)
 
 
-def test_rows_of_one_model_share_its_weights() -> None:
+def test_rows_of_one_model_share_its_weights():
     s = models([4 * GB, 4 * GB], [5 * GB])
     with pytest.raises(PlacementError, match=r"'m1'.*8 GB in all"):
         allowed_classes(s)
@@ -406,7 +402,7 @@ def test_rows_of_one_model_share_its_weights() -> None:
     assert [r.queries for r in replicas(shared)] == [(0, 1)]
 
 
-def test_many_models_are_dealt_out_by_a_search() -> None:
+def test_many_models_are_dealt_out_by_a_search():
     sizes = [float(x) for x in np.random.default_rng(5).integers(1, 6, 15)]
     s = models(sizes, [18.0, 22.0, 25.0])
     allowed = allowed_classes(s)

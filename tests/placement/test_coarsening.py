@@ -27,14 +27,13 @@ from nona.placement.configurations import (
     to_labels,
 )
 from nona.placement.enumeration import candidates, multiset_partitions
-from nona.placement.glue import Coarsening
 from nona.placement.messages import Candidates, Link
 from nona.placement.result import Configuration
 from nona.placement.spans import spans
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import load_sample, sample_names, scenario_path
-from nona.study.models import PreparedModel, glued_model, prepare_model
-from nona.study.preparation import Study, prepare
+from nona.study.models import glued_model, prepare_model
+from nona.study.preparation import prepare
 from nona.study.simulation import place
 
 PRICED = st.lists(
@@ -57,7 +56,7 @@ LINKS = st.builds(
 )
 
 
-def greatest_loss(c: Coarsening, shape: Shape, link: Link, points: list[tuple[float, ...]]) -> float:
+def greatest_loss(c, shape, link, points):
     """Check the bound at every (W_n, W_c, price of load, price of squares); the greatest loss found."""
     labels = everything(shape)
     kept = np.array([c.respects(r) for r in labels.tolist()])
@@ -75,9 +74,7 @@ def greatest_loss(c: Coarsening, shape: Shape, link: Link, points: list[tuple[fl
 
 @given(SHAPES, LINKS, st.sampled_from([0.0, 0.05, 0.3, 1.0]), WAITS, PRICED)
 @examples(350)
-def test_no_more_is_lost_than_the_bound(
-    shape: Shape, link: Link, share: float, waits: tuple[float, float], points: list[tuple[float, ...]]
-) -> None:
+def test_no_more_is_lost_than_the_bound(shape, link, share, waits, points):
     """From certain waits on, of which more are glued."""
     c = coarsen(shape, link, share=share, link_wait=waits[0], server_wait_s=waits[1])
     greatest_loss(c, shape, link, [(waits[0] + n, waits[1] + w, *prices) for n, w, *prices in points])
@@ -90,7 +87,7 @@ def test_no_more_is_lost_than_the_bound(
             assert c.bound_s(1e9, 1e9) == 0
 
 
-def chain_and_branch(light_s: float) -> Shape:
+def chain_and_branch(light_s):
     """root → 1 → 2 → sink and root → 3 → sink; task 1 is light and hands on what it reads."""
     return Shape(
         has_root=True,
@@ -104,7 +101,7 @@ def chain_and_branch(light_s: float) -> Shape:
     )
 
 
-def test_a_light_task_stays_with_its_producer_for_what_it_takes() -> None:
+def test_a_light_task_stays_with_its_producer_for_what_it_takes():
     """Cutting before or after task 1 costs the same message, so the loss is its own 0.1 s at most."""
     shape, link = chain_and_branch(0.1), Link(2.0, 0.0)
     assert coarsen(shape, link).steps == ()
@@ -117,12 +114,12 @@ def test_a_light_task_stays_with_its_producer_for_what_it_takes() -> None:
     assert coarsen(shape, link, share=0.01).steps == (), "0.1 s are more than 1 % of 9.1 s"
 
 
-def test_a_task_longer_than_its_cheapest_message_is_no_block() -> None:
+def test_a_task_longer_than_its_cheapest_message_is_no_block():
     assert coarsen(chain_and_branch(0.6), Link(2.0, 0.0), share=0.1).steps == ()
     assert len(coarsen(chain_and_branch(0.6), Link(2.0, 0.2), share=0.1).steps) == 1
 
 
-def test_a_light_source_stays_with_its_reader() -> None:
+def test_a_light_source_stays_with_its_reader():
     """Two sources; the light one is read by task 3 alone and may only delay it."""
     shape = Shape(
         has_root=False,
@@ -141,7 +138,7 @@ def test_a_light_source_stays_with_its_reader() -> None:
     assert coarsen(shape, Link(4.0, 0.0)).steps == ()
 
 
-def test_where_every_cut_takes_longer_than_staying_nothing_is_left() -> None:
+def test_where_every_cut_takes_longer_than_staying_nothing_is_left():
     c = coarsen(chain_and_branch(0.1), Link(0.1, 0.0))
     assert c.group.tolist() == [0] * 5
     assert (c.exact, c.units, c.interior_units) == (True, (), 0)
@@ -151,7 +148,7 @@ def test_where_every_cut_takes_longer_than_staying_nothing_is_left() -> None:
 
 @pytest.mark.parametrize("key", ["share", "link_wait", "server_wait_s"])
 @pytest.mark.parametrize("value", [-0.1, float("inf"), float("nan")])
-def test_numbers_that_are_none_are_refused(key: str, value: float) -> None:
+def test_numbers_that_are_none_are_refused(key, value):
     with pytest.raises(PlacementError, match=f"{key}=.* must be at least 0 and finite"):
         coarsen(chain_and_branch(0.1), Link(1.0, 0.0), **{key: value})
 
@@ -159,13 +156,13 @@ def test_numbers_that_are_none_are_refused(key: str, value: float) -> None:
 SLOW, FAST = Link(25e9 / 8, 20e-6), Link(200e9 / 8, 20e-6)
 
 
-def prepared(name: str) -> PreparedModel:
+def prepared(name):
     return prepare_model(load_sample(name), (executor_class("a100-40gb"),))
 
 
 @pytest.mark.parametrize("name", ["resnet18", "inception_v3", "moe_block", "gpt2_decode", "slides_example"])
 @pytest.mark.parametrize("share", [0.0, 0.05])
-def test_the_steps_play_to_the_groups(name: str, share: float) -> None:
+def test_the_steps_play_to_the_groups(name, share):
     model = prepared(name)
     glued = glued_model(model, SLOW, share=share)
     done, steps = glued.contracted, glued.steps
@@ -173,7 +170,7 @@ def test_the_steps_play_to_the_groups(name: str, share: float) -> None:
     assert {s.rule for s in done.steps[len(done.steps) - steps :]} <= {NAME}
     parent = {t.id: t.id for t in done.tasks}
 
-    def find(task: str) -> str:
+    def find(task):
         while parent[task] != task:
             task = parent[task]
         return task
@@ -193,7 +190,7 @@ def test_the_steps_play_to_the_groups(name: str, share: float) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in sample_names() if n != "llama2_7b"])
-def test_no_sample_loses_its_best_split(name: str) -> None:
+def test_no_sample_loses_its_best_split(name):
     """At every interior of at most six tasks, over a slow and a fast link, idle and loaded."""
     model = prepared(name)
     for shape in shapes_of(model.tasks, model.decomposition.subgraphs, np.ones(1)):
@@ -208,7 +205,7 @@ def test_no_sample_loses_its_best_split(name: str) -> None:
                 assert span[kept].min() <= span.min() * (1 + 1e-12)
 
 
-def test_the_sample_with_experts_gets_smaller_at_a_stated_loss() -> None:
+def test_the_sample_with_experts_gets_smaller_at_a_stated_loss():
     glued = glued_model(prepared("moe_block"), SLOW, share=0.05)
     assert glued.interior_tasks == 82
     assert glued.interior_units < 60
@@ -216,7 +213,7 @@ def test_the_sample_with_experts_gets_smaller_at_a_stated_loss() -> None:
     assert "at most" in glued.contracted.steps[-1].reason
 
 
-def test_links_and_latencies_decide() -> None:
+def test_links_and_latencies_decide():
     counts = [
         glued_model(prepared("inception_v3"), Link(gbit * 1e9 / 8, 20e-6)).interior_units
         for gbit in (10, 25, 100, 400, 10_000)
@@ -227,7 +224,7 @@ def test_links_and_latencies_decide() -> None:
     assert late.interior_units == 0
 
 
-def test_equal_sub_graphs_are_done_once() -> None:
+def test_equal_sub_graphs_are_done_once():
     layer = [(0, 1, 5.0, "x"), (0, 2, 5.0, "x"), (1, 3, 2.0), (2, 3, 3.0)]
     edges = layer + [(u + 3, v + 3, *rest) for u, v, *rest in layer]
     tasks = task_graph([1, 2, 3, 1, 2, 3, 1], edges)
@@ -235,7 +232,7 @@ def test_equal_sub_graphs_are_done_once() -> None:
     assert one is two
 
 
-def test_rows_of_units_respect_the_groups() -> None:
+def test_rows_of_units_respect_the_groups():
     model = prepared("inception_v3")
     shape = max(shapes_of(model.tasks, model.decomposition.subgraphs, np.ones(1)), key=lambda s: s.m)
     c = coarsen(shape, SLOW)
@@ -248,10 +245,10 @@ def test_rows_of_units_respect_the_groups() -> None:
     assert Candidates(shape, np.array([row]), SLOW).messages.load_s[0] > 0
 
 
-def test_a_scenario_may_name_the_rule_and_keeps_its_tasks() -> None:
+def test_a_scenario_may_name_the_rule_and_keeps_its_tasks():
     """The rule says what stays together at given waits; it does not restrict the placement."""
 
-    def study(rule: str) -> Study:
+    def study(rule):
         data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
         return prepare(scenario_from_mapping(data | {"contraction": rule}))
 
@@ -261,7 +258,7 @@ def test_a_scenario_may_name_the_rule_and_keeps_its_tasks() -> None:
     assert place(aware).objective_s == place(poset).objective_s
 
 
-def bell(n: int) -> int:
+def bell(n):
     row = [1]
     for _ in range(n):
         row.append(sum(comb(len(row) - 1, k) * row[k] for k in range(len(row))))
@@ -269,7 +266,7 @@ def bell(n: int) -> int:
 
 
 @pytest.mark.parametrize("m", range(7))
-def test_counts_are_those_of_bell_numbers(m: int) -> None:
+def test_counts_are_those_of_bell_numbers(m):
     assert len(list(set_partitions(m))) == bell(m)
     if m > 0:
         assert len(configuration_labels(m)) == bell(m + 2) - 2 * bell(m + 1)
@@ -277,7 +274,7 @@ def test_counts_are_those_of_bell_numbers(m: int) -> None:
 
 
 @pytest.mark.parametrize("m", range(6))
-def test_configurations_are_distinct_complete_and_start_with_local(m: int) -> None:
+def test_configurations_are_distinct_complete_and_start_with_local(m):
     interior = tuple(range(10, 10 + m))
     found = enumerate_configurations(SubGraph(0, 99, interior))
     assert len(set(found)) == len(found)
@@ -288,13 +285,13 @@ def test_configurations_are_distinct_complete_and_start_with_local(m: int) -> No
         assert list(c.parts) == sorted(c.parts)
 
 
-def test_a_virtual_root_or_sink_leaves_no_choice_of_its_part() -> None:
+def test_a_virtual_root_or_sink_leaves_no_choice_of_its_part():
     assert len(enumerate_configurations(SubGraph(VIRTUAL, VIRTUAL, (0, 1, 2)))) == 5
     assert len(enumerate_configurations(SubGraph(VIRTUAL, 3, (0, 1)))) == 3
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3])
-def test_few_servers_limit_the_parts(servers: int) -> None:
+def test_few_servers_limit_the_parts(servers):
     found = enumerate_configurations(SubGraph(0, 9, (1, 2, 3, 4)), servers=servers)
     everything = enumerate_configurations(SubGraph(0, 9, (1, 2, 3, 4)))
     assert set(found) == {c for c in everything if len(c.parts) <= servers}
@@ -302,7 +299,7 @@ def test_few_servers_limit_the_parts(servers: int) -> None:
 
 @given(st.integers(0, 6).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, 10**6))))
 @examples(60)
-def test_labels_and_configurations_round_trip(case: tuple[int, int]) -> None:
+def test_labels_and_configurations_round_trip(case):
     m, number = case
     labels = configuration_labels(m)
     row = labels[number % len(labels)].tolist()
@@ -312,7 +309,7 @@ def test_labels_and_configurations_round_trip(case: tuple[int, int]) -> None:
     assert again == row
 
 
-def test_local_and_spread_are_told_apart() -> None:
+def test_local_and_spread_are_told_apart():
     assert Configuration((), -1, -1).is_local
     assert Configuration(((1,),), 0, 0).is_local
     assert not Configuration(((1,),), -1, -1).is_local
@@ -321,7 +318,7 @@ def test_local_and_spread_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("counts", "number"), [((12,), 77), ((1,) * 5, 52), ((2, 2), 9), ((0,), 1)])
-def test_multiset_partitions_are_counted_right(counts: tuple[int, ...], number: int) -> None:
+def test_multiset_partitions_are_counted_right(counts, number):
     found = list(multiset_partitions(counts))
     assert len(found) == len(set(found)) == number
     for split in found:
@@ -330,6 +327,6 @@ def test_multiset_partitions_are_counted_right(counts: tuple[int, ...], number: 
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_multiset_partitions_respect_the_number_of_parts(most: int) -> None:
+def test_multiset_partitions_respect_the_number_of_parts(most):
     limited = set(multiset_partitions((3, 2), most=most))
     assert limited == {s for s in multiset_partitions((3, 2)) if len(s) <= most}

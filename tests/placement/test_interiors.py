@@ -1,7 +1,5 @@
 """Interiors: oracle, searches, bounds and restricted families, against all configurations of small ones."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -45,7 +43,7 @@ from nona.system import Stream
 SEEDS = st.integers(0, 10**6)
 
 
-def away(shape: Shape, link: Link, slots: int) -> Candidates | None:
+def away(shape, link, slots):
     """All configurations that are not local; None if there are none."""
     rows = every_configuration(shape, slots)
     rows = rows[rows.any(axis=1)]
@@ -54,7 +52,7 @@ def away(shape: Shape, link: Link, slots: int) -> Candidates | None:
 
 @given(SEEDS)
 @examples(120)
-def test_the_oracle_finds_the_least_of_all_configurations(seed: int) -> None:
+def test_the_oracle_finds_the_least_of_all_configurations(seed):
     shape, link, slots, prices = random_case(seed)
     every = Candidates(shape, every_configuration(shape, slots), link)
     found = cheapest_configuration(shape, link, slots, prices)
@@ -66,7 +64,7 @@ def test_the_oracle_finds_the_least_of_all_configurations(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_search_cut_short_leaves_an_honest_bound(seed: int) -> None:
+def test_a_search_cut_short_leaves_an_honest_bound(seed):
     shape, link, slots, prices = random_case(seed, most=9)
     full = cheapest_configuration(shape, link, slots, prices)
     for nodes in (1, 5, 40):
@@ -75,7 +73,7 @@ def test_a_search_cut_short_leaves_an_honest_bound(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_the_local_search_counts_as_the_model_does(seed: int) -> None:
+def test_the_local_search_counts_as_the_model_does(seed):
     shape, link, slots, prices = random_case(seed)
     if seed % 3 == 0 and link.discipline == "fifo":
         link = replace(link, route=Route(1.7 / link.capacity, 0.6 / link.capacity))
@@ -104,7 +102,7 @@ def test_the_local_search_counts_as_the_model_does(seed: int) -> None:
 
 @given(SEEDS, st.sampled_from([0.0, 0.5, 2.0, 9.0]))
 @examples(120)
-def test_the_relaxation_lies_below_every_configuration(seed: int, alpha: float) -> None:
+def test_the_relaxation_lies_below_every_configuration(seed, alpha):
     shape, link, slots, prices = random_case(seed)
     every = away(shape, link, slots)
     if every is None:
@@ -123,7 +121,7 @@ def test_the_relaxation_lies_below_every_configuration(seed: int, alpha: float) 
         assert least <= total.min() + 1e-9
 
 
-def test_work_that_moves_nothing_in_time_stays_together() -> None:
+def test_work_that_moves_nothing_in_time_stays_together():
     """A fork whose messages take longer than all its work: nothing starts before all is done in turn."""
     ints = [np.array(v, dtype=np.int64) for v in ([0, 0, 0, 1, 2, 3], [1, 2, 3, 4, 4, 4], range(6))]
     shape = Shape(True, True, np.ones((1, 3)), np.ones(3), *ints, np.full(6, 8.0))
@@ -133,7 +131,7 @@ def test_work_that_moves_nothing_in_time_stays_together() -> None:
     assert starts(quick, crossing_s(quick, np.zeros(6)))[-1] == pytest.approx(1.5), "crossed once, for half"
 
 
-def test_compiled_searches_equal_their_plain_forms() -> None:
+def test_compiled_searches_equal_their_plain_forms():
     shape, link, slots, prices = random_case(11)
     flat = flatten(shape, link, slots, prices)
     delay, first = crossing_s(flat, np.zeros(len(flat.source))), np.zeros(shape.m + 2)
@@ -149,7 +147,7 @@ def test_compiled_searches_equal_their_plain_forms() -> None:
 
 @given(st.lists(st.tuples(st.floats(0.01, 9), st.floats(0, 9)), max_size=6), st.floats(0, 1))
 @examples(80)
-def test_corners_span_the_region_of_the_cuts(cuts: list[tuple[float, float]], least: float) -> None:
+def test_corners_span_the_region_of_the_cuts(cuts, least):
     cuts = [(0.0, 1.0), *((a, 1.0 + h) for a, h in cuts)]
     found = corners(cuts, least)
     for cost, load in found:
@@ -161,7 +159,7 @@ def test_corners_span_the_region_of_the_cuts(cuts: list[tuple[float, float]], le
         assert min(cost + a * load for cost, load in found) <= lowest + 1e-6 * (1 + abs(h))
 
 
-def test_prices_of_blocks_are_the_gradient_of_the_server_wait() -> None:
+def test_prices_of_blocks_are_the_gradient_of_the_server_wait():
     system = random_system(4, load=0.7, classes=2)
     model = build_model(system, lambda shape, link: candidates(shape, link, 8))
     x = [[np.full(len(c), 1.0 / len(c)) for c in row] for row in model.candidates]
@@ -174,7 +172,7 @@ def test_prices_of_blocks_are_the_gradient_of_the_server_wait() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_relaxed_columns_agree_with_full_enumeration(seed: int, discipline: str) -> None:
+def test_relaxed_columns_agree_with_full_enumeration(seed, discipline):
     """At a constant server wait: never above the optimum over everything, and not far below either."""
     system = random_system(seed, load=0.3 + 0.1 * seed, network=0.2, width=5, discipline=discipline)
     full, few = (build_model(system, lambda shape, link, n=n: candidates(shape, link, 8, n)) for n in (6, 1))
@@ -190,7 +188,7 @@ def test_relaxed_columns_agree_with_full_enumeration(seed: int, discipline: str)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_column_generation_is_as_good_as_full_enumeration(seed: int) -> None:
+def test_column_generation_is_as_good_as_full_enumeration(seed):
     system = random_system(seed, load=0.3 + 0.1 * seed, network=0.2, width=5)
     everything, generated = solve(system), solve(system, enumerated=1)
     assert generated.global_bound_s <= everything.objective_s * (1 + 1e-9)
@@ -198,7 +196,7 @@ def test_column_generation_is_as_good_as_full_enumeration(seed: int) -> None:
     assert generated.lower_bound_s <= generated.objective_s
 
 
-def experts(n: int, join: bool, size: float = 4.0) -> Shape:
+def experts(n, join, size=4.0):
     """A root, n equal pairs of tasks, perhaps a task that joins their outputs, and the sink."""
     edges = []
     for i in range(n):
@@ -215,7 +213,7 @@ def experts(n: int, join: bool, size: float = 4.0) -> Shape:
     return Shape(True, True, times[None], times, source, target, tensor, size_bytes)
 
 
-def check(shape: Shape, link: Link, slots: int, prices: Prices, alpha: float, squares: float) -> int:
+def check(shape, link, slots, prices, alpha, squares):
     """The bounds by all groups lie below all configurations; the number of bounds."""
     rows = every_configuration(shape, slots)
     every = Candidates(shape, rows[rows.any(axis=1)], link)
@@ -240,7 +238,7 @@ def check(shape: Shape, link: Link, slots: int, prices: Prices, alpha: float, sq
 
 @given(SEEDS, st.sampled_from([0.0, 0.3, 1.0, 4.0]), st.sampled_from([0.0, 0.7]))
 @examples(150)
-def test_no_configuration_is_below_the_bound_by_cores(seed: int, alpha: float, squares: float) -> None:
+def test_no_configuration_is_below_the_bound_by_cores(seed, alpha, squares):
     rng = np.random.default_rng(seed)
     _, link, slots, prices = random_case(seed)
     shape = random_shape(rng, int(rng.integers(4, 7)), max(len(prices.blocks.factor), 1))
@@ -249,7 +247,7 @@ def test_no_configuration_is_below_the_bound_by_cores(seed: int, alpha: float, s
 
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize(("n", "join"), [(3, False), (2, True), (3, True)])
-def test_experts(seed: int, n: int, join: bool) -> None:
+def test_experts(seed, n, join):
     _, link, slots, prices = random_case(seed)
     blocks = prices.blocks
     if len(blocks.factor) > 1:
@@ -263,7 +261,7 @@ def test_experts(seed: int, n: int, join: bool) -> None:
     assert checked >= 1
 
 
-def test_the_bound_by_cores_counts_every_expert_that_leaves() -> None:
+def test_the_bound_by_cores_counts_every_expert_that_leaves():
     shape = experts(3, False)
     family = exchange_groups_of(shape)[0]
     assert family.work_s.tolist() == [2.0, 2.0, 2.0]
@@ -272,7 +270,7 @@ def test_the_bound_by_cores_counts_every_expert_that_leaves() -> None:
     assert family.into[2] * 2.0 == pytest.approx([1 / 3, 1 / 3], rel=1e-4)
 
 
-def test_tasks_that_share_a_server_share_a_block_unless_one_between_them_waits() -> None:
+def test_tasks_that_share_a_server_share_a_block_unless_one_between_them_waits():
     """Three tasks in a chain: whole, cut before the last, cut everywhere."""
     ints = [np.array(v, dtype=np.int64) for v in ([0, 1, 2, 3], [1, 2, 3, 4], range(4))]
     times = np.array([1.0, 2.0, 3.0])
@@ -283,9 +281,7 @@ def test_tasks_that_share_a_server_share_a_block_unless_one_between_them_waits()
     assert squares.tolist() == [6.5**2, 3.5**2 + 3.0**2, 1.5**2 + 4.0 + 9.0, 0.25 + 1.0 + 4.0 + 9.0]
 
 
-def heads(
-    h: int, *, shared: bool = True, chain: int = 1, rate: float = 1.0, times: list[float] | None = None
-):  # type: ignore[no-untyped-def]
+def heads(h, *, shared=True, chain=1, rate=1.0, times=None):  # type: ignore[no-untyped-def]
     """A root, h equal (or ``times``) branches of ``chain`` tasks that exchange much, and a sink."""
     compute, edges = [0.001], []
     sink = 1 + h * chain
@@ -300,7 +296,7 @@ def heads(
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("h", [3, 4, 5])
-def test_symmetry_classes_reach_what_full_enumeration_reaches(h: int, shared: bool) -> None:
+def test_symmetry_classes_reach_what_full_enumeration_reaches(h, shared):
     s = system(heads(h, shared=shared, rate=20.0), network=Stream(100.0, 1.0, 1.0), servers=12)
     full, classes = solve(s), solve(s, enumerated=2)
     assert classes.objective_s == pytest.approx(full.objective_s, rel=1e-5)
@@ -308,7 +304,7 @@ def test_symmetry_classes_reach_what_full_enumeration_reaches(h: int, shared: bo
     assert not any("Restricted" in n for n in classes.notes)
 
 
-def test_twelve_heads_are_enumerated_by_class() -> None:
+def test_twelve_heads_are_enumerated_by_class():
     s = system(heads(12, rate=5.0), servers=40)
     p = solve(s)
     assert p.gap <= 1e-4
@@ -317,7 +313,7 @@ def test_twelve_heads_are_enumerated_by_class() -> None:
     assert p.objective_s < 0.5 * local_placement(s).objective_s
 
 
-def test_components_and_their_classes() -> None:
+def test_components_and_their_classes():
     arcs = [
         (0, 1, 3.0),
         (1, 2, 1.0),
@@ -334,7 +330,7 @@ def test_components_and_their_classes() -> None:
 
 
 @pytest.mark.parametrize(("h", "chain"), [(2, 5), (3, 3), (5, 2)])
-def test_whole_components_say_that_they_are_a_restriction(h: int, chain: int) -> None:
+def test_whole_components_say_that_they_are_a_restriction(h, chain):
     s = system(heads(h, chain=chain, rate=2.0), servers=20)
     p = solve(s)
     said = any(f"Restricted: interior of {h * chain} tasks in {h} components" in n for n in p.notes)
@@ -343,7 +339,7 @@ def test_whole_components_say_that_they_are_a_restriction(h: int, chain: int) ->
     assert p.lower_bound_s <= p.objective_s <= local_placement(s).objective_s * (1 + 1e-9)
 
 
-def test_many_distinct_branches_fall_back_to_a_stated_family() -> None:
+def test_many_distinct_branches_fall_back_to_a_stated_family():
     rng = np.random.default_rng(1)
     s = system(heads(40, times=rng.uniform(0.001, 0.01, 40).tolist(), rate=3.0), servers=60, capacity=1e5)
     p = solve(s)
@@ -357,7 +353,7 @@ def test_many_distinct_branches_fall_back_to_a_stated_family() -> None:
 
 @given(SEEDS)
 @examples(60)
-def test_the_bound_of_the_rest_lies_below_every_configuration(seed: int) -> None:
+def test_the_bound_of_the_rest_lies_below_every_configuration(seed):
     shape, link, slots, _ = random_case(seed)
     c = away(shape, link, slots)
     if c is None:
@@ -371,7 +367,7 @@ def test_the_bound_of_the_rest_lies_below_every_configuration(seed: int) -> None
 
 
 @pytest.mark.parametrize("chain", [2, 3])
-def test_the_bound_of_a_restricted_family_holds_for_all_configurations(chain: int) -> None:
+def test_the_bound_of_a_restricted_family_holds_for_all_configurations(chain):
     """Six tasks solved by components only: its bound lies below the optimum over everything."""
     for rate in (1.0, 20.0, 60.0):
         s = system(heads(6 // chain, chain=chain, rate=rate), servers=12, capacity=1e4)
@@ -381,7 +377,7 @@ def test_the_bound_of_a_restricted_family_holds_for_all_configurations(chain: in
         assert restricted.objective_s <= everything.objective_s * 1.05, "the family contains a good one"
 
 
-def test_large_interiors_list_valid_rows_once() -> None:
+def test_large_interiors_list_valid_rows_once():
     q = heads(9, chain=3, rate=1.0)
     shape = shapes_of(q.tasks, q.decomposition.subgraphs, np.ones(1))[0]
     for slots in (1, 2, 5, 100):
@@ -393,7 +389,7 @@ def test_large_interiors_list_valid_rows_once() -> None:
     assert len(candidates(shape, Link(1e3, 0.0), 1)) == 1
 
 
-def test_one_executor_leaves_only_the_local_placement() -> None:
+def test_one_executor_leaves_only_the_local_placement():
     p = solve(system(heads(12, rate=1.0), servers=1))
     assert [c.is_local for c in p.queries[0][0].configurations] == [True]
     assert math.isfinite(p.objective_s)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +21,11 @@ from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
 from nona.study.preparation import prepare
-from nona.system import System
 
 Chooser = Callable[[Shape], Sequence[int]]
 
 
-def random_node_link(seed: int) -> dict[str, Any]:
+def random_node_link(seed):
     """A random DAG with 1 to 3 sources, ends that nobody reads, skips, and tensors read by several."""
     rng = np.random.default_rng(seed)
     n, sources = int(rng.integers(4, 14)), int(rng.integers(1, 4))
@@ -43,7 +41,7 @@ def random_node_link(seed: int) -> dict[str, Any]:
     return {"directed": True, "nodes": nodes, "edges": edges}
 
 
-def alone(source: dict[str, Any], discipline: str = "fifo") -> System:
+def alone(source, discipline="fifo"):
     """A query of ``source`` each second, on 14 idle servers."""
     network = {"capacity": "1 Gbit/s", "latency": "3 us", "discipline": discipline}
     scenario = {
@@ -59,10 +57,10 @@ def alone(source: dict[str, Any], discipline: str = "fifo") -> System:
     return prepare(scenario_from_mapping(scenario)).system
 
 
-def drawn_labels(rng: np.random.Generator) -> Chooser:
+def drawn_labels(rng):
     """Random configurations whose sink is where a task is."""
 
-    def choose(shape: Shape) -> Sequence[int]:
+    def choose(shape):
         labels = rng.integers(0, int(rng.integers(1, 5)), shape.m + 1).tolist()
         if not shape.has_sink or labels[-1] not in labels[:-1]:
             labels[-1] = 0
@@ -84,12 +82,12 @@ class Alone:
     clean: bool
     placed: tuple[SubGraphPlacement, ...]
 
-    def response_s(self, system: System) -> float:
+    def response_s(self, system):
         """The median of the predicted response: at one job a second that of a job that meets nobody."""
         return float(np.median(predict_response(system, [self.placed], samples=64).mix.times_s))
 
 
-def run_alone(system: System, choose: Chooser, jobs: int = 100) -> Alone:
+def run_alone(system, choose, jobs=100):
     """Place by ``choose``, simulate, and predict for a rate of next to nothing."""
     query, link = system.queries[0], link_of(system)
     time = query.tasks.compute_s[0]
@@ -108,7 +106,7 @@ def run_alone(system: System, choose: Chooser, jobs: int = 100) -> Alone:
     return Alone(predict(rare, [placed]).jct_s, story, taken, clean, tuple(placed))
 
 
-def check_sound(system: System) -> None:
+def check_sound(system):
     """Every task is a cut or in one interior, and every tensor's way belongs to one sub-graph."""
     query = system.queries[0]
     cuts = [c for c in query.decomposition.cuts if c != VIRTUAL]
@@ -117,14 +115,14 @@ def check_sound(system: System) -> None:
     assert sum(len(s.source) for s in shapes(system)[0]) == len(query.tasks.edge_source)
 
 
-def check_times(done: Alone) -> None:
+def check_times(done):
     """The prediction, the story and every simulated job are one time."""
     assert done.predicted_s == pytest.approx(done.story_s, rel=1e-9)
     np.testing.assert_allclose(done.simulated_s, done.predicted_s, rtol=1e-9)
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_random_graphs_with_several_ends(discipline: str) -> None:
+def test_random_graphs_with_several_ends(discipline):
     clean = several = 0
     for seed in range(60):
         system = alone(random_node_link(seed), discipline)
@@ -139,7 +137,7 @@ def test_random_graphs_with_several_ends(discipline: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [44, 71, 85, 96, 115])
-def test_the_response_is_right_where_a_job_meets_itself(seed: int) -> None:
+def test_the_response_is_right_where_a_job_meets_itself(seed):
     """Its messages meet at the link, or its tasks are ready in another order than that of their numbers."""
     system = alone(random_node_link(seed))
     done = run_alone(system, drawn_labels(np.random.default_rng(seed)), jobs=20)

@@ -1,9 +1,6 @@
 """The model of a placement: objective, gradients and waits against second statements of them."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,23 +16,23 @@ from nona.placement.configurations import server_slots
 from nona.placement.enumeration import candidates
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.link_routes import Draws, crossings, draws_of, link_of, quickest_link, route_of
-from nona.placement.link_waits import Curve, Role, Traffic, roles_of, wait_per_byte
+from nona.placement.link_waits import Curve, Traffic, roles_of, wait_per_byte
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import Model, build_model, gradient, objective_s, value_at
 from nona.placement.prediction import congestion_price, link_waits, prediction_of, traffic_of
 from nona.placement.solve import solve
 from nona.placement.solver.inner_program import TwoRows, solve_two_rows
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.solver.problem import Problem, build_problem, groups_of
-from nona.system import Stream, System
+from nona.placement.solver.problem import build_problem, groups_of
+from nona.system import Stream
 from nona.topology import NONE, Topology, make_topology
 
 
-def model_of(s: System) -> Model:
+def model_of(s):
     return build_model(s, lambda shape, link: candidates(shape, link, server_slots(s)))
 
 
-def random_x(model: Model, seed: int, local: float = 0.6) -> list[list[np.ndarray]]:
+def random_x(model, seed, local=0.6):
     rng = np.random.default_rng(seed)
     return [
         [local * c.local + (1 - local) * rng.dirichlet(np.full(len(c), 0.3)) for c in row]
@@ -46,7 +43,7 @@ def random_x(model: Model, seed: int, local: float = 0.6) -> list[list[np.ndarra
 @pytest.mark.parametrize("fixed", [True, False])
 @pytest.mark.parametrize("network", ["fifo", "processor-sharing", "several links"])
 @pytest.mark.parametrize("seed", range(3))
-def test_gradient_equals_finite_differences(seed: int, network: str, fixed: bool) -> None:
+def test_gradient_equals_finite_differences(seed, network, fixed):
     several = network == "several links"
     plain = {"discipline": "fifo" if several else network, "classes": 2, "capacity": 2000.0, "network": 0.2}
     s = random_system(seed, **plain)
@@ -69,7 +66,7 @@ def test_gradient_equals_finite_differences(seed: int, network: str, fixed: bool
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_problem_has_the_value_of_the_objective(seed: int, discipline: str) -> None:
+def test_the_problem_has_the_value_of_the_objective(seed, discipline):
     """The solver's arrays and the independent evaluation agree at constant server wait."""
     s = random_system(seed, network=0.1, discipline=discipline)
     model = model_of(s)
@@ -89,7 +86,7 @@ def test_the_problem_has_the_value_of_the_objective(seed: int, discipline: str) 
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_prediction_adds_up(discipline: str) -> None:
+def test_prediction_adds_up(discipline):
     s = random_system(2, network=0.3, discipline=discipline, latency_s=1e-3)
     model = model_of(s)
     value = value_at(model, random_x(model, 1))
@@ -103,7 +100,7 @@ def test_prediction_adds_up(discipline: str) -> None:
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_congestion_price_is_the_effect_of_a_little_more_traffic(discipline: str) -> None:
+def test_congestion_price_is_the_effect_of_a_little_more_traffic(discipline):
     """All streams of the link grow alike: the mean JCT times the rate changes by the price per byte."""
     s = random_system(4, network=0.3, discipline=discipline)
     model = model_of(s)
@@ -118,16 +115,16 @@ def test_congestion_price_is_the_effect_of_a_little_more_traffic(discipline: str
     )
 
 
-def plain_model(s: object) -> Model:
+def plain_model(s):
     return build_model(s, lambda shape, link: candidates(shape, link, 8))
 
 
-def drawn_x(model: Model, seed: int) -> list[list[np.ndarray]]:
+def drawn_x(model, seed):
     rng = np.random.default_rng(seed)
     return [[rng.dirichlet(np.full(len(c), 0.2)) for c in row] for row in model.candidates]
 
 
-def sink_runs_on(c: Candidates, i: int, busy: float) -> float:
+def sink_runs_on(c, i, busy):
     """Told task by task: does the root's part end after all outputs are back, and is nobody in the way?"""
     labels, edges = c.labels[i], range(len(c.shape.source))
     if (labels == 0).all():
@@ -144,9 +141,7 @@ def sink_runs_on(c: Candidates, i: int, busy: float) -> float:
     return (1.0 - busy) ** len(set(server) - {0}) if end[-1] <= free[0] else 0.0
 
 
-def explicit_squares(
-    cut_s: np.ndarray, choices: list[tuple[np.ndarray, np.ndarray]], on: tuple[bool, ...], scv: float
-) -> float:
+def explicit_squares(cut_s, choices, on, scv):
     """Σ of squared visits of one job whose sub-graphs have these (labels, interior times): antichains.
 
     ``on`` says where the sink runs on after the work on the root's server.
@@ -166,7 +161,7 @@ def explicit_squares(
 
 @pytest.mark.parametrize("scv", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(4))
-def test_run_lengths_are_the_mean_over_all_sequences(seed: int, scv: float) -> None:
+def test_run_lengths_are_the_mean_over_all_sequences(seed, scv):
     q = random_query(np.random.default_rng(seed), 1.0, diamonds=3, width=2, service_scv=scv)
     model = plain_model(system(q))
     x = drawn_x(model, seed)
@@ -185,7 +180,7 @@ def test_run_lengths_are_the_mean_over_all_sequences(seed: int, scv: float) -> N
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_gradient_of_the_server_wait(seed: int, shared: bool) -> None:
+def test_gradient_of_the_server_wait(seed, shared):
     s = random_system(seed, classes=2, servers=8)
     shares = np.random.default_rng(seed).dirichlet([4.0, 4.0], len(s.queries)) if shared else None
     model = build_model(s, lambda shape, link: candidates(shape, link, 8), shares)
@@ -205,7 +200,7 @@ def test_gradient_of_the_server_wait(seed: int, shared: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_price_bound_lies_below_every_configuration_that_is_not_local(seed: int) -> None:
+def test_price_bound_lies_below_every_configuration_that_is_not_local(seed):
     model = plain_model(random_system(seed))
     slope = model.server_wait_gradient(drawn_x(model, seed), np.ones(len(model.candidates)))
     for row, found in zip(model.candidates, slope, strict=True):
@@ -213,13 +208,13 @@ def test_price_bound_lies_below_every_configuration_that_is_not_local(seed: int)
             assert (price[~c.local] >= least * (1 - 1e-12)).all()
 
 
-def drawn_topology(rng: np.random.Generator) -> Topology:
+def drawn_topology(rng):
     """Racks of unequal size; some servers without a card, some racks without an uplink, mixed speeds."""
     servers = int(rng.integers(3, 8))
     rack = np.sort(rng.integers(0, 3, servers))
     names, speeds = ["core"], [float(rng.uniform(1, 9))]
 
-    def link(name: str) -> int:
+    def link(name):
         names.append(name)
         speeds.append(float(rng.uniform(1, 9)))
         return len(names) - 1
@@ -240,7 +235,7 @@ def drawn_topology(rng: np.random.Generator) -> Topology:
     )
 
 
-def pairs_of(p: np.ndarray) -> dict[tuple[int, int], float]:
+def pairs_of(p):
     """Probability of every source and destination: half of the messages run the other way."""
     n = range(len(p))
     ahead = {(s, d): p[s] * p[d] / (1 - p[s]) for s in n for d in n if s != d}
@@ -248,7 +243,7 @@ def pairs_of(p: np.ndarray) -> dict[tuple[int, int], float]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_crossing_probabilities_are_those_of_all_pairs_of_servers(seed: int) -> None:
+def test_crossing_probabilities_are_those_of_all_pairs_of_servers(seed):
     rng = np.random.default_rng(seed)
     t = drawn_topology(rng)
     p = rng.dirichlet(np.full(t.servers, 5.0)) if seed % 2 else np.full(t.servers, 1 / t.servers)
@@ -270,17 +265,17 @@ def test_crossing_probabilities_are_those_of_all_pairs_of_servers(seed: int) -> 
     assert route_of(t, p).queued <= own * (1 + 1e-12)
 
 
-def spread_model(s: System) -> tuple[Model, list[list[np.ndarray]]]:
+def spread_model(s):
     model = build_model(s, lambda shape, link: candidates(shape, link, s.servers, 6))
     return model, [[np.full(len(c), 1 / len(c)) for c in row] for row in model.candidates]
 
 
-def networked(s: System, **more: float) -> System:
+def networked(s, **more):
     sizes = {"nic": 400.0, "rack_size": 3, "uplink": 700.0} | more
     return replace(s, topology=make_topology(s.servers, s.capacity, **sizes))  # type: ignore[arg-type]
 
 
-def test_all_bytes_cross_the_links_that_they_must() -> None:
+def test_all_bytes_cross_the_links_that_they_must():
     """Conservation: what the links of all roles carry is what the messages bring, link by link of a path."""
     s = networked(random_system(3, load=0.3, servers=7))
     model, x = spread_model(s)
@@ -297,7 +292,7 @@ def test_all_bytes_cross_the_links_that_they_must() -> None:
     assert [(r.name, r.links) for r in roles["rack up"]] == [("rack 0 up and 1 like it", 2), ("rack 2 up", 1)]
 
 
-def test_a_topology_of_one_link_is_the_one_link() -> None:
+def test_a_topology_of_one_link_is_the_one_link():
     s = random_system(1, network=0.3)
     plain = Model(s, build_model(s, lambda shape, link: candidates(shape, link, 8, 6)).candidates)
     alone = replace(s, topology=make_topology(s.servers, s.capacity))
@@ -305,7 +300,7 @@ def test_a_topology_of_one_link_is_the_one_link() -> None:
     assert Model(alone, plain.candidates).roles == ()
 
 
-def test_cards_that_never_queue_leave_the_core_of_the_one_link() -> None:
+def test_cards_that_never_queue_leave_the_core_of_the_one_link():
     """Fast cards and uplinks, as many racks as servers: every message crosses the core, in batches."""
     s = random_system(5, network=0.3)
     fast = networked(s, nic=1e9, rack_size=1, uplink=1e9)
@@ -322,7 +317,7 @@ def test_cards_that_never_queue_leave_the_core_of_the_one_link() -> None:
     assert core.wait_s == pytest.approx(p.network_wait_s, rel=1e-5)
 
 
-def test_the_mean_wait_is_that_of_the_roles_and_the_curve() -> None:
+def test_the_mean_wait_is_that_of_the_roles_and_the_curve():
     s = networked(random_system(2, network=0.2, servers=7))
     model, x = spread_model(s)
     found, traffic, value = link_waits(model, x), traffic_of(model, x), value_at(model, x)
@@ -336,7 +331,7 @@ def test_the_mean_wait_is_that_of_the_roles_and_the_curve() -> None:
     assert all(w.square_s2 >= w.wait_s**2 for w in found)
 
 
-def test_second_moment_of_the_wait_is_that_of_mm1() -> None:
+def test_second_moment_of_the_wait_is_that_of_mm1():
     """Exponential background alone: P(W > t) = ρ·e^(−(1−ρ)t/s), so E[W²] = 2ρs²/(1−ρ)²."""
     one = query([0.0, 0.0, 0.0, 0.0], [(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0)], 1e-9)
     s = networked(system(one, network=Stream(100.0, 4.0, 1.0)))
@@ -350,9 +345,7 @@ def test_second_moment_of_the_wait_is_that_of_mm1() -> None:
 
 @given(seed=st.integers(0, 10_000), load=st.floats(0.0, 0.9), more=st.floats(0.0, 0.09))
 @examples(40)
-def test_curves_are_convex_increasing_and_end_where_a_role_is_full(
-    seed: int, load: float, more: float
-) -> None:
+def test_curves_are_convex_increasing_and_end_where_a_role_is_full(seed, load, more):
     rng = np.random.default_rng(seed)
     s = random_system(1, servers=6, network=float(rng.uniform(0, 0.8)), capacity=1.0)
     t = make_topology(6, 1.0, *rng.uniform(0.05, 2.0, 1), rack_size=4, uplink=float(rng.uniform(0.1, 3)))
@@ -370,7 +363,7 @@ def test_curves_are_convex_increasing_and_end_where_a_role_is_full(
     assert sum(r.share * r.wait_s(traffic) for r in roles) == pytest.approx(wait, rel=1e-9)
 
 
-def test_price_of_a_byte_is_what_a_little_more_traffic_costs() -> None:
+def test_price_of_a_byte_is_what_a_little_more_traffic_costs():
     """All traffic grows at every link as if one byte per second more of the same mix crossed the paths."""
     s = networked(random_system(4, network=0.3, servers=7))
     model, x = spread_model(s)
@@ -384,7 +377,7 @@ def test_price_of_a_byte_is_what_a_little_more_traffic_costs() -> None:
     assert wait_per_byte(model.roles, traffic) == pytest.approx(total, rel=1e-4)
 
 
-def test_bundles_and_batches() -> None:
+def test_bundles_and_batches():
     """Two tensors to one server, one of them also to another: a bundle of both, a batch of all three."""
     q = query(
         [0.0, 1.0, 1.0, 0.0],
@@ -399,7 +392,7 @@ def test_bundles_and_batches() -> None:
     assert m.bundle_s2.tolist() == [25.0 + 9.0 + 1 + 1]
 
 
-def test_draws_follow_the_shares_of_the_executor_classes() -> None:
+def test_draws_follow_the_shares_of_the_executor_classes():
     s = random_system(0, classes=2, servers=4)
     assert draws_of(s).tolist() == [0.25] * 4
     only = draws_of(s, np.array([[1.0, 0.0]] * len(s.queries)))
@@ -409,7 +402,7 @@ def test_draws_follow_the_shares_of_the_executor_classes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_two_servers_have_a_quicker_route_than_the_quickest(seed: int) -> None:
+def test_no_two_servers_have_a_quicker_route_than_the_quickest(seed):
     rng = np.random.default_rng(seed)
     t = drawn_topology(rng)
     core = float(t.link_capacity[t.core])
@@ -427,9 +420,7 @@ def test_no_two_servers_have_a_quicker_route_than_the_quickest(seed: int) -> Non
 DIAMOND = [(0, 1, 3.0), (0, 2, 1.0), (1, 3, 3.0), (2, 3, 1.0)]
 
 
-def loaded(
-    s: System, core: float, card: float, uplink: float, background: float = 0.2, size: float = 0.05
-) -> System:
+def loaded(s, core, card, uplink, background=0.2, size=0.05):
     """``s`` with links that its traffic loads by these shares when everything is spread out.
 
     Racks of four; the background's messages are ``size`` times the mean of a query's.
@@ -447,17 +438,17 @@ def loaded(
     return replace(s, capacity=speed["core"], topology=topology, background_network=stream)
 
 
-def linked_model(s: System) -> Model:
+def linked_model(s):
     return build_model(s, lambda shape, link: candidates(shape, link, s.servers, 6))
 
 
-def problem_of(s: System) -> Problem:
+def problem_of(s):
     model = linked_model(s)
     idle = model.server_wait_s([[np.zeros(len(c)) for c in row] for row in model.candidates])
     return build_problem(model, groups_of(model), idle)
 
 
-def wait_by_hand(p: Problem, s: System, roles: Sequence[Role], x: np.ndarray) -> float:
+def wait_by_hand(p, s, roles, x):
     """The mean wait from the model's roles, one M/G/1 queue after the other: a second implementation."""
     load, bundle, pairs = (float(row @ x) for row in (p.network.load, p.network.bundle, p.network.pairs))
     total = 0.0
@@ -479,9 +470,7 @@ def wait_by_hand(p: Problem, s: System, roles: Sequence[Role], x: np.ndarray) ->
     size=st.sampled_from([0.01, 0.3]),
 )
 @examples(25)
-def test_no_point_lies_below_the_certified_bound(
-    seed: int, loads: tuple[float, float, float], background: float, size: float
-) -> None:
+def test_no_point_lies_below_the_certified_bound(seed, loads, background, size):
     rng = np.random.default_rng(seed)
     s = random_system(seed, queries=2, load=float(rng.uniform(0.1, 0.6)))
     s = loaded(s, *loads, background=background, size=size)
@@ -505,7 +494,7 @@ def test_no_point_lies_below_the_certified_bound(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_bound_closes_where_core_and_cards_are_both_at_eighty_percent(seed: int) -> None:
+def test_the_bound_closes_where_core_and_cards_are_both_at_eighty_percent(seed):
     """Small background messages, so that it pays to fill links that others use to three quarters."""
     s = random_system(seed, queries=3, load=0.3, servers=24)
     s = loaded(s, core=0.3, card=0.2, uplink=0.3, background=0.77, size=1e-5)
@@ -518,7 +507,7 @@ def test_the_bound_closes_where_core_and_cards_are_both_at_eighty_percent(seed: 
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_two_rows_agree_with_a_linear_program(seed: int) -> None:
+def test_two_rows_agree_with_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     groups, width = 4, 5
     n = groups * width
@@ -539,7 +528,7 @@ def test_two_rows_agree_with_a_linear_program(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", first(1, range(3)))
-def test_solvers_agree_and_beat_the_fixed_placements(seed: int) -> None:
+def test_solvers_agree_and_beat_the_fixed_placements(seed):
     s = loaded(random_system(seed, queries=1), core=0.5, card=0.25, uplink=0.5, size=0.02)
     found = solve(s)
     every = solve(s, solver="exhaustive")
@@ -552,7 +541,7 @@ def test_solvers_agree_and_beat_the_fixed_placements(seed: int) -> None:
     assert not any("core alone" in note for note in found.notes)
 
 
-def test_a_slow_card_keeps_home_what_a_fast_core_would_send_away() -> None:
+def test_a_slow_card_keeps_home_what_a_fast_core_would_send_away():
     q = query([0.002, 0.010, 0.009, 0.002], DIAMOND, 20.0)
     s = replace(system(q, servers=8), capacity=1e5)
     fast = solve(replace(s, topology=make_topology(8, 1e5, nic=1e5)))
@@ -562,7 +551,7 @@ def test_a_slow_card_keeps_home_what_a_fast_core_would_send_away() -> None:
     assert fast.objective_s < slow.objective_s
 
 
-def test_overloaded_cards_are_told_and_an_overloaded_background_is_refused() -> None:
+def test_overloaded_cards_are_told_and_an_overloaded_background_is_refused():
     q = query([0.002, 0.010, 0.009, 0.002], DIAMOND, 300.0)
     s = replace(system(q, servers=8), capacity=1e6, topology=make_topology(8, 1e6, nic=100.0))
     p = spread_placement(s).prediction
@@ -575,7 +564,7 @@ def test_overloaded_cards_are_told_and_an_overloaded_background_is_refused() -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_bounds_hold_for_configurations_that_are_not_listed(seed: int) -> None:
+def test_bounds_hold_for_configurations_that_are_not_listed(seed):
     """Interiors of up to four, listed in part, against the optimum over all their configurations."""
     s = random_system(seed, queries=1, width=4, load=0.4)
     s = loaded(s, core=0.4, card=0.15, uplink=0.4, size=0.02)

@@ -1,7 +1,5 @@
 """The response of a placement by sampled jobs: known waits and paths, simulation, and conserved work."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -20,9 +18,7 @@ from nona.placement.prediction import predict
 from nona.placement.response import sample_paths
 from nona.placement.response.equilibrium import predict_response
 from nona.placement.response.resources import Tracks, Visits
-from nona.placement.response.times import Response
 from nona.placement.response.walk import even_draws, shared_s
-from nona.placement.result import SubGraphPlacement
 from nona.placement.sampled.judge import conserved_floor_s
 from nona.placement.solver.solution import placements
 from nona.schedulers.registry import get_scheduler
@@ -30,21 +26,21 @@ from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.intervals import mean_interval
 from nona.simulation.run import RunOptions, simulate_run
 from nona.study.placing import place_system
-from nona.system import Arrivals, Stream, System
+from nona.system import Arrivals, Stream
 from nona.topology import make_topology
 
 
-def wide(seed: int, **more: object) -> System:
+def wide(seed, **more):
     """Random fork-joins on a link that can carry them all."""
     return random_system(seed, capacity=2e4, **more)
 
 
-def spread(made: System, **more: int) -> Response:
+def spread(made, **more):
     return predict_response(made, spread_placement(made).queries, **more)
 
 
 @pytest.mark.parametrize("seed", first(1, range(4)))
-def test_an_idle_system_takes_what_the_simulator_says(seed: int) -> None:
+def test_an_idle_system_takes_what_the_simulator_says(seed):
     """One job at a time: every job takes the same, to the last digit but rounding."""
     busy = wide(seed, latency_s=1e-4)
     for q in busy.queries:
@@ -58,7 +54,7 @@ def test_an_idle_system_takes_what_the_simulator_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("load", [0.4, 0.8])
-def test_a_fork_takes_the_longer_of_two_random_waits(load: float) -> None:
+def test_a_fork_takes_the_longer_of_two_random_waits(load):
     """Two sources and two ends on servers of their own: max of two exponential times, 1.5/(μ − λ)."""
     servers = 200
     fork = query([1.0, 1.0], [], load * servers / 2, service_scv=1.0)
@@ -73,8 +69,8 @@ def test_a_fork_takes_the_longer_of_two_random_waits(load: float) -> None:
 
 @examples(8)
 @given(seed=st.integers(0, 1000), low=st.floats(0.1, 0.4), step=st.floats(0.15, 0.4))
-def test_more_load_takes_longer(seed: int, low: float, step: float) -> None:
-    def mean(load: float) -> float:
+def test_more_load_takes_longer(seed, low, step):
+    def mean(load):
         return spread(wide(seed, load=load), samples=512).mix.mean_s
 
     assert mean(low) < mean(low + step)
@@ -91,17 +87,17 @@ CASES = {
 }
 
 
-def _with(made: System, **changes: object) -> System:
+def _with(made, **changes):
     return replace(made, queries=tuple(replace(q, **changes) for q in made.queries))
 
 
-def _racks(made: System) -> System:
+def _racks(made):
     links = make_topology(made.servers, made.capacity, made.capacity / 4, 4, made.capacity / 2)
     return replace(made, topology=links)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_response_is_as_simulated(name: str) -> None:
+def test_the_response_is_as_simulated(name):
     """Mean within 10 % and 95th percentile within 15 % of the ends of the simulation's interval."""
     made = CASES[name]()
     placed = spread_placement(made).queries
@@ -119,7 +115,7 @@ def test_the_response_is_as_simulated(name: str) -> None:
         assert (1 - bound) * seen.low <= predicted <= (1 + bound) * seen.high
 
 
-def test_the_same_seed_gives_the_same_numbers() -> None:
+def test_the_same_seed_gives_the_same_numbers():
     made = wide(8)
     a, b, c = spread(made), spread(made), spread(made, seed=1)
     assert (a.mix.times_s == b.mix.times_s).all()
@@ -127,7 +123,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     assert a.mix.mean_s == pytest.approx(c.mix.mean_s, abs=6 * (a.mix.error_s + c.mix.error_s))
 
 
-def test_quantiles_misses_and_the_mix_fit_together() -> None:
+def test_quantiles_misses_and_the_mix_fit_together():
     made = wide(9)
     found = spread(made)
     median = [q.quantile_s(0.5) for q in found.queries]
@@ -137,7 +133,7 @@ def test_quantiles_misses_and_the_mix_fit_together() -> None:
     assert found.mix.mean_s == pytest.approx(weights @ [q.mean_s for q in found.queries])
 
 
-def test_shares_send_jobs_to_the_class_they_name() -> None:
+def test_shares_send_jobs_to_the_class_they_name():
     made = wide(10, load=0.1, classes=2)
     quick = predict_response(made, local_placement(made).queries, shares=np.array([[1.0, 0.0]] * 2))
     slow = predict_response(made, local_placement(made).queries, shares=np.array([[0.0, 1.0]] * 2))
@@ -145,7 +141,7 @@ def test_shares_send_jobs_to_the_class_they_name() -> None:
     assert quick.compute_utilization[1] == 0.0
 
 
-def test_an_overloaded_link_is_waited_for_without_end() -> None:
+def test_an_overloaded_link_is_waited_for_without_end():
     made = random_system(11, load=0.5, capacity=1.0)
     found = spread(made)
     assert found.link_utilization > 1
@@ -153,7 +149,7 @@ def test_an_overloaded_link_is_waited_for_without_end() -> None:
     assert math.isfinite(predict_response(made, local_placement(made).queries).mix.mean_s)
 
 
-def test_what_cannot_be_predicted_is_refused_in_one_line() -> None:
+def test_what_cannot_be_predicted_is_refused_in_one_line():
     made = random_system(12)
     placed = local_placement(made).queries
     with pytest.raises(PlacementError, match="samples=3 must be at least 64"):
@@ -165,37 +161,37 @@ def test_what_cannot_be_predicted_is_refused_in_one_line() -> None:
         predict_response(full, placed)
 
 
-def one_task(load: float, servers: int = 4, **more: object) -> System:
+def one_task(load, servers=4, **more):
     """Single tasks of a second each, so that every executor is an M/G/1 queue."""
     background = more.pop("background", Stream())
     assert isinstance(background, Stream)
     return system(query([1.0], [], load * servers, **more), servers=servers, compute=background)
 
 
-def response_of(made: System, **more: int) -> Response:
+def response_of(made, **more):
     return predict_response(made, local_placement(made).queries, **more)
 
 
-def waits(load: float, scv: float) -> np.ndarray:
+def waits(load, scv):
     """Sampled completion times less the mean service (the service draws are not known apart)."""
     return response_of(one_task(load, service_scv=scv), samples=4096).mix.times_s
 
 
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.85])
 @pytest.mark.parametrize("scv", [0.0, 0.5, 1.0, 2.0])
-def test_mean_wait_of_one_queue_is_pollaczek_khinchine(load: float, scv: float) -> None:
+def test_mean_wait_of_one_queue_is_pollaczek_khinchine(load, scv):
     wait = waits(load, scv).mean() - 1.0
     assert wait == pytest.approx(load * (1 + scv) / (2 * (1 - load)), rel=0.02)
 
 
 @pytest.mark.parametrize("load", [0.5, 0.8])
-def test_the_time_in_an_exponential_queue_is_exponential(load: float) -> None:
+def test_the_time_in_an_exponential_queue_is_exponential(load):
     times = waits(load, 1.0)
     for t in (0.5, 1.0, 3.0, 8.0):
         assert (times > t).mean() == pytest.approx(math.exp(-(1 - load) * t), abs=0.025)
 
 
-def wait_at_most(t: float, load: float) -> float:
+def wait_at_most(t, load):
     """P(W ≤ t) in M/D/1 with service 1 (A. K. Erlang, 1909)."""
     terms = (
         math.exp(load * (t - k)) * (-load * (t - k)) ** k / math.factorial(k)
@@ -205,27 +201,27 @@ def wait_at_most(t: float, load: float) -> float:
 
 
 @pytest.mark.parametrize("load", [0.5, 0.8])
-def test_the_wait_for_equal_services_has_erlangs_distribution(load: float) -> None:
+def test_the_wait_for_equal_services_has_erlangs_distribution(load):
     found = waits(load, 0.0) - 1.0
     for t in (0.0, 0.5, 1.0, 2.5, 4.0):
         assert (found <= t + 1e-9).mean() == pytest.approx(wait_at_most(t, load), abs=0.025)
 
 
-def test_background_work_counts_as_it_does_in_the_queue() -> None:
+def test_background_work_counts_as_it_does_in_the_queue():
     made = one_task(0.3, background=Stream(0.1, 4.0, 1.0))
     expected = (0.3 * 1.0 + 0.1 * 2 * 16.0) / (2 * (1 - 0.7))
     assert response_of(made, samples=4096).mix.mean_s - 1.0 == pytest.approx(expected, rel=0.02)
 
 
-def test_equal_gaps_on_one_executor_leave_no_wait() -> None:
+def test_equal_gaps_on_one_executor_leave_no_wait():
     made = one_task(0.8, servers=1)
     even = replace(made.queries[0], arrivals=Arrivals("deterministic"))
     found = response_of(system(even, servers=1))
     assert found.mix.times_s == pytest.approx(np.ones_like(found.mix.times_s))
 
 
-def test_bursts_that_are_thinned_wait_less_but_longer_than_poisson() -> None:
-    def mean(servers: int) -> float:
+def test_bursts_that_are_thinned_wait_less_but_longer_than_poisson():
+    def mean(servers):
         made = one_task(0.6, servers=servers)
         bursty = replace(made.queries[0], arrivals=Arrivals("gamma", cv=3.0))
         return response_of(system(bursty, servers=servers), samples=512).mix.mean_s
@@ -236,12 +232,12 @@ def test_bursts_that_are_thinned_wait_less_but_longer_than_poisson() -> None:
 
 @examples(25)
 @given(seed=st.integers(0, 10**6), own=st.floats(0.0, 5.0))
-def test_a_path_answers_what_an_event_loop_does(seed: int, own: float) -> None:
+def test_a_path_answers_what_an_event_loop_does(seed, own):
     rng = np.random.default_rng(seed)
     times, works = np.sort(rng.random(20) * 30), rng.exponential(1.0, 20)
     bank = sample_paths.Bank([sample_paths.make_path(times, works, 30.0)])
 
-    def look(t: float) -> tuple[float, float]:
+    def look(t):
         work, idle = bank.look(np.zeros(1, dtype=np.int64), np.zeros(1), np.array([t]))
         return float(work[0]), float(idle[0])
 
@@ -258,7 +254,7 @@ def test_a_path_answers_what_an_event_loop_does(seed: int, own: float) -> None:
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7])
-def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load: float) -> None:
+def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load):
     """ρ(W + s) after a service s: what came while it waited and was served."""
     rng, jobs = np.random.default_rng(7), 20000
     times, works = rng.random(60000) * 60000 / load, np.ones(60000)
@@ -281,7 +277,7 @@ def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load: float) ->
     assert (stay == 0).all()
 
 
-def test_a_path_goes_round_in_a_circle() -> None:
+def test_a_path_goes_round_in_a_circle():
     rng = np.random.default_rng(3)
     times, works = rng.random(50) * 20, rng.exponential(0.3, 50)
     bank, row = sample_paths.Bank([sample_paths.make_path(times, works, 20.0)]), np.zeros(1, dtype=np.int64)
@@ -293,7 +289,7 @@ def test_a_path_goes_round_in_a_circle() -> None:
 
 @pytest.mark.parametrize("load", [0.3, 0.7])
 @pytest.mark.parametrize("size", [0.01, 1.0, 50.0])
-def test_a_shared_link_stretches_a_transfer_by_its_load(load: float, size: float) -> None:
+def test_a_shared_link_stretches_a_transfer_by_its_load(load, size):
     taken = shared_s(np.full(20000, size), load, 1.0, np.random.default_rng(5))
     assert taken.mean() == pytest.approx(size / (1 - load), rel=0.05)
     y = (1 - load) * size
@@ -302,7 +298,7 @@ def test_a_shared_link_stretches_a_transfer_by_its_load(load: float, size: float
 
 
 @pytest.mark.parametrize("scv", [0.1, 1.0, 4.0])
-def test_even_draws_have_their_moments(scv: float) -> None:
+def test_even_draws_have_their_moments(scv):
     drawn = even_draws(scv, 2000, np.random.default_rng(1))
     assert drawn.mean() == pytest.approx(1.0, rel=0.01)
     assert drawn.var() == pytest.approx(scv, rel=0.06)
@@ -321,7 +317,7 @@ def test_even_draws_have_their_moments(scv: float) -> None:
     ],
     ids=lambda a: f"{a.process}-{a.cv:g}",
 )
-def test_arrivals_keep_their_rate(arrivals: Arrivals) -> None:
+def test_arrivals_keep_their_rate(arrivals):
     times = sample_paths.instants(arrivals, 5.0, 4000.0, np.random.default_rng(2))
     assert len(times) == pytest.approx(20000, rel=0.05)
     assert (np.diff(times) >= 0).all()
@@ -329,7 +325,7 @@ def test_arrivals_keep_their_rate(arrivals: Arrivals) -> None:
     assert times[-1] < 4000.0
 
 
-def test_ranks_in_bursts_are_even_and_follow_the_crowd() -> None:
+def test_ranks_in_bursts_are_even_and_follow_the_crowd():
     times = np.concatenate([np.arange(10.0), 20 + np.arange(10) / 100])
     rank = sample_paths.burst_rank(times, 0.5)
     assert np.sort(rank) == pytest.approx((np.arange(20) + 0.5) / 20)
@@ -342,7 +338,7 @@ pairs = st.lists(st.tuples(st.integers(0, 1 << 17) | st.integers(0, 3), few | so
 
 
 @given(pairs)
-def test_orders_are_those_of_stable_sorts(rows: list[tuple[int, float]]) -> None:
+def test_orders_are_those_of_stable_sorts(rows):
     count = np.array([c for c, _ in rows], dtype=np.int64)
     values = np.array([v for _, v in rows])
     assert sample_paths.in_order(values).tolist() == np.argsort(values, kind="stable").tolist()
@@ -350,7 +346,7 @@ def test_orders_are_those_of_stable_sorts(rows: list[tuple[int, float]]) -> None
 
 
 @pytest.mark.parametrize("levels", [7, 10**9])
-def test_the_same_for_many(levels: int) -> None:
+def test_the_same_for_many(levels):
     rng = np.random.default_rng(5)
     values = rng.integers(0, levels, 20_000) / 3.0
     count = rng.integers(0, 40, 20_000)
@@ -358,24 +354,24 @@ def test_the_same_for_many(levels: int) -> None:
     assert np.array_equal(sample_paths.by_count_then(count, values), np.lexsort((values, count)))
 
 
-def late_input(load: float) -> System:
+def late_input(load):
     """A short task, then a long one that also needs what another source makes."""
     servers, times = 8, [0.01, 0.3, 2.0]
     work = query(times, [(0, 2, 1.0), (1, 2, 1.0)], load * servers / sum(times))
     return system(work, servers=servers, capacity=1e9)
 
 
-def source_away(made: System) -> tuple[tuple[SubGraphPlacement, ...], ...]:
+def source_away(made):
     labels = np.array([[0, 0, 0], [0, 1, 0]])
 
-    def rows(shape: object, link: object) -> Candidates:
+    def rows(shape, link):
         return Candidates(shape, labels[:, : shape.m + 1], link)  # type: ignore[attr-defined, arg-type]
 
     model = build_model(made, rows)
     return placements(model, [[np.array([0.0, 1.0]) for _ in row] for row in model.candidates])
 
 
-def simulated_s(made: System, placed: tuple[tuple[SubGraphPlacement, ...], ...]) -> tuple[float, float]:
+def simulated_s(made, placed):
     """Mean completion time and its standard error."""
     tables, scheduler = build_tables(made, placed), get_scheduler("nona")
     runs = [
@@ -388,7 +384,7 @@ def simulated_s(made: System, placed: tuple[tuple[SubGraphPlacement, ...], ...])
 
 @pytest.mark.parametrize("scv", [0.0, 0.7])
 @pytest.mark.parametrize("background", [Stream(), Stream(0.2, 0.5, 2.0)])
-def test_all_on_one_server_is_an_m_g_1_queue(scv: float, background: Stream) -> None:
+def test_all_on_one_server_is_an_m_g_1_queue(scv, background):
     """One task, or many beside each other and in sub-graphs one after the other: one visit to an executor."""
     arcs = [
         (0, 1, 1.0),
@@ -410,7 +406,7 @@ def test_all_on_one_server_is_an_m_g_1_queue(scv: float, background: Stream) -> 
 
 @pytest.mark.parametrize("servers", [2, 8])
 @pytest.mark.parametrize("load", [0.4, 0.8])
-def test_no_simulation_is_below_it(servers: int, load: float) -> None:
+def test_no_simulation_is_below_it(servers, load):
     for seed in range(3):
         made = random_system(seed, capacity=2e4, load=load, servers=servers)
         for placed in (local_placement(made).queries, spread_placement(made).queries):
@@ -419,7 +415,7 @@ def test_no_simulation_is_below_it(servers: int, load: float) -> None:
             assert conserved_floor_s(made, placed) <= mean + 4.0 * error
 
 
-def test_it_tells_where_a_response_is_too_low() -> None:
+def test_it_tells_where_a_response_is_too_low():
     """A long visit after a short one: the usual response lies below what conserved work demands."""
     made = late_input(0.8)
     placed = source_away(made)
@@ -429,7 +425,7 @@ def test_it_tells_where_a_response_is_too_low() -> None:
     assert floor <= mean + 4.0 * error
 
 
-def test_the_default_placement_is_not_misled_by_such_a_response() -> None:
+def test_the_default_placement_is_not_misled_by_such_a_response():
     """Sampled jobs prefer to send the source away; simulated beside it, local is quicker, and is chosen."""
     made = late_input(0.8)
     assert predict_response(made, source_away(made)).mix.mean_s < local_placement(made).objective_s
@@ -438,7 +434,7 @@ def test_the_default_placement_is_not_misled_by_such_a_response() -> None:
     assert mean <= local + 3.0 * (error + local_error)
 
 
-def test_without_poisson_arrivals_only_the_longest_chain_counts() -> None:
+def test_without_poisson_arrivals_only_the_longest_chain_counts():
     busy = query([1.0, 3.0, 2.0], [(0, 2, 1.0)], 1.0)
     assert conserved_floor_s(system(replace(busy, arrivals=Arrivals("gamma", cv=2.0)))) == 3.0
     assert conserved_floor_s(system(replace(busy, rate=0.0))) == 0.0

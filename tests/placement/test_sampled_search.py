@@ -17,7 +17,7 @@ from nona.decomposition import SubGraph
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed import idle_presets, local_placement, place_fixed, spread_placement
 from nona.placement.response.equilibrium import predict_response
-from nona.placement.result import Placement, Queries, Rival
+from nona.placement.result import Placement, Rival
 from nona.placement.sampled.judge import Judge, Values, rows
 from nona.placement.sampled.moves import groups_of, moves, starts
 from nona.placement.sampled.search import SURE, choose_placement
@@ -30,13 +30,13 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.placing import decide, place_system
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import prepare
 from nona.study.simulation import place
 from nona.study.sweep_numbers import LINK, with_value
-from nona.system import Stream, System
+from nona.system import Stream
 
 
-def study_of(name: str, load: float | None = None) -> Study:
+def study_of(name, load=None):
     path = scenario_path(name)
     scenario = load_scenario(path)
     if load is not None:
@@ -44,11 +44,11 @@ def study_of(name: str, load: float | None = None) -> Study:
     return prepare(scenario, Sources(path.parent))
 
 
-def with_slo(system: System, slo_s: float | None) -> System:
+def with_slo(system, slo_s):
     return replace(system, queries=tuple(replace(q, slo_s=slo_s) for q in system.queries))
 
 
-def simulated_misses(system: System, placement: Placement, runs: int, jobs: int) -> list[float]:
+def simulated_misses(system, placement, runs, jobs):
     """Share of missed SLOs of each run, of jobs that have one."""
     scheduler = get_scheduler("nona")
     prepared = scheduler.prepare(system, placement, {})
@@ -62,7 +62,7 @@ def simulated_misses(system: System, placement: Placement, runs: int, jobs: int)
     return found
 
 
-def test_differences_are_taken_pair_by_pair() -> None:
+def test_differences_are_taken_pair_by_pair():
     rng = np.random.default_rng(1)
     base, noise = rng.exponential(1.0, 4000), rng.normal(0, 0.01, 4000)
     a, b = Values(np.ones(1), (base + 0.05 + noise,)), Values(np.ones(1), (base,))
@@ -73,7 +73,7 @@ def test_differences_are_taken_pair_by_pair() -> None:
     assert a.less_than(b)[0] == -gain
 
 
-def test_jobs_on_few_paths_do_not_count_as_independent() -> None:
+def test_jobs_on_few_paths_do_not_count_as_independent():
     path = np.repeat(np.arange(4), 1000)
     y = np.random.default_rng(2).normal(0, 0.01, 4000) + np.array([0.0, 1.0, 0.0, 1.0])[path]
     alone, grouped = Values(np.ones(1), (y,)), Values(np.ones(1), (y,), (path,))
@@ -81,13 +81,13 @@ def test_jobs_on_few_paths_do_not_count_as_independent() -> None:
     assert grouped.error > 10 * alone.error
 
 
-def test_an_overloaded_link_is_worse_than_anything() -> None:
+def test_an_overloaded_link_is_worse_than_anything():
     good, bad = Values(np.ones(1), (np.ones(4),)), Values(np.ones(1), (np.array([1, 1, np.inf, 1.0]),))
     assert good.less_than(bad) == (math.inf, 0.0)
     assert bad.less_than(good) == (-math.inf, 0.0)
 
 
-def test_without_anybody_else_the_judge_knows_who_is_late() -> None:
+def test_without_anybody_else_the_judge_knows_who_is_late():
     """On an idle cluster the slides' example takes 22 ms local and 32 ms spread: certainties."""
     system = study_of("slides_example").system
     for slo_ms, local, spread in ((21.5, 1.0, 1.0), (22.5, 0.0, 1.0), (32.5, 0.0, 0.0)):
@@ -100,7 +100,7 @@ def test_without_anybody_else_the_judge_knows_who_is_late() -> None:
         )
 
 
-def test_the_bound_is_the_longest_chain() -> None:
+def test_the_bound_is_the_longest_chain():
     system = study_of("slides_example").system
     chain_s = system.queries[0].tasks.dag.critical_path(system.queries[0].tasks.compute_s[0].tolist())[0]
     assert Judge(with_slo(system, 0.999 * chain_s), "slo").bound() == 1.0
@@ -113,7 +113,7 @@ def test_the_bound_is_the_longest_chain() -> None:
         assert judge.values(rows(local_placement(system).queries), 128, 0).value >= judge.bound()
 
 
-def test_every_move_leaves_a_placement_that_can_be_run() -> None:
+def test_every_move_leaves_a_placement_that_can_be_run():
     study = study_of("background_sweep")
     placement = solve(study.system)
     groups = groups_of(study.system, placement)
@@ -135,7 +135,7 @@ def test_every_move_leaves_a_placement_that_can_be_run() -> None:
     assert count >= 20
 
 
-def test_equal_subgraphs_get_the_same_choice_in_their_own_tasks() -> None:
+def test_equal_subgraphs_get_the_same_choice_in_their_own_tasks():
     study = study_of("five_models_80_servers")
     for group in groups_of(study.system, solve(study.system)):
         graphs: tuple[SubGraph, ...] = study.system.queries[group.query].decomposition.subgraphs
@@ -145,7 +145,7 @@ def test_equal_subgraphs_get_the_same_choice_in_their_own_tasks() -> None:
 
 
 @pytest.mark.verify
-def test_fewer_slos_are_missed_where_the_prediction_says_so() -> None:
+def test_fewer_slos_are_missed_where_the_prediction_says_so():
     """Arrivals in bursts: splitting loads the link when it is full already, which the formula cannot know."""
     study = study_of("ensemble_bursty")
     certified = solve(study.system)
@@ -162,7 +162,7 @@ def test_fewer_slos_are_missed_where_the_prediction_says_so() -> None:
     assert difference.mean == pytest.approx(sampled.gain, abs=0.05)
 
 
-def test_the_sampled_mean_finds_what_the_formula_overlooks() -> None:
+def test_the_sampled_mean_finds_what_the_formula_overlooks():
     """At 80 % link background the formula counts returning visits as new ones; sampled jobs do not."""
     study = study_of("five_models_80_servers", 0.8)
     certified = solve(study.system)
@@ -184,7 +184,7 @@ def test_the_sampled_mean_finds_what_the_formula_overlooks() -> None:
     assert difference.high >= 0.5 * found.sampled.gain
 
 
-def test_where_nothing_is_surely_better_the_certified_placement_stays() -> None:
+def test_where_nothing_is_surely_better_the_certified_placement_stays():
     study = study_of("slides_example")
     certified = solve(study.system)
     found = choose_placement(with_slo(study.system, 0.016), certified, "slo", evaluations=60)
@@ -195,7 +195,7 @@ def test_where_nothing_is_surely_better_the_certified_placement_stays() -> None:
     assert found.sampled.error > 0  # none of the jobs was late, which does not mean that none ever is
 
 
-def test_equal_seeds_walk_equal_jobs() -> None:
+def test_equal_seeds_walk_equal_jobs():
     study = study_of("vision_language_8_servers")
     judge, queries = Judge(study.system, "mean-jct"), rows(local_placement(study.system).queries)
     a, b, c = (judge.values(queries, 256, seed) for seed in (3, 3, 4))
@@ -208,7 +208,7 @@ def test_equal_seeds_walk_equal_jobs() -> None:
 @pytest.mark.parametrize(
     ("load", "name"), first(1, product([0.2, 0.6], ["vision_language_8_servers", "background_sweep"]))
 )
-def test_predicted_misses_are_those_of_the_simulation(load: float, name: str) -> None:
+def test_predicted_misses_are_those_of_the_simulation(load, name):
     """Within a quarter of the share, besides both standard errors: after the search, and of the formula's."""
     study = study_of(name, load)
     placement = place(study) if load > 0.5 else solve(study.system)
@@ -218,7 +218,7 @@ def test_predicted_misses_are_those_of_the_simulation(load: float, name: str) ->
     assert abs(values.value - np.mean(seen)) <= 0.25 * float(np.mean(seen)) + error
 
 
-def test_the_objective_is_part_of_the_scenario() -> None:
+def test_the_objective_is_part_of_the_scenario():
     data = {
         "version": 1,
         "objective": "slo",
@@ -234,7 +234,7 @@ def test_the_objective_is_part_of_the_scenario() -> None:
         scenario_from_mapping({**data, "objective": "least"})
 
 
-def test_what_cannot_be_kept_is_refused_in_one_line() -> None:
+def test_what_cannot_be_kept_is_refused_in_one_line():
     study = study_of("slides_example")
     certified = solve(study.system)
     with pytest.raises(PlacementError, match="no query class has an SLO") as caught:
@@ -247,7 +247,7 @@ def test_what_cannot_be_kept_is_refused_in_one_line() -> None:
 RUNS, JOBS = 5, 1500
 
 
-def by_hand(built: System) -> dict[str, Queries]:
+def by_hand(built):
     """The queue-blind placements that the default is held against."""
     idle = zip(built.queries, idle_presets(built), strict=True)
     return {
@@ -257,7 +257,7 @@ def by_hand(built: System) -> dict[str, Queries]:
     }
 
 
-def simulated_s(built: System, placed: Queries, placement: Placement, jobs: int = JOBS) -> np.ndarray:
+def simulated_s(built, placed, placement, jobs=JOBS):
     """Mean JCT of each run; infinite where the system is overloaded."""
     prepared = build_tables(built, placed, shares=placement.class_shares)
     runs = [
@@ -267,7 +267,7 @@ def simulated_s(built: System, placed: Queries, placement: Placement, jobs: int 
     return np.array([np.inf if r.state == "overloaded" else r.completion_time_s.mean() for r in runs])
 
 
-def assert_not_slower(built: System, placement: Placement, jobs: int = JOBS) -> None:
+def assert_not_slower(built, placement, jobs=JOBS):
     """By more than the interval of paired differences, and 1 %."""
     own = simulated_s(built, placement.queries, placement, jobs)
     assert np.isfinite(own).all()
@@ -280,7 +280,7 @@ def assert_not_slower(built: System, placement: Placement, jobs: int = JOBS) -> 
 
 
 @st.composite
-def forks(draw: st.DrawFn) -> System:
+def forks(draw):
     """One or two classes of forks with 2 to 5 branches, now and then a second fork behind the first."""
     classes = []
     for _ in range(draw(st.integers(1, 2))):
@@ -307,11 +307,11 @@ def forks(draw: st.DrawFn) -> System:
 @pytest.mark.verify
 @examples(8, phases=[Phase.explicit, Phase.generate])
 @given(forks())
-def test_simulated_it_is_never_clearly_slower_than_a_placement_by_hand(built: System) -> None:
+def test_simulated_it_is_never_clearly_slower_than_a_placement_by_hand(built):
     assert_not_slower(built, place_system(built))
 
 
-def joined(ways: int, steps: int, load: float) -> System:
+def joined(ways, steps, load):
     """A chain of forks of ``ways`` equal tasks: every step is a join, whose waits the formula averages."""
     times, edges, last = [1e-4], [], [0]
     for _ in range(steps):
@@ -326,7 +326,7 @@ def joined(ways: int, steps: int, load: float) -> System:
 
 
 @pytest.mark.verify
-def test_where_a_path_crosses_many_joins_the_formula_is_overruled() -> None:
+def test_where_a_path_crosses_many_joins_the_formula_is_overruled():
     """Two ways, eight steps, executors 40 % busy: the formula splits; sampled jobs know better."""
     built = joined(2, 8, 0.4)
     optimum = solve(built)
@@ -341,7 +341,7 @@ def test_where_a_path_crosses_many_joins_the_formula_is_overruled() -> None:
     assert_not_slower(built, chosen)
 
 
-def test_the_search_reports_every_improvement_and_ends_with_the_best() -> None:
+def test_the_search_reports_every_improvement_and_ends_with_the_best():
     built = joined(2, 4, 0.4)
     seen: list[Placement] = []
     chosen = place_system(built, on_better=seen.append)
@@ -352,14 +352,14 @@ def test_the_search_reports_every_improvement_and_ends_with_the_best() -> None:
     assert all(math.isnan(p.lower_bound_s) or p.lower_bound_s <= p.objective_s for p in seen)
 
 
-def test_equal_inputs_give_equal_placements() -> None:
+def test_equal_inputs_give_equal_placements():
     built = joined(2, 2, 0.3)
     one, two = place_system(built), place_system(built)
     assert one.objective_s == two.objective_s
     assert one.queries[0][0].configurations == two.queries[0][0].configurations
 
 
-def test_starts_are_placements_that_can_run_and_none_is_there_twice() -> None:
+def test_starts_are_placements_that_can_run_and_none_is_there_twice():
     built = joined(3, 2, 0.3)
     named = starts(built, rows(solve(built).queries))
     assert next(iter(named)) == "formula"
@@ -367,7 +367,7 @@ def test_starts_are_placements_that_can_run_and_none_is_there_twice() -> None:
         build_tables(built, queries)  # refuses parts that do not partition, and bad probabilities
 
 
-def test_a_quicker_rival_replaces_what_sampled_jobs_preferred() -> None:
+def test_a_quicker_rival_replaces_what_sampled_jobs_preferred():
     """Of local and spread the one that is slower when simulated is given as chosen; then the other one."""
     built = joined(2, 8, 0.6)
     chosen = choose_placement(built, solve(built), evaluations=4)
@@ -385,7 +385,7 @@ def test_a_quicker_rival_replaces_what_sampled_jobs_preferred() -> None:
 
 
 @pytest.mark.verify
-def test_local_is_a_rival_whatever_sampled_jobs_say_of_it() -> None:
+def test_local_is_a_rival_whatever_sampled_jobs_say_of_it():
     """Sampled jobs can miss half of a wait, so what they call slow is simulated all the same."""
     built = joined(2, 8, 0.1)
     chosen = choose_placement(built, solve(built))

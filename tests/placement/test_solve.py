@@ -1,7 +1,5 @@
 """Placements of whole systems: all solvers, invariances, corner cases, certificates, and what is refused."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
@@ -21,7 +19,7 @@ from nona.placement.enumeration import candidates
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.model import build_model
 from nona.placement.prediction import predict
-from nona.placement.result import Configuration, Placement, SubGraphPlacement
+from nona.placement.result import Configuration, SubGraphPlacement
 from nona.placement.solve import solve
 from nona.placement.solver.inner_program import best_response, solve_knapsack
 from nona.placement.solver.parametric import solve_parametric
@@ -31,7 +29,7 @@ from nona.placement.spans import Envelope
 from nona.system import Arrivals, Stream, System
 
 
-def check(p: Placement, s: System) -> None:
+def check(p, s):
     """What holds of every placement."""
     assert len(p.queries) == len(s.queries)
     for placed, q in zip(p.queries, s.queries, strict=True):
@@ -49,12 +47,12 @@ def check(p: Placement, s: System) -> None:
     assert all(math.isfinite(v) and v >= 0 for v in numbers)
 
 
-def mixed(p: Placement) -> int:
+def mixed(p):
     return sum(len(g.configurations) > 1 for row in p.queries for g in row)
 
 
 @pytest.mark.parametrize("solver", list(SOLVERS))
-def test_the_example_of_the_slides(solver: str) -> None:
+def test_the_example_of_the_slides(solver):
     s = system(slides())
     p = solve(s, solver)
     check(p, s)
@@ -66,7 +64,7 @@ def test_the_example_of_the_slides(solver: str) -> None:
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("seed", range(3))
-def test_solvers_agree(discipline: str, seed: int) -> None:
+def test_solvers_agree(discipline, seed):
     s = random_system(seed, queries=1, load=0.35, network=0.3, discipline=discipline, width=2)
     best = solve(s, "exhaustive")
     for solver in SOLVERS:
@@ -78,7 +76,7 @@ def test_solvers_agree(discipline: str, seed: int) -> None:
 
 @given(st.integers(0, 10**6), st.floats(0.05, 0.9), st.floats(0.0, 0.95), st.booleans())
 @examples(25)
-def test_certificate_and_random_placements(seed: int, load: float, network: float, sharing: bool) -> None:
+def test_certificate_and_random_placements(seed, load, network, sharing):
     s = random_system(seed, load=load, network=network, discipline="processor-sharing" if sharing else "fifo")
     p = solve(s)
     check(p, s)
@@ -102,7 +100,7 @@ def test_certificate_and_random_placements(seed: int, load: float, network: floa
 
 
 @pytest.mark.parametrize("factor", [3, 500])
-def test_the_number_of_servers_matters_only_through_their_load(factor: int) -> None:
+def test_the_number_of_servers_matters_only_through_their_load(factor):
     """More servers with as many more queries: on a link without limits all stays as it is."""
     small = random_system(5, load=0.6, capacity=1e12)
     servers = 8 * factor
@@ -119,14 +117,14 @@ def test_the_number_of_servers_matters_only_through_their_load(factor: int) -> N
         assert [g.configurations for g in row] == [g.configurations for g in other]
 
 
-def test_idle_servers_do_not_change_the_placement() -> None:
+def test_idle_servers_do_not_change_the_placement():
     few, many = (system(slides(1e-6), servers=n) for n in (4, 4000))
     a, b = solve(few), solve(many)
     assert a.queries[0][0].configurations == b.queries[0][0].configurations
     assert a.objective_s == pytest.approx(b.objective_s, rel=1e-6)
 
 
-def test_one_server_never_uses_the_link() -> None:
+def test_one_server_never_uses_the_link():
     s = system(slides(1.0), servers=1, per_server=4, network=Stream(100.0, 5.0, 1.0))
     p = solve(s)
     check(p, s)
@@ -137,7 +135,7 @@ def test_one_server_never_uses_the_link() -> None:
     assert all(c.is_local for c in single.queries[0][0].configurations)
 
 
-def test_two_servers_take_two_parts() -> None:
+def test_two_servers_take_two_parts():
     q = query(
         [0.001, 0.01, 0.01, 0.01, 0.001],
         [(0, v, 0.1) for v in (1, 2, 3)] + [(v, 4, 0.1) for v in (1, 2, 3)],
@@ -150,7 +148,7 @@ def test_two_servers_take_two_parts() -> None:
 
 @pytest.mark.parametrize("solver", ["parametric", "slsqp"])
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_corner_cases_stay_finite(solver: str, discipline: str) -> None:
+def test_corner_cases_stay_finite(solver, discipline):
     edges = [(0, 1, 0.0), (0, 2, 0.0), (1, 3, 0.0), (2, 3, 0.0)]
     cases = [
         (query([0.0] * 4, edges, 1.0),),
@@ -169,14 +167,14 @@ def test_corner_cases_stay_finite(solver: str, discipline: str) -> None:
             assert not math.isnan(p.gap)
 
 
-def test_a_class_without_arrivals_still_gets_its_best_configuration() -> None:
+def test_a_class_without_arrivals_still_gets_its_best_configuration():
     busy = query([0.001], [], 10.0)
     p = solve(system(busy, slides(0.0)))
     assert p.queries[1][0].configurations == (Configuration(((1,), (2,)), 0, 0),)
     assert p.prediction.queries[1].jct_s == pytest.approx(0.014, rel=1e-2)
 
 
-def test_equal_layers_are_solved_once_and_at_most_one_is_mixed() -> None:
+def test_equal_layers_are_solved_once_and_at_most_one_is_mixed():
     layer = [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)]
     edges = [(u + 3 * i, v + 3 * i, b) for i in range(12) for u, v, b in layer]
     compute = [0.002] + [0.010, 0.008, 0.002] * 12
@@ -188,7 +186,7 @@ def test_equal_layers_are_solved_once_and_at_most_one_is_mixed() -> None:
     assert p.objective_s < local_placement(s).objective_s
 
 
-def test_a_loaded_link_sends_work_back_home() -> None:
+def test_a_loaded_link_sends_work_back_home():
     shares = []
     for background in (0.0, 0.5, 0.9, 0.99):
         s = system(slides(20.0), network=Stream(background * 1000.0 / 10.0, 10.0, 1.0))
@@ -202,7 +200,7 @@ def test_a_loaded_link_sends_work_back_home() -> None:
     assert shares[-1] == 1
 
 
-def test_spread_on_an_overloaded_link_is_shown_as_such() -> None:
+def test_spread_on_an_overloaded_link_is_shown_as_such():
     s = system(slides(80.0), servers=40)
     p = spread_placement(s)
     assert p.prediction.network_utilization == pytest.approx(80 * 20 / 1000)
@@ -210,7 +208,7 @@ def test_spread_on_an_overloaded_link_is_shown_as_such() -> None:
     assert math.isnan(p.lower_bound_s)
 
 
-def test_unknown_solver_and_option() -> None:
+def test_unknown_solver_and_option():
     s = system(slides())
     with pytest.raises(
         PlacementError, match=f"Solver 'magic' is not known; choose from {', '.join(SOLVERS)}"
@@ -222,7 +220,7 @@ def test_unknown_solver_and_option() -> None:
 
 @pytest.mark.parametrize("load", [0.15, 0.5, 0.7])
 @pytest.mark.parametrize("seed", [0, 28, 44])
-def test_the_global_bound_holds_for_every_placement(seed: int, load: float) -> None:
+def test_the_global_bound_holds_for_every_placement(seed, load):
     """Seed 44 at load 0.3 shows why it is needed: the gap alone is certified at one server wait only."""
     s = random_system(seed, queries=1, load=load, network=0.1, width=2, capacity=3000.0)
     p, best = solve(s), solve(s, "exhaustive")
@@ -232,19 +230,19 @@ def test_the_global_bound_holds_for_every_placement(seed: int, load: float) -> N
     assert p.objective_s <= best.objective_s * 1.01, "the descent is a heuristic, but a good one"
 
 
-def test_exhaustive_refuses_what_is_too_large() -> None:
+def test_exhaustive_refuses_what_is_too_large():
     with pytest.raises(PlacementError, match="use 'parametric'"):
         solve(system(*(slides(1e-6) for _ in range(6))), "exhaustive")
 
 
-def test_notes_say_what_the_prediction_assumes() -> None:
+def test_notes_say_what_the_prediction_assumes():
     s = system(slides())
     assert not any("Predicted" in note for note in solve(s).notes)
     bursty = replace(s, queries=(replace(s.queries[0], arrivals=Arrivals("gamma", cv=3.0)),))
     assert any("Poisson" in note and s.queries[0].name in note for note in solve(bursty).notes)
 
 
-def test_overloaded_executors_name_the_servers_that_would_do() -> None:
+def test_overloaded_executors_name_the_servers_that_would_do():
     s = system(slides(600.0), servers=8, compute=Stream(20.0, 0.01, 1.0))
     with pytest.raises(PlacementError) as error:
         solve(s)
@@ -260,28 +258,28 @@ def test_overloaded_executors_name_the_servers_that_would_do() -> None:
         solve(system(slides(600.0), servers=needed - 1, compute=Stream(20.0, 0.01, 1.0)))
 
 
-def test_the_number_of_servers_is_the_least_stable_one() -> None:
+def test_the_number_of_servers_is_the_least_stable_one():
     s = system(query([0.5], [], 16.0), servers=8)
     assert servers_needed(s) == 9, "at 8 servers the utilisation is exactly 1, which is not stable"
     with pytest.raises(PlacementError):
         local_placement(s)
 
 
-def test_background_alone_is_beyond_any_number_of_servers() -> None:
+def test_background_alone_is_beyond_any_number_of_servers():
     s = system(slides(1.0), compute=Stream(100.0, 0.011, 1.0))
     assert servers_needed(s) is None
     with pytest.raises(PlacementError, match="lower the background load"):
         solve(s)
 
 
-def test_the_slowest_class_counts() -> None:
+def test_the_slowest_class_counts():
     q = query([0.001], [], 100.0, classes=(1.0, 100.0))
     s = system(q, servers=4, classes=2)
     with pytest.raises(PlacementError, match=r"class 'class1': utilisation 2\.5"):
         solve(s, shares="uniform")
 
 
-def test_shares_that_keep_off_a_slow_class_may_be_stable_where_a_uniform_draw_is_not() -> None:
+def test_shares_that_keep_off_a_slow_class_may_be_stable_where_a_uniform_draw_is_not():
     s = system(query([0.001], [], 100.0, classes=(1.0, 100.0)), servers=4, classes=2)
     found = solve(s)
     assert max(c.utilization for c in found.prediction.classes) < 1
@@ -290,21 +288,19 @@ def test_shares_that_keep_off_a_slow_class_may_be_stable_where_a_uniform_draw_is
         solve(overloaded)
 
 
-def test_background_on_the_link() -> None:
+def test_background_on_the_link():
     s = system(slides(1.0), network=Stream(100.0, 12.0, 1.0), capacity=1000.0)
     with pytest.raises(PlacementError, match=r"background traffic .* is 1\.2 of the capacity"):
         solve(s)
 
 
-def test_an_empty_workload() -> None:
+def test_an_empty_workload():
     empty = system(slides())
     with pytest.raises(PlacementError, match="no query class"):
         solve(System(**{**empty.__dict__, "queries": ()}))
 
 
-def random_problem(
-    seed: int, *, groups: int = 4, columns: int = 6, sharing: bool = False, background: float = 0.3
-) -> Problem:
+def random_problem(seed, *, groups=4, columns=6, sharing=False, background=0.3):
     """Groups whose first column is local and the others trade time against traffic."""
     rng = np.random.default_rng(seed)
     n, const, slope, start = groups * columns, [], [], [0]
@@ -329,7 +325,7 @@ def random_problem(
     )
 
 
-def random_points(p: Problem, seed: int, count: int) -> list[np.ndarray]:
+def random_points(p, seed, count):
     rng = np.random.default_rng(seed)
     local = np.zeros(len(p.a0))
     local[p.start[:-1]] = 1.0
@@ -343,7 +339,7 @@ def random_points(p: Problem, seed: int, count: int) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_knapsack_equals_a_general_linear_program(seed: int) -> None:
+def test_knapsack_equals_a_general_linear_program(seed):
     p = random_problem(seed)
     rng = np.random.default_rng(seed)
     cost, row = rng.uniform(0, 1, len(p.a0)), rng.exponential(1.0, len(p.a0))
@@ -360,14 +356,14 @@ def test_knapsack_equals_a_general_linear_program(seed: int) -> None:
         assert (x > 0).sum() <= p.groups + 1
 
 
-def test_knapsack_says_when_nothing_fits() -> None:
+def test_knapsack_says_when_nothing_fits():
     start, group = np.array([0, 2]), np.array([0, 0])
     assert solve_knapsack(start, group, np.array([1.0, 2.0]), np.array([3.0, 2.0]), 1.0).bound == math.inf
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.sampled_from([0.0, 1e-9, 0.3, 0.95]))
 @examples(60)
-def test_certificate(seed: int, groups: int, sharing: bool, background: float) -> None:
+def test_certificate(seed, groups, sharing, background):
     p = random_problem(seed, groups=groups, sharing=sharing, background=background)
     found = solve_parametric(p, gap=1e-4)
     assert found.complete
@@ -383,7 +379,7 @@ def test_certificate(seed: int, groups: int, sharing: bool, background: float) -
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_best_response_cannot_be_improved_by_one_group(seed: int) -> None:
+def test_best_response_cannot_be_improved_by_one_group(seed):
     p = random_problem(seed)
     start = random_points(p, seed, 1)[0]
     x = best_response(p, start)
@@ -396,14 +392,14 @@ def test_best_response_cannot_be_improved_by_one_group(seed: int) -> None:
             assert value <= p.value(other) * (1 + 1e-9)
 
 
-def test_nothing_to_choose() -> None:
+def test_nothing_to_choose():
     start, none = np.zeros(1, dtype=np.int64), np.zeros(0)
     lines = Envelope(start, none, none)
     found = solve_parametric(Problem(start, lines, none, none, 0.1, 1.0, 0.25, none.astype(np.int64)))
     assert (found.value_s, found.lower_bound_s, found.complete) == (0.25, 0.25, True)
 
 
-def test_a_limit_on_the_work_leaves_an_honest_bound() -> None:
+def test_a_limit_on_the_work_leaves_an_honest_bound():
     p = random_problem(3, groups=6)
     short, full = solve_parametric(p, gap=1e-9, max_cells=4), solve_parametric(p, gap=1e-7)
     assert not short.complete

@@ -29,7 +29,7 @@ from nona.topology import make_topology
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("seed", range(5))
-def test_lines_are_the_span_at_every_wait(discipline: str, seed: int) -> None:
+def test_lines_are_the_span_at_every_wait(discipline, seed):
     c = Candidates(drawn_shape(seed, 5), configuration_labels(5), Link(2.0, 0.01, discipline))
     lines = envelope(c, 0.2)
     assert (lines.slope >= 0).all()
@@ -41,7 +41,7 @@ def test_lines_are_the_span_at_every_wait(discipline: str, seed: int) -> None:
     np.testing.assert_allclose(lines(0.4317 + 1e-7), value + 1e-7 * slope, rtol=1e-12)
 
 
-def test_every_message_counts_on_some_path() -> None:
+def test_every_message_counts_on_some_path():
     """No configuration loads the link without waiting for it: else extra traffic would look free."""
     for seed in range(8):
         c = Candidates(drawn_shape(seed, 4), configuration_labels(4), Link(2.0, 0.0))
@@ -49,7 +49,7 @@ def test_every_message_counts_on_some_path() -> None:
         assert (far[c.messages.load_s > 0] >= 1).all()
 
 
-def test_a_shared_tensor_is_one_message_for_each_server() -> None:
+def test_a_shared_tensor_is_one_message_for_each_server():
     tasks = task_graph(
         [0, 1, 1, 1, 0], [(0, v, 6.0, "x") for v in (1, 2, 3)] + [(v, 4, 1.0) for v in (1, 2, 3)]
     )
@@ -59,7 +59,7 @@ def test_a_shared_tensor_is_one_message_for_each_server() -> None:
     assert load.tolist() == [6 + 2, 12 + 2, 6]
 
 
-def test_equal_layers_have_equal_signatures() -> None:
+def test_equal_layers_have_equal_signatures():
     layer = [(0, 1, 5.0, "x"), (0, 2, 5.0, "x"), (1, 3, 2.0), (2, 3, 3.0)]
     edges = layer + [(u + 3, v + 3, *rest) for u, v, *rest in layer]
     tasks = task_graph([1, 2, 3, 1, 2, 3, 1], edges)
@@ -71,7 +71,7 @@ def test_equal_layers_have_equal_signatures() -> None:
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize(("root", "sink"), [(True, True), (False, True), (True, False), (False, False)])
-def test_the_span_of_one_equals_that_of_all(discipline: str, root: bool, sink: bool) -> None:
+def test_the_span_of_one_equals_that_of_all(discipline, root, sink):
     for seed in range(6):
         shape = drawn_shape(seed, 4, root=root, sink=sink)
         c = Candidates(shape, configuration_labels(shape.m), Link(2.0, 0.125, discipline, crosses=seed != 5))
@@ -84,7 +84,7 @@ def test_the_span_of_one_equals_that_of_all(discipline: str, root: bool, sink: b
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_squared_visits_with_and_without_plain_numbers(seed: int) -> None:
+def test_squared_visits_with_and_without_plain_numbers(seed):
     """Points where some sub-graphs are decided and others mix."""
     system = random_system(seed, network=0.3, classes=2)
     model = build_model(system, lambda shape, link: candidates(shape, link, system.servers))
@@ -120,9 +120,7 @@ WAITS = st.sampled_from([0.0, 0.2, 1.0])
 
 @given(SHAPES, LINKS, WAITS, WAITS)
 @examples(120)
-def test_spans_and_messages_are_those_of_the_story(
-    shape: Shape, link: Link, wait: float, server_wait: float
-) -> None:
+def test_spans_and_messages_are_those_of_the_story(shape, link, wait, server_wait):
     rows = everything(shape)
     rows = rows[np.random.default_rng(len(rows)).permutation(len(rows))[:25]]
     c = Candidates(shape, rows, link)
@@ -140,9 +138,7 @@ def test_spans_and_messages_are_those_of_the_story(
     ("root", "sink", "discipline"),
     [(True, True, "fifo"), (True, True, "processor-sharing"), (False, True, "fifo"), (True, False, "fifo")],
 )
-def test_the_oracle_agrees_with_a_mixed_integer_program(
-    m: int, root: bool, sink: bool, discipline: str
-) -> None:
+def test_the_oracle_agrees_with_a_mixed_integer_program(m, root, sink, discipline):
     """Sixteen interiors of 7 to 10 tasks; most of the optima use several servers."""
     shape = drawn_shape(40 * m + 2 * root + sink, m, root=root, sink=sink, dense=0.25, light=0.1)
     link = Link(12.0, 0.05, discipline)  # type: ignore[arg-type]
@@ -155,7 +151,7 @@ def test_the_oracle_agrees_with_a_mixed_integer_program(
     assert story.span_s + at["load_price"] * story.load_s == pytest.approx(found.cost_s, rel=1e-5)
 
 
-def test_most_of_those_optima_are_split() -> None:
+def test_most_of_those_optima_are_split():
     at = {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
     away = 0
     for m in (7, 8, 9, 10):
@@ -168,7 +164,7 @@ FREE_LINK = Link(1e30, 0.0)
 
 
 @st.composite
-def drawn_forks(draw: st.DrawFn) -> TaskGraph:
+def drawn_forks(draw):
     """A root, an interior of up to five tasks with some edges among them, a sink."""
     m = draw(st.integers(1, 5))
     times = draw(st.lists(st.integers(1, 20), min_size=m + 2, max_size=m + 2))
@@ -181,9 +177,7 @@ def drawn_forks(draw: st.DrawFn) -> TaskGraph:
 
 @examples(80)
 @given(drawn_forks(), st.floats(1e6, 1e12), st.floats(0, 0.01), st.integers(1, 8))
-def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(
-    tasks: TaskGraph, capacity: float, latency_s: float, servers: int
-) -> None:
+def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(tasks, capacity, latency_s, servers):
     cuts = decompose(tasks.dag)
     slow = idle_spans(tasks, cuts, Link(capacity, latency_s), servers)
     fast = idle_spans(tasks, cuts, Link(2 * capacity, latency_s / 2), servers)
@@ -196,13 +190,13 @@ def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(
 
 @examples(60)
 @given(drawn_forks())
-def test_on_a_free_network_with_enough_servers_the_bound_is_reached(tasks: TaskGraph) -> None:
+def test_on_a_free_network_with_enough_servers_the_bound_is_reached(tasks):
     for span in idle_spans(tasks, decompose(tasks.dag), FREE_LINK, 20):
         assert span.exhaustive
         assert span.best_s == pytest.approx(span.critical_s)
 
 
-def test_one_server_or_no_network_leaves_all_local() -> None:
+def test_one_server_or_no_network_leaves_all_local():
     arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
     tasks = TaskGraph.from_edges("slides", [0.002, 0.010, 0.008, 0.002], arcs)
     cuts = decompose(tasks.dag)
@@ -210,7 +204,7 @@ def test_one_server_or_no_network_leaves_all_local() -> None:
     assert idle_spans(tasks, cuts, Link(1e3, 0.0), 2)[0].best_s == pytest.approx(0.018)
 
 
-def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one() -> None:
+def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one():
     arcs = [(0, 1, 4.0), (0, 2, 4.0), (1, 3, 1.0), (2, 3, 2.0)]
     tasks = TaskGraph.from_edges("shared", [1.0, 1.0, 1.0, 1.0], arcs)
     shared = np.array([0, 0, 1, 2])
@@ -222,7 +216,7 @@ def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one() -> N
     assert told == [1.0]
 
 
-def test_over_several_links_the_slowest_on_the_way_counts() -> None:
+def test_over_several_links_the_slowest_on_the_way_counts():
     """Cards of a tenth of the core: idle spans are those of one link as slow as a card."""
     tasks = TaskGraph.from_edges(
         "slides", [0.002, 0.010, 0.008, 0.002], [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
@@ -236,7 +230,7 @@ def test_over_several_links_the_slowest_on_the_way_counts() -> None:
     assert several.best_s > idle_spans(tasks, cuts, Link(1e9, 1e-3), 8)[0].best_s
 
 
-def below_chain(shape: Shape) -> set[int]:
+def below_chain(shape):
     """Tasks of the longest chain and all that they lead to, found path by path."""
     found = {v + 1 for v in shape.interior_dag.critical_path(shape.mean_s.tolist())[1]}
     edges = [(u, v) for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True) if u > 0]
@@ -255,9 +249,7 @@ def below_chain(shape: Shape) -> set[int]:
     sink=st.booleans(),
     free_s=st.sampled_from([0.0, 0.5, 2.0, 100.0]),
 )
-def test_the_chain_and_what_follows_it_stay_together(
-    seed: int, m: int, root: bool, sink: bool, free_s: float
-) -> None:
+def test_the_chain_and_what_follows_it_stay_together(seed, m, root, sink, free_s):
     """On one server, the root's where there is one; others hold feeders only, and the link suffices."""
     shape, slots = drawn_shape(seed, m, root=root, sink=sink), 4
     rows = feeder_configurations(shape, Link(1.0, 0.0), slots, free_s)
@@ -275,7 +267,7 @@ def test_the_chain_and_what_follows_it_stay_together(
         assert Candidates(shape, one, Link(1.0, 0.0)).messages.load_s.max() <= free_s + 1e-9
 
 
-def test_no_feeders_no_configurations() -> None:
+def test_no_feeders_no_configurations():
     ints = [np.array(v, dtype=np.int64) for v in ([1], [2], [0])]
     shape = Shape(False, False, np.ones((1, 2)), np.ones(2), *ints, np.ones(1))
     assert feeder_configurations(shape, Link(1.0, 0.0), 4, 10.0).shape == (0, 3)

@@ -1,11 +1,8 @@
 """What the shipped plans say in their descriptions, judged on single options with other seeds."""
 
-from __future__ import annotations
-
 import pytest
 
 from nona.planning.offers import Option
-from nona.results.document import Verdict
 from nona.sources.opening import open_scenario
 from nona.sources.samples import scenario_path
 from nona.study.planning.plan import judged
@@ -17,26 +14,26 @@ SEED = 4242  # none of the files has it
 DEMOS = ("black_friday", "a100s_sliced_or_l4s", "survive_a_rack", "language_and_vision")
 
 
-def planner_of(name: str) -> Planner:
+def planner_of(name):
     """A demo's question with another seed and a confidence that short runs reach."""
     scenario, sources = open_scenario(scenario_path(name))
     part = scenario.plan.model_copy(update={"confidence": 0.9})
     return Planner(question_of(scenario.model_copy(update={"seed": SEED, "plan": part}), sources))
 
 
-def verdict(planner: Planner, counts: tuple[int, ...], load: float = 1.0) -> Verdict:
+def verdict(planner, counts, load=1.0):
     (known,) = judged(planner, [Trial(Option(counts), round(load * MILLE))])
     return known.verdict
 
 
 @pytest.mark.parametrize("name", DEMOS)
-def test_a_demo_asks_a_question_with_prices(name: str) -> None:
+def test_a_demo_asks_a_question_with_prices(name):
     question = planner_of(name).question
     assert question.targets
     assert all(offer.price > 0 for offer in question.offers)
 
 
-def test_a_week_of_black_friday_peaks_on_friday_and_its_mean_hour_needs_far_fewer_servers() -> None:
+def test_a_week_of_black_friday_peaks_on_friday_and_its_mean_hour_needs_far_fewer_servers():
     planner = planner_of("black_friday")
     profile = planner.question.profile
     assert profile.factors.index(profile.peak) // 24 == 4
@@ -47,7 +44,7 @@ def test_a_week_of_black_friday_peaks_on_friday_and_its_mean_hour_needs_far_fewe
 
 
 @pytest.mark.verify
-def test_sevenths_of_an_a100_cost_less_than_whole_ones_and_a_mixture_least() -> None:
+def test_sevenths_of_an_a100_cost_less_than_whole_ones_and_a_mixture_least():
     planner = planner_of("a100s_sliced_or_l4s")
     whole, _, sevenths, l4 = range(4)
     assert planner.question.offers[sevenths].mig is not None
@@ -64,7 +61,7 @@ def test_sevenths_of_an_a100_cost_less_than_whole_ones_and_a_mixture_least() -> 
 
 
 @pytest.mark.verify
-def test_two_racks_keep_and_neither_a_server_nor_a_rack_may_be_lost() -> None:
+def test_two_racks_keep_and_neither_a_server_nor_a_rack_may_be_lost():
     planner = planner_of("survive_a_rack")
     racks = planner.question.scenario.cluster.network.racks
     whole = 2 * racks.size
@@ -75,7 +72,7 @@ def test_two_racks_keep_and_neither_a_server_nor_a_rack_may_be_lost() -> None:
 
 
 @pytest.mark.verify
-def test_language_models_and_vision_share_a_mixture_that_costs_less_than_a100s_alone() -> None:
+def test_language_models_and_vision_share_a_mixture_that_costs_less_than_a100s_alone():
     planner = planner_of("language_and_vision")
     assert verdict(planner, (2, 0)) == "misses"  # A100s alone: three are needed
     assert verdict(planner, (2, 2)) != "misses"

@@ -36,17 +36,17 @@ OTHER_EXPORT = {
 }
 
 
-def _proto(name: str) -> onnx.ModelProto:
+def _proto(name):
     return onnx.load(str(sample_path(name)), load_external_data=False)
 
 
-def test_all_promised_models_are_there_and_no_others() -> None:
+def test_all_promised_models_are_there_and_no_others():
     assert list(MODELS) == NAMES.split()
     assert {p.stem for p in sample_root().glob("*.onnx")} == set(MODELS)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_manifest_describes_the_file(name: str) -> None:
+def test_manifest_describes_the_file(name):
     entry, path = manifest()[name], sample_path(name)
     data = path.read_bytes()
     assert hashlib.sha256(data).hexdigest() == entry["sha256"]
@@ -58,7 +58,7 @@ def test_manifest_describes_the_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_reader_finds_what_the_manifest_says(name: str) -> None:
+def test_the_reader_finds_what_the_manifest_says(name):
     entry, graph = manifest()[name], load_sample(name)
     assert graph.name == name
     assert graph.warnings == ()
@@ -72,7 +72,7 @@ def test_the_reader_finds_what_the_manifest_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_multiply_adds_agree_between_three_counts(name: str) -> None:
+def test_multiply_adds_agree_between_three_counts(name):
     costed = cost_graph(load_sample(name), Cluster((ServerGroup(gpu="a100-40gb"),)).classes["a100-40gb"])
     gmac = sum(c.macs for c in costed.costs) / 1e9
     assert gmac == pytest.approx(manifest()[name]["gmac"], rel=1e-3)
@@ -81,7 +81,7 @@ def test_multiply_adds_agree_between_three_counts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_files_carry_no_weights(name: str) -> None:
+def test_files_carry_no_weights(name):
     for tensor in _proto(name).graph.initializer:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             assert {e.key: e.value for e in tensor.external_data} == {"location": "weights-not-shipped"}
@@ -91,7 +91,7 @@ def test_files_carry_no_weights(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_files_tell_nothing_of_the_machine_that_made_them(name: str) -> None:
+def test_files_tell_nothing_of_the_machine_that_made_them(name):
     model = _proto(name)
     assert model.doc_string == model.graph.doc_string == ""
     assert {p.key for p in model.metadata_props} == {"source", "licence", "made_by"}
@@ -106,21 +106,21 @@ def test_files_tell_nothing_of_the_machine_that_made_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_most_nodes_are_named_after_their_module(name: str) -> None:
+def test_most_nodes_are_named_after_their_module(name):
     operators = load_sample(name).operators
     named = [o for o in operators if "/" in o.id]
     assert len(named) >= 0.9 * len(operators)
     assert len({o.id for o in operators}) == len(operators)
 
 
-def test_every_sample_has_a_description_of_one_line() -> None:
+def test_every_sample_has_a_description_of_one_line():
     for name in sample_names():
         assert 20 < len(description(name)) < 200
         assert "\n" not in description(name)
     assert description("no such sample") == ""
 
 
-def test_an_unknown_sample_names_those_there_are() -> None:
+def test_an_unknown_sample_names_those_there_are():
     assert sample_path("no such sample") is None
     with pytest.raises(GraphError, match=r"'resnet81'.*choose one of .*resnet18"):
         load_sample("resnet81")

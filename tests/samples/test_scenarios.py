@@ -9,10 +9,9 @@ from sizes import first
 from nona import study
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.result import Placement
 from nona.placement.sampled.judge import by_response
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
-from nona.scenario.schema import Scenario, SimulationSpec
+from nona.scenario.schema import SimulationSpec
 from nona.scenario.values import SchedulerSpec
 from nona.simulation.intervals import paired_difference
 from nona.sources.lookup import Sources
@@ -30,18 +29,18 @@ QUICK = ("slides_example", "rag_pipeline", "five_models_80_servers", "serverless
 SOME_DAILY = first(len(QUICK), [*QUICK, *(n for n in query_scenario_names() if n not in QUICK)])
 
 
-def _load(name: str) -> Scenario:
+def _load(name):
     return load_scenario(scenario_path(name))
 
 
 @cache
-def _placed(name: str) -> tuple[study.Study, Placement]:
+def _placed(name):
     """The scenario as it ships with its placement: solved once for all tests of this file."""
     prepared = _prepare(name)
     return prepared, study.place(prepared)
 
 
-def _prepare(name: str, schedulers: tuple[str, ...] = (), **simulation: int) -> study.Study:
+def _prepare(name, schedulers=(), **simulation):
     scenario = _load(name)
     if schedulers:
         chosen = tuple(SchedulerSpec(name=s) for s in schedulers)
@@ -51,12 +50,12 @@ def _prepare(name: str, schedulers: tuple[str, ...] = (), **simulation: int) -> 
     return study.prepare(scenario, Sources(scenario_path(name).parent))
 
 
-def test_all_promised_scenarios_are_there() -> None:
+def test_all_promised_scenarios_are_there():
     assert set(scenario_names()) >= set(PROMISED.split())
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name: str) -> None:
+def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name):
     scenario = _load(name)
     assert parse_scenario(dump_scenario(scenario)) == scenario
     assert 80 < len(scenario_description(name)) < 600
@@ -64,13 +63,13 @@ def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name: str) -> 
     assert len({s.name for s in scenario.schedulers}) >= 5
 
 
-def test_an_unknown_scenario_names_those_there_are() -> None:
+def test_an_unknown_scenario_names_those_there_are():
     with pytest.raises(ScenarioError, match=r"'slide_example'.*slides_example"):
         scenario_path("slide_example")
 
 
 @pytest.mark.parametrize("name", SOME_DAILY)
-def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> None:
+def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name):
     prepared, placement = _placed(name)
     assert placement.formula.gap <= 1e-3
     assert 0 <= placement.gap < 0.6  # to the formula's bound, which knows neither joins nor bursts
@@ -92,7 +91,7 @@ def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", SOME_DAILY)
-def test_the_report_on_a_placement_certifies_it(name: str) -> None:
+def test_the_report_on_a_placement_certifies_it(name):
     placed = full_report(*_placed(name))
     assert placed.lower_bound_s <= placed.objective_s * (1 + 1e-12)
     assert placed.gap == pytest.approx(1 - placed.lower_bound_s / placed.objective_s, abs=1e-9)
@@ -114,7 +113,7 @@ def test_the_report_on_a_placement_certifies_it(name: str) -> None:
             assert min(shares) > 0
 
 
-def _objective(fixed, prepared: study.Study) -> float:  # type: ignore[no-untyped-def]
+def _objective(fixed, prepared):  # type: ignore[no-untyped-def]
     try:
         return by_response(prepared.system, fixed(prepared.system)).objective_s
     except PlacementError:
@@ -122,7 +121,7 @@ def _objective(fixed, prepared: study.Study) -> float:  # type: ignore[no-untype
 
 
 @pytest.mark.parametrize("name", SOME_DAILY)
-def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name: str) -> None:
+def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name):
     short = _prepare(name, jobs=300, replications=1, warmup=50)
     result = study.simulate(short, placement=_placed(name)[1])
     for scheduler, summary in result.summaries.items():
@@ -133,7 +132,7 @@ def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name: str) -> 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", query_scenario_names())
-def test_simulated_the_placement_is_not_clearly_slower_than_one_by_hand(name: str) -> None:
+def test_simulated_the_placement_is_not_clearly_slower_than_one_by_hand(name):
     """By no more than the interval of paired runs, and 1 %."""
     schedulers = ("nona", "local", "spread", "expert")
     longer = _prepare(name, schedulers, jobs=3000, replications=5, warmup=750)
@@ -148,7 +147,7 @@ def test_simulated_the_placement_is_not_clearly_slower_than_one_by_hand(name: st
         assert slower.low <= 0.01 * float(other_s.mean())
 
 
-def test_the_slides_example_takes_22_32_and_14_milliseconds() -> None:
+def test_the_slides_example_takes_22_32_and_14_milliseconds():
     result = study.simulate(_prepare("slides_example"))
     for scheduler, milliseconds in {
         "local": 22,
@@ -162,7 +161,7 @@ def test_the_slides_example_takes_22_32_and_14_milliseconds() -> None:
         assert mean.half_width < 1e-9
 
 
-def test_the_solver_finds_the_placement_of_the_slides() -> None:
+def test_the_solver_finds_the_placement_of_the_slides():
     prepared, placement = _placed("slides_example")
     (part,) = placement.queries[0]
     ids = prepared.system.queries[0].tasks.task_ids
@@ -178,14 +177,14 @@ def test_the_solver_finds_the_placement_of_the_slides() -> None:
     assert spread_placement(prepared.system).objective_s == pytest.approx(32e-3, rel=2e-3)
 
 
-def test_slices_make_the_executors_of_the_mig_scenario() -> None:
+def test_slices_make_the_executors_of_the_mig_scenario():
     prepared = _prepare("mig_layouts")
     assert len(prepared.cluster.executors) == 4 * 3 + 2 * 7
     assert set(prepared.cluster.classes) == {"a100-40gb/3g.20gb", "a100-40gb/2g.10gb", "a100-40gb/1g.5gb"}
 
 
 @pytest.mark.verify
-def test_bursts_make_the_prediction_too_good() -> None:
+def test_bursts_make_the_prediction_too_good():
     """The placement assumes Poisson arrivals; with bursts the simulation must come out longer."""
     prepared = _prepare("ensemble_bursty", ("nona",), jobs=6000, replications=3)
     placement = _placed("ensemble_bursty")[1]

@@ -17,17 +17,17 @@ ESG = {
 PROMISED = {*ESG, "ensemble", "rag_pipeline", "slides_example"}
 
 
-def _milliseconds(name: str) -> dict[str, float]:
+def _milliseconds(name):
     graph = load_sample(name)
     return {o.id: 1e3 * (o.compute_s or {})[graph.device or ""] for o in graph.operators}
 
 
-def test_all_promised_workflows_are_there() -> None:
+def test_all_promised_workflows_are_there():
     assert set(workflows()) == PROMISED
 
 
 @pytest.mark.parametrize("name", sorted(PROMISED))
-def test_a_workflow_reads_clean_and_tells_its_origin(name: str) -> None:
+def test_a_workflow_reads_clean_and_tells_its_origin(name):
     graph = load_sample(name)
     assert graph.warnings == ()
     assert graph.name == name
@@ -37,7 +37,7 @@ def test_a_workflow_reads_clean_and_tells_its_origin(name: str) -> None:
     assert any(word in meta["provenance"] for word in ("stated", "recollected", "assumed"))
 
 
-def test_the_slides_example_has_the_times_of_the_slides() -> None:
+def test_the_slides_example_has_the_times_of_the_slides():
     bytes_per_ms = 8e9 / 8 / 1e3  # the link of its scenario
     sizes = {(e.source, e.target): e.size_bytes / bytes_per_ms for e in load_sample("slides_example").edges}
     assert _milliseconds("slides_example") == {"1": 2, "2": 10, "3": 8, "4": 2}
@@ -45,7 +45,7 @@ def test_the_slides_example_has_the_times_of_the_slides() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ESG))
-def test_serverless_applications_are_chains_of_the_published_times(name: str) -> None:
+def test_serverless_applications_are_chains_of_the_published_times(name):
     stages, total_ms = ESG[name]
     graph = load_sample(name)
     assert len(graph.operators) == stages
@@ -57,7 +57,7 @@ def test_serverless_applications_are_chains_of_the_published_times(name: str) ->
 
 
 @pytest.mark.parametrize(("name", "tasks"), [("ensemble", 5), ("rag_pipeline", 13), ("slides_example", 4)])
-def test_parallel_workflows_stay_parallel_after_contraction(name: str, tasks: int) -> None:
+def test_parallel_workflows_stay_parallel_after_contraction(name, tasks):
     assert len(contract(load_sample(name)).tasks) == tasks
 
 
@@ -74,7 +74,7 @@ def test_parallel_workflows_stay_parallel_after_contraction(name: str, tasks: in
         ("rag_pipeline", "prompt", "compose_prompt", {"generate_answer", "check_sources"}),
     ],
 )
-def test_a_tensor_for_many_is_one_tensor(name: str, tensor: str, source: str, targets: set[str]) -> None:
+def test_a_tensor_for_many_is_one_tensor(name, tensor, source, targets):
     edges = [e for e in load_sample(name).edges if e.tensor == tensor]
     assert {e.source for e in edges} == {source}
     assert {e.target for e in edges} == targets

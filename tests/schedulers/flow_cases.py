@@ -1,7 +1,5 @@
 """Rounds of flows, made by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 from scheduler_cases import random_view, slides_query, system_of
 

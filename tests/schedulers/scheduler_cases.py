@@ -1,7 +1,5 @@
 """Systems, views and ready lists for the tests of the schedulers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,22 +1,17 @@
 """Random systems for hypothesis: graphs, clusters, background, one link or several."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
 
-from nona.contraction.task_graph import TaskGraph
-from nona.system import Arrivals, Stream, System
+from nona.system import Arrivals, Stream
 from nona.topology import NONE, Topology
 
 
 @st.composite
-def graphs(
-    draw: st.DrawFn, times: st.SearchStrategy[float], sizes: st.SearchStrategy[float], classes: int
-) -> TaskGraph:
+def graphs(draw, times, sizes, classes):
     n = draw(st.integers(1, 6))
     compute = [[draw(times) for _ in range(n)] for _ in range(classes)]
     tensors = []
@@ -28,7 +23,7 @@ def graphs(
 
 
 @st.composite
-def systems(draw: st.DrawFn, grid: bool, discipline: str) -> System:
+def systems(draw, grid, discipline):
     """On a grid everything happens at whole seconds, so that ties abound."""
     times = st.integers(0, 3).map(float) if grid else st.floats(0.1, 2.0)
     sizes = st.integers(0, 2).map(float) if grid else st.floats(0.1, 2.0)
@@ -63,12 +58,12 @@ def systems(draw: st.DrawFn, grid: bool, discipline: str) -> System:
 
 
 @st.composite
-def topologies(draw: st.DrawFn, servers: int, core: float, grid: bool) -> Topology:
+def topologies(draw, servers, core, grid):
     """Any legal one: some servers may lack a card, cards may be shared, racks may lack an uplink."""
     capacities = st.sampled_from([0.5, 1.0, 2.0, 4.0]) if grid else st.floats(0.5, 5.0)
     made = [core]
 
-    def role(groups: int, may_lack: bool) -> list[int]:
+    def role(groups, may_lack):
         numbers = []
         for _ in range(groups):
             if may_lack and draw(st.booleans()):
@@ -90,6 +85,6 @@ def topologies(draw: st.DrawFn, servers: int, core: float, grid: bool) -> Topolo
 
 
 @st.composite
-def linked(draw: st.DrawFn, grid: bool) -> System:
+def linked(draw, grid):
     system = draw(systems(grid, "fifo"))
     return replace(system, topology=draw(topologies(system.servers, system.capacity, grid)))

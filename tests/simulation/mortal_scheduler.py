@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,14 +22,14 @@ class Fate(NamedTuple):
     after_s: float
 
 
-def decide(now: float, query: int, view: Any, tables: Fate, u: Any, out: Any) -> None:
+def decide(now, query, view, tables, u, out):
     """Everything goes to executor 0; when the time has come, the process dies."""
     out[:] = 0
     if now > tables.after_s and take_one(tables.folder):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def take_one(folder: str) -> bool:
+def take_one(folder):
     """Whether there was a file left to remove, and it was this process that removed it."""
     for path in Path(folder).iterdir():
         try:
@@ -41,12 +40,12 @@ def take_one(folder: str) -> bool:
     return False
 
 
-def no_prepare(system: Any, placement: Any, options: Any) -> Prepared:
+def no_prepare(system, placement, options):
     """Never called: the tests make the tables."""
     raise NotImplementedError
 
 
-def mortal(folder: Path, deaths: int, after_s: float, name: str = "mortal") -> tuple[Scheduler, Prepared]:
+def mortal(folder, deaths, after_s, name="mortal"):
     """The scheduler with its tables; ``folder`` is made and holds the deaths."""
     folder.mkdir()
     for death in range(deaths):
@@ -55,6 +54,6 @@ def mortal(folder: Path, deaths: int, after_s: float, name: str = "mortal") -> t
     return scheduler, Prepared(Fate(str(folder), after_s), 0)
 
 
-def total_jobs(reports: Sequence[Any]) -> int:
+def total_jobs(reports):
     """Measured jobs in all reports together."""
     return int(np.sum([len(r.run.query) for r in reports]))

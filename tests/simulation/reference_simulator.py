@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from nona.random_streams import RandomStreams
-from nona.schedulers.base import Prepared, Ready, Scheduler, View
+from nona.schedulers.base import Ready, View
 from nona.simulation.workload import Workload, background_items
-from nona.system import System
-from nona.topology import Topology
 
 BACKGROUND, LINK_END, HOP, DELIVERY, END, ARRIVAL = range(6)
 HANDLERS = ("on_background", "on_link_end", "on_hop", "on_delivery", "on_end", "on_arrival")
 
 
 class Reference:
-    def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared, run_on: bool = True) -> None:
+    def __init__(self, system, scheduler, prepared, run_on=True):
         self.system, self.scheduler, self.prepared, self.run_on = system, scheduler, prepared, run_on
         self.pick = scheduler.kind == "pick"
         self.server = system.executor_server.tolist()
@@ -54,20 +52,20 @@ class Reference:
         self.arrivals = self.stream(Workload(system, 0, prepared.uniforms_per_job))
         self.next_arrival()
 
-    def stream(self, workload: Workload) -> Any:
+    def stream(self, workload):
         for c in workload.chunks():
             yield from c.rows([len(q.tasks) for q in self.system.queries])
 
-    def next_arrival(self) -> None:
+    def next_arrival(self):
         arrival, *rest = next(self.arrivals)
         heappush(self.heap, (arrival, ARRIVAL, len(self.jobs), 0, rest))
 
-    def next_background(self, place: int) -> None:
+    def next_background(self, place):
         item = next(self.sources[place], None)
         if item is not None:
             heappush(self.heap, (item[0], BACKGROUND, place, 0, item[1]))
 
-    def run(self, jobs: int, limit: int) -> np.ndarray:
+    def run(self, jobs, limit):
         """Completions of the first ``jobs`` jobs; ends before job ``limit`` arrives at the latest."""
         while len(self.jobs) < jobs or any(math.isnan(j["done"]) for j in self.jobs[:jobs]):
             self.now, kind, a, b, payload = heappop(self.heap)
@@ -79,7 +77,7 @@ class Reference:
         return np.array([j["done"] for j in self.jobs[:jobs]])
 
     # executors
-    def on_background(self, place: int, _: int, service: float) -> None:
+    def on_background(self, place, _, service):
         self.next_background(place)
         if place == len(self.server):
             self.request(service / self.system.capacity, (-1, self.plan_id), None)
@@ -87,15 +85,15 @@ class Reference:
             self.queue[place].append(("background", service))
             self.start_if_idle(place)
 
-    def join(self, job: dict[str, Any], task: int) -> None:
+    def join(self, job, task):
         self.queue[job["executor"][task]].append((job, task))
         self.start_if_idle(job["executor"][task])
 
-    def start_if_idle(self, e: int) -> None:
+    def start_if_idle(self, e):
         if self.running[e] is None and self.queue[e]:
             self.start(e, self.queue[e].pop(0))
 
-    def start(self, e: int, item: Any) -> None:
+    def start(self, e, item):
         if item[0] == "background":
             self.running[e] = item
             heappush(self.heap, (self.now + item[1], END, -1, e, e))
@@ -107,7 +105,7 @@ class Reference:
             service = service * job["draws"][task]
         heappush(self.heap, (self.now + service, END, job["number"], task, e))
 
-    def on_end(self, number: int, task: int, e: int) -> None:
+    def on_end(self, number, task, e):
         self.running[e] = None
         if number >= 0:
             job = self.jobs[number]
@@ -120,7 +118,7 @@ class Reference:
                 self.start(e, own[0])
         self.start_if_idle(e)
 
-    def finish(self, job: dict[str, Any], task: int, e: int) -> None:
+    def finish(self, job, task, e):
         job["ended"].add(task)
         graph = job["graph"]
         if len(job["ended"]) == len(graph):
@@ -141,31 +139,31 @@ class Reference:
             for there, targets in reached.items():
                 self.send(job, tensor, there, targets)
 
-    def take(self, job: dict[str, Any], target: int) -> None:
+    def take(self, job, target):
         job["missing"][target] -= 1
         if job["missing"][target] == 0:
             self.join(job, target)
 
     # link
-    def send(self, job: dict[str, Any], tensor: int, there: int, targets: list[int]) -> None:
+    def send(self, job, tensor, there, targets):
         number = next(i for i, x in enumerate(job["inputs"]) if x[0] == tensor and x[1] == targets[0])
         work = job["graph"].tensor_bytes[tensor] / self.system.capacity
         job["on_the_way"][tensor, there] = targets
         self.request(work, (job["number"], number), (job, tensor, there))
 
-    def request(self, work: float, key: tuple[int, int], message: Any) -> None:
+    def request(self, work, key, message):
         self.progress()
         self.link.append([work, key, message])
         if self.system.discipline != "fifo" or len(self.link) == 1:
             self.plan()
 
-    def progress(self) -> None:
+    def progress(self):
         if self.system.discipline != "fifo" and self.link:
             for flow in self.link:
                 flow[0] -= (self.now - self.link_time) / len(self.link)
         self.link_time = self.now
 
-    def plan(self) -> None:
+    def plan(self):
         self.plan_id += 1
         if self.link:
             shared = self.system.discipline != "fifo"
@@ -173,7 +171,7 @@ class Reference:
             after = max(0.0, flow[0]) * (len(self.link) if shared else 1)
             heappush(self.heap, (self.now + after, LINK_END, self.plan_id, 0, flow))
 
-    def on_link_end(self, plan_id: int, _: int, flow: Any) -> None:
+    def on_link_end(self, plan_id, _, flow):
         if plan_id != self.plan_id:
             return
         self.progress()
@@ -182,7 +180,7 @@ class Reference:
         if flow[2] is not None:
             heappush(self.heap, (self.now + self.system.latency_s, DELIVERY, *flow[1], flow[2]))
 
-    def on_delivery(self, _: int, __: int, message: Any) -> None:
+    def on_delivery(self, _, __, message):
         job, tensor, there = message
         targets = job["on_the_way"].pop((tensor, there))
         job["present"].add((tensor, there))
@@ -190,7 +188,7 @@ class Reference:
             self.take(job, target)
 
     # the scheduler is asked, and all it shows is counted from scratch
-    def on_arrival(self, number: int, _: int, payload: Any) -> None:
+    def on_arrival(self, number, _, payload):
         query, draws, uniforms = payload
         graph = self.system.queries[query].tasks
         inputs = sorted(
@@ -221,7 +219,7 @@ class Reference:
                 self.join(job, task)
         self.next_arrival()
 
-    def bound(self) -> list[tuple[dict[str, Any], int]]:
+    def bound(self):
         """(job, task) pairs bound to an executor and not complete."""
         return [
             (j, t)
@@ -231,7 +229,7 @@ class Reference:
             if e is not None and t not in j["ended"]
         ]
 
-    def view(self) -> View:
+    def view(self):
         n = len(self.server)
         mean = self.system.background_compute.mean
         length = np.zeros(n, dtype=np.int64)
@@ -255,7 +253,7 @@ class Reference:
             np.full(2 * s.servers, math.nan),
         )
 
-    def decide_picks(self) -> None:
+    def decide_picks(self):
         while self.ready:
             view = self.view()
             if (view.queue_length > 0).all():
@@ -290,7 +288,7 @@ class Reference:
             self.pick_row = next(self.pick_rows)
             self.bind(self.ready.pop(int(out[0])), int(out[1]))
 
-    def bind(self, entry: dict[str, Any], e: int) -> None:
+    def bind(self, entry, e):
         job, task = entry["job"], entry["task"]
         job["executor"][task] = e
         there = self.server[e]
@@ -306,7 +304,7 @@ class Reference:
             self.join(job, task)
 
 
-def links_between(topology: Topology, a: int, b: int) -> list[int]:
+def links_between(topology, a, b):
     """The path from the words of its definition, without :meth:`Topology.path`."""
     found = [topology.out_link[a]]
     if topology.rack[a] != topology.rack[b]:
@@ -317,7 +315,7 @@ def links_between(topology: Topology, a: int, b: int) -> list[int]:
 class PathReference(Reference):
     """``line[k]``: messages waiting at link k; the first of them is in service if ``busy[k]``."""
 
-    def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared, run_on: bool = True) -> None:
+    def __init__(self, system, scheduler, prepared, run_on=True):
         assert system.topology is not None
         self.topology = system.topology
         self.speed = self.topology.link_capacity.tolist()
@@ -333,27 +331,27 @@ class PathReference(Reference):
                 self.sources.append(background_items(stream, streams, *name))
                 self.next_background(len(self.sources) - 1)
 
-    def on_background(self, place: int, task: int, size: float) -> None:
+    def on_background(self, place, task, size):
         if place in self.link_of:
             self.next_background(place)
             self.joins({"size": size, "path": [self.link_of[place]], "at": 0, "key": (-1, 0), "what": None})
         else:
             super().on_background(place, task, size)
 
-    def request(self, work: float, key: tuple[int, int], message: Any) -> None:
+    def request(self, work, key, message):
         job, tensor, there = message
         here = self.server[job["executor"][int(job["graph"].tensor_source[tensor])]]
         path = links_between(self.topology, here, there)
         size = float(job["graph"].tensor_bytes[tensor])
         self.joins({"size": size, "path": path, "at": 0, "key": key, "what": message})
 
-    def joins(self, message: dict[str, Any]) -> None:
+    def joins(self, message):
         link = message["path"][message["at"]]
         self.line[link].append(message)
         if not self.busy[link]:
             self.serve(link)
 
-    def serve(self, link: int) -> None:
+    def serve(self, link):
         """The first in line begins. Its first byte goes on at once; all of it is through when every
         link has had time for it."""
         message = self.line[link][0]
@@ -368,11 +366,11 @@ class PathReference(Reference):
             delivered = max(message["ends"]) + self.system.latency_s
             heappush(self.heap, (delivered, DELIVERY, *message["key"], message["what"]))
 
-    def on_hop(self, _: int, __: int, message: dict[str, Any]) -> None:
+    def on_hop(self, _, __, message):
         """It goes on; at the link before it may still be in service."""
         self.joins(dict(message, at=message["at"] + 1))
 
-    def on_link_end(self, _: int, __: int, link: Any) -> None:
+    def on_link_end(self, _, __, link):
         self.line[link].pop(0)
         self.busy[link] = False
         if self.line[link]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -19,10 +18,10 @@ NO_CUTS = Decomposition((), ())
 
 
 def task_graph(
-    compute_s: Sequence[float] | Sequence[Sequence[float]],
-    tensors: Sequence[tuple[int, Sequence[int], float]] = (),
-    name: str = "graph",
-) -> TaskGraph:
+    compute_s,
+    tensors=(),
+    name="graph",
+):
     """``tensors``: (source, targets, bytes) each."""
     times = np.atleast_2d(np.array(compute_s, dtype=float))
     edges = sorted((s, t, k) for k, (s, targets, _) in enumerate(tensors) for t in targets)
@@ -47,13 +46,11 @@ FORK = task_graph(
 )
 
 
-def query(
-    graph: TaskGraph, rate: float = 1.0, scv: float = 0.0, arrivals: Arrivals | None = None, name: str = "q"
-) -> QueryClass:
+def query(graph, rate=1.0, scv=0.0, arrivals=None, name="q"):
     return QueryClass(name, graph, NO_CUTS, rate, arrivals=arrivals or Arrivals(), service_scv=scv)
 
 
-def make_system(*queries: QueryClass, servers: Sequence[int] = (0,), **changes: Any) -> System:
+def make_system(*queries, servers=(0,), **changes):
     """One executor per entry of ``servers``, all of one class, on a link of 1 byte/s without latency."""
     fields: dict[str, Any] = {
         "executor_server": np.array(servers, dtype=np.int64),
@@ -71,13 +68,13 @@ def make_system(*queries: QueryClass, servers: Sequence[int] = (0,), **changes: 
 
 
 def scheduler(
-    decide: Callable[..., Any],
-    kind: Any = "bind",
-    view: NetworkView = NetworkView.N0,
-    reads_queues: bool = False,
-    uniforms: int = 0,
-    tables: Any = None,
-) -> tuple[Scheduler, Prepared]:
+    decide,
+    kind="bind",
+    view=NetworkView.N0,
+    reads_queues=False,
+    uniforms=0,
+    tables=None,
+):
     prepared = Prepared(tables, uniforms)
     made = Scheduler(
         name=decide.__name__.strip("_"),
@@ -93,12 +90,12 @@ def scheduler(
     return made, prepared
 
 
-def fixed(places: Sequence[int]) -> tuple[Scheduler, Prepared]:
+def fixed(places):
     """Every job on the same executors."""
     return scheduler(fixed_places, tables=Places(np.array(places, dtype=np.int64), np.array([0])))
 
 
-def by_class(places: Sequence[Sequence[int]]) -> tuple[Scheduler, Prepared]:
+def by_class(places):
     """Every job of query class k on executors ``places[k]``."""
     tables = Places(np.concatenate(places), np.cumsum([0, *map(len, places[:-1])]))
     return scheduler(fixed_places, tables=tables)
@@ -111,28 +108,28 @@ class Places(NamedTuple):
     begin: NDArray[np.int64]
 
 
-def fixed_places(now: float, query: int, view: Any, tables: Places, u: Any, out: Any) -> None:
+def fixed_places(now, query, view, tables, u, out):
     """A plain function over arrays, so that it can be compiled."""
     begin = tables.begin[min(query, len(tables.begin) - 1)]
     for t in range(min(len(out), len(tables.executor) - begin)):
         out[t] = tables.executor[begin + t]
 
 
-def uniform(draws: int) -> tuple[Scheduler, Prepared]:
+def uniform(draws):
     """Every task on an executor drawn uniformly."""
     return scheduler(uniform_places, uniforms=draws, tables=NoTables())
 
 
-def uniform_places(now: float, query: int, view: Any, tables: NoTables, u: Any, out: Any) -> None:
+def uniform_places(now, query, view, tables, u, out):
     """Likewise."""
     for t in range(min(len(out), len(u))):
         out[t] = int(u[t] * len(view.executor_server))
 
 
-def shortest_queue(reads: bool = True) -> tuple[Scheduler, Prepared]:
+def shortest_queue(reads=True):
     """Every task where queue, then backlog, is shortest; the job's own earlier tasks count."""
 
-    def shortest(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
+    def shortest(now, query, view, tables, u, out):
         length = view.queue_length.copy()
         for t in range(len(out)):
             out[t] = np.lexsort((view.backlog_s.round(9), length))[0]
@@ -141,10 +138,10 @@ def shortest_queue(reads: bool = True) -> tuple[Scheduler, Prepared]:
     return scheduler(shortest, reads_queues=reads)
 
 
-def first_fit(drawn: bool = False) -> tuple[Scheduler, Prepared]:
+def first_fit(drawn=False):
     """Pick: the task that became ready first, on the first free executor or on a drawn one."""
 
-    def first(now: float, view: Any, ready: Any, tables: Any, u: Any, out: Any) -> bool:
+    def first(now, view, ready, tables, u, out):
         free = np.flatnonzero(view.queue_length == 0)
         out[0] = 0
         out[1] = free[int(u[0] * len(free))] if drawn else free[0]
@@ -153,10 +150,10 @@ def first_fit(drawn: bool = False) -> tuple[Scheduler, Prepared]:
     return scheduler(first, "pick", reads_queues=True, uniforms=1)
 
 
-def newest_capped(cap: int) -> tuple[Scheduler, Prepared]:
+def newest_capped(cap):
     """Pick: the newest ready task whose job holds fewer than ``cap`` executors, at its home if free."""
 
-    def capped(now: float, view: Any, ready: Any, tables: Any, u: Any, out: Any) -> bool:
+    def capped(now, view, ready, tables, u, out):
         for i in range(ready.n - 1, -1, -1):
             if ready.job_running[i] < cap:
                 home = ready.home[i]
@@ -177,7 +174,7 @@ SCHEDULERS = {
 }
 
 
-def same(a: Any, b: Any) -> None:
+def same(a, b):
     """Fail unless two records agree in every field but the seconds that they took."""
     for f in fields(a):
         if f.name == "seconds":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,19 +13,18 @@ from nona.errors import ScenarioError, SimulationError
 from nona.placement.response.sample_paths import instants
 from nona.random_streams import RandomStreams
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.scenario.schema import Scenario
 from nona.simulation import traces
 from nona.simulation.arrivals import arrival_chunks, effective_rate
 from nona.simulation.workload import Workload, background_items, gamma_draws, stream_names
 from nona.sources.lookup import Sources
 from nona.study.preparation import arrivals_of, prepare
 from nona.study.sweep_numbers import number_named
-from nona.system import Arrivals, QueryClass, Stream
+from nona.system import Arrivals, Stream
 
 RATE = 50.0
 
 
-def times(arrivals: Arrivals, n: int = 60_000, rate: float = RATE, replication: int = 0) -> np.ndarray:
+def times(arrivals, n=60_000, rate=RATE, replication=0):
     chunks = arrival_chunks(arrivals, rate, np.random.default_rng(5), replication)
     out: list[np.ndarray] = []
     while sum(map(len, out)) < n:
@@ -45,14 +43,14 @@ def times(arrivals: Arrivals, n: int = 60_000, rate: float = RATE, replication: 
     ],
     ids=lambda x: f"{x.process}-{x.cv}" if isinstance(x, Arrivals) else "",
 )
-def test_rate_and_cv_of_renewal_processes(arrivals: Arrivals, cv: float) -> None:
+def test_rate_and_cv_of_renewal_processes(arrivals, cv):
     gaps = np.diff(times(arrivals))
     error = max(cv, 1e-9) / len(gaps) ** 0.5
     assert abs(gaps.mean() * RATE - 1) < 5 * error
     assert gaps.std() / gaps.mean() == pytest.approx(cv, abs=0.05 * max(cv, 1e-6) + 1e-9)
 
 
-def test_mmpp_rate_and_index_of_dispersion() -> None:
+def test_mmpp_rate_and_index_of_dispersion():
     """Counts of a two-state MMPP in a window w: Var/mean = 1 + 2 var τ (1 − (1 − e^(−w/τ)) τ/w) / rate."""
     burst = Arrivals("mmpp", burst_factor=3.0, burst_fraction=0.2, burst_mean_s=0.5)
     instants = times(burst, 400_000)
@@ -68,23 +66,23 @@ def test_mmpp_rate_and_index_of_dispersion() -> None:
 
 
 @pytest.mark.parametrize("process", ["poisson", "gamma", "deterministic", "mmpp"])
-def test_instants_increase_across_chunks(process: str) -> None:
+def test_instants_increase_across_chunks(process):
     assert (np.diff(times(Arrivals(process, cv=2.0))) >= 0).all()
 
 
-def test_trace_keeps_its_own_time_and_goes_round() -> None:
+def test_trace_keeps_its_own_time_and_goes_round():
     trace = Arrivals("trace", times_s=(10.0, 11.0, 13.0), scale_to_rate=False)
     assert effective_rate(trace, RATE) == pytest.approx(1 / 1.5)
     assert times(trace, 7) == pytest.approx([0, 1, 3, 4.5, 5.5, 7.5, 9.0])
 
 
-def test_trace_scaled_to_the_rate() -> None:
+def test_trace_scaled_to_the_rate():
     trace = Arrivals("trace", times_s=(10.0, 11.0, 13.0))
     assert effective_rate(trace, 2.0) == 2.0
     assert times(trace, 4, rate=2.0) == pytest.approx([0, 1 / 3, 1, 1.5])
 
 
-def test_trace_starts_elsewhere_in_other_replications() -> None:
+def test_trace_starts_elsewhere_in_other_replications():
     trace = Arrivals("trace", times_s=tuple(float(i * i) for i in range(50)))
     gaps = np.diff(times(trace, 51))
     other = np.diff(times(trace, 51, replication=1))
@@ -104,7 +102,7 @@ def test_trace_starts_elsewhere_in_other_replications() -> None:
         (Arrivals("trace", times_s=(1.0, 1.0), scale_to_rate=False), 1.0, "no rate"),
     ],
 )
-def test_impossible_arrivals(arrivals: Arrivals, rate: float, what: str) -> None:
+def test_impossible_arrivals(arrivals, rate, what):
     with pytest.raises(SimulationError, match=what) as error:
         next(arrival_chunks(arrivals, rate, np.random.default_rng(0)))
     assert "\n" not in str(error.value)
@@ -114,14 +112,14 @@ ONE = task_graph([1.0])
 TWO = task_graph([1.0, 2.0])
 
 
-def rows(*queries: QueryClass, uniforms: int = 0, chunks: int = 6) -> list[tuple]:
+def rows(*queries, uniforms=0, chunks=6):
     out: list[tuple] = []
     for c in islice(Workload(make_system(*queries), 0, uniforms).chunks(), chunks):
         out += [(*row[:3], row[3].tolist()) for row in c.rows([len(q.tasks) for q in queries])]
     return out
 
 
-def test_classes_are_merged_in_order_of_time_then_class() -> None:
+def test_classes_are_merged_in_order_of_time_then_class():
     slow, fast = query(ONE, 1.0, name="slow"), query(ONE, 30.0, name="fast")
     merged = rows(slow, fast)
     keys = [(t, q) for t, q, _, _ in merged]
@@ -130,13 +128,13 @@ def test_classes_are_merged_in_order_of_time_then_class() -> None:
     assert share == pytest.approx(1 / 31, abs=5 * (1 / 31 / len(keys)) ** 0.5)
 
 
-def test_equal_instants_of_two_classes_go_by_class() -> None:
+def test_equal_instants_of_two_classes_go_by_class():
     grid = Arrivals("trace", times_s=(0.0, 0.0, 1.0), scale_to_rate=False)
     merged = rows(query(ONE, arrivals=grid, name="a"), query(ONE, arrivals=grid, name="b"))
     assert [q for t, q, _, _ in merged if t == 0] == [0, 0, 1, 1]
 
 
-def test_draws_of_a_class_do_not_change_when_another_joins() -> None:
+def test_draws_of_a_class_do_not_change_when_another_joins():
     a, b = query(TWO, 2.0, scv=0.5, name="a"), query(TWO, 5.0, scv=2.0, name="b")
     alone, together = rows(a), [r for r in rows(b, a) if r[1] == 1]
     n = min(len(alone), len(together))
@@ -144,7 +142,7 @@ def test_draws_of_a_class_do_not_change_when_another_joins() -> None:
     assert [(r[0], r[2]) for r in alone[:n]] == [(r[0], r[2]) for r in together[:n]]
 
 
-def test_chunks_hold_the_multipliers_of_their_jobs_and_nothing_else() -> None:
+def test_chunks_hold_the_multipliers_of_their_jobs_and_nothing_else():
     a, b = query(TWO, 2.0, scv=0.5, name="a"), query(ONE, 5.0, name="b")
     chunk = next(Workload(make_system(a, b), 0).chunks())
     drawn = chunk.query == 0
@@ -153,14 +151,14 @@ def test_chunks_hold_the_multipliers_of_their_jobs_and_nothing_else() -> None:
     assert len(chunk.services) == 2 * drawn.sum() > 0
 
 
-def test_uniforms_of_a_job_do_not_depend_on_how_many_are_used() -> None:
+def test_uniforms_of_a_job_do_not_depend_on_how_many_are_used():
     q = query(ONE, 1.0)
     few, many = rows(q, uniforms=3), rows(q, uniforms=40)
     assert [r[3] for r in few] == [r[3][:3] for r in many]
     assert np.mean([r[3] for r in many]) == pytest.approx(0.5, abs=0.005)
 
 
-def test_services_have_mean_one_and_the_scv() -> None:
+def test_services_have_mean_one_and_the_scv():
     services = np.array([r[2] for r in rows(query(TWO, 1.0, scv=0.5), chunks=40)])
     assert services.shape[1] == 2
     assert services.mean() == pytest.approx(1, abs=5 * (0.5 / services.size) ** 0.5)
@@ -169,7 +167,7 @@ def test_services_have_mean_one_and_the_scv() -> None:
 
 
 @pytest.mark.parametrize("scv", [0.0, 0.3, 1.0, 4.0])
-def test_background_has_its_rate_and_moments(scv: float) -> None:
+def test_background_has_its_rate_and_moments(scv):
     stream = Stream(rate=20.0, mean=3.0, scv=scv)
     items = np.array(list(islice(background_items(stream, RandomStreams(1), "x"), 50_000)))
     assert len(items) / items[-1, 0] == pytest.approx(20.0, rel=0.025)
@@ -178,22 +176,22 @@ def test_background_has_its_rate_and_moments(scv: float) -> None:
     assert gamma_draws(np.random.default_rng(0), scv, 3).shape == (3,)
 
 
-def test_no_background_ends_at_once() -> None:
+def test_no_background_ends_at_once():
     assert list(background_items(Stream(), RandomStreams(1), "x")) == []
 
 
-def test_names_of_streams_are_unique() -> None:
+def test_names_of_streams_are_unique():
     queries = tuple(query(ONE, name=n) for n in ("a", "b", "a"))
     assert stream_names(queries) == ("a", "b", "a#1")
 
 
-def test_a_class_without_rate_never_arrives_and_all_without_is_an_error() -> None:
+def test_a_class_without_rate_never_arrives_and_all_without_is_an_error():
     assert {q for _, q, _, _ in rows(query(ONE, 0.0, name="never"), query(ONE, 1.0))} == {1}
     with pytest.raises(SimulationError, match="no query class has a rate"):
         Workload(make_system(query(ONE, 0.0)), 0)
 
 
-def test_negative_scv_is_named() -> None:
+def test_negative_scv_is_named():
     with pytest.raises(SimulationError, match="service_scv=-1"):
         Workload(make_system(query(ONE, 1.0, scv=-1.0)), 0)
 
@@ -206,12 +204,12 @@ LLM_2023 = (
 )
 
 
-def test_seven_decimals_without_zone_and_without_last_newline() -> None:
+def test_seven_decimals_without_zone_and_without_last_newline():
     times = traces.read_azure_llm(LLM_2023, "code.csv")
     assert times == pytest.approx([0.0, 0.052, 0.0520001], abs=1e-12)
 
 
-def test_mixed_zones_and_whole_seconds_of_2024() -> None:
+def test_mixed_zones_and_whole_seconds_of_2024():
     data = (
         b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
         b"2024-05-12 00:00:00+00:00,1,2\n"
@@ -230,7 +228,7 @@ def test_mixed_zones_and_whole_seconds_of_2024() -> None:
         ("1e3", 1000.0),
     ],
 )
-def test_times_in_all_notations(text: str, seconds: float) -> None:
+def test_times_in_all_notations(text, seconds):
     assert sum(traces.parse_time(text)) == seconds
 
 
@@ -239,11 +237,11 @@ def test_times_in_all_notations(text: str, seconds: float) -> None:
     [b"1.5\n3\n2\n", b"time_s\n1.5\n\n3\n2\n", b"\xef\xbb\xbft,x\n1.5,a\n3,b\n2,c", b"1e0\r\n2.5\r\n1.5\r\n"],
     ids=["plain", "header and blank line", "byte order mark and columns", "windows"],
 )
-def test_one_column_of_times(data: bytes) -> None:
+def test_one_column_of_times(data):
     assert traces.read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
 
 
-def test_times_may_be_timestamps_without_header() -> None:
+def test_times_may_be_timestamps_without_header():
     assert traces.read_times(b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n", "t.csv").tolist() == [0.0, 1.5]
 
 
@@ -254,7 +252,7 @@ FUNCTIONS = (
 )
 
 
-def test_minute_counts_of_all_functions() -> None:
+def test_minute_counts_of_all_functions():
     times = traces.read_trace(FUNCTIONS, "day.csv")
     assert np.bincount((times // 60).astype(int)).tolist() == [2, 3, 1]
     assert (np.diff(times) >= 0).all()
@@ -262,14 +260,14 @@ def test_minute_counts_of_all_functions() -> None:
     assert times.tolist() != traces.read_azure_functions(FUNCTIONS, "day.csv", seed=1).tolist()
 
 
-def test_minute_counts_of_one_function_equidistant() -> None:
+def test_minute_counts_of_one_function_equidistant():
     times = traces.read_azure_functions(
         FUNCTIONS, "day.csv", where=("HashFunction", "g"), within="equidistant"
     )
     assert times == pytest.approx([70.0, 90.0, 110.0])
 
 
-def test_uniform_within_the_minute() -> None:
+def test_uniform_within_the_minute():
     times = traces.spread_counts(np.array([0, 20_000]), "uniform", np.random.default_rng(3))
     assert times.min() >= 60
     assert times.max() < 120
@@ -295,13 +293,13 @@ def test_uniform_within_the_minute() -> None:
         (b'1\n"open\n', "line"),
     ],
 )
-def test_bad_traces_give_one_line(data: bytes, what: str) -> None:
+def test_bad_traces_give_one_line(data, what):
     with pytest.raises(SimulationError, match=what) as error:
         traces.read_trace(data, "bad.csv")
     assert "\n" not in str(error.value)
 
 
-def test_a_reader_says_when_the_format_is_not_its_own() -> None:
+def test_a_reader_says_when_the_format_is_not_its_own():
     for name in ("azure-llm", "azure-functions"):
         with pytest.raises(SimulationError, match="header"):
             traces.TRACE_READERS[name](b"1\n2\n", "t.csv")
@@ -313,14 +311,14 @@ NAMES = RNG.choice(["a", "b"], 3000, p=[0.7, 0.3])
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("traces")
     rows = "".join(f"{t:.6f},{n}\n" for t, n in zip(TIMES, NAMES, strict=True))
     (place / "t.csv").write_text("time,model\n" + rows)
     return place
 
 
-def scenario(*arrivals: dict[str, Any], scaled: bool = False) -> Scenario:
+def scenario(*arrivals, scaled=False):
     usual = {"process": "trace", "trace": "t.csv", "scale_to_rate": scaled}
     names = "abcdef"
     rows = [
@@ -330,7 +328,7 @@ def scenario(*arrivals: dict[str, Any], scaled: bool = False) -> Scenario:
     return scenario_from_mapping({"version": 1, "cluster": {"servers": [{}]}, "workload": rows})
 
 
-def test_a_file_without_the_new_keys_means_what_it_meant(folder: Path) -> None:
+def test_a_file_without_the_new_keys_means_what_it_meant(folder):
     first, second = (arrivals_of(scenario({}, {}, scaled=s), 1, Sources(folder)) for s in (True, False))
     relative = tuple((TIMES.round(6) - TIMES.round(6)[0]).tolist())
     assert first.times_s == pytest.approx(relative, abs=1e-9)
@@ -338,12 +336,12 @@ def test_a_file_without_the_new_keys_means_what_it_meant(folder: Path) -> None:
     assert effective_rate(first, 7.0) == 7.0
 
 
-def test_the_system_has_the_trace_s_own_rate(folder: Path) -> None:
+def test_the_system_has_the_trace_s_own_rate(folder):
     query = prepare(scenario({}), Sources(folder)).system.queries[0]
     assert query.rate == pytest.approx(5.0, rel=0.01), "placements saw the row's rate, which nothing had"
 
 
-def test_a_window_is_replayed_again_and_again(folder: Path) -> None:
+def test_a_window_is_replayed_again_and_again(folder):
     made = arrivals_of(scenario({"start": "60 s", "length": "2 min"}), 0, Sources(folder))
     inside = TIMES[(TIMES[0] + 60 <= TIMES) & (TIMES[0] + 180 > TIMES)] - TIMES[0] - 60
     assert made.times_s == pytest.approx(inside.tolist(), abs=2e-6)
@@ -360,7 +358,7 @@ def test_a_window_is_replayed_again_and_again(folder: Path) -> None:
     assert len(predicted) == pytest.approx(2 * len(inside), abs=1)
 
 
-def test_a_factor_on_the_load_speeds_a_trace_up(folder: Path) -> None:
+def test_a_factor_on_the_load_speeds_a_trace_up(folder):
     keys: tuple[dict[str, Any], ...] = ({}, {"start": "60 s", "length": "2 min"})
     for part in keys:
         slow = scenario(part)
@@ -370,21 +368,21 @@ def test_a_factor_on_the_load_speeds_a_trace_up(folder: Path) -> None:
         assert two.times_s == pytest.approx([t / 2 for t in one.times_s])
 
 
-def test_shares_divide_a_trace_and_take_no_arrival_twice(folder: Path) -> None:
+def test_shares_divide_a_trace_and_take_no_arrival_twice(folder):
     shared = scenario({"share": "50 %"}, {"share": 0.3}, {"share": 0.2})
     parts = [arrivals_of(shared, i, Sources(folder)).times_s for i in range(3)]
     assert sorted(t for p in parts for t in p) == pytest.approx((TIMES - TIMES[0]).tolist(), abs=2e-6)
     assert [len(p) / 3000 for p in parts] == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
 
 
-def test_a_column_names_the_row(folder: Path) -> None:
+def test_a_column_names_the_row(folder):
     divided = scenario({"column": "model"}, {"column": "model", "value": "b"})
     for i, name in enumerate("ab"):
         made = arrivals_of(divided, i, Sources(folder))
         assert made.times_s == pytest.approx((TIMES[name == NAMES] - TIMES[0]).tolist(), abs=2e-6)
 
 
-def test_rows_of_one_trace_stay_in_step_in_every_run(folder: Path) -> None:
+def test_rows_of_one_trace_stay_in_step_in_every_run(folder):
     prepared = prepare(scenario({"column": "model"}, {"column": "model"}), Sources(folder))
     together = np.sort((TIMES - TIMES[0]).round(5))
     for replication in (0, 1):
@@ -407,7 +405,7 @@ def test_rows_of_one_trace_stay_in_step_in_every_run(folder: Path) -> None:
         ([{"length": "5 apples"}], "length"),
     ],
 )
-def test_impossible_parts_are_refused_with_their_place(keys: list[dict[str, Any]], why: str) -> None:
+def test_impossible_parts_are_refused_with_their_place(keys, why):
     with pytest.raises(ScenarioError, match=why):
         scenario(*keys)
 
@@ -420,12 +418,12 @@ def test_impossible_parts_are_refused_with_their_place(keys: list[dict[str, Any]
         ({"column": "model", "value": "c"}, "no arrival with 'c' in column 'model'"),
     ],
 )
-def test_parts_that_the_trace_does_not_have_are_named(folder: Path, keys: dict[str, Any], why: str) -> None:
+def test_parts_that_the_trace_does_not_have_are_named(folder, keys, why):
     with pytest.raises(SimulationError, match=why):
         arrivals_of(scenario(keys), 0, Sources(folder))
 
 
-def test_the_keys_are_written_and_read_back() -> None:
+def test_the_keys_are_written_and_read_back():
     made = scenario({"start": "60 s", "length": "2 min", "share": 0.25}, {"column": "model", "value": "b"})
     assert parse_scenario(dump_scenario(made)) == made
     assert Arrivals() == Arrivals(period_s=0.0, trace="")

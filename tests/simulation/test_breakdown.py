@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -14,13 +13,12 @@ from simulation_cases import SCHEDULERS, first_fit, fixed, make_system, query, t
 from sizes import examples
 
 from nona.simulation.collected import PARTS
-from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, Stream, System
+from nona.system import Arrivals, Stream
 from nona.topology import Topology
 
 
-def recomputed(system: System, records: Records, picked: bool) -> np.ndarray:
+def recomputed(system, records, picked):
     """(n, 5) Parts of the jobs of the timeline. For picked tasks every tensor must have one reader."""
     timeline = records.timeline
     messages: dict[int, dict[tuple[int, int], Any]] = {}
@@ -34,12 +32,12 @@ def recomputed(system: System, records: Records, picked: bool) -> np.ndarray:
 
 
 def _one(
-    system: System,
-    tasks: dict[int, Any],
-    messages: dict[tuple[int, int], Any],
-    arrival_s: float,
-    picked: bool,
-) -> list[float]:
+    system,
+    tasks,
+    messages,
+    arrival_s,
+    picked,
+):
     graph = system.queries[tasks[0].query].tasks
     edges = sorted(
         zip(graph.edge_tensor.tolist(), graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True)
@@ -76,7 +74,7 @@ def _one(
         task = source
 
 
-def _within(intervals: Sequence[Any], begin_s: float, end_s: float) -> float:
+def _within(intervals, begin_s, end_s):
     """Seconds between two instants in which one of the tasks runs; on one executor none overlap."""
     instants = sorted({begin_s, end_s, *(t for i in intervals for t in (i.start_s, i.end_s))})
     return sum(
@@ -90,7 +88,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 NETWORKS = ("fifo", "processor-sharing", "several links")
 
 
-def several_links() -> Topology:
+def several_links():
     """Three servers, the third in a rack of its own; every server has a card in and out."""
     return Topology(
         link_names=("core", "out 0", "out 1", "out 2", "in 0", "in 1", "in 2", "up", "down"),
@@ -105,7 +103,7 @@ def several_links() -> Topology:
 
 
 @st.composite
-def systems(draw: st.DrawFn, shared: bool, network: str) -> System:
+def systems(draw, shared, network):
     """``shared``: several tasks may read one tensor."""
     grid = draw(st.booleans())
     seconds = st.integers(0, 3).map(float) if grid else st.floats(0.1, 2.0)
@@ -134,18 +132,18 @@ def systems(draw: st.DrawFn, shared: bool, network: str) -> System:
     )
 
 
-def run(system: System, made: Any, jobs: int = 8, **options: Any) -> Records:
+def run(system, made, jobs=8, **options):
     return simulate_run(system, *made, RunOptions(jobs=jobs, warmup=0, timeline_jobs=jobs, **options))
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("name", SCHEDULERS)
-def test_parts_add_up_and_equal_those_of_the_intervals(name: str, network: str) -> None:
+def test_parts_add_up_and_equal_those_of_the_intervals(name, network):
     picked = name in ("first", "drawn", "capped")
 
     @examples(15)
     @given(systems(not picked, network), st.booleans())
-    def check(system: System, run_on: bool) -> None:
+    def check(system, run_on):
         records = run(system, SCHEDULERS[name](), run_on=run_on)
         assert not np.isnan(records.completion_s).any()
         assert records.parts_s.min() >= 0
@@ -160,7 +158,7 @@ def test_parts_add_up_and_equal_those_of_the_intervals(name: str, network: str) 
 
 @given(systems(True, "fifo"))
 @examples(20)
-def test_parts_of_picked_jobs_add_up_where_tasks_share_a_tensor(system: System) -> None:
+def test_parts_of_picked_jobs_add_up_where_tasks_share_a_tensor(system):
     records = run(system, first_fit(drawn=True))
     assert records.parts_s.min() >= 0
     np.testing.assert_allclose(records.parts_s.sum(axis=1), records.completion_time_s, **CLOSE)
@@ -170,7 +168,7 @@ CHAIN = task_graph([2.0, 3.0, 4.0], [(0, [1], 6.0), (1, [2], 10.0)])
 
 
 @pytest.mark.parametrize("network", NETWORKS)
-def test_a_job_alone_neither_waits_nor_is_slowed(network: str) -> None:
+def test_a_job_alone_neither_waits_nor_is_slowed(network):
     several = network == "several links"
     system = make_system(
         query(CHAIN, 1.0, 0.0, Arrivals("trace", times_s=(5.0, 1000.0), scale_to_rate=False)),
@@ -186,7 +184,7 @@ def test_a_job_alone_neither_waits_nor_is_slowed(network: str) -> None:
         assert records.parts_s[0] == pytest.approx([9.0, transfer, 0.0, 0.0, 0.0])
 
 
-def test_two_jobs_at_once_wait_for_executor_and_link() -> None:
+def test_two_jobs_at_once_wait_for_executor_and_link():
     """By hand: 2 s on the first executor, 6 s on the link, 1 s on the second; the link is last."""
     pair = task_graph([2.0, 1.0], [(0, [1], 6.0)])
     system = make_system(
@@ -197,7 +195,7 @@ def test_two_jobs_at_once_wait_for_executor_and_link() -> None:
     assert records.parts_s.tolist() == [[3.0, 6.0, 0.0, 0.0, 0.0], [3.0, 6.0, 4.0, 2.0, 0.0]]
 
 
-def test_one_queue_splits_into_service_and_wait() -> None:
+def test_one_queue_splits_into_service_and_wait():
     """M/D/1: compute is the service, the wait is ρ/(2(1−ρ)) of it (Pollaczek–Khinchine)."""
     system = make_system(query(task_graph([1.0]), 0.5))
     records = simulate_run(system, *fixed([0]), RunOptions(jobs=20_000, warmup=2000))
@@ -208,9 +206,7 @@ def test_one_queue_splits_into_service_and_wait() -> None:
 
 
 @pytest.mark.parametrize(("sources", "parts"), [((2, 1), [3.0, 0, 0, 0, 0]), ((1, 2), [2.0, 0, 0, 0, 1.0])])
-def test_of_inputs_made_here_at_one_instant_the_first_is_the_cause(
-    sources: tuple[int, int], parts: list[float]
-) -> None:
+def test_of_inputs_made_here_at_one_instant_the_first_is_the_cause(sources, parts):
     """Task 1 ends at 2 s after waiting for task 0 on its executor, task 2 without waiting."""
     graph = task_graph([1.0, 1.0, 2.0, 1.0], [(s, [3], 1.0) for s in sources])
     system = make_system(

@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,23 +15,23 @@ from nona.simulation.run import engine_named
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def folder(monkeypatch, tmp_path):
     """An empty cache."""
     monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(preparation, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
-def test_simpy_answers_until_the_code_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simpy_answers_until_the_code_is_there(folder, monkeypatch):
     started: list[object] = []
 
     class Started:
         pid = os.getpid()
 
-        def __init__(self, *arguments: object, **options: object) -> None:
+        def __init__(self, *arguments, **options):
             started.append(arguments)
 
-        def wait(self) -> int:
+        def wait(self):
             return 0
 
     monkeypatch.setattr(preparation.subprocess, "Popen", Started)
@@ -44,7 +43,7 @@ def test_simpy_answers_until_the_code_is_there(folder: Path, monkeypatch: pytest
     assert len(started) == 1
 
 
-def test_the_work_of_a_process_that_died_is_taken_up(folder: Path) -> None:
+def test_the_work_of_a_process_that_died_is_taken_up(folder):
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
     (folder / "preparing").write_text(str(dead.pid), encoding="ascii")
@@ -53,7 +52,7 @@ def test_the_work_of_a_process_that_died_is_taken_up(folder: Path) -> None:
     assert not preparation._claimed()
 
 
-def test_folders_of_former_versions_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_former_versions_go(folder, monkeypatch):
     own = folder / "engine-own"
     own.mkdir()
     monkeypatch.setattr(build, "cache_folder", lambda: own)
@@ -67,9 +66,7 @@ def test_folders_of_former_versions_go(folder: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ownership of files")
-def test_code_is_never_taken_from_a_folder_that_others_can_write(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_code_is_never_taken_from_a_folder_that_others_can_write(monkeypatch, tmp_path):
     monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(folders.tempfile, "tempdir", str(tmp_path))
     ours = folders._temporary_folder()
@@ -79,9 +76,7 @@ def test_code_is_never_taken_from_a_folder_that_others_can_write(
     assert folders._temporary_folder() != ours
 
 
-def test_without_a_place_for_the_cache_simpy_answers_and_one_line_says_why(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_place_for_the_cache_simpy_answers_and_one_line_says_why(monkeypatch, tmp_path, capsys):
     taken = tmp_path / "file"
     taken.write_text("not a folder")
     monkeypatch.setenv("NONA_CACHE_DIR", str(taken))

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2, nanny: bool = False) -> Iterator[str]:
+def cluster(folder, workers=2, nanny=False):
     """The address of a scheduler with ``workers`` workers of one thread each.
 
     With ``nanny`` a worker that dies is started again.
@@ -44,7 +43,7 @@ def cluster(folder: Path, workers: int = 2, nanny: bool = False) -> Iterator[str
     contact, log = folder / "scheduler.json", (folder / "log").open("wb")
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(command: str, *arguments: str) -> None:
+    def start(command, *arguments):
         whole = [sys.executable, "-m", "dask", command, "--scheduler-file", str(contact), "--no-dashboard"]
         paths = [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -249,15 +248,15 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("address", MALFORMED)
-def test_what_is_no_address_is_refused_in_one_line(address: str) -> None:
+def test_what_is_no_address_is_refused_in_one_line(address):
     with pytest.raises(SimulationError, match="no scheduler answers at") as caught:
         check_address(address)
     assert "\n" not in str(caught.value)
 
 
 def test_a_silent_listener_ends_the_command_within_the_limit_and_in_one_line(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+    capfd,
+):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
         assert main(["simulate", "slides_example", "--jobs", "300", "--dask", address]) == 2
@@ -267,7 +266,7 @@ def test_a_silent_listener_ends_the_command_within_the_limit_and_in_one_line(
     assert err.count("\n") == 1
 
 
-def test_a_port_that_nobody_serves_is_refused_at_once() -> None:
+def test_a_port_that_nobody_serves_is_refused_at_once():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(SimulationError, match="refused"):

@@ -42,7 +42,6 @@ from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.free_executors import NoTables
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.collected import Progress
-from nona.simulation.records import Records
 from nona.simulation.run import Cancelled, RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, scenario_path
@@ -53,11 +52,11 @@ Made = tuple[Scheduler, Prepared]
 ENGINES = ("simpy", "compiled")
 
 
-def run(system: System, made: Made, engine: str, **options: Any) -> Records:
+def run(system, made, engine, **options):
     return simulate_run(system, *made, RunOptions(engine=engine, **options))
 
 
-def compare(system: System, made: Made, **options: Any) -> Records:
+def compare(system, made, **options):
     """Run on both engines; all that is recorded must be equal. Returns the compiled engine's records."""
     slow, fast = (run(system, made, engine, **options) for engine in ENGINES)
     assert (slow.engine, fast.engine) == ENGINES
@@ -74,7 +73,7 @@ class Draws(NamedTuple):
     tasks: np.ndarray
 
 
-def by_bits(now: float, query: int, view: Any, tables: Draws, u: Any, out: Any) -> None:
+def by_bits(now, query, view, tables, u, out):
     """Bind by all that the view shows: one bit that differs anywhere leads elsewhere."""
     seen = 1e3 * view.past_transfer_s + 7e2 * view.link_promised_s + 3.1 * view.link_queue_bytes
     for e in range(len(view.queue_length)):
@@ -83,7 +82,7 @@ def by_bits(now: float, query: int, view: Any, tables: Draws, u: Any, out: Any) 
         out[t] = int(seen * (t + 1) * 1e3) % len(view.executor_server)
 
 
-def sharp_eyed(system: System) -> Made:
+def sharp_eyed(system):
     made = replace(
         get_scheduler("random"),
         decide=by_bits,
@@ -94,13 +93,13 @@ def sharp_eyed(system: System) -> Made:
     return made, Prepared(Draws(np.array([len(q.tasks) for q in system.queries])), 0)
 
 
-def registered(name: str, **options: Any) -> Callable[[System], Made]:
+def registered(name, **options):
     """Of the registry; rounds are short, and a placement splits all it can and predicts nothing."""
     chosen = get_scheduler(name)
     if chosen.kind == "allocate":
         options["round_s"] = 20.0
 
-    def make(system: System) -> Made:
+    def make(system):
         cut = tuple(replace(q, decomposition=decompose(q.tasks.dag)) for q in system.queries)
         system = replace(system, queries=cut)
         queries = tuple(place_fixed(system, q, "spread") for q in cut)
@@ -125,7 +124,7 @@ FIFO = [systems(grid, "fifo") for grid in (False, True)] + [linked(grid) for gri
 SHARED = [systems(grid, "processor-sharing") for grid in (False, True)]
 
 
-def busy(rate: float = 3.0, **changes: Any) -> System:
+def busy(rate=3.0, **changes):
     """Forks on eight executors of four servers, with background everywhere."""
     fields: dict[str, Any] = {
         "latency_s": 0.01,
@@ -136,7 +135,7 @@ def busy(rate: float = 3.0, **changes: Any) -> System:
     return make_system(fork, servers=(0, 0, 1, 1, 2, 2, 3, 3), **(fields | changes))
 
 
-def all_features(discipline: str) -> System:
+def all_features(discipline):
     """Two executor classes, constant and drawn services, bursts and a trace; racks and cards where fifo."""
     slow = task_graph([FORK.compute_s[0], 1.5 * FORK.compute_s[0]], [(0, [1, 2, 3], 0.05), (1, [4], 0.02)])
     trace = Arrivals("trace", times_s=(0.0, 0.4, 0.4, 1.7, 3.0), scale_to_rate=False)
@@ -152,7 +151,7 @@ def all_features(discipline: str) -> System:
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("name", COMPILED)
-def test_one_system_with_all_features(name: str, discipline: str) -> None:
+def test_one_system_with_all_features(name, discipline):
     system = all_features(discipline)
     options = {"jobs": 250, "warmup": 20, "timeline_jobs": 20, "replication": 1, "record_jobs": 100}
     assert compare(system, COMPILED[name](system), **options).decisions == "machine code"
@@ -161,7 +160,7 @@ def test_one_system_with_all_features(name: str, discipline: str) -> None:
 @pytest.mark.parametrize("name", [*COMPILED, *PYTHON])
 @examples(60)
 @given(st.one_of(*FIFO, *SHARED), st.booleans())
-def test_random_systems(name: str, system: System, run_on: bool) -> None:
+def test_random_systems(name, system, run_on):
     alone = system.topology is not None and len(set(system.executor_server.tolist())) == 1
     assume(name != "expert" or not alone)  # its prediction takes it that parts can go to another server
     made = (COMPILED | PYTHON)[name](system)
@@ -170,7 +169,7 @@ def test_random_systems(name: str, system: System, run_on: bool) -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("scenario", query_scenario_names())
-def test_every_scheduler_on_every_shipped_scenario(scenario: str) -> None:
+def test_every_scheduler_on_every_shipped_scenario(scenario):
     path = scenario_path(scenario)
     loaded = load_scenario(path)
     system = study.prepare(loaded, Sources(path.parent)).system
@@ -190,17 +189,17 @@ def test_every_scheduler_on_every_shipped_scenario(scenario: str) -> None:
 class Called:
     """A decision that is no plain function, so that it cannot be compiled."""
 
-    def __init__(self, decide: Any) -> None:
+    def __init__(self, decide):
         self.decide = decide
         self.__name__ = "called"
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments):
         return self.decide(*arguments)
 
 
 @pytest.mark.parametrize("name", ["random", "opportunistic", "priority", "jsq-d", "gavel"])
 @pytest.mark.parametrize("plain", [Called, partial])
-def test_a_policy_that_cannot_be_compiled_runs_on_the_same_core(name: str, plain: Any) -> None:
+def test_a_policy_that_cannot_be_compiled_runs_on_the_same_core(name, plain):
     system = busy()
     scheduler, prepared = COMPILED[name](system)
     compiled = compare(system, (scheduler, prepared), jobs=300)
@@ -212,13 +211,13 @@ def test_a_policy_that_cannot_be_compiled_runs_on_the_same_core(name: str, plain
 
 @pytest.mark.parametrize("name", ["random", "opportunistic", "all that the view shows"])
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_overloaded_runs_are_cut_off_alike(name: str, discipline: str) -> None:
+def test_overloaded_runs_are_cut_off_alike(name, discipline):
     system = busy(rate=12.0, discipline=discipline)
     assert compare(system, COMPILED[name](system), jobs=1500, warmup=100).state == "overloaded"
 
 
 @pytest.mark.sized
-def test_thinned_records_and_long_runs() -> None:
+def test_thinned_records_and_long_runs():
     system, jobs = busy(), sized(6000, 30_000)
     records = compare(system, COMPILED["random"](system), jobs=jobs, record_jobs=700)
     assert len(records.query) <= 700
@@ -227,7 +226,7 @@ def test_thinned_records_and_long_runs() -> None:
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("name", ["random", "jsq-d", "opportunistic"])
-def test_a_watched_run_is_the_same_run_and_both_engines_tell_the_same(name: str, discipline: str) -> None:
+def test_a_watched_run_is_the_same_run_and_both_engines_tell_the_same(name, discipline):
     """Every measured job once, and the same loads."""
     system = busy(discipline=discipline)
     last, jct = [], []
@@ -253,10 +252,10 @@ def test_a_watched_run_is_the_same_run_and_both_engines_tell_the_same(name: str,
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_run_can_be_cancelled(engine: str) -> None:
+def test_a_run_can_be_cancelled(engine):
     seen: list[float] = []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress):
         seen.append(progress.fraction)
         if len(seen) == 3:
             raise Cancelled
@@ -268,8 +267,8 @@ def test_a_run_can_be_cancelled(engine: str) -> None:
     assert seen[-1] < 0.1
 
 
-def test_both_engines_refuse_the_same_decisions_in_the_same_words() -> None:
-    def nowhere(now: float, view: Any, ready: Any, tables: NoTables, u: Any, out: Any) -> bool:
+def test_both_engines_refuse_the_same_decisions_in_the_same_words():
+    def nowhere(now, view, ready, tables, u, out):
         out[0], out[1] = 5, 0
         return True
 
@@ -284,7 +283,7 @@ def test_both_engines_refuse_the_same_decisions_in_the_same_words() -> None:
         assert said[0] == said[1]
 
 
-def second(system: System, name: str, run_on: bool) -> tuple[Records, Reference, np.ndarray]:
+def second(system, name, run_on):
     """A run, the second simulator, and its completions of the same jobs."""
     made, jobs = SCHEDULERS[name](), 12
     records = simulate_run(system, *made, RunOptions(jobs=jobs, warmup=0, run_on=run_on))
@@ -297,7 +296,7 @@ def second(system: System, name: str, run_on: bool) -> tuple[Records, Reference,
 @pytest.mark.parametrize("name", SCHEDULERS)
 @examples(160)
 @given(st.one_of(*FIFO), st.booleans())
-def test_links_equal_the_second_simulator_bit_for_bit(name: str, system: System, run_on: bool) -> None:
+def test_links_equal_the_second_simulator_bit_for_bit(name, system, run_on):
     records, reference, expected = second(system, name, run_on)
     np.testing.assert_array_equal(records.completion_s, expected)
     start, stop = records.window_s
@@ -309,7 +308,7 @@ def test_links_equal_the_second_simulator_bit_for_bit(name: str, system: System,
 @pytest.mark.parametrize("name", ["uniform", "shortest", "drawn"])
 @examples(60)
 @given(SHARED[0], st.booleans())
-def test_shared_link_equals_naive_sharing(name: str, system: System, run_on: bool) -> None:
+def test_shared_link_equals_naive_sharing(name, system, run_on):
     records, _, expected = second(system, name, run_on)
     np.testing.assert_allclose(records.completion_s, expected, rtol=1e-9)
 
@@ -321,18 +320,18 @@ COMPILER = any(shutil.which(c) for c in ("cc", "gcc", "clang"))
 YARDSTICKS = {"fork-join": fork_join.make_system, "queues": fork_join.make_queues}
 
 
-def completion_s(system: System, made: Made) -> np.ndarray:
+def completion_s(system, made):
     return simulate_run(system, *made, RunOptions(jobs=MANY, warmup=0, run_on=False)).completion_s
 
 
 @cache
-def five_models() -> tuple[System, Placement]:
+def five_models():
     system = study.prepare(load_scenario(scenario_path("five_models_80_servers"))).system
     return system, solve(system)
 
 
 @pytest.mark.parametrize("name", ["random", "spread", "local", "nona"])
-def test_idiomatic_simpy_agrees_on_the_five_models_with_their_background(name: str) -> None:
+def test_idiomatic_simpy_agrees_on_the_five_models_with_their_background(name):
     system, placement = five_models()
     chosen = get_scheduler(name)
     made = chosen, chosen.prepare(system, placement if chosen.needs_placement else None, {})
@@ -340,7 +339,7 @@ def test_idiomatic_simpy_agrees_on_the_five_models_with_their_background(name: s
 
 
 @pytest.mark.parametrize("name", YARDSTICKS)
-def test_a_heapq_loop_agrees(name: str) -> None:
+def test_a_heapq_loop_agrees(name):
     system = YARDSTICKS[name]()
     made = COMPILED["random"](system)
     assert np.array_equal(completion_s(system, made), HeapLoop(system, *made).run(MANY))
@@ -348,7 +347,7 @@ def test_a_heapq_loop_agrees(name: str) -> None:
 
 @pytest.mark.skipif(not COMPILER, reason="no C compiler (cc, gcc or clang) on the path")
 @pytest.mark.parametrize("name", YARDSTICKS)
-def test_a_loop_in_c_agrees(name: str) -> None:
+def test_a_loop_in_c_agrees(name):
     system = YARDSTICKS[name]()
     loop = CLoop(system)
     found = completion_s(system, COMPILED["random"](system))

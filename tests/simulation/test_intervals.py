@@ -229,7 +229,7 @@ def test_what_does_not_match_is_refused():
         intervals.paired_jobs(np.ones(3), np.ones(4))
 
 
-def pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def pairs(rng, n):
     """Values of two schedulers that share their noise: means 3 and 2."""
     shared = rng.normal(size=n)
     b = 2.0 + 0.15 * shared + 0.05 * rng.normal(size=n)
@@ -238,7 +238,7 @@ def pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("n", [3, 5, 10])
-def test_it_covers_the_true_ratio_as_often_as_it_says(n: int) -> None:
+def test_it_covers_the_true_ratio_as_often_as_it_says(n):
     rng = np.random.default_rng(n)
     found = [intervals.paired_ratio(*pairs(rng, n)) for _ in range(2000)]
     covered = sum(r.low <= 1.5 <= r.high for r in found)
@@ -248,7 +248,7 @@ def test_it_covers_the_true_ratio_as_often_as_it_says(n: int) -> None:
 
 @examples(60)
 @given(st.integers(0, 10_000), st.integers(2, 12))
-def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed: int, n: int) -> None:
+def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed, n):
     a, b = pairs(np.random.default_rng(seed), n)
     r = intervals.paired_ratio(a, b)
     if math.isnan(r.low):
@@ -265,7 +265,7 @@ def test_its_ends_are_where_a_t_test_of_the_difference_turns(seed: int, n: int) 
 
 @examples(40)
 @given(st.integers(0, 10_000), st.floats(1e-6, 1e6))
-def test_units_cancel_and_the_inverse_is_the_inverse(seed: int, factor: float) -> None:
+def test_units_cancel_and_the_inverse_is_the_inverse(seed, factor):
     a, b = pairs(np.random.default_rng(seed), 6)
     r, scaled, inverse = (
         intervals.paired_ratio(a, b),
@@ -276,7 +276,7 @@ def test_units_cancel_and_the_inverse_is_the_inverse(seed: int, factor: float) -
     assert (inverse.low, inverse.high) == pytest.approx((1 / r.high, 1 / r.low), rel=1e-6)
 
 
-def test_a_ratio_of_times_is_never_negative() -> None:
+def test_a_ratio_of_times_is_never_negative():
     times = intervals.paired_ratio([0.4, 3.1], [1.0, 0.9])
     assert (times.low, times.value) == (0.0, pytest.approx(3.5 / 1.9))
     assert intervals.mean_interval([0.4, 3.1]).covers(0.0)
@@ -284,7 +284,7 @@ def test_a_ratio_of_times_is_never_negative() -> None:
     assert gains.low < 0
 
 
-def test_what_cannot_be_said_is_not_said() -> None:
+def test_what_cannot_be_said_is_not_said():
     one = intervals.paired_ratio([3.0], [2.0])
     assert (one.value, one.n, one.is_clear) == (1.5, 1, False)
     assert math.isnan(one.low)
@@ -300,7 +300,7 @@ def test_what_cannot_be_said_is_not_said() -> None:
     assert not intervals.Ratio(1.2, 0.9, 1.3, 4).is_clear
 
 
-def test_replications_that_do_not_match_are_refused() -> None:
+def test_replications_that_do_not_match_are_refused():
     with pytest.raises(SimulationError, match="2 and 3 replications must match"):
         intervals.paired_ratio([1.0, 2.0], [1.0, 2.0, 3.0])
 

@@ -1,7 +1,5 @@
 """Several links: conservation on every link, what is known of them, and what the placement predicts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -15,20 +13,18 @@ from test_run import busy_system
 from nona.decomposition import decompose
 from nona.errors import HardwareError
 from nona.placement.configurations import spread_configuration
-from nona.placement.model import Model
-from nona.placement.prediction import LinkWait, as_model, link_waits
+from nona.placement.prediction import as_model, link_waits
 from nona.placement.queueing import fifo_wait_s
 from nona.placement.result import SubGraphPlacement
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.intervals import mean_interval
-from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.theory import link_wait_s
-from nona.system import Arrivals, QueryClass, Stream, System
+from nona.system import Arrivals, QueryClass, Stream
 from nona.topology import NONE, Topology, make_topology
 
 
-def outcome(records: Records) -> tuple[object, ...]:
+def outcome(records):
     arrays = (records.arrival_s, records.completion_s, records.executor_busy_s, records.link_busy_s)
     return (
         *(a.tobytes() for a in arrays), records.window_s, records.timeline, records.state, records.checks,
@@ -37,7 +33,7 @@ def outcome(records: Records) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("make", [lambda: uniform(4), *SCHEDULERS.values()])
-def test_a_path_of_one_link_equals_no_topology_bit_for_bit(make: object) -> None:
+def test_a_path_of_one_link_equals_no_topology_bit_for_bit(make):
     one = busy_system(discipline="fifo")
     several = replace(one, topology=make_topology(one.servers, one.capacity))
     options = RunOptions(jobs=400, warmup=50, timeline_jobs=3)
@@ -52,8 +48,8 @@ def test_a_path_of_one_link_equals_no_topology_bit_for_bit(make: object) -> None
     st.booleans(), st.floats(0.0, 2.0),
 )  # fmt: skip
 def test_an_isolated_message_takes_size_over_the_smallest_capacity_and_latency(
-    size: float, nic: float, uplink: float, core: float, racks: bool, latency: float
-) -> None:
+    size, nic, uplink, core, racks, latency
+):
     pair = task_graph([0.25, 0.25], [(0, [1], size)])
     once = Arrivals("trace", times_s=(0.0, 1e4), scale_to_rate=False)
     rack = (2, uplink) if racks else (None, None)
@@ -74,7 +70,7 @@ def test_an_isolated_message_takes_size_over_the_smallest_capacity_and_latency(
     assert message.delivered_s == message.end_s + latency
 
 
-def test_background_loads_every_link_alike_and_independently() -> None:
+def test_background_loads_every_link_alike_and_independently():
     single = task_graph([0.01])
     topology = make_topology(3, 100.0, nic=10.0, rack_size=2, uplink=20.0)
     base = make_system(query(single, 5.0), servers=[0, 1, 2], capacity=100.0, topology=topology)
@@ -85,7 +81,7 @@ def test_background_loads_every_link_alike_and_independently() -> None:
     np.testing.assert_allclose(share, 0.3, atol=0.03)
 
 
-def test_processor_sharing_is_for_a_single_link() -> None:
+def test_processor_sharing_is_for_a_single_link():
     with pytest.raises(HardwareError, match="is for a single link; use fifo"):
         make_system(
             query(task_graph([1.0])), discipline="processor-sharing", topology=make_topology(1, 1.0, nic=1.0)
@@ -96,12 +92,12 @@ def test_processor_sharing_is_for_a_single_link() -> None:
     ("changes", "problem"),
     [({"servers": [0, 1]}, "has 1 servers, its executors 2"), ({"capacity": 2.0}, "must be equal")],
 )
-def test_a_topology_must_fit_the_system(changes: dict[str, object], problem: str) -> None:
+def test_a_topology_must_fit_the_system(changes, problem):
     with pytest.raises(HardwareError, match=problem):
         make_system(query(task_graph([1.0])), topology=make_topology(1, 1.0), **changes)
 
 
-def test_overload_of_one_card_is_seen_and_named() -> None:
+def test_overload_of_one_card_is_seen_and_named():
     pair = task_graph([1e-3, 1e-3], [(0, [1], 1.0)])
     for load, state in ((0.9, "stable"), (1.1, "overloaded")):
         system = make_system(
@@ -112,7 +108,7 @@ def test_overload_of_one_card_is_seen_and_named() -> None:
         assert ("link 'server 0 out'" in records.state_reason) == (state == "overloaded")
 
 
-def test_a_busy_card_among_many_is_not_called_overloaded_by_luck() -> None:
+def test_a_busy_card_among_many_is_not_called_overloaded_by_luck():
     """Uniform placement at a load of 0.9 on each of 40 cards: the busiest was given more by chance."""
     pair = task_graph([1e-3, 1e-3], [(0, [1], 1.0)])
     rate = 0.9 * 20 / (19 / 20)
@@ -127,7 +123,7 @@ SIZES = (0.3, 1.7)
 ONCE = Arrivals("trace", times_s=(0.0, 1e6), scale_to_rate=False)
 
 
-def sender(rho: float, **changes: object) -> System:
+def sender(rho, **changes):
     """Server 0 sends messages of two sizes to server 1, which load a link of 1 byte/s by ``rho``."""
     queries = [
         query(task_graph([0.0, 0.0], [(0, [1], size)]), rho / 2 / size, name=f"q{size}") for size in SIZES
@@ -137,7 +133,7 @@ def sender(rho: float, **changes: object) -> System:
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])
 @pytest.mark.parametrize(("core", "nic"), [(1.0, 1.0), (1.5, 1.0), (40.0, 1.0), (1.0, 3.0)])
-def test_along_one_path_the_slowest_link_alone_decides(core: float, nic: float, rho: float) -> None:
+def test_along_one_path_the_slowest_link_alone_decides(core, nic, rho):
     """Job by job: what leaves a link is never closer together than the next one of its speed can take."""
     single = sender(rho)
     path = sender(rho, capacity=core, topology=make_topology(2, core, nic=nic))
@@ -147,7 +143,7 @@ def test_along_one_path_the_slowest_link_alone_decides(core: float, nic: float, 
 
 
 @pytest.mark.parametrize(("rho", "jobs", "widest"), [(0.3, 4_000, 0.06), (0.7, 9_000, 0.12)])
-def test_cards_under_a_core_of_low_load_are_mg1_each(rho: float, jobs: int, widest: float) -> None:
+def test_cards_under_a_core_of_low_load_are_mg1_each(rho, jobs, widest):
     """Three servers send to three others; each card is a queue of its own, the core is hardly used."""
     queries = [
         query(task_graph([0.0, 0.0], [(0, [1], size)]), rho / 2 / size, name=f"q{pair}-{size}")
@@ -171,7 +167,7 @@ def test_cards_under_a_core_of_low_load_are_mg1_each(rho: float, jobs: int, wide
     assert mean_interval(busy, 0.999).covers(rho)
 
 
-def crossing_time(sources: int, sinks: int, topology: Topology, capacity: float) -> float:
+def crossing_time(sources, sinks, topology, capacity):
     """Seconds until all messages of 1 byte, sent at once from ``sources`` to ``sinks``, are there."""
     pairs = max(sources, sinks)
     tensors = [(i, [pairs + i], 1.0) for i in range(pairs)]
@@ -184,14 +180,14 @@ def crossing_time(sources: int, sinks: int, topology: Topology, capacity: float)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_many_to_one_and_one_to_many_take_their_turns_at_one_card(n: int) -> None:
+def test_many_to_one_and_one_to_many_take_their_turns_at_one_card(n):
     topology = make_topology(n + 1, 1e6, nic=0.5)
     assert crossing_time(n, 1, topology, 1e6) == pytest.approx(2.0 * n)
     assert crossing_time(1, n, topology, 1e6) == pytest.approx(2.0 * n)
 
 
 @pytest.mark.parametrize("n", [2, 5])
-def test_pairs_of_servers_do_not_meet_but_at_what_they_share(n: int) -> None:
+def test_pairs_of_servers_do_not_meet_but_at_what_they_share(n):
     free = make_topology(2 * n, 1e9, nic=0.5)
     assert crossing_time(n, n, free, 1e9) == pytest.approx(2.0, rel=1e-6)
     uplink = make_topology(2 * n, 1e9, nic=0.5, rack_size=n, uplink=2.0)
@@ -201,7 +197,7 @@ def test_pairs_of_servers_do_not_meet_but_at_what_they_share(n: int) -> None:
     assert crossing_time(n, n, narrow, 1e9) == pytest.approx(10.0 * n, rel=1e-6)
 
 
-def test_two_directions_of_a_card_do_not_disturb_each_other() -> None:
+def test_two_directions_of_a_card_do_not_disturb_each_other():
     pair = task_graph([0.0, 0.0], [(0, [1], 1.0)])
     topology = make_topology(2, 1e9, nic=1.0)
     alone = make_system(query(pair, 0.7, name="there"), servers=[0, 1], capacity=1e9, topology=topology)
@@ -214,7 +210,7 @@ def test_two_directions_of_a_card_do_not_disturb_each_other() -> None:
     np.testing.assert_allclose(mine, one.completion_time_s, rtol=1e-6, atol=1e-6)
 
 
-def test_background_of_the_link_on_the_way_delays_as_in_mg1() -> None:
+def test_background_of_the_link_on_the_way_delays_as_in_mg1():
     """Two servers in one rack; they have cards for what comes in alone, under exponential background."""
     only_in = Topology(
         ("core", "in 0", "in 1"), np.ones(3), 0,
@@ -243,9 +239,7 @@ KINDS = {"server out": " out", "rack up": " up", "core": "core", "rack down": " 
 Point = list[list[np.ndarray]]
 
 
-def forks(
-    rho: float, *, servers: int = 16, core: float, nic: float, uplink: float, background: float = 0.0
-) -> System:
+def forks(rho, *, servers=16, core, nic, uplink, background=0.0):
     """Servers without work that send one tensor to three others, so that only links rule; busiest at ρ."""
     graph = task_graph([0.0] * 4, [(0, [1, 2, 3], 1.0)])
     query = QueryClass("fork", graph, decompose(graph.dag), 1.0)
@@ -262,7 +256,7 @@ def forks(
     return replace(system, queries=(replace(query, rate=rate),))
 
 
-def spread(system: System) -> tuple[Model, Point]:
+def spread(system):
     placed = [
         [
             SubGraphPlacement(s, (spread_configuration(s, system.servers),), np.ones(1))
@@ -273,7 +267,7 @@ def spread(system: System) -> tuple[Model, Point]:
     return as_model(system, placed)
 
 
-def runs(system: System, jobs: int, replications: int) -> list[Records]:
+def runs(system, jobs, replications):
     policy = get_scheduler("spread")
     prepared = policy.prepare(system, None, {})
     found = [
@@ -284,18 +278,18 @@ def runs(system: System, jobs: int, replications: int) -> list[Records]:
     return found
 
 
-def busy(found: list[Records], kind: str) -> float:
+def busy(found, kind):
     """Mean utilisation of the links of one role."""
     names = [k for k, name in enumerate(found[0].link_names) if name.endswith(KINDS[kind])]
     return float(np.mean([r.link_busy_s[names] / (r.window_s[1] - r.window_s[0]) for r in found]))
 
 
-def on_the_way_s(found: list[Records]) -> np.ndarray:
+def on_the_way_s(found):
     """Mean seconds of a message from request until all of it is through, for each replication."""
     return np.array([np.mean([m.end_s - m.request_s for m in r.timeline.messages]) for r in found])
 
 
-def predicted_s(model: Model, waits: tuple[LinkWait, ...]) -> float:
+def predicted_s(model, waits):
     (candidates,) = model.candidates[0]
     return float(candidates.messages.through_s.mean()) + sum(w.share * w.wait_s for w in waits)
 
@@ -310,7 +304,7 @@ def predicted_s(model: Model, waits: tuple[LinkWait, ...]) -> float:
         ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.2),
     ],
 )
-def test_messages_take_as_long_as_predicted_at_half_load(speeds: dict[str, float], background: float) -> None:
+def test_messages_take_as_long_as_predicted_at_half_load(speeds, background):
     system = forks(0.5, background=background, **speeds)
     model, x = spread(system)
     waits = link_waits(model, x)

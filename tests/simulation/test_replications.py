@@ -1,7 +1,5 @@
 """Replications: the same records whatever the number of workers; progress; cancelling; errors; no orphans."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -191,7 +189,7 @@ linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are loo
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("manner", ["chatty", "silent"])
-def test_workers_end_with_their_parent_without_a_word(number, manner, tmp_path) -> None:
+def test_workers_end_with_their_parent_without_a_word(number, manner, tmp_path):
     (tmp_path / "endless.py").write_text(WORK)
     begun = tmp_path / "begun"
     begun.mkdir()
@@ -204,14 +202,14 @@ def test_workers_end_with_their_parent_without_a_word(number, manner, tmp_path) 
         assert parent.stderr.read() == b""
 
 
-def _until(holds, most_s: float) -> None:
+def _until(holds, most_s):
     end = time.monotonic() + most_s
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def _lives(pid: int) -> bool:
+def _lives(pid):
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:

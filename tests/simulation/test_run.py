@@ -22,12 +22,12 @@ from simulation_cases import (
 )
 
 from nona.errors import SimulationError
-from nona.simulation.records import RawRun, Records, run_checks
+from nona.simulation.records import run_checks
 from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import ENGINES, RunOptions, simulate_run
 from nona.simulation.sizes import RunSize, auto_warmup
 from nona.simulation.summary import summarize
-from nona.system import Arrivals, Stream, System
+from nona.system import Arrivals, Stream
 
 DIAMOND = task_graph(
     [2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5), (2, [3], 1e5)], name="diamond"
@@ -35,7 +35,7 @@ DIAMOND = task_graph(
 SINGLE = task_graph([3e-3], name="single")
 
 
-def busy_system(**changes: object) -> System:
+def busy_system(**changes):
     fields: dict[str, object] = {
         "servers": [0, 0, 1, 2, 2, 3],
         "capacity": 2e8,
@@ -59,7 +59,7 @@ for made in (uniform(4), first_fit(drawn=True)):
 """
 
 
-def test_same_seed_same_bytes_in_every_process_and_hash_seed() -> None:
+def test_same_seed_same_bytes_in_every_process_and_hash_seed():
     here = Path(__file__).parent
     found = set()
     for hash_seed in ("0", "random"):
@@ -74,14 +74,14 @@ def test_same_seed_same_bytes_in_every_process_and_hash_seed() -> None:
     assert len(set(found.pop().split())) == 4
 
 
-def test_seed_and_replication_change_the_run() -> None:
+def test_seed_and_replication_change_the_run():
     base = simulate_run(busy_system(), *uniform(4), OPTIONS)
     other = simulate_run(busy_system(seed=4), *uniform(4), OPTIONS)
     second = simulate_run(busy_system(), *uniform(4), replace(OPTIONS, replication=1))
     assert len({r.digest() for r in (base, other, second)}) == 3
 
 
-def test_cohort_follows_the_warmup_and_all_jobs_are_counted() -> None:
+def test_cohort_follows_the_warmup_and_all_jobs_are_counted():
     long = simulate_run(busy_system(), *uniform(4), replace(OPTIONS, warmup=0, jobs=450))
     records = simulate_run(busy_system(), *uniform(4), OPTIONS)
     assert records.arrival_s.tolist() == long.arrival_s[50:].tolist()
@@ -91,25 +91,25 @@ def test_cohort_follows_the_warmup_and_all_jobs_are_counted() -> None:
     assert records.window_s == (records.arrival_s[0], records.arrival_s[-1])
 
 
-def test_automatic_warmup() -> None:
+def test_automatic_warmup():
     assert [auto_warmup(n) for n in (1, 300, 5_000, 20_000)] == [1, 300, 1_000, 4_000]
 
 
-def test_one_measured_job_has_no_window() -> None:
+def test_one_measured_job_has_no_window():
     records = simulate_run(busy_system(), *uniform(4), RunOptions(jobs=1, warmup=0))
     assert np.isnan(records.utilization_compute)
     assert all(c.ok for c in records.checks)
 
 
 @pytest.mark.parametrize("places", [[0, 0, 0, 6], [-1, 0, 0, 0]])
-def test_binding_to_an_executor_that_does_not_exist(places: list[int]) -> None:
+def test_binding_to_an_executor_that_does_not_exist(places):
     with pytest.raises(SimulationError, match="does not exist"):
         simulate_run(busy_system(), *fixed(places), OPTIONS)
 
 
 @pytest.mark.parametrize("choice", [(99, 0), (0, 99), (0, 0)])
-def test_picking_what_is_not_there(choice: tuple[int, int]) -> None:
-    def wrong(now: float, view: object, ready: object, tables: object, u: object, out: np.ndarray) -> bool:
+def test_picking_what_is_not_there(choice):
+    def wrong(now, view, ready, tables, u, out):
         out[:] = choice  # (0, 0) is allowed until executor 0 is taken
         return True
 
@@ -127,12 +127,12 @@ def test_picking_what_is_not_there(choice: tuple[int, int]) -> None:
         ({"record_jobs": 0}, "record_jobs=0"),
     ],
 )
-def test_options_are_checked(change: dict[str, int], what: str) -> None:
+def test_options_are_checked(change, what):
     with pytest.raises(SimulationError, match=what):
         RunOptions(**change)
 
 
-def test_unknown_engine_and_kind() -> None:
+def test_unknown_engine_and_kind():
     with pytest.raises(SimulationError, match=r"'fast' is not known; choose one of .*simpy"):
         simulate_run(busy_system(), *uniform(4), RunOptions(engine="fast"))
     made, prepared = uniform(4)
@@ -141,7 +141,7 @@ def test_unknown_engine_and_kind() -> None:
     assert "simpy" in ENGINES
 
 
-def test_a_graph_without_tasks_is_an_error() -> None:
+def test_a_graph_without_tasks_is_an_error():
     empty = task_graph(np.zeros((1, 0)))
     with pytest.raises(SimulationError, match="0 tasks"):
         simulate_run(make_system(query(empty)), *fixed([]), OPTIONS)
@@ -151,7 +151,7 @@ DIAMOND_2 = task_graph([2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5
 NAMES = ["conservation", "work of executors", "work of link", "Little's law", "causality"]
 
 
-def checked_system(discipline: str = "fifo", rate: float = 250.0) -> System:
+def checked_system(discipline="fifo", rate=250.0):
     return make_system(
         query(DIAMOND_2, rate, 1.0),
         servers=[0, 0, 1, 2, 2, 3],
@@ -168,24 +168,24 @@ def checked_system(discipline: str = "fifo", rate: float = 250.0) -> System:
     "make", [lambda: uniform(4), shortest_queue, first_fit], ids=["bind", "queues", "pick"]
 )
 @pytest.mark.parametrize("rate", [250.0, 900.0], ids=["stable", "overloaded"])
-def test_all_checks_hold(discipline: str, make: object, rate: float) -> None:
+def test_all_checks_hold(discipline, make, rate):
     records = simulate_run(checked_system(discipline, rate), *make(), RunOptions(jobs=600))  # type: ignore[operator]
     assert [c.name for c in records.checks] == NAMES
     assert [c.name for c in records.checks if not c.ok] == []
     assert records.executor_busy_s.max() <= (records.window_s[1] - records.window_s[0]) * (1 + 1e-9)
 
 
-def raw_run(discipline: str = "fifo") -> tuple[System, RawRun]:
+def raw_run(discipline="fifo"):
     made_system = checked_system(discipline)
     size = RunSize(10, 100, 0, True, 0, 1000, 100.0)
     return made_system, SimPyRun(made_system, *uniform(4), size, None).run()
 
 
-def failing(made_system: System, raw: RawRun) -> list[str]:
+def failing(made_system, raw):
     return [c.name for c in run_checks(made_system, raw) if not c.ok]
 
 
-def test_lost_jobs_vanished_work_and_wrong_counts_are_noticed() -> None:
+def test_lost_jobs_vanished_work_and_wrong_counts_are_noticed():
     made_system, raw = raw_run()
     of = raw.collected
     less = raw.executor_work_s - np.array([1e-3, 0, 0, 0, 0, 0])
@@ -201,7 +201,7 @@ def test_lost_jobs_vanished_work_and_wrong_counts_are_noticed() -> None:
         assert failing(made_system, replace(raw, **changes)) == [check] * (check is not None)
 
 
-def test_an_effect_before_its_cause_is_noticed() -> None:
+def test_an_effect_before_its_cause_is_noticed():
     made_system, raw = raw_run()
     tasks = list(raw.traced_tasks)
     assert len(tasks) == 4 * len(raw.collected.traced) > 100
@@ -220,7 +220,7 @@ PAIR = task_graph([1e-3, 1e-3], [(0, [1], 1.0)])
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("arrivals", [Arrivals(), Arrivals("gamma", cv=2.0)], ids=["poisson", "gamma"])
 @pytest.mark.parametrize(("load", "state"), [(0.95, "stable"), (1.1, "overloaded")])
-def test_executor_load_decides(seed: int, arrivals: Arrivals, load: float, state: str) -> None:
+def test_executor_load_decides(seed, arrivals, load, state):
     system = make_system(query(ONE, load, 1.0, arrivals), seed=seed)
     records = simulate_run(system, *fixed([0]), RunOptions(jobs=1500))
     assert records.state == state, records.state_reason
@@ -229,7 +229,7 @@ def test_executor_load_decides(seed: int, arrivals: Arrivals, load: float, state
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize(("load", "state"), [(0.95, "stable"), (1.1, "overloaded")])
-def test_link_load_decides_background_included(discipline: str, load: float, state: str) -> None:
+def test_link_load_decides_background_included(discipline, load, state):
     system = make_system(
         query(PAIR, load - 0.5),
         servers=[0, 1],
@@ -242,7 +242,7 @@ def test_link_load_decides_background_included(discipline: str, load: float, sta
 
 
 @pytest.mark.parametrize(("load", "state"), [(0.9, "stable"), (1.2, "overloaded")])
-def test_one_hot_executor_among_many_shows_by_growth(load: float, state: str) -> None:
+def test_one_hot_executor_among_many_shows_by_growth(load, state):
     """The mean load is a tenth of it, so only the growing queue tells."""
     system = make_system(query(ONE, load, 1.0), servers=list(range(10)))
     records = simulate_run(system, *fixed([3]), RunOptions(jobs=6000))
@@ -250,7 +250,7 @@ def test_one_hot_executor_among_many_shows_by_growth(load: float, state: str) ->
     assert ("growing" in records.state_reason) == (state == "overloaded")
 
 
-def test_overload_is_bounded_and_nothing_is_dropped() -> None:
+def test_overload_is_bounded_and_nothing_is_dropped():
     chain = task_graph([1.0] * 4, [(0, [1], 0.0), (1, [2], 0.0), (2, [3], 0.0)])
     system = make_system(query(chain, 20.0), servers=range(4))
     records = simulate_run(system, *fixed([0, 1, 2, 3]), RunOptions(jobs=100, warmup=0))
@@ -260,10 +260,8 @@ def test_overload_is_bounded_and_nothing_is_dropped() -> None:
     assert records.utilization_compute <= 1.0
 
 
-def test_starved_jobs_stay_without_completion() -> None:
-    def only_even(
-        now: float, view: object, ready: object, tables: object, u: object, out: np.ndarray
-    ) -> bool:
+def test_starved_jobs_stay_without_completion():
+    def only_even(now, view, ready, tables, u, out):
         free = np.flatnonzero(view.queue_length == 0)  # type: ignore[attr-defined]
         for i in range(ready.n):  # type: ignore[attr-defined]
             if ready.job[i] % 2 == 0:  # type: ignore[attr-defined]
@@ -279,8 +277,8 @@ def test_starved_jobs_stay_without_completion() -> None:
     assert all(c.ok for c in records.checks)
 
 
-def test_a_policy_that_never_picks_ends() -> None:
-    def idle(*_: object) -> bool:
+def test_a_policy_that_never_picks_ends():
+    def idle(*_):
         return False
 
     system = make_system(query(ONE, 1.0), background_compute=Stream(0.3, 1.0, 1.0))
@@ -290,7 +288,7 @@ def test_a_policy_that_never_picks_ends() -> None:
 
 
 @pytest.mark.parametrize("make", [first_fit, lambda: uniform(1)])
-def test_many_executors_at_moderate_load_are_stable_in_short_runs(make: object) -> None:
+def test_many_executors_at_moderate_load_are_stable_in_short_runs(make):
     system = make_system(query(ONE, 40.0, 1.0), servers=list(range(80)))
     for seed in range(3):
         records = simulate_run(
@@ -302,7 +300,7 @@ def test_many_executors_at_moderate_load_are_stable_in_short_runs(make: object) 
 
 
 @pytest.mark.parametrize("calm", [600.0, 2000.0])
-def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm: float) -> None:
+def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm):
     """900 jobs one by one, then 100 at once: no overload, but the mean depends on where the window ends."""
     times = (*np.linspace(0.0, calm, 900, endpoint=False), *([calm] * 100), 3 * calm)
     burst = Arrivals("trace", times_s=tuple(map(float, times)), scale_to_rate=False)
@@ -318,7 +316,7 @@ def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm: float) -> None:
     assert np.isfinite(summary.jct.mean.mean)
 
 
-def test_marks_count_the_jobs_just_before_equally_many_arrivals() -> None:
+def test_marks_count_the_jobs_just_before_equally_many_arrivals():
     system = make_system(query(ONE, 0.7, 1.0), servers=[0])
     size = RunSize(50, 333, 0, True, 0, 10_000, 1000.0)
     raw = SimPyRun(system, *fixed([0]), size, None).run()
@@ -337,7 +335,7 @@ SLIDES = task_graph(
 )
 
 
-def run_slides(places: list[int], discipline: str = "fifo", latency_s: float = 0.0) -> Records:
+def run_slides(places, discipline="fifo", latency_s=0.0):
     system = make_system(
         query(SLIDES, 1e-6), servers=[0, 1, 2, 3], discipline=discipline, latency_s=latency_s
     )
@@ -349,18 +347,18 @@ def run_slides(places: list[int], discipline: str = "fifo", latency_s: float = 0
     [([0, 0, 0, 0], 22), ([0, 1, 2, 0], 32), ([0, 0, 1, 0], 14)],
     ids=["local", "spread", "network-aware"],
 )
-def test_times_of_the_slides(places: list[int], expected_ms: float) -> None:
+def test_times_of_the_slides(places, expected_ms):
     assert run_slides(places).completion_time_s == pytest.approx([expected_ms * MS], abs=1e-9)
 
 
-def test_shared_link_by_hand() -> None:
+def test_shared_link_by_hand():
     """1→2 and 1→3 share: 1→3 is there at 4, 1→2 at 12; 3→4 ends at 13, 2→4 has the link from 22 to 31."""
     assert run_slides([0, 1, 2, 0], "processor-sharing").completion_time_s == pytest.approx(
         [33 * MS], abs=1e-9
     )
 
 
-def test_latency_comes_after_service_and_does_not_hold_the_link() -> None:
+def test_latency_comes_after_service_and_does_not_hold_the_link():
     """Both messages leave one after the other as before; each is 5 ms later: 12 + … on both hops."""
     records = run_slides([0, 1, 2, 0], latency_s=5 * MS)
     assert records.completion_time_s == pytest.approx([42 * MS], abs=1e-9)
@@ -369,7 +367,7 @@ def test_latency_comes_after_service_and_does_not_hold_the_link() -> None:
     assert first.delivered_s == pytest.approx(first.end_s + 5 * MS)
 
 
-def test_timeline_holds_every_interval() -> None:
+def test_timeline_holds_every_interval():
     timeline = run_slides([0, 1, 2, 0]).timeline
     begin = timeline.tasks[0].ready_s
     spans = {
@@ -379,14 +377,14 @@ def test_timeline_holds_every_interval() -> None:
     assert [(m.source, m.destination) for m in timeline.messages] == [(0, 1), (0, 2), (2, 0), (1, 0)]
 
 
-def test_another_executor_of_the_same_server_needs_no_message() -> None:
+def test_another_executor_of_the_same_server_needs_no_message():
     system = make_system(query(SLIDES, 1e-6), servers=[0, 0, 0])
     records = simulate_run(system, *fixed([0, 1, 2, 0]), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
     assert records.completion_time_s == pytest.approx([14 * MS], abs=1e-9)
     assert records.timeline.messages == ()
 
 
-def test_one_tensor_goes_once_to_a_server() -> None:
+def test_one_tensor_goes_once_to_a_server():
     graph = task_graph([1.0, 1.0, 1.0, 1.0], [(0, [1, 2, 3], 5.0)])
     system = make_system(query(graph, 1e-6), servers=[0, 1, 1, 2])
     records = simulate_run(system, *fixed([0, 1, 2, 3]), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
@@ -395,7 +393,7 @@ def test_one_tensor_goes_once_to_a_server() -> None:
 
 
 @pytest.mark.parametrize(("run_on", "expected"), [(True, [6.0, 7.0]), (False, [7.0, 4.0])])
-def test_run_on(run_on: bool, expected: list[float]) -> None:
+def test_run_on(run_on, expected):
     """A chain of 3 + 3 s meets a task of 1 s: with run_slides-on that task waits for the whole chain."""
     once = Arrivals("trace", times_s=(0.0, 1e6), scale_to_rate=False)
     chain = query(task_graph([3.0, 3.0], [(0, [1], 1.0)]), arrivals=once, name="chain")

@@ -7,8 +7,6 @@ theories apart would prove nothing. Every day every system runs at one load, sho
 engine; `make verify` runs all loads, and SimPy shorter at one, for it is the slower by far.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

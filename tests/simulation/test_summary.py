@@ -15,13 +15,13 @@ from simulation_cases import first_fit, make_system, query, task_graph, uniform
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.simulation.collected import PARTS, RELATIVE_ERROR, Collected, Collector, QuantileSketch, tally_of
+from nona.simulation.collected import PARTS, RELATIVE_ERROR, Collector, QuantileSketch, tally_of
 from nona.simulation.intervals import mean_interval, percentile
 from nona.simulation.records import Check, Records, pieces
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import RunSize
 from nona.simulation.summary import hit_rate_difference, jct_difference, summarize
-from nona.system import Stream, System
+from nona.system import Stream
 
 
 def records(jct_s, query=None, **changes):
@@ -212,13 +212,13 @@ VALUES = st.lists(st.one_of(st.just(0.0), st.floats(1e-9, 1e9)), min_size=1, max
 ROUNDING = 1e-12
 
 
-def assert_close(found: float, exact: float) -> None:
+def assert_close(found, exact):
     assert abs(found - exact) <= RELATIVE_ERROR * exact * (1 + ROUNDING) + ROUNDING * exact
 
 
 @given(VALUES, st.floats(0, 1))
 @examples(200)
-def test_quantiles_are_within_the_stated_error(values: list[float], p: float) -> None:
+def test_quantiles_are_within_the_stated_error(values, p):
     sketch = QuantileSketch().added(values)
     assert sketch.count == len(values)
     assert_close(sketch.quantile(p), float(np.quantile(values, p)))
@@ -226,7 +226,7 @@ def test_quantiles_are_within_the_stated_error(values: list[float], p: float) ->
 
 @given(VALUES, VALUES, VALUES)
 @examples(60)
-def test_merging_is_counting_together(a: list[float], b: list[float], c: list[float]) -> None:
+def test_merging_is_counting_together(a, b, c):
     one, two, three = (QuantileSketch().added(v) for v in (a, b, c))
     together = list(pieces(QuantileSketch().added(a + b + c)))
     assert list(pieces(one.merged(two).merged(three))) == together
@@ -234,7 +234,7 @@ def test_merging_is_counting_together(a: list[float], b: list[float], c: list[fl
 
 
 @pytest.mark.parametrize("draw", ["exponential", "lognormal", "pareto"])
-def test_quantiles_of_many_values(draw: str) -> None:
+def test_quantiles_of_many_values(draw):
     rng = np.random.default_rng(4)
     x = {"exponential": rng.exponential(1e-3, 50_000), "lognormal": rng.lognormal(0, 3, 50_000)}.get(draw)
     x = rng.pareto(1.1, 50_000) + 1e-3 if x is None else x
@@ -246,7 +246,7 @@ def test_quantiles_of_many_values(draw: str) -> None:
     assert len(sketch.counts) < math.log(x.max() / x.min()) / (2 * RELATIVE_ERROR) + 2
 
 
-def test_no_values_have_no_quantile() -> None:
+def test_no_values_have_no_quantile():
     assert math.isnan(QuantileSketch().quantile(0.5))
     assert math.isnan(QuantileSketch().added([]).quantile(0.5))
 
@@ -263,7 +263,7 @@ FULL = RunOptions(jobs=2400, warmup=200, timeline_jobs=2)
 
 
 @pytest.mark.parametrize("make", [lambda: uniform(4), first_fit], ids=["bind", "pick"])
-def test_thinned_records_are_a_sample_of_the_same_run(make: object) -> None:
+def test_thinned_records_are_a_sample_of_the_same_run(make):
     full = simulate_run(SYSTEM, *make(), FULL)  # type: ignore[operator]
     thin = simulate_run(SYSTEM, *make(), replace(FULL, record_jobs=100))  # type: ignore[operator]
     assert (full.every, thin.every, thin.jobs, len(thin.query)) == (1, 24, 2400, 100)
@@ -295,12 +295,12 @@ class Jobs(NamedTuple):
     size: RunSize
 
 
-def two_classes() -> System:
+def two_classes():
     return make_system(replace(query(ONE, 1.0, name="a"), slo_s=1.5), query(ONE, 1.0, name="b"))
 
 
 @st.composite
-def drawn_jobs(draw: st.DrawFn) -> Jobs:
+def drawn_jobs(draw):
     n = draw(st.integers(1, 120))
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     first = draw(st.integers(0, n - 1))
@@ -312,7 +312,7 @@ def drawn_jobs(draw: st.DrawFn) -> Jobs:
     return Jobs(rng.integers(0, 2, n), arrival, completion, rng.uniform(0, 1, (n, len(PARTS))), size)
 
 
-def all_at_once(jobs: Jobs) -> Collected:
+def all_at_once(jobs):
     collector = Collector(two_classes(), jobs.size)
     collector.arrivals(0, jobs.query, jobs.arrival_s)
     done = np.flatnonzero(~np.isnan(jobs.completion_s))
@@ -320,7 +320,7 @@ def all_at_once(jobs: Jobs) -> Collected:
     return collector.finish()
 
 
-def in_pieces(jobs: Jobs, rng: np.random.Generator, watched: bool = False) -> Collector:
+def in_pieces(jobs, rng, watched=False):
     """Arrivals and completions in random chunks; each completion some time after its arrival."""
     collector = Collector(two_classes(), jobs.size, watched)
     handed, waiting = 0, np.flatnonzero(~np.isnan(jobs.completion_s))
@@ -336,11 +336,11 @@ def in_pieces(jobs: Jobs, rng: np.random.Generator, watched: bool = False) -> Co
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks(monkeypatch):
     monkeypatch.setattr("nona.simulation.collected.BLOCK", 16)
 
 
-def content(collected: Collected) -> list[bytes]:
+def content(collected):
     return list(pieces(collected))
 
 
@@ -352,14 +352,14 @@ checked = examples(
 
 @checked
 @given(drawn_jobs(), st.integers(0, 10_000))
-def test_chunking_does_not_matter(jobs: Jobs, seed: int) -> None:
+def test_chunking_does_not_matter(jobs, seed):
     rng = np.random.default_rng(seed)
     assert content(in_pieces(jobs, rng).finish()) == content(all_at_once(jobs))
 
 
 @checked
 @given(drawn_jobs())
-def test_the_outcome_is_that_of_all_jobs_at_once(jobs: Jobs) -> None:
+def test_the_outcome_is_that_of_all_jobs_at_once(jobs):
     found, size = all_at_once(jobs), jobs.size
     measured = slice(size.first, size.last + 1)
     jct = (jobs.completion_s - jobs.arrival_s)[measured]
@@ -388,7 +388,7 @@ def test_the_outcome_is_that_of_all_jobs_at_once(jobs: Jobs) -> None:
 
 @checked
 @given(drawn_jobs(), st.integers(0, 10_000))
-def test_progress_hands_out_every_measured_completion_once(jobs: Jobs, seed: int) -> None:
+def test_progress_hands_out_every_measured_completion_once(jobs, seed):
     collector = in_pieces(jobs, np.random.default_rng(seed), watched=True)
     size, progress = jobs.size, collector.progress()
     measured = jobs.completion_s[size.first : size.last + 1]
@@ -399,7 +399,7 @@ def test_progress_hands_out_every_measured_completion_once(jobs: Jobs, seed: int
     assert len(collector.progress().query) == 0
 
 
-def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded() -> None:
+def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded():
     """100,000 jobs, some fifty at a time in the system: a handful of blocks, 500 rows."""
     n, ahead = 100_000, 50
     size = RunSize(1000, n - 1000, 0, True, 0, 10, 1.0, record_jobs=500)
@@ -418,14 +418,14 @@ def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded() -> None
     assert sum(len(s.counts) for s in found.tally.sketches) < 10
 
 
-def test_an_early_completion_is_counted() -> None:
+def test_an_early_completion_is_counted():
     collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
     collector.arrivals(0, np.array([0, 1]), np.array([1.0, 2.0]))
     collector.completions(np.array([0, 1]), np.array([0.5, 2.0]), np.zeros((2, len(PARTS))))
     assert collector.finish().early == 1
 
 
-def test_jobs_left_out_or_complete_too_soon_are_refused() -> None:
+def test_jobs_left_out_or_complete_too_soon_are_refused():
     collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
     collector.arrivals(0, np.array([0]), np.array([1.0]))
     with pytest.raises(SimulationError, match="arrivals from job 5"):

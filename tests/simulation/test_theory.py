@@ -1,7 +1,5 @@
 """Queueing theory against second computations: Markov chains solved as linear systems, and limits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -12,22 +12,21 @@ import pytest
 from simulation_cases import make_system, query, scheduler, task_graph
 
 from nona.errors import SimulationError
-from nona.schedulers.base import Allotment, NetworkView, Prepared, Round, Scheduler, View
+from nona.schedulers.base import Allotment, NetworkView, Round, View
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, Stream, System
+from nona.system import Arrivals, Stream
 from nona.topology import make_topology
 
 PAIR = task_graph([1.0, 1.0], [(0, [1], 2.0)])
 NETWORK = ("capacity", "latency_s", "past_transfer_s", "link_promised_s", "link_queue_bytes")
 
 
-def views(level: NetworkView, reads: bool = False, **changes: Any) -> list[tuple[float, View]]:
+def views(level, reads=False, **changes):
     """The views at the arrivals at 0, 2, 4, 6 s; every job sends 2 bytes from server 0 to 1."""
     seen: list[tuple[float, View]] = []
 
-    def watch(now: float, query: int, view: View, tables: Any, u: Any, out: Any) -> None:
+    def watch(now, query, view, tables, u, out):
         seen.append(
             (now, view._replace(queue_length=view.queue_length.copy(), backlog_s=view.backlog_s.copy()))
         )
@@ -42,27 +41,27 @@ def views(level: NetworkView, reads: bool = False, **changes: Any) -> list[tuple
 
 @pytest.mark.parametrize("level", NetworkView)
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_fields_above_the_level_are_nan(level: NetworkView, discipline: str) -> None:
+def test_fields_above_the_level_are_nan(level, discipline):
     shown = {"capacity": 1, "latency_s": 1, "past_transfer_s": 2, "link_promised_s": 3, "link_queue_bytes": 4}
     for _, view in views(level, discipline=discipline):
         hidden = {name for name in NETWORK if math.isnan(getattr(view, name))}
         assert hidden == {name for name in NETWORK if shown[name] > level}
 
 
-def test_queues_are_hidden_from_those_that_do_not_read_them() -> None:
+def test_queues_are_hidden_from_those_that_do_not_read_them():
     for _, view in views(NetworkView.N4):
         assert view.queue_length.tolist() == [-1, -1, -1]
         assert np.isnan(view.backlog_s).all()
 
 
-def test_arrays_of_the_cluster_cannot_be_written() -> None:
+def test_arrays_of_the_cluster_cannot_be_written():
     _, view = views(NetworkView.N0)[0]
     with pytest.raises(ValueError, match="read-only"):
         view.executor_server[0] = 5
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_what_is_shown_is_true(discipline: str) -> None:
+def test_what_is_shown_is_true(discipline):
     """Task 0 runs 1 s; the message is requested at 1, served until 3, delivered at 3.25; and so on."""
     seen = views(NetworkView.N4, reads=True, discipline=discipline)
     assert [now for now, _ in seen] == [0.0, 2.0, 4.0, 6.0]
@@ -73,7 +72,7 @@ def test_what_is_shown_is_true(discipline: str) -> None:
     assert [v.past_transfer_s for _, v in seen] == pytest.approx([0, 0, 2.25, 2.25])
 
 
-def test_what_is_shown_of_several_links_is_true() -> None:
+def test_what_is_shown_of_several_links_is_true():
     """Cards of half the core's capacity: a message holds both for 4 s and the core for 2 s.
 
     The first is requested at 1 and delivered at 5.25. The second is requested at 3 and stands at the
@@ -88,7 +87,7 @@ def test_what_is_shown_of_several_links_is_true() -> None:
     assert {v.capacity for v in seen} == {1.0}
 
 
-def test_one_link_of_a_topology_shows_what_a_single_link_shows() -> None:
+def test_one_link_of_a_topology_shows_what_a_single_link_shows():
     background = Stream(1.0, 0.3, 1.0)
     shown = [
         [repr(v) for v in views(NetworkView.N4, reads=True, background_network=background, **changes)]
@@ -97,7 +96,7 @@ def test_one_link_of_a_topology_shows_what_a_single_link_shows() -> None:
     assert shown[0] == shown[1]
 
 
-def test_background_counts_in_queues_but_not_in_promises() -> None:
+def test_background_counts_in_queues_but_not_in_promises():
     seen = views(
         NetworkView.N4,
         reads=True,
@@ -118,7 +117,7 @@ ROUND_S = 2.0
 FORK = [(0, [1, 2], 0.05), (1, [3], 0.02), (2, [3], 0.02)]
 
 
-def busy(**changes: Any) -> System:
+def busy(**changes):
     """Two classes that fork and a short one, on six executors of two classes, with background everywhere."""
     times = np.array([0.2, 0.5, 0.3, 0.4])
     fields: dict[str, Any] = {
@@ -146,7 +145,7 @@ class Watched:
     sets: list[Any] = field(default_factory=list)
     scramble: Callable[[Round], Round] = lambda seen: seen
 
-    def __call__(self, seen: Round, memory: Any) -> Allotment:
+    def __call__(self, seen, memory):
         found = self.allocate(self.scramble(seen), memory)
         kept = {name: np.copy(part) for name, part in seen._asdict().items() if name != "view"}
         self.rounds.append(seen._replace(**kept))
@@ -154,9 +153,7 @@ class Watched:
         return found
 
 
-def watched_run(
-    system: System, name: str, engine: str = "simpy", scramble: Any = None, **options: Any
-) -> tuple[Records, Watched]:
+def watched_run(system, name, engine="simpy", scramble=None, **options):
     scheduler = get_scheduler(name)
     prepared = scheduler.prepare(system, None, {"round_s": ROUND_S})
     watched = Watched(prepared.allocate)
@@ -166,13 +163,13 @@ def watched_run(
     return simulate_run(system, scheduler, prepared._replace(allocate=watched), size), watched
 
 
-def same_records(a: Records, b: Records) -> bool:
+def same_records(a, b):
     return a.completion_s.tobytes() == b.completion_s.tobytes() and a.timeline == b.timeline
 
 
 @pytest.mark.parametrize("name", FLOWS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name: str, engine: str) -> None:
+def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name, engine):
     records, watched = watched_run(busy(), name, engine)
     assert [c.name for c in records.checks if not c.ok] == []
     assert len(watched.sets) > 20
@@ -192,7 +189,7 @@ def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name: str, en
 
 @pytest.mark.parametrize("name", FLOWS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_round_sees_what_happened_before_it(name: str, engine: str) -> None:
+def test_a_round_sees_what_happened_before_it(name, engine):
     records, watched = watched_run(busy(), name, engine)
     slow = busy().executor_class
     ran = {t.job: (t.executor, 0.0) for t in records.timeline.tasks}
@@ -225,7 +222,7 @@ def test_a_round_sees_what_happened_before_it(name: str, engine: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLOWS)
-def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name: str) -> None:
+def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name):
     """Every field above the declared level is changed; the sets must not change by one executor."""
     level = get_scheduler(name).network_view
     levels = {
@@ -237,7 +234,7 @@ def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name: str) -> 
     }
     rng = np.random.default_rng(3)
 
-    def scramble(seen: Round) -> Round:
+    def scramble(seen):
         for part, least in levels.items():
             assert np.isnan(getattr(seen.view, part)) == (least > level)
         hidden = {part: float(rng.exponential(9.0)) for part, least in levels.items() if least > level}
@@ -262,7 +259,7 @@ def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name: str) -> 
     ],
     ids=["more background", "slower link", "shared link"],
 )
-def test_as_queries_send_nothing_no_network_changes_a_decision(name: str, network: dict[str, Any]) -> None:
+def test_as_queries_send_nothing_no_network_changes_a_decision(name, network):
     plain, before = watched_run(busy(), name)
     other, after = watched_run(busy(**network), name)
     assert plain.completion_s.tobytes() == other.completion_s.tobytes()
@@ -271,7 +268,7 @@ def test_as_queries_send_nothing_no_network_changes_a_decision(name: str, networ
 
 @pytest.mark.parametrize("name", FLOWS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_query_runs_where_its_model_does_not_fit(name: str, engine: str) -> None:
+def test_no_query_runs_where_its_model_does_not_fit(name, engine):
     system = busy()
     big = tuple(replace(q, weight_bytes=5e6 if q.name == "a" else 1e6) for q in system.queries)
     system = replace(system, queries=big, class_memory_bytes=np.array([1e7, 2.5e6]))
@@ -284,7 +281,7 @@ def test_no_query_runs_where_its_model_does_not_fit(name: str, engine: str) -> N
 
 
 @pytest.mark.parametrize("name", FLOWS)
-def test_a_flow_that_is_alone_has_all_executors(name: str) -> None:
+def test_a_flow_that_is_alone_has_all_executors(name):
     """One class on equal executors: the same run as with least-loaded."""
     system = make_system(
         query(task_graph([0.2, 0.3], [(0, [1], 0.1)]), 5.0, 1.0), servers=(0, 1, 2, 3), latency_s=0.01
@@ -295,7 +292,7 @@ def test_a_flow_that_is_alone_has_all_executors(name: str) -> None:
     assert same_records(watched_run(system, name)[0], expected)
 
 
-def by_hand(system: System, allocate: Any, round_s: float = 0.5) -> tuple[Scheduler, Prepared]:
+def by_hand(system, allocate, round_s=0.5):
     scheduler = get_scheduler("least-loaded")
     prepared = scheduler.prepare(system, None, {})._replace(round_s=round_s, allocate=allocate)
     return replace(scheduler, name="by-hand", kind="allocate"), prepared
@@ -307,11 +304,11 @@ class Fixed:
 
     sets: Any
 
-    def __call__(self, seen: Round, memory: Any) -> Allotment:
+    def __call__(self, seen, memory):
         return Allotment(np.array(self.sets, dtype=np.bool_), None)
 
 
-def test_flows_with_an_executor_each_are_queues_of_their_own() -> None:
+def test_flows_with_an_executor_each_are_queues_of_their_own():
     """Two M/M/1 queues on two executors: E[T] = 1/(μ − λ) each."""
     system = make_system(
         query(task_graph([1.0]), 0.5, 1.0, name="a"),
@@ -334,7 +331,7 @@ def test_flows_with_an_executor_each_are_queues_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_flow_without_an_executor_may_use_all_that_hold_its_model(engine: str) -> None:
+def test_a_flow_without_an_executor_may_use_all_that_hold_its_model(engine):
     system = busy()
     least = get_scheduler("least-loaded")
     size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine=engine)
@@ -344,7 +341,7 @@ def test_a_flow_without_an_executor_may_use_all_that_hold_its_model(engine: str)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rounds_count_from_the_start_and_each_run_begins_anew(engine: str) -> None:
+def test_rounds_count_from_the_start_and_each_run_begins_anew(engine):
     first = watched_run(busy(), "tiresias", engine)
     again = watched_run(busy(), "tiresias", engine)
     assert [r.now_s for r in first[1].rounds[:3]] == [ROUND_S, 2 * ROUND_S, 3 * ROUND_S]
@@ -352,7 +349,7 @@ def test_rounds_count_from_the_start_and_each_run_begins_anew(engine: str) -> No
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine: str) -> None:
+def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine):
     system, size = busy(), RunOptions(jobs=20, engine=engine)
     with pytest.raises(SimulationError, match=r"by-hand.*shape \(3, 5\) must be of bool and shape \(3, 6\)"):
         simulate_run(system, *by_hand(system, Fixed(np.ones((3, 5)))), size)
@@ -361,7 +358,7 @@ def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine: s
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rounds_without_a_query_are_left_out(engine: str) -> None:
+def test_rounds_without_a_query_are_left_out(engine):
     """A query a minute: rounds of a second are asked while it is there, and once after it."""
     system = make_system(query(task_graph([2.5]), 1 / 60, 0.0), servers=(0, 1))
     records, watched = watched_run(system, "optimus", engine, jobs=60)

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from nona import study
-from nona.report.simulations.report import SimulatedRun
 from nona.results.saved import SavedFacts
 from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import scenario_from_mapping
@@ -27,7 +26,7 @@ FACTS = SavedFacts(
 )
 
 
-def probe(name: str, note: str = "", text: bytes = b"{}") -> NewItem:
+def probe(name, note="", text=b"{}"):
     """An item that no kind knows."""
     return NewItem(name, note, Contents("probe", b"bundle of " + text, text), FACTS)
 
@@ -44,9 +43,7 @@ BOTH = ("local", "spread")
 
 
 @cache
-def simulated(
-    servers: int = 2, seed: int = 1, schedulers: tuple[str, ...] = ("local", "spread")
-) -> SimulatedRun:
+def simulated(servers=2, seed=1, schedulers=("local", "spread")):
     """A small run on so many servers."""
     data = {
         **SCENARIO,
@@ -60,6 +57,6 @@ def simulated(
     return simulated_run(prepared, result, outcome, LiveRun(schedulers=schedulers))
 
 
-def new_item(name: str, run: SimulatedRun, sources: Sources | None = None) -> NewItem:
+def new_item(name, run, sources=None):
     """A run as it is saved."""
     return run_item(name, "", run, sources or Sources())

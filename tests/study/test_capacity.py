@@ -1,7 +1,5 @@
 """How many servers keep the SLOs: by prediction, beside simulation."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -13,7 +11,6 @@ from nona.report import capacity
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
 from nona.scenario.file import load_scenario, scenario_from_mapping
-from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
@@ -26,20 +23,20 @@ SOURCES = Sources(scenario_path(NAME).parent)
 
 
 @pytest.fixture(scope="module")
-def scenario() -> Scenario:
+def scenario():
     small = with_value(load_scenario(scenario_path(NAME)), "simulation.jobs", 3000)
     return with_value(small, "simulation.replications", 4).model_copy(update={"objective": "formula"})
 
 
 @pytest.fixture(scope="module")
-def found(scenario: Scenario) -> DeviceCapacity:
+def found(scenario):
     return fewest_servers(
         scenario, SOURCES, 0.03, prices={scenario.cluster.servers[0].gpu: 2.0}, simulated=True
     )
 
 
 @pytest.mark.verify
-def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: DeviceCapacity) -> None:
+def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found):
     assert found.predicted.miss <= 0.03 < found.one_fewer.miss
     assert found.servers == found.predicted.servers == found.one_fewer.servers + 1
     assert [t.servers for t in found.tried] == sorted({t.servers for t in found.tried})
@@ -47,7 +44,7 @@ def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: DeviceCapac
 
 
 @pytest.mark.verify
-def test_the_simulation_agrees_with_what_was_predicted(found: DeviceCapacity) -> None:
+def test_the_simulation_agrees_with_what_was_predicted(found):
     for tried in (found.predicted, found.one_fewer):
         low, high = tried.simulated_hit_rate.ci95
         error = 2 * tried.error + (high - low) / 2
@@ -56,9 +53,7 @@ def test_the_simulation_agrees_with_what_was_predicted(found: DeviceCapacity) ->
 
 
 @pytest.mark.verify
-def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(
-    scenario: Scenario, found: DeviceCapacity
-) -> None:
+def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(scenario, found):
     """The answer is a scheduler's, and says whose it is: spark-fair keeps with half what nona needs."""
     other = fewest_servers(scenario, SOURCES, 0.03, scheduler="spark-fair")
     assert (found.scheduler, found.method) == ("nona", "prediction")
@@ -77,7 +72,7 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(
     assert "nona alone" in capacity.alone_note(alone, ["nona", "local"])
 
 
-def modelled(slo: str) -> Scenario:
+def modelled(slo):
     return scenario_from_mapping(
         {
             "version": 1,
@@ -89,7 +84,7 @@ def modelled(slo: str) -> Scenario:
     )
 
 
-def test_an_slo_below_the_longest_chain_is_out_of_reach() -> None:
+def test_an_slo_below_the_longest_chain_is_out_of_reach():
     none = fewest_servers(modelled("1 us"), Sources(), 0.03)
     assert none.servers is None
     assert none.least_miss > 0.03
@@ -99,7 +94,7 @@ def test_an_slo_below_the_longest_chain_is_out_of_reach() -> None:
     assert "the longest chain of tasks alone" in told
 
 
-def test_modelled_times_make_the_count_a_range() -> None:
+def test_modelled_times_make_the_count_a_range():
     found = fewest_servers(modelled("5 ms"), Sources(), 0.05, scheduler="local")
     off = found.if_times_off
     assert off.low < found.servers < off.high
@@ -107,14 +102,14 @@ def test_modelled_times_make_the_count_a_range() -> None:
     assert f"({capacity.range_text(off)} if times are off as they usually are)" in told
 
 
-def test_longer_times_can_put_the_slo_out_of_reach() -> None:
+def test_longer_times_can_put_the_slo_out_of_reach():
     total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
     found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
     assert found.if_times_off.high is None
     assert "or out of reach" in capacity.range_text(found.if_times_off)
 
 
-def test_one_per_cent_can_be_seen_on_the_axis() -> None:
+def test_one_per_cent_can_be_seen_on_the_axis():
     """The axis is logarithmic, the target is drawn and named, a count without a miss lies at its end."""
     counts = [(1, 0.6, 0.01), (2, 0.02, 0.001), (3, 0.0, 0.0002)]
     tried = tuple(ServerCount(servers=n, miss=m, error=e) for n, m, e in counts)
@@ -130,7 +125,7 @@ def test_one_per_cent_can_be_seen_on_the_axis() -> None:
     assert all(down < y for down, y in zip(line.error_y.arrayminus, line.y, strict=True))
 
 
-def test_too_few_at_most_is_said(scenario: Scenario) -> None:
+def test_too_few_at_most_is_said(scenario):
     none = fewest_servers(scenario, SOURCES, 0.03, most=2)
     assert none.servers is None
     assert none.predicted is None
@@ -140,20 +135,20 @@ def test_too_few_at_most_is_said(scenario: Scenario) -> None:
     assert "2 servers do not suffice to keep 97 % of the SLOs" in capacity.capacity_text(told)
 
 
-def of(servers: int, gpu: str, cost: float) -> DeviceCapacity:
+def of(servers, gpu, cost):
     count = ServerCount(servers=servers, miss=0.01, error=0.001)
     of = {"gpu": gpu, "scheduler": "nona", "method": "prediction", "cost": cost}
     return DeviceCapacity(**of, servers=servers, predicted=count, one_fewer=None, tried=(count,))
 
 
-def test_the_cheapest_is_not_the_smallest() -> None:
+def test_the_cheapest_is_not_the_smallest():
     many, few = of(20, "t4", 7.0), of(4, "h100", 16.0)
     assert cheapest([few, many]) is many
     plain = [c.model_copy(update={"cost": None}) for c in (many, few)]
     assert cheapest(plain) is plain[1]
 
 
-def test_another_device_drops_a_layout_that_is_not_its_own() -> None:
+def test_another_device_drops_a_layout_that_is_not_its_own():
     sliced = load_scenario(scenario_path("mig_layouts"))
     group = next(i for i, g in enumerate(sliced.cluster.servers) if g.mig)
     changed = with_gpu(sliced, group, "t4")
@@ -163,7 +158,7 @@ def test_another_device_drops_a_layout_that_is_not_its_own() -> None:
 
 
 @pytest.mark.verify
-def test_the_command_finds_that_splitting_needs_two_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
     """The slides' example takes 22 ms on one server and 14 ms on two; its SLO lies between."""
     arguments = ["--hit", "97%", "--scheduler", "nona", "--scheduler", "local", "--json"]
     assert main(["capacity", "slides_example", *arguments]) == 0
@@ -192,9 +187,7 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys: pytest.
         (("--gpu", "abacus"), "abacus"),
     ],
 )
-def test_bad_input_is_one_line(
-    arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_line(arguments, why, capsys):
     assert main(["capacity", NAME, *arguments]) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -202,12 +195,12 @@ def test_bad_input_is_one_line(
     assert len(told.err.strip().splitlines()) == 1
 
 
-def test_a_target_is_a_share(scenario: Scenario) -> None:
+def test_a_target_is_a_share(scenario):
     with pytest.raises(ScenarioError, match="must lie between 0 and 1"):
         fewest_servers(scenario, SOURCES, 1.5)
 
 
-def test_every_scheduler_can_be_drawn() -> None:
+def test_every_scheduler_can_be_drawn():
     """Some markers are open already; one without a miss is drawn open."""
     tried = (ServerCount(servers=1, miss=0.5, error=0.1), ServerCount(servers=2, miss=0.0, error=0.0))
     for name in scheduler_names():

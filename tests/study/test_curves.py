@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,17 +14,16 @@ from sizes import examples
 from nona import study
 from nona.errors import ScenarioError
 from nona.experiments.pool import ThisProcess
-from nona.report.sweeps import Curves, sweep_report
+from nona.report.sweeps import sweep_report
 from nona.results.document import UNKNOWN
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
 from nona.simulation.summary import hit_rate_difference, jct_difference
 from nona.sources.samples import scenario_path
 from nona.study import simulation as bounded
 from nona.study.outcome import simulation_outcome
-from nona.study.preparation import Study, prepare
-from nona.study.simulation import SimulationResult, simulate
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
 from nona.study.sweep_bench import GridSettings, SweepSettings, swept_scenario
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import bends, curves, grid, middle, near_enough, spread_order
@@ -45,7 +43,7 @@ GRAPH = {
 WORK_S, BYTES = 10e-3, 6e6
 
 
-def scenario(rate: float = 80.0, servers: int = 4, capacity: float = 2e9, **more: object) -> Scenario:
+def scenario(rate=80.0, servers=4, capacity=2e9, **more):
     return scenario_from_mapping(
         {
             "version": 1,
@@ -61,20 +59,18 @@ def scenario(rate: float = 80.0, servers: int = 4, capacity: float = 2e9, **more
     )
 
 
-def swept(
-    given_: Scenario, key: str, values: tuple[float, ...], *names: str, jobs: int = 400, runs: int = 2
-) -> Curves:
+def swept(given_, key, values, *names, jobs=400, runs=2):
     chosen = SweepSettings(number_named(given_, key), values, names, jobs, runs)
     *_, last = curves(given_, chosen)
     return last
 
 
-def edges(found: Curves, name: str) -> list[tuple[float, float]]:
+def edges(found, name):
     curve = sweep_report(found).schedulers[name]
     return [(e.stable, e.overloaded) for e in curve.edges]
 
 
-def test_local_gives_up_where_the_executors_are_offered_all_they_can_do() -> None:
+def test_local_gives_up_where_the_executors_are_offered_all_they_can_do():
     rate, servers = 80.0, 4
     truth = servers / (rate * WORK_S)  # the load factor at which rate · work = servers
     found = swept(scenario(rate, servers), "load", (2.0, 4.0, 6.0, 8.0), "local", jobs=2000)
@@ -87,7 +83,7 @@ def test_local_gives_up_where_the_executors_are_offered_all_they_can_do() -> Non
     assert formula_stable < truth <= formula_over
 
 
-def test_spread_gives_up_where_the_link_is_full_of_its_own_messages_and_of_others() -> None:
+def test_spread_gives_up_where_the_link_is_full_of_its_own_messages_and_of_others():
     rate, capacity = 100.0, 2e9
     truth = 1 - rate * BYTES / capacity  # background and messages fill the link
     found = swept(scenario(rate, 8, capacity), "background.network.utilization", (0.0, 0.5, 0.95), "spread")
@@ -96,7 +92,7 @@ def test_spread_gives_up_where_the_link_is_full_of_its_own_messages_and_of_other
     assert overloaded - stable <= 0.01
 
 
-def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side() -> None:
+def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side():
     rate = 100.0
     given_ = scenario(rate, 8, background={"network": {"utilization": 0.2}})
     truth = rate * BYTES / 0.8
@@ -110,7 +106,7 @@ def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side() -> 
     assert all(v == int(v) for v in found.points["local"])
 
 
-def test_unstable_everywhere_and_a_single_value() -> None:
+def test_unstable_everywhere_and_a_single_value():
     over = swept(scenario(900.0), "load", (1.0, 2.0), "local", "spread")
     assert [p.state for p in over.points["local"].values()] == ["overloaded"] * 2
     report = sweep_report(over)
@@ -121,7 +117,7 @@ def test_unstable_everywhere_and_a_single_value() -> None:
     assert one.fraction == 1
 
 
-def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers() -> None:
+def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers():
     given_ = scenario(150.0, 4)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 1.5), ("local", "spread"), 300, 3)
     *_, found = curves(given_, chosen)
@@ -135,27 +131,27 @@ def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers() -> 
                 assert len(point.means_s) == 3
 
 
-def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit() -> None:
+def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit():
     """Common random numbers over values: local sends nothing, so the link's background is nothing to it."""
     found = swept(scenario(200.0), "background.network.utilization", (0.0, 0.3, 0.9), "local")
     assert len({p.means_s for p in found.points["local"].values()}) == 1
 
 
-def test_workers_take_the_runs_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_take_the_runs_and_change_nothing(monkeypatch):
     """That processes give the same records is tested where they are made; here, that they are asked."""
     asked: list[int] = []
 
     class Counted(ThisProcess):
-        def __init__(self, workers: int) -> None:
+        def __init__(self, workers):
             asked.append(workers)
 
-        def __enter__(self) -> Counted:
+        def __enter__(self):
             return self
 
-        def __exit__(self, *error: object) -> None:
+        def __exit__(self, *error):
             asked.append(0)
 
-        def run(self, work: Any, keys: Any, report: Any) -> Any:
+        def run(self, work, keys, report):
             asked.append(-len(keys))
             return super().run(work, keys, report)
 
@@ -173,7 +169,7 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch: pytest.MonkeyPatc
         }
 
 
-def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_on() -> None:
+def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_on():
     found = swept(scenario(150.0, 2), "load", (1.0, 2.0), "nona", "local")
     point = found.points["nona"][2.0]
     assert (point.state, point.summary, point.means_s) == ("overloaded", None, ())
@@ -184,7 +180,7 @@ def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_
     assert stable < 2 / (150 * WORK_S) <= overloaded
 
 
-def test_it_tells_early_and_never_goes_back() -> None:
+def test_it_tells_early_and_never_goes_back():
     given_ = scenario()
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 4.0), ("local", "spread"), 100, 2)
     told = list(curves(given_, chosen))
@@ -199,10 +195,10 @@ def test_it_tells_early_and_never_goes_back() -> None:
     assert len(told[0].points["local"]) == 1  # what was told does not change afterwards
 
 
-def test_it_stops_when_nobody_wants_it_any_more() -> None:
+def test_it_stops_when_nobody_wants_it_any_more():
     calls = 0
 
-    def check() -> None:
+    def check():
         nonlocal calls
         calls += 1
         if calls > 5:
@@ -224,16 +220,14 @@ def test_it_stops_when_nobody_wants_it_any_more() -> None:
         ("load", (), ("local",), "give 1 to"),
     ],
 )
-def test_what_cannot_be_swept_is_said_before_anything_runs(
-    key: str, values: tuple[float, ...], names: tuple[str, ...], why: str
-) -> None:
+def test_what_cannot_be_swept_is_said_before_anything_runs(key, values, names, why):
     given_ = scenario()
     with pytest.raises(ScenarioError, match=why):
         next(curves(given_, SweepSettings(number_named(given_, key), values, names, 10, 1)))
 
 
 @given(st.integers(1, 60))
-def test_every_value_is_looked_at_once_the_ends_first(count: int) -> None:
+def test_every_value_is_looked_at_once_the_ends_first(count):
     order = spread_order(count)
     assert sorted(order) == list(range(count))
     assert set(order[:2]) == {0, count - 1}
@@ -243,7 +237,7 @@ def test_every_value_is_looked_at_once_the_ends_first(count: int) -> None:
 @given(
     st.sampled_from(["fraction", "count", "bandwidth", "factor"]), st.integers(0, 500), st.integers(1, 500)
 )
-def test_halving_ends_and_stays_between(unit: str, low: int, width: int) -> None:
+def test_halving_ends_and_stays_between(unit, low, width):
     a, b = (float(low), float(low + width)) if unit == "count" else (low / 100, (low + width) / 100)
     span, steps = b - a, 0
     while not near_enough(a, b, unit, span):
@@ -253,7 +247,7 @@ def test_halving_ends_and_stays_between(unit: str, low: int, width: int) -> None
     assert steps <= 12
 
 
-def test_more_values_go_where_a_curve_bends() -> None:
+def test_more_values_go_where_a_curve_bends():
     curve = [(x / 10, 1 / (1 - x / 10)) for x in range(10)]
     new = bends(curve, "fraction", 0.9, 1)
     assert len(new) == 1
@@ -261,7 +255,7 @@ def test_more_values_go_where_a_curve_bends() -> None:
     assert bends([(v, math.exp(3 * v)) for v, _ in curve], "fraction", 0.9, 3) == []
 
 
-def test_the_servers_that_more_load_needs_are_simulated_counts() -> None:
+def test_the_servers_that_more_load_needs_are_simulated_counts():
     given_ = scenario(300.0, 4)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 1.5), ("local",), 400, 2)
     *_, told = curves(given_, chosen)
@@ -269,7 +263,7 @@ def test_the_servers_that_more_load_needs_are_simulated_counts() -> None:
     assert (need.scheduler, need.now, need.most) == ("local", 4, 16)
     loaded = chosen.number.set(given_, need.value)
 
-    def hits(servers: int) -> float:
+    def hits(servers):
         there = swept_scenario(loaded, replace(chosen, number=number_named(given_, COUNT)), servers)
         rate = simulate(prepare(there)).summaries["local"].hit_rate
         return 0.0 if rate is None else rate.mean
@@ -277,7 +271,7 @@ def test_the_servers_that_more_load_needs_are_simulated_counts() -> None:
     assert hits(need.servers) >= chosen.target > hits(need.servers - 1)
 
 
-def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked() -> None:
+def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked():
     given_ = scenario(100.0, 4)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0), ("local", "spread"), 200, 2, edges=False)
     both = GridSettings(chosen, number_named(given_, COUNT), (3.0, 4.0))
@@ -292,7 +286,7 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked() -> None:
                 p.means_s for p in alone.points[name].values()
             ]
 
-    def stop() -> None:
+    def stop():
         raise Cancelled
 
     with pytest.raises(Cancelled):
@@ -301,7 +295,7 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked() -> None:
         list(grid(given_, replace(both, second=chosen.number)))
 
 
-def prepared(jobs: int, rate: str = "90/s", **simulation: Any) -> Study:
+def prepared(jobs, rate="90/s", **simulation):
     """The slides' example with a load under which spreading overloads the link, but one server does not."""
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     row = data["workload"][0] | {"rate": rate, "arrivals": {"process": "poisson"}, "slo": "60 ms"}
@@ -310,11 +304,11 @@ def prepared(jobs: int, rate: str = "90/s", **simulation: Any) -> Study:
     return study.prepare(scenario_from_mapping(data))
 
 
-def simulated(of: Study) -> SimulationResult:
+def simulated(of):
     return study.simulate(of, engine="compiled")
 
 
-def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch):
     of = prepared(6000)
     found = simulated(of)
     with monkeypatch.context() as patched:
@@ -335,22 +329,22 @@ def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch: pytes
     assert outcome.differences["local"]["spread"].verdict == "overloaded"
 
 
-def test_a_precision_counts_it_among_the_overloaded() -> None:
+def test_a_precision_counts_it_among_the_overloaded():
     found = simulated(prepared(6000, precision="20 %", max_replications=10))
     assert "spread" in found.precision.overloaded
     assert found.precision.not_reached == ()
     assert len(found.records["local"]) > len(found.records["spread"])
 
 
-def test_where_every_scheduler_is_overloaded_all_stop() -> None:
+def test_where_every_scheduler_is_overloaded_all_stop():
     found = simulated(prepared(6000, rate="100000/s"))
     assert {s.state for s in found.summaries.values()} == {"overloaded"}
     assert all(r.jobs == bounded.SHORT_JOBS for runs in found.records.values() for r in runs)
 
 
 def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     of = prepared(6000)
     whole = simulated(of)
     monkeypatch.setattr("nona.study.simulation.predictions", lambda *a: dict.fromkeys(("local", "spread")))

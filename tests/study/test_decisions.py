@@ -1,7 +1,5 @@
 """The study of decisions: cells are a fair part, runs agree with theory, what is stored comes out again."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -43,19 +41,18 @@ from nona.study.decisions import (
 )
 from nona.study.preparation import prepare
 from nona.study.shipped import shipped_decisions
-from nona.system import System
 from tests.report.filled import filled
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
 REMEDY = "run: python -m nona.study.decisions_page docs/decisions.md"
 
 
-def cell_system(name: str, cell: Cell) -> System:
+def cell_system(name, cell):
     return prepare(cell_scenario(workload_table()[name], cell)).system
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_a_quarter_of_the_cells_has_every_pair_of_levels_as_evenly_as_can_be(number: int) -> None:
+def test_a_quarter_of_the_cells_has_every_pair_of_levels_as_evenly_as_can_be(number):
     cells = fraction(number)
     assert len(set(cells)) == len(cells) == 12
     links_loads = Counter((c.link, c.load) for c in cells)
@@ -69,7 +66,7 @@ def test_a_quarter_of_the_cells_has_every_pair_of_levels_as_evenly_as_can_be(num
 
 
 @pytest.mark.verify
-def test_the_plan_has_every_network_and_three_loads_of_what_cannot_be_split() -> None:
+def test_the_plan_has_every_network_and_three_loads_of_what_cannot_be_split():
     tasks = planned(DecisionSettings())
     found = Counter(name for name, _ in tasks)
     assert set(found) == set(workload_table()) - TWINS
@@ -85,7 +82,7 @@ def test_the_plan_has_every_network_and_three_loads_of_what_cannot_be_split() ->
 
 
 @pytest.mark.parametrize("name", ["five_models", "whisper_small"])
-def test_a_cell_has_its_load_and_every_model_an_equal_share_of_it(name: str) -> None:
+def test_a_cell_has_its_load_and_every_model_an_equal_share_of_it(name):
     system = cell_system(name, Cell(100.0, 0.6, 0.5))
     shares = [q.rate * float(q.tasks.compute_s[0].sum()) for q in system.queries]
     assert sum(shares) / system.executors == pytest.approx(0.5)
@@ -96,7 +93,7 @@ def test_a_cell_has_its_load_and_every_model_an_equal_share_of_it(name: str) -> 
 
 
 @pytest.mark.verify
-def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
+def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server():
     """M/D/1: S·(1 + ρ/(2(1 − ρ))), for every scheduler that draws an executor."""
     cell = Cell(None, None, 0.5)
     row = measure(workload_table()["vgg16"], cell, Size(jobs=6000, replications=5, most=5, engine="auto"))
@@ -109,16 +106,16 @@ def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
     assert (row.blind.ratio, row.blind.low, row.blind.high) == (1.0, 1.0, 1.0)
 
 
-def known(cell: studies.SimulatedCell, name: str) -> tuple[float, float]:
+def known(cell, name):
     """Mean JCT and half-width of a scheduler that has a steady state."""
     return cell.schedulers[name].mean_s, cell.schedulers[name].half_width_s
 
 
-def mean_s(found: Contest, name: str) -> float:
+def mean_s(found, name):
     return found.entrant(name).mean_s or math.nan
 
 
-def contest(names: tuple[str, ...], question: Question, cell: Cell, effort: Effort) -> Contest:
+def contest(names, question, cell, effort):
     system = cell_system("ensemble_8", cell)
     chosen = {n: (get_scheduler(n), get_scheduler(n).prepare(system, None, {})) for n in names}
     made = Contest(system, chosen, effort, [question])
@@ -126,7 +123,7 @@ def contest(names: tuple[str, ...], question: Question, cell: Cell, effort: Effo
     return made
 
 
-def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run() -> None:
+def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run():
     names = ("local", "spread", "jsq-d")
     found = contest(
         names, Question("local", names[1:]), Cell(10.0, 0.6, 0.5), Effort(400, 100, 400, 2, 4, "auto")
@@ -138,7 +135,7 @@ def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run() -> 
     assert found.answer(found.questions[0]) is None
 
 
-def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_repeated() -> None:
+def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_repeated():
     question = Question("random", ("local", "spread", "jsq-d"))
     names = ("random", "local", "spread", "jsq-d")
     found = contest(names, question, Cell(200.0, 0.0, 0.2), Effort(300, 100, 400, 2, 6, "auto"))
@@ -154,17 +151,17 @@ def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_rep
     assert answer.ratio.value == pytest.approx(ratio, rel=0.05)
 
 
-def test_a_ratio_far_from_1_need_not_be_known_as_well() -> None:
+def test_a_ratio_far_from_1_need_not_be_known_as_well():
     assert is_precise(Ratio(0.5, 0.46, 0.54, 5))
     assert not is_precise(Ratio(0.99, 0.98, 1.0, 5))
     assert not is_precise(Ratio(1.0, float("nan"), float("nan"), 1))
 
 
 @pytest.mark.verify
-def test_results_do_not_depend_on_the_number_of_processes() -> None:
+def test_results_do_not_depend_on_the_number_of_processes():
     settings = DecisionSettings(networks=("vgg16",), jobs=150, replications=2, most=2)
 
-    def timeless(cell: studies.SimulatedCell | studies.UnplacedCell) -> studies.SimulatedCell:
+    def timeless(cell):
         assert isinstance(cell, studies.SimulatedCell)
         placement = cell.placement.model_copy(update={"seconds": 0.0})
         return cell.model_copy(update={"seconds": 0.0, "placement": placement})
@@ -175,7 +172,7 @@ def test_results_do_not_depend_on_the_number_of_processes() -> None:
     assert studies.DecisionStudy.from_json(json.loads(json.dumps(alone.to_json(), allow_nan=False))) == alone
 
 
-def test_the_stored_study_has_its_cells_and_its_origin() -> None:
+def test_the_stored_study_has_its_cells_and_its_origin():
     data = shipped_decisions()
     about = data.about
     assert about.command.startswith("nona study decisions --json")
@@ -187,7 +184,7 @@ def test_the_stored_study_has_its_cells_and_its_origin() -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", ["resnet50", "vgg16"])
-def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
+def test_a_cell_of_the_stored_study_can_be_made_again(name):
     """Placed alike; simulated in shorter runs, within both intervals."""
     kept = next(c for c in shipped_decisions().simulated() if c.network == name)
     cell = Cell(kept.link, kept.background, kept.load)
@@ -201,11 +198,11 @@ def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
         assert one.low <= other.high + 1e-3
 
 
-def steady(seconds: float) -> studies.Entrant:
+def steady(seconds):
     return studies.Entrant(mean_s=seconds, half_width_s=1e-4, runs=5)
 
 
-def made(ratio: float, low: float, **rest: object) -> studies.SimulatedCell:
+def made(ratio, low, **rest):
     cell = filled(
         studies.SimulatedCell,
         network="net",
@@ -224,7 +221,7 @@ def made(ratio: float, low: float, **rest: object) -> studies.SimulatedCell:
     return cell.model_copy(update=rest)
 
 
-def study_of(*cells: studies.SimulatedCell | studies.UnplacedCell) -> studies.DecisionStudy:
+def study_of(*cells):
     about = filled(studies.DecisionAbout, events=1000, replications=5, schedulers=("nona", "local", "spread"))
     facts = filled(
         studies.NetworkFacts, family="U-Net", models=("net",), tasks=12, interior=10, work_s=0.01, bytes=1e6
@@ -235,7 +232,7 @@ def study_of(*cells: studies.SimulatedCell | studies.UnplacedCell) -> studies.De
 DATA = study_of(made(0.9, 0.88), made(1.005, 1.0), made(1.02, 1.0), made(2.0, 1.9))
 
 
-def test_verdicts_need_the_whole_interval() -> None:
+def test_verdicts_need_the_whole_interval():
     cells = decisions.compared(DATA, "blind")
     assert [decisions.verdict(c.answer, decisions.GOAL) for c in cells] == ["met", "met", "open", "missed"]
     assert decisions.counts(cells, decisions.GOAL) == decisions.Counts(met=2, open=1, missed=1)
@@ -250,7 +247,7 @@ def test_verdicts_need_the_whole_interval() -> None:
     assert decisions.prediction_error(DATA.simulated()[3]) == pytest.approx(-0.5)
 
 
-def test_what_has_no_steady_state_meets_no_goal() -> None:
+def test_what_has_no_steady_state_meets_no_goal():
     held = {"nona": studies.Entrant(reason="offered to the link: 1.3"), "local": steady(0.01)}
     lost = made(1.0, 1.0, blind=None, schedulers=held)
     data = study_of(*DATA.cells, lost)
@@ -261,7 +258,7 @@ def test_what_has_no_steady_state_meets_no_goal() -> None:
     assert decisions.network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
 
 
-def test_a_cell_without_a_placement_is_told_with_its_reason() -> None:
+def test_a_cell_without_a_placement_is_told_with_its_reason():
     lost = studies.UnplacedCell(
         network="net", link=25.0, background=0.3, load=0.8, error="No room.", seconds=1.0
     )
@@ -273,7 +270,7 @@ def test_a_cell_without_a_placement_is_told_with_its_reason() -> None:
     assert studies.DecisionStudy.from_json(data.to_json()) == data
 
 
-def test_words_rows_and_figures_say_what_the_data_say() -> None:
+def test_words_rows_and_figures_say_what_the_data_say():
     assert title(DATA).endswith("in 1, within 1 % in 1, slower in 2")
     assert heat_title(DATA) == "The largest ratio is 2: net, 25 Gbit/s, background 30 %, load 50 %"
     assert title(DATA, "live") == "nona-live was not simulated"
@@ -294,7 +291,7 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
     assert heat.text[0][0] == "2.00"
 
 
-def test_the_stored_study_is_told_in_full() -> None:
+def test_the_stored_study_is_told_in_full():
     data = shipped_decisions()
     told = decisions_text(data)
     assert title(data) in told
@@ -305,14 +302,12 @@ def test_the_stored_study_is_told_in_full() -> None:
     assert len(decisions.cell_rows(data)) == len(data.cells)
 
 
-def test_the_document_has_the_stored_figures() -> None:
+def test_the_document_has_the_stored_figures():
     text = DOCS.read_text("utf-8")
     assert with_results(text, shipped_decisions()) == text, REMEDY
 
 
-def test_the_command_runs_and_writes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_runs_and_writes(capsys, tmp_path, monkeypatch):
     file, asked = tmp_path / "cells.csv", []
     monkeypatch.setattr("nona.cli.studies.decisions_study", lambda given, **how: asked.append(given) or DATA)
     words = "--network slides_example --link 25 --jobs 150 --replications 2 --most 2 --engine auto"

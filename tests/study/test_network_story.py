@@ -9,24 +9,21 @@ from dataclasses import replace
 import pytest
 
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.result import Placement
 from nona.placement.sampled.judge import by_response, certificate_of
 from nona.placement.solve import solve
 from nona.report.simulations.series import LINK, story_load
 from nona.scenario.file import load_scenario
-from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
-from nona.study.link_load import LOADS, STRATEGIES, StoryPoint, network_story, overview_story, paying_limit
+from nona.study.link_load import LOADS, STRATEGIES, network_story, overview_story, paying_limit
 from nona.study.placing import SearchSteps
 from nona.study.preparation import prepare
 from nona.study.shipped import rounded_result, shipped_story
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
-from nona.system import System
 
 
 @pytest.fixture(scope="module")
-def scenario() -> Scenario:
+def scenario():
     found = load_scenario(scenario_path("slides_example")).model_copy(update={"objective": "formula"})
     changes: Mapping[str, float | str] = {
         "workload[0].rate": "1/s",
@@ -39,16 +36,16 @@ def scenario() -> Scenario:
 
 
 @pytest.fixture(scope="module")
-def points(scenario: Scenario) -> list[StoryPoint]:
+def points(scenario):
     return list(network_story(scenario, (0.0, 0.6, 0.9), engine="simpy"))
 
 
-def test_an_idle_link_gives_the_times_of_the_talk(points: list[StoryPoint]) -> None:
+def test_an_idle_link_gives_the_times_of_the_talk(points):
     found = {name: 1e3 * points[0].runs[name].mean.mean for name in STRATEGIES}
     assert found == pytest.approx({"local": 22, "spread": 32, "nona": 14})
 
 
-def test_the_typical_job_is_whole(points: list[StoryPoint]) -> None:
+def test_the_typical_job_is_whole(points):
     for point in points:
         for run in point.runs.values():
             assert len(run.tasks) == 4
@@ -58,7 +55,7 @@ def test_the_typical_job_is_whole(points: list[StoryPoint]) -> None:
             assert abs(run.jct_s - run.mean.mean) < 0.05
 
 
-def test_splitting_stops_paying_where_the_waits_eat_its_gain(scenario: Scenario) -> None:
+def test_splitting_stops_paying_where_the_waits_eat_its_gain(scenario):
     """Bisection over the solver against the condition itself: below the edge a split wins, above none."""
     limit = paying_limit(scenario)
     below, above = (
@@ -70,14 +67,14 @@ def test_splitting_stops_paying_where_the_waits_eat_its_gain(scenario: Scenario)
     assert above.prediction.jct_s == pytest.approx(local.prediction.jct_s)
 
 
-def test_there_is_no_edge_where_splitting_always_or_never_pays(scenario: Scenario) -> None:
+def test_there_is_no_edge_where_splitting_always_or_never_pays(scenario):
     quick = with_value(scenario, "cluster.network.capacity", "8000 Gbit/s")
     slow = with_value(scenario, "cluster.network.capacity", "0.1 Gbit/s")
     assert paying_limit(quick) is None
     assert paying_limit(slow) == 0.0
 
 
-def test_the_blocks_are_the_intervals_in_milliseconds(points: list[StoryPoint]) -> None:
+def test_the_blocks_are_the_intervals_in_milliseconds(points):
     row = story_load(points[0].load, points[0].runs, points[0].system)
     spread = row.runs["spread"]
     assert spread.servers == 3
@@ -88,7 +85,7 @@ def test_the_blocks_are_the_intervals_in_milliseconds(points: list[StoryPoint]) 
     assert row.runs["local"].servers == 1
 
 
-def test_the_headline_says_when_it_stopped_paying(points: list[StoryPoint]) -> None:
+def test_the_headline_says_when_it_stopped_paying(points):
     said = [story_load(p.load, p.runs, p.system).headline for p in points]
     assert "22 ms" in said[0]
     assert "60 %" in said[1]
@@ -97,16 +94,16 @@ def test_the_headline_says_when_it_stopped_paying(points: list[StoryPoint]) -> N
 
 
 @pytest.fixture(scope="module")
-def system() -> System:
+def system():
     return prepare(load_scenario(scenario_path("rag_pipeline"))).system
 
 
-def handed_out(placement: Placement, origin: str) -> Placement:
+def handed_out(placement, origin):
     """As a search hands it out: judged, with a name, by samples of its own."""
     return replace(placement, formula=certificate_of(placement), origin=origin, objective_s=1e-9)
 
 
-def test_steps_are_judged_by_the_samples_of_the_report(system: System) -> None:
+def test_steps_are_judged_by_the_samples_of_the_report(system):
     ticks = iter(range(100))
     taken = SearchSteps(system, clock=lambda: float(next(ticks)))
     spread, local, best = spread_placement(system), local_placement(system), solve(system)
@@ -125,7 +122,7 @@ def test_steps_are_judged_by_the_samples_of_the_report(system: System) -> None:
     assert last.gap == pytest.approx((last.objective_s - last.lower_bound_s) / last.objective_s)
 
 
-def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system: System) -> None:
+def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system):
     """The formula's optimum may be slower than local when jobs are sampled: its bound counts all the same."""
     taken = SearchSteps(system)
     best, slow = solve(system), spread_placement(system)
@@ -143,7 +140,7 @@ def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system: System) -> 
     assert taken.steps[-1].gap is not None
 
 
-def test_the_result_is_the_last_step(system: System) -> None:
+def test_the_result_is_the_last_step(system):
     taken = SearchSteps(system)
     local = by_response(system, local_placement(system))
     taken.take(handed_out(local, "local"))
@@ -155,7 +152,7 @@ def test_the_result_is_the_last_step(system: System) -> None:
     assert taken.best is result
 
 
-def test_the_story_that_ships_is_made_again_by_its_command() -> None:
+def test_the_story_that_ships_is_made_again_by_its_command():
     shipped = shipped_story()
     again = rounded_result(overview_story(LOADS[:2], shipped.command))
     assert [p.load for p in shipped.points] == list(LOADS)

@@ -1,7 +1,5 @@
 """Who sees the network: the study, its words, and the remarks on other systems."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from nona.report.studies import network_views
 from nona.report.studies.figures import network_views_figure
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
+from nona.results.studies import NetworkViewRow, OnLink
 from nona.schedulers import network_remarks
 from nona.schedulers.base import NetworkView
 from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
@@ -20,13 +18,13 @@ from nona.study.shipped import shipped_network_views
 TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))
 
 
-def bare(found: NetworkViewsStudy) -> NetworkViewsStudy:
+def bare(found):
     """The study without what the clock says."""
     about = found.about.model_copy(update={"seconds": 0.0, "made": ""})
     return found.model_copy(update={"about": about})
 
 
-def made(**rows: tuple[str, Estimate, str]) -> NetworkViewsStudy:
+def made(**rows):
     """A study of rows that send tensors: view, slowdown, state on the loaded link."""
     one = Estimate(mean=1.0, ci95=(1.0, 1.0))
     idle = OnLink(state="stable", jct_s=one, to_local=one, link=0.5)
@@ -46,7 +44,7 @@ def made(**rows: tuple[str, Estimate, str]) -> NetworkViewsStudy:
     return shipped_network_views().model_copy(update={"rows": found})
 
 
-def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_always_in_it() -> None:
+def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_always_in_it():
     found = network_views_study(TINY, engine="simpy")
     assert bare(found) == bare(network_views_study(TINY, engine="simpy", workers=2))
     assert [r.scheduler for r in found.rows] == ["local", "spread", "least-loaded"]
@@ -61,7 +59,7 @@ def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_alway
 
 
 @pytest.mark.verify
-def test_a_point_computed_again_lies_in_the_stored_interval() -> None:
+def test_a_point_computed_again_lies_in_the_stored_interval():
     about = shipped_network_views().about
     settings = NetworkViewSettings(jobs=about.jobs, replications=4, schedulers=("spark-fair",))
     again = network_views_study(settings).rows[-1]
@@ -72,7 +70,7 @@ def test_a_point_computed_again_lies_in_the_stored_interval() -> None:
         assert least <= high
 
 
-def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing_it_does() -> None:
+def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing_it_does():
     rows = {r.scheduler: r for r in shipped_network_views().rows}
     for name in ("local", "least-loaded", "least-loaded-d"):
         assert not rows[name].sends
@@ -86,7 +84,7 @@ def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing
     ("interval", "state", "said"),
     [((1.01, 1.2), "stable", 1), ((0.9, 1.2), "stable", 0), (None, "overloaded", 1)],
 )
-def test_the_title_counts_who_is_surely_slower(interval: object, state: str, said: int) -> None:
+def test_the_title_counts_who_is_surely_slower(interval, state, said):
     slow = UNKNOWN if state == "overloaded" else Estimate.from_json({"mean": 1.1, "ci95": interval})
     data = made(sparrow=("N0", slow, state), nona_live=("N4", slow, state))
     assert network_views.title(data).startswith(f"{said} of 1 schedulers")
@@ -95,14 +93,14 @@ def test_the_title_counts_who_is_surely_slower(interval: object, state: str, sai
     assert all("sparrow" in line and "nona-live" not in line for line in slower)
 
 
-def test_rows_of_schedulers_that_are_not_registered_or_changed_their_view_are_left_out() -> None:
+def test_rows_of_schedulers_that_are_not_registered_or_changed_their_view_are_left_out():
     slow = Estimate(mean=1.1, ci95=(1.05, 1.15))
     data = made(sparrow=("N0", slow, "stable"), gone=("N0", slow, "stable"), tetris=("N0", slow, "stable"))
     assert [r.scheduler for r in network_views.by_slowdown(data)] == ["sparrow"]
     assert [row["scheduler"] for row in network_views.scheduler_rows(data)] == ["sparrow"]
 
 
-def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch):
     assert set(VIEW_MEANINGS) == set(NetworkView)
     for remark in REMARKS.values():
         assert all((remark.system, remark.slides, remark.source))
@@ -116,7 +114,7 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytes
         assert network_views.NOT_RUN in rows["Newcomer"].values()
 
 
-def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background() -> None:
+def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background():
     data = shipped_network_views()
     planned = {r.scheduler for r in data.rows if r.planned}
     assert "nona" in planned
@@ -126,7 +124,7 @@ def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background()
     assert {name for name, view in views.items() if "mean background" in view} == planned
 
 
-def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times() -> None:
+def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times():
     data = shipped_network_views()
     ratios = {row["scheduler"]: row["loaded / idle"] for row in network_views.scheduler_rows(data)}
     assert ratios["local"] == "no tensor"
@@ -137,7 +135,7 @@ def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times() -> None:
     assert "(1 times" not in told
 
 
-def test_text_figure_and_file_have_every_scheduler() -> None:
+def test_text_figure_and_file_have_every_scheduler():
     data = shipped_network_views()
     text = network_views.network_views_text(data)
     assert text.startswith(network_views.title(data))

@@ -1,11 +1,8 @@
 """Networks made by rule read clean and have the sizes that they state; NetworkX as a second opinion."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random
-from typing import Any
 
 import networkx as nx
 import pytest
@@ -22,7 +19,7 @@ from nona.study.preparation import prepare
 from nona.study.self_checks import graph_differences
 
 
-def scenario(name: str) -> Any:
+def scenario(name):
     return scenario_from_mapping(
         {
             "version": 1,
@@ -33,7 +30,7 @@ def scenario(name: str) -> Any:
     )
 
 
-def test_there_are_networks_of_many_kinds() -> None:
+def test_there_are_networks_of_many_kinds():
     assert len(network_names()) >= 12
     assert len({n.family for n in NETWORKS.values()}) >= 8
     assert all(n.description for n in NETWORKS.values())
@@ -42,7 +39,7 @@ def test_there_are_networks_of_many_kinds() -> None:
 
 
 @pytest.mark.parametrize("name", network_names())
-def test_a_network_is_acyclic_and_has_the_interior_that_it_states(name: str) -> None:
+def test_a_network_is_acyclic_and_has_the_interior_that_it_states(name):
     data = network_named(name).build()
     assert data == network_named(name).build()
     assert json.loads(json.dumps(data, allow_nan=False)) == data
@@ -56,14 +53,14 @@ def test_a_network_is_acyclic_and_has_the_interior_that_it_states(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["whisper_small", "retrieval_8"])
-def test_a_network_travels_in_the_scenario_file(name: str) -> None:
+def test_a_network_travels_in_the_scenario_file(name):
     kept = scenario(name)
     again = parse_scenario(dump_scenario(kept))
     assert again == kept
     assert len(prepare(again).system.queries[0].tasks) == len(prepare(kept).system.queries[0].tasks)
 
 
-def test_a_task_takes_what_the_roofline_says() -> None:
+def test_a_task_takes_what_the_roofline_says():
     graph = TaskGraphBuilder()
     source = graph.task("source", 0, 6e8)
     graph.task("computes", 1.2e12, 10, source)
@@ -74,10 +71,10 @@ def test_a_task_takes_what_the_roofline_says() -> None:
     assert times[2] == pytest.approx(LAUNCH_S + 2 * (12e8 + 10) / BYTES_PER_S)
 
 
-def test_experts_of_any_number_do_the_same_work() -> None:
+def test_experts_of_any_number_do_the_same_work():
     """The matrices of all experts together, read or multiplied, whatever their number."""
 
-    def of_experts_s(experts: int) -> float:
+    def of_experts_s(experts):
         nodes = mixture_of_experts(experts)["nodes"]
         parts = [n for n in nodes if n["id"].endswith((".gate", ".up"))]
         return sum(n["compute_ms"] / 1e3 - LAUNCH_S for n in parts)
@@ -91,17 +88,17 @@ MODELS = ("slides_example", "googlenet", "densenet121", "inception_v3", "gpt2", 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_shipped_models_are_seen_alike(name: str) -> None:
+def test_shipped_models_are_seen_alike(name):
     assert graph_differences(load_sample(name).dag) == ()
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_contracted_models_are_seen_alike(rule: str) -> None:
+def test_contracted_models_are_seen_alike(rule):
     assert graph_differences(contract(load_sample("googlenet"), rule).dag) == ()
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_graphs_are_seen_alike(seed: int) -> None:
+def test_random_graphs_are_seen_alike(seed):
     rng = random.Random(seed)
     n = rng.randint(1, 60)
     names = rng.sample(range(n), n)
@@ -110,7 +107,7 @@ def test_random_graphs_are_seen_alike(seed: int) -> None:
     assert graph_differences(Dag.from_edges(n, [(names[u], names[v]) for u, v in arcs])) == ()
 
 
-def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_answer_is_noticed(monkeypatch):
     dag = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3)])
     own = "nona.study.self_checks."
     monkeypatch.setattr(own + "immediate_dominators", lambda dag: (VIRTUAL, 0, 0, 1))

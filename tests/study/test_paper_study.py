@@ -1,10 +1,7 @@
 """The paper's evaluation: what ships is what the study computes, and its words follow its numbers."""
 
-from __future__ import annotations
-
 import json
 import math
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,6 @@ from nona.report.studies.paper import ratios
 from nona.report.text import listed
 from nona.results.studies import Growth, OverloadRun, PaperStudy
 from nona.scenario.file import load_scenario
-from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.intervals import paired_ratio
 from nona.simulation.replications import run_replications
@@ -34,7 +30,7 @@ SOURCES = Sources(scenario_path(SCENARIO).parent)
 
 
 @pytest.mark.verify
-def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
+def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
     data = shipped_paper()
     report, value = data.sweeps["traffic"], 0.3
     scenario = with_value(paper_scenario(data.seed), LINK, value)
@@ -53,7 +49,7 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
     assert found.high >= low
 
 
-def test_every_ratio_stored_is_that_of_its_own_replications() -> None:
+def test_every_ratio_stored_is_that_of_its_own_replications():
     for report in shipped_paper().sweeps.values():
         for value in report.values:
             points = {n: next(p for p in c.points if p.value == value) for n, c in report.schedulers.items()}
@@ -65,7 +61,7 @@ def test_every_ratio_stored_is_that_of_its_own_replications() -> None:
                     assert found.value == pytest.approx(point.ratio.mean, rel=1e-6)
 
 
-def test_edges_are_where_the_link_is_full() -> None:
+def test_edges_are_where_the_link_is_full():
     """Spread's edge in the simulation is where its own messages and the background fill the link."""
     data = shipped_paper()
     system = prepare(with_value(paper_scenario(), LINK, 0.0), SOURCES).system
@@ -75,7 +71,7 @@ def test_edges_are_where_the_link_is_full() -> None:
     assert row.edge == pytest.approx(1 - own, rel=1e-6)
 
 
-def test_the_reach_of_the_claim_solves_its_own_equation() -> None:
+def test_the_reach_of_the_claim_solves_its_own_equation():
     spread = tuple(s for s in paper_scenario().schedulers if s.name == "spread")
     (row,) = reach(paper_scenario().model_copy(update={"schedulers": spread}), SOURCES, 20.0)
     assert row.scheduler == "spread"
@@ -89,7 +85,7 @@ def test_the_reach_of_the_claim_solves_its_own_equation() -> None:
 
 
 @pytest.mark.verify
-def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() -> None:
+def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts():
     told = {"nona", "local", "spread", "random", "expert", "spark-fair"}
     scenario = with_value(paper_scenario(), LINK, 0.95)
     scenario = scenario.model_copy(
@@ -106,8 +102,8 @@ def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() 
         assert not paper.grows(of["spark-fair"])
 
 
-def test_a_ratio_grows_where_it_follows_the_number_of_jobs() -> None:
-    def made(*ratios: float) -> Growth:
+def test_a_ratio_grows_where_it_follows_the_number_of_jobs():
+    def made(*ratios):
         runs = tuple(
             OverloadRun(jobs=jobs, length_s=1.0, jct_s=1.0, unfinished=0, ratio=ratio, offered_link=1.1)
             for jobs, ratio in zip((10, 100), ratios, strict=False)
@@ -121,7 +117,7 @@ def test_a_ratio_grows_where_it_follows_the_number_of_jobs() -> None:
     assert paper.jobs_for(made(2.0, 2.1), 350.0) is None
 
 
-def test_words_say_what_the_numbers_are() -> None:
+def test_words_say_what_the_numbers_are():
     data = shipped_paper()
     far, near = paper.largest(data, far=True), paper.largest(data)
     assert far[0] == max(r for r, *_ in ratios(data, far=True))
@@ -143,7 +139,7 @@ def test_words_say_what_the_numbers_are() -> None:
         assert f"up to {data.claim:.0f} times” is therefore not a gain" in text
 
 
-def test_html_holds_every_point_and_needs_nothing_else() -> None:
+def test_html_holds_every_point_and_needs_nothing_else():
     page = paper_html(shipped_paper())
     assert page.count("<tr>") > len(paper.point_rows(shipped_paper()))
     assert "http://" not in page
@@ -152,16 +148,14 @@ def test_html_holds_every_point_and_needs_nothing_else() -> None:
 
 
 @pytest.mark.verify
-def test_the_command_runs_a_small_study(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def small(settings: PaperSettings, **how: object):  # type: ignore[no-untyped-def]
+def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
+    def small(settings, **how):  # type: ignore[no-untyped-def]
         values = {"traffic": (0.7,), "compute": (0.3,)}  # one value each: no edges between
         yield from paper_study(
             PaperSettings(settings.jobs, settings.replications, settings.seed, (100, 200), values)
         )
 
-    def by_formula(seed: int | None = None) -> Scenario:
+    def by_formula(seed=None):
         """Without a search, the scenario's own schedulers and one of another kind."""
         every, own = paper_scenario(seed), load_scenario(scenario_path(SCENARIO)).schedulers
         other = next(s for s in every.schedulers if get_scheduler(s.name).kind == "allocate")

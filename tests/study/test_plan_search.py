@@ -6,8 +6,6 @@ import json
 import math
 import re
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sizes import first
@@ -20,7 +18,6 @@ from nona.report.plan import month_text, plan_finding
 from nona.report.plan_options import plan_text
 from nona.results.planning import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
-from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
 from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
@@ -35,13 +32,13 @@ A, B = "a100-40gb", "l4"
 
 
 def scenario(
-    rate: float,
-    slo_ms: float,
-    plan_part: dict[str, Any],
-    times_ms: dict[str, float] | None = None,
-    scv: float = 1.0,
-    jobs: int = 3000,
-) -> Scenario:
+    rate,
+    slo_ms,
+    plan_part,
+    times_ms=None,
+    scv=1.0,
+    jobs=3000,
+):
     """Jobs of one task."""
     node = {"id": "a", "compute_ms": times_ms or {A: 10.0, B: 10.0}}
     return scenario_from_mapping(
@@ -56,7 +53,7 @@ def scenario(
     )
 
 
-def mmc_within(rate: float, mean_s: float, servers: int, bound_s: float) -> float:
+def mmc_within(rate, mean_s, servers, bound_s):
     """P(T ≤ t) in M/M/c."""
     if rate * mean_s >= servers:
         return 0.0
@@ -67,7 +64,7 @@ def mmc_within(rate: float, mean_s: float, servers: int, bound_s: float) -> floa
     return 1 - math.exp(-mu * bound_s) - waits * both
 
 
-def least_mmc(rate: float, mean_s: float, bound_s: float, share: float) -> int:
+def least_mmc(rate, mean_s, bound_s, share):
     return next(c for c in range(1, 1000) if mmc_within(rate, mean_s, c, bound_s) >= share)
 
 
@@ -75,11 +72,11 @@ PART = {"hit": 0.9, "schedulers": ["opportunistic"], "offers": [f"{A}=2"], "most
 
 
 @pytest.fixture(scope="module")
-def report() -> PlanReport:
+def report():
     return plan(scenario(450.0, 30.0, {**PART, "growth": "5%/month"}))
 
 
-def test_the_answer_is_that_of_theory(report: PlanReport) -> None:
+def test_the_answer_is_that_of_theory(report):
     least = least_mmc(450.0, 0.01, 0.03, 0.9)
     assert [s.count for s in report.best.servers] == [least]
     assert report.best.verdict == "keeps"
@@ -89,7 +86,7 @@ def test_the_answer_is_that_of_theory(report: PlanReport) -> None:
     assert report.answer.cost_per_million == pytest.approx(1e6 * 2 * least / (450 * 3600))
 
 
-def test_intervals_cover_theory(report: PlanReport) -> None:
+def test_intervals_cover_theory(report):
     for option in report.options:
         if option.replications >= 4 and option.by == "simulation":
             estimate = option.models["one"].hit_rate
@@ -98,7 +95,7 @@ def test_intervals_cover_theory(report: PlanReport) -> None:
             assert low - 0.01 <= true <= high + 0.01
 
 
-def test_parts_of_the_cost_add_up_and_shares_are_those_of_the_targets() -> None:
+def test_parts_of_the_cost_add_up_and_shares_are_those_of_the_targets():
     prices = {"server": 0.5, "gb": 0.02}
     links = [{"capacity": "50 Gbit/s", "price": 3}]
     asked = {**PART, "prices": prices, "links": links, "targets": {"one": {"hit": 0.9, "p50": "30 ms"}}}
@@ -119,7 +116,7 @@ def test_parts_of_the_cost_add_up_and_shares_are_those_of_the_targets() -> None:
     assert within_60 == best.models["one"].hit_rate.mean
 
 
-def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers(report: PlanReport) -> None:
+def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers(report):
     (chain,) = report.evidence
     assert chain.kept == report.best.servers[0].count
     assert chain.missed == chain.kept - 1 or chain.lowest == chain.kept
@@ -127,7 +124,7 @@ def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers(report: 
     assert all((o.verdict, o.by) == ("misses", "load") for o in below)
 
 
-def test_the_headroom_is_that_of_theory(report: PlanReport) -> None:
+def test_the_headroom_is_that_of_theory(report):
     headroom = report.answer.headroom
     servers = report.best.servers[0].count
     edge = next(f / 1000 for f in range(1000, 9000) if mmc_within(0.45 * f, 0.01, servers, 0.03) < 0.9)
@@ -140,7 +137,7 @@ def test_the_headroom_is_that_of_theory(report: PlanReport) -> None:
 
 
 @pytest.mark.verify
-def test_the_headroom_of_an_answer_that_took_many_runs_is_that_of_theory_too() -> None:
+def test_the_headroom_of_an_answer_that_took_many_runs_is_that_of_theory_too():
     """Two servers keep by little: at any factor as many runs are needed as at the traffic as it is."""
     asked = {**PART, "hit": 0.985, "offers": [f"{B}=1"]}
     found = plan(scenario(40.0, 100.0, asked, {A: 20.0, B: 20.0}, jobs=1000))
@@ -150,7 +147,7 @@ def test_the_headroom_of_an_answer_that_took_many_runs_is_that_of_theory_too() -
     assert edge / 1.12 <= found.answer.headroom <= edge * 1.02
 
 
-def test_the_words_say_what_to_buy(report: PlanReport) -> None:
+def test_the_words_say_what_to_buy(report):
     text = plan_finding(report)
     assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic at ")
     assert re.search(r"Every cheaper option misses(:| by bounds)", text)
@@ -158,11 +155,11 @@ def test_the_words_say_what_to_buy(report: PlanReport) -> None:
     assert PlanReport.from_json(report.to_json()) == report
 
 
-def test_constant_times_on_drawn_servers_are_as_many_md1_queues() -> None:
+def test_constant_times_on_drawn_servers_are_as_many_md1_queues():
     """Each of c drawn servers is an M/D/1 queue: W ≤ t has a known share, here by Erlang's formula."""
     rate, service, bound, share = 400.0, 0.01, 0.035, 0.95
 
-    def within(servers: int) -> float:
+    def within(servers):
         load = rate * service / servers
         if load >= 1:
             return 0.0
@@ -179,7 +176,7 @@ def test_constant_times_on_drawn_servers_are_as_many_md1_queues() -> None:
     assert abs(found.servers[0].count - least) <= (1 if within(least) - share < 0.004 else 0)
 
 
-def test_the_cheapest_of_two_devices_is_found_by_enumeration() -> None:
+def test_the_cheapest_of_two_devices_is_found_by_enumeration():
     rate, share, bound = 300.0, 0.9, 0.05
     times = {A: 8.0, B: 20.0}
     for price in (0.3, 0.9):
@@ -192,7 +189,7 @@ def test_the_cheapest_of_two_devices_is_found_by_enumeration() -> None:
         assert report.best.cost_per_hour == pytest.approx(costs[best])
 
 
-def test_a_mixed_cluster_is_found_where_it_is_cheapest() -> None:
+def test_a_mixed_cluster_is_found_where_it_is_cheapest():
     """One job in flight fits on a slow device; a whole fast one more would cost ten times that."""
     part = {**PART, "hit": 0.9, "offers": [f"{A}=10", f"{B}=1"], "most": 6}
     report = plan(scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}))
@@ -203,14 +200,14 @@ def test_a_mixed_cluster_is_found_where_it_is_cheapest() -> None:
     assert any(chain.others for chain in report.evidence)
 
 
-def test_two_offers_help_where_neither_has_enough_servers() -> None:
+def test_two_offers_help_where_neither_has_enough_servers():
     part = {**PART, "offers": [{"gpu": g, "price": 1, "most": 3} for g in (A, B)]}
     report = plan(scenario(400.0, 60.0, part))
     assert {s.gpu for s in report.best.servers} == {A, B}
     assert sum(s.count for s in report.best.servers) == least_mmc(400.0, 0.01, 0.06, 0.9)
 
 
-def test_an_open_count_is_no_evidence_against_fewer_servers() -> None:
+def test_an_open_count_is_no_evidence_against_fewer_servers():
     """With few runs counts stay open: below them the search goes on to one that misses."""
     few = {**PART, "replications": 4, "hit": 0.9}
     report = plan(scenario(450.0, 30.0, few, jobs=500))
@@ -224,7 +221,7 @@ def test_an_open_count_is_no_evidence_against_fewer_servers() -> None:
 
 
 @pytest.mark.parametrize(("rate", "slo_ms"), first(1, [(990.0, 100.0), (4975.0, 60.0)]))
-def test_runs_are_long_enough_for_the_queues_near_saturation(rate: float, slo_ms: float) -> None:
+def test_runs_are_long_enough_for_the_queues_near_saturation(rate, slo_ms):
     """At 99 % load a run of 300 jobs ends long before the queue of M/M/c has grown."""
     report = plan(scenario(rate, slo_ms, {**PART, "most": 60}, jobs=300))
     servers, least = report.best.servers[0].count, least_mmc(rate, 0.01, slo_ms / 1000, 0.9)
@@ -235,7 +232,7 @@ def test_runs_are_long_enough_for_the_queues_near_saturation(rate: float, slo_ms
     assert wrong == []
 
 
-def test_bounds_never_rule_out_what_keeps() -> None:
+def test_bounds_never_rule_out_what_keeps():
     """The load bound is the exact stability limit of a single line, also with two classes of speed."""
     part = {**PART, "offers": [f"{A}=1", f"{B}=1"]}
     bounds = Bounds(question_of(scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}), Sources()))
@@ -246,14 +243,14 @@ def test_bounds_never_rule_out_what_keeps() -> None:
     assert bounds.excluded(Option((2, 2))) is None
 
 
-def test_what_takes_longer_than_its_target_when_idle_is_out_of_reach() -> None:
+def test_what_takes_longer_than_its_target_when_idle_is_out_of_reach():
     report = plan(scenario(10.0, 5.0, PART, scv=0.0))
     assert report.answer is None
     assert {o.by for o in report.options} == {"idle"}
     assert "even without queueing" in plan_finding(report)
 
 
-def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
+def test_all_models_must_keep_their_targets_and_percentiles_count():
     loose = scenario(100.0, 1000.0, {**PART, "targets": {"one": {"p95": "35 ms"}}})
     report = plan(loose)
     assert report.work == {"one": {A: pytest.approx(0.01)}}
@@ -261,7 +258,7 @@ def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
     assert [t.text for t in report.targets] == ["p95 of one at most 35 ms"]
 
 
-def test_a_cluster_costs_what_the_option_costs_that_is_like_it() -> None:
+def test_a_cluster_costs_what_the_option_costs_that_is_like_it():
     offers = [f"{A}:3g+2g+2g=2", B, {"gpu": "t4", "gpus": 4}]
     asked = scenario(1.0, 30.0, {"offers": offers, "prices": {"server": 0.1, "gpus": {"t4": 0.3}}})
     question = question_of(asked, Sources())
@@ -272,7 +269,7 @@ def test_a_cluster_costs_what_the_option_costs_that_is_like_it() -> None:
     assert cluster_price(asked.model_copy(update={"plan": None})) is None
 
 
-def test_energy_lies_between_idle_and_busy_by_utilisation() -> None:
+def test_energy_lies_between_idle_and_busy_by_utilisation():
     """λE[S] = 1.2 GPUs are busy on average; the others draw what they draw idle."""
     prices = {"watts": {A: {"idle": 50, "busy": 400}}, "co2_kg_per_kwh": 0.5}
     report = plan(scenario(120.0, 60.0, {**PART, "prices": prices}, jobs=4000))
@@ -284,7 +281,7 @@ def test_energy_lies_between_idle_and_busy_by_utilisation() -> None:
 
 
 @pytest.mark.verify
-def test_what_is_found_does_not_depend_on_the_processes() -> None:
+def test_what_is_found_does_not_depend_on_the_processes():
     part = {**PART, "offers": [f"{A}=1", f"{B}=0.4"], "schedulers": ["opportunistic", "local"]}
     asked = scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}, jobs=300)
     alone = plan(asked)
@@ -294,13 +291,11 @@ def test_what_is_found_does_not_depend_on_the_processes() -> None:
     assert together.model_copy(update=same) == alone.model_copy(update=same)
 
 
-def test_who_interrupts_the_command_sees_what_is_known(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_interrupts_the_command_sees_what_is_known(tmp_path, capsys, monkeypatch):
     path = tmp_path / "s.yaml"
     path.write_text(dump_scenario(scenario(120.0, 60.0, PART, jobs=500)))
 
-    def look(self: Planner, trials: object) -> None:
+    def look(self, trials):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Planner, "look", look)
@@ -312,7 +307,7 @@ def test_who_interrupts_the_command_sees_what_is_known(
     assert all(o["replications"] == 0 for o in found["options"])
 
 
-def test_where_nothing_keeps_few_counts_are_looked_at() -> None:
+def test_where_nothing_keeps_few_counts_are_looked_at():
     """The target is what jobs keep that never wait, so that no count decides it in few runs."""
     floor = 1 - math.exp(-3)
     part = {**PART, "hit": floor, "most": 200, "replications": 4}
@@ -324,7 +319,7 @@ def test_where_nothing_keeps_few_counts_are_looked_at() -> None:
     assert len(looked) <= 2 * math.log2(200)
 
 
-def test_rows_of_a_report_are_written_again_only_when_more_is_known() -> None:
+def test_rows_of_a_report_are_written_again_only_when_more_is_known():
     planner = Planner(question_of(scenario(450.0, 30.0, PART, jobs=500), Sources()))
     written, small, large = Written(planner), Trial(Option((6,)), MILLE), Trial(Option((9,)), MILLE)
     planner.look([small, large])
@@ -336,10 +331,10 @@ def test_rows_of_a_report_are_written_again_only_when_more_is_known() -> None:
     assert tuple(after.values()) == report_of(planner).options
 
 
-def test_who_cancels_keeps_what_is_known() -> None:
+def test_who_cancels_keeps_what_is_known():
     tables: list[PlanReport] = []
 
-    def check() -> None:
+    def check():
         if tables and any(o.replications for o in tables[-1].options):
             raise Cancelled
 
@@ -350,7 +345,7 @@ def test_who_cancels_keeps_what_is_known() -> None:
     assert any(o.replications for o in tables[-1].options)
 
 
-def test_a_week_is_sized_for_its_peak_beside_a_schedule(tmp_path: Path) -> None:
+def test_a_week_is_sized_for_its_peak_beside_a_schedule(tmp_path):
     """Half of each day has a quarter of the traffic: its servers are those of theory at that traffic."""
     hours = "".join(f"{h},{2.0 if h >= 12 else 0.5}\n" for h in range(24))
     (tmp_path / "week.csv").write_text(f"hour,factor\n{hours}")
@@ -366,7 +361,7 @@ def test_a_week_is_sized_for_its_peak_beside_a_schedule(tmp_path: Path) -> None:
     assert "Sized for the week's peak, 2 times" in plan_text(report)
 
 
-def test_a_trace_of_arrivals_is_a_profile(tmp_path: Path) -> None:
+def test_a_trace_of_arrivals_is_a_profile(tmp_path):
     """Two hours of three with 360 arrivals, one with none, over two days."""
     instants = [h * 3600 + 10.0 * k for h in range(49) if h % 3 for k in range(360)]
     (tmp_path / "t.csv").write_text("\n".join(f"{t}" for t in instants))
@@ -389,7 +384,7 @@ def test_a_trace_of_arrivals_is_a_profile(tmp_path: Path) -> None:
         ("1\n2\n3\n", "covers 0 whole hours"),
     ],
 )
-def test_a_bad_profile_is_one_line(text: str, why: str, tmp_path: Path) -> None:
+def test_a_bad_profile_is_one_line(text, why, tmp_path):
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(NonaError, match=why) as error:
         question_of(scenario(10.0, 50.0, {**PART, "profile": "p.csv"}), Sources(tmp_path))
@@ -411,22 +406,20 @@ def test_a_bad_profile_is_one_line(text: str, why: str, tmp_path: Path) -> None:
         ({"prices": {"watts": {"abacus": {"idle": 1, "busy": 2}}}}, "abacus"),
     ],
 )
-def test_questions_that_cannot_be_asked_are_one_line(part: dict[str, Any], why: str) -> None:
+def test_questions_that_cannot_be_asked_are_one_line(part, why):
     with pytest.raises(NonaError, match=why) as error:
         question_of(scenario(10.0, 50.0, {**PART, **part}), Sources())
     assert len(str(error.value).splitlines()) == 1
 
 
-def test_without_an_slo_there_is_nothing_to_keep() -> None:
+def test_without_an_slo_there_is_nothing_to_keep():
     free = scenario(10.0, 50.0, PART).model_dump(mode="json")
     free["workload"][0]["slo"] = None
     with pytest.raises(ScenarioError, match="no model has an SLO or a target"):
         question_of(scenario_from_mapping(free), Sources())
 
 
-def test_the_command_prints_the_contract(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_prints_the_contract(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("nona.cli.planning.now_text", lambda: "2026-11-24 09:30 UTC")
     path = tmp_path / "s.yaml"
     path.write_text(dump_scenario(scenario(120.0, 60.0, {**PART, "hit": 0.8}, jobs=1000)))
@@ -460,9 +453,7 @@ def test_the_command_prints_the_contract(
         (("--profile", "nowhere.csv"), "nowhere.csv"),
     ],
 )
-def test_bad_options_are_one_line(
-    arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_options_are_one_line(arguments, why, capsys):
     assert main(["plan", "slides_example", *arguments]) == 2
     told = capsys.readouterr()
     assert told.out == ""

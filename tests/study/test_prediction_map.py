@@ -18,24 +18,24 @@ from nona.report.placements.text import response_finding, response_lines, respon
 from nona.report.studies import prediction_map
 from nona.report.studies.figures import band, map_figure
 from nona.results.placement import ResponseReport
-from nona.results.studies import Comparison, MapPoint, Measure
+from nona.results.studies import Comparison, Measure
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study import prediction_map as study_prediction_map
 from nona.study.shipped import shipped_map
 from nona.study.sweep_numbers import with_value
-from nona.study.sweeps import SweptPoint, sweep
+from nona.study.sweeps import sweep
 from nona.system import Arrivals, Stream
 
 
-def stored_point(scenario: str, placement: str, load: str) -> MapPoint:
+def stored_point(scenario, placement, load):
     (found,) = (
         p for p in shipped_map().points if (p.scenario, p.placement, p.load) == (scenario, placement, load)
     )
     return found
 
 
-def test_the_stored_map_has_every_point_and_its_origin() -> None:
+def test_the_stored_map_has_every_point_and_its_origin():
     data = shipped_map()
     assert {p.scenario for p in data.points} <= set(study_prediction_map.SYSTEMS)
     assert set(study_prediction_map.SCENARIOS) <= {p.scenario for p in data.points}
@@ -46,7 +46,7 @@ def test_the_stored_map_has_every_point_and_its_origin() -> None:
         assert all(placement in known and load in study_prediction_map.LOADS for placement, load in own)
 
 
-def test_the_plan_of_the_map_tests_the_default_at_every_load() -> None:
+def test_the_plan_of_the_map_tests_the_default_at_every_load():
     for name in study_prediction_map.SCENARIOS:
         assert {
             load for placement, load in study_prediction_map.names_of(name, True) if placement == "nona"
@@ -56,7 +56,7 @@ def test_the_plan_of_the_map_tests_the_default_at_every_load() -> None:
         assert {p for p, _ in study_prediction_map.names_of(name, False)} == {"local"}
 
 
-def test_the_stored_map_stays_below_its_highest_load() -> None:
+def test_the_stored_map_stays_below_its_highest_load():
     assert all(p.servers <= 0.86 and p.link <= 0.86 for p in shipped_map().points)
 
 
@@ -65,7 +65,7 @@ def test_the_stored_map_stays_below_its_highest_load() -> None:
     ("scenario", "placement", "load"),
     [("rag_pipeline", "half", "as shipped"), ("five_models_80_servers", "local", "both 0.6")],
 )
-def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: str, load: str) -> None:
+def test_a_point_of_the_stored_map_can_be_made_again(scenario, placement, load):
     """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
     kept = stored_point(scenario, placement, load)
     system, placed = study_prediction_map.point(
@@ -81,12 +81,12 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: s
     assert abs(new_s - old_s) <= 2 * (new_half_s + old_half_s)
 
 
-def simulated(found: MapPoint) -> tuple[float, float]:
+def simulated(found):
     """The simulated mean and its half-width."""
     return found.mean_s.simulated, found.mean_s.ci95
 
 
-def test_with_poisson_arrivals_most_points_are_within_their_bounds() -> None:
+def test_with_poisson_arrivals_most_points_are_within_their_bounds():
     """The accuracy that the documents state, for all placements and for nona's own."""
     points = [p for p in shipped_map().points if set(p.processes) <= {"poisson"}]
     own = [p for p in points if p.placement == "nona"]
@@ -100,7 +100,7 @@ def test_with_poisson_arrivals_most_points_are_within_their_bounds() -> None:
     assert not any(prediction_map.surely_outside(p, "mean_s", 0.1) for p in own)
 
 
-def test_the_prediction_is_closer_than_the_formula_alone() -> None:
+def test_the_prediction_is_closer_than_the_formula_alone():
     points = shipped_map().points
     assert (
         prediction_map.within(points, "mean_s", 0.1)[0]
@@ -108,7 +108,7 @@ def test_the_prediction_is_closer_than_the_formula_alone() -> None:
     )
 
 
-def test_a_short_study_gives_rows_words_and_a_figure() -> None:
+def test_a_short_study_gives_rows_words_and_a_figure():
     settings = study_prediction_map.MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
     data = study_prediction_map.map_study(settings)
     assert [p.load for p in data.points] == list(study_prediction_map.OF_SERVERS)
@@ -119,7 +119,7 @@ def test_a_short_study_gives_rows_words_and_a_figure() -> None:
 
 
 @pytest.mark.parametrize("chosen", prediction_map.MEASURES)
-def test_the_figure_shows_the_errors_and_their_bands(chosen: Measure) -> None:
+def test_the_figure_shows_the_errors_and_their_bands(chosen):
     data = shipped_map()
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
@@ -129,8 +129,8 @@ def test_the_figure_shows_the_errors_and_their_bands(chosen: Measure) -> None:
     assert bands == sorted(band(e) for e in errors)
 
 
-def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
-    def made(predicted: float, half: float | None) -> MapPoint:
+def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes():
+    def made(predicted, half):
         found = Comparison(predicted=predicted, simulated=1.0, ci95=half)
         return shipped_map().points[0].model_copy(update={"state": "stable", "mean_s": found})
 
@@ -142,7 +142,7 @@ def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
     assert prediction_map.error(made(1.0, 0.0).model_copy(update={"state": "overloaded"}), "mean_s") is None
 
 
-def test_points_have_the_loads_that_they_name() -> None:
+def test_points_have_the_loads_that_they_name():
     system, placed = study_prediction_map.point(
         study_prediction_map.map_system("rag_pipeline"), "half", study_prediction_map.LOADS["both 0.85"]
     )
@@ -157,7 +157,7 @@ def test_points_have_the_loads_that_they_name() -> None:
     assert all(np.isclose(s.probabilities.sum(), 1.0) for row in queries for s in row)
 
 
-def test_outside_the_tested_region_one_line_says_why() -> None:
+def test_outside_the_tested_region_one_line_says_why():
     system = study_prediction_map.map_system("rag_pipeline")
     inside = loaded(0.31, 0.35)
     assert study_prediction_map.warning(system, inside) is None
@@ -172,14 +172,14 @@ def test_outside_the_tested_region_one_line_says_why() -> None:
     assert "tested points of similar load" in str(study_prediction_map.warning(system, loaded(0.83, 0.85)))
 
 
-def loaded(servers: float, link: float) -> ResponseReport:
+def loaded(servers, link):
     """A response at these utilisations."""
     times = {"mean_s": 0.01, "p50_s": 0.01, "p95_s": 0.02, "p99_s": 0.02, "sampling_s": 0.0}
     loads = {"compute_utilization": servers, "link_utilization": link}
     return ResponseReport(miss=None, models={}, **times, **loads)
 
 
-def test_the_response_is_told_model_by_model() -> None:
+def test_the_response_is_told_model_by_model():
     system = replace(study_prediction_map.map_system("slides_example"), background_network=Stream())
     placement = local_placement(system)
     report = response_report(system, placement, ["slides"])
@@ -193,7 +193,7 @@ def test_the_response_is_told_model_by_model() -> None:
     assert (row["SLO missed"], row["SLO"]) == ("100.0 %", "20 ms")
 
 
-def test_the_command_prints_the_response(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_response(capsys):
     assert main(["place", "slides_example", "--json"]) == 0
     response = json.loads(capsys.readouterr().out)["response"]
     assert response["mean_s"] == pytest.approx(0.014)
@@ -203,14 +203,14 @@ def test_the_command_prints_the_response(capsys: pytest.CaptureFixture[str]) -> 
 PATH = "background.network.utilization"
 
 
-def points(name: str, levels: tuple[float, ...], schedulers: tuple[str, ...], jobs: int) -> list[SweptPoint]:
+def points(name, levels, schedulers, jobs):
     scenario = load_scenario(scenario_path(name))
     scenario = with_value(with_value(scenario, "simulation.jobs", jobs), "simulation.replications", 3)
     return list(sweep(scenario, PATH, levels, schedulers))
 
 
 @pytest.mark.parametrize("level", first(1, [0.5, 0.0, 0.9]))
-def test_five_models_of_the_paper_on_80_servers(level: float) -> None:
+def test_five_models_of_the_paper_on_80_servers(level):
     for found in points("five_models_80_servers", (level,), ("nona", "local"), jobs=4000):
         mean = found.summary.jct.mean
         assert found.summary.state == "stable"
@@ -218,7 +218,7 @@ def test_five_models_of_the_paper_on_80_servers(level: float) -> None:
 
 
 @pytest.mark.verify
-def test_splitting_retreats_and_spreading_overloads_as_the_link_fills() -> None:
+def test_splitting_retreats_and_spreading_overloads_as_the_link_fills():
     idle, full = (
         {p.scheduler: p for p in points("background_sweep", (level,), ("nona", "local", "spread"), jobs=1500)}
         for level in (0.0, 0.9)
@@ -230,7 +230,7 @@ def test_splitting_retreats_and_spreading_overloads_as_the_link_fills() -> None:
     assert idle["spread"].error is not None
 
 
-def test_a_sweep_reaches_any_place_of_the_scenario() -> None:
+def test_a_sweep_reaches_any_place_of_the_scenario():
     scenario = load_scenario(scenario_path("slides_example"))
     scenario = with_value(with_value(scenario, "simulation.jobs", 50), "simulation.replications", 1)
     values = (8e9 / 8, 8e10 / 8)

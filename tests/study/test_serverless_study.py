@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = RunOptions(calls=80, warmup=40)
 
 
-def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
+def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
     data = shipped_serverless()
     name = data.cutoff.setting
     run = RunOptions(calls=data.calls)
@@ -40,7 +40,7 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
     assert done.runs[0].all.cost_per_call == pytest.approx(stored.costs[0], rel=0.02)
 
 
-def test_every_interval_stored_follows_from_its_own_replications() -> None:
+def test_every_interval_stored_follows_from_its_own_replications():
     for row in shipped_serverless().settings.values():
         for policy, shown in row.policies.items():
             cell = row.cells[policy]
@@ -51,7 +51,7 @@ def test_every_interval_stored_follows_from_its_own_replications() -> None:
             assert len(cell.hits) == shipped_serverless().replications
 
 
-def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
+def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps():
     for row in shipped_serverless().settings.values():
         for policy, shown in row.policies.items():
             kept = shown.slo_hit_rate.mean
@@ -59,7 +59,7 @@ def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
             assert shown.cost_per_call_usd.mean >= least * (1 - 1e-4), policy
 
 
-def test_words_say_what_the_numbers_are() -> None:
+def test_words_say_what_the_numbers_are():
     data = shipped_serverless()
     text, cells = serverless_text.study_text(data), serverless_claims.main_cells(data)
     assert serverless_text.title(data) in text
@@ -80,10 +80,10 @@ def test_words_say_what_the_numbers_are() -> None:
     assert data.command in text
 
 
-def made_up(esg: float, others: float, cost: float) -> dict[str, dict[str, Cell]]:
+def made_up(esg, others, cost):
     """Cells in which ESG keeps ``esg``, the others keep ``others`` and cost ``cost`` times as much."""
 
-    def one(hits: float, usd: float, miss: float | None, search_s: float, fill: float) -> Cell:
+    def one(hits, usd, miss, search_s, fill):
         both = {"hits": (hits, hits), "costs": (usd, usd), "fill": (fill,), "mean_fill": fill}
         return Cell(**both, miss=miss, search_s=search_s, state="stable")
 
@@ -97,11 +97,11 @@ def made_up(esg: float, others: float, cost: float) -> dict[str, dict[str, Cell]
     return found
 
 
-def with_hits(*hits: float) -> Cell:
+def with_hits(*hits):
     return Cell(hits=hits, costs=hits, miss=None, search_s=None, fill=(), mean_fill=None, state="stable")
 
 
-def test_policies_are_paired_by_replication() -> None:
+def test_policies_are_paired_by_replication():
     assert serverless_claims.difference(with_hits(1.0, 1.0), with_hits(0.5, 0.5), "hits").mean == 0.5
     assert serverless_claims.difference(with_hits(0.9, 0.8), with_hits(0.5, 0.4), "hits").half_width < 1e-9
     a, b, c = with_hits(1.0, 1.0), with_hits(0.9, 0.91), with_hits(0.9, 0.9)
@@ -110,7 +110,7 @@ def test_policies_are_paired_by_replication() -> None:
     assert list(serverless_claims.swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits")) == [("b", "a")]
 
 
-def test_claims_hold_where_they_are_true_and_fail_where_they_are_not() -> None:
+def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
     like_the_slides, unlike = made_up(0.95, 0.45, 1.2), made_up(0.45, 0.95, 0.5)
     for claim in serverless_claims.CLAIMS:
         assert claim.order(like_the_slides) is True, claim.name
@@ -126,7 +126,7 @@ def test_claims_hold_where_they_are_true_and_fail_where_they_are_not() -> None:
     assert any("search" in n for n in again)
 
 
-def test_every_alternative_changes_something_and_names_a_known_default() -> None:
+def test_every_alternative_changes_something_and_names_a_known_default():
     known = {d.key for d in provenance()} | {"load"}
     scenario = setting(SETTINGS[0])
     for row in ALTERNATIVES:
@@ -141,7 +141,7 @@ def test_every_alternative_changes_something_and_names_a_known_default() -> None
     assert len({row.name for row in ALTERNATIVES}) == len(ALTERNATIVES)
 
 
-def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document() -> None:
+def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document():
     data = shipped_serverless()
     sentence = serverless_text.claim_text(data)
     assert sentence in serverless_text.study_text(data)
@@ -164,7 +164,7 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
         assert lead.endswith(f"{share_text(max(held))} of the vGPUs" if held else "at no load that was tried")
 
 
-def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts() -> None:
+def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
     data = shipped_serverless()
     reports = [r for c in data.curves for r in c.settings.values()] + [c.report for c in data.scarcity]
     assert {c.name for c in data.curves} == {p.name for p in PROFILE_SETS}
@@ -182,7 +182,7 @@ def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts() -> None:
         assert "| " + " | ".join(row.values()) + " |" in document
 
 
-def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is() -> None:
+def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is():
     data = shipped_serverless()
     for name, at in data.pressed.items():
         points = data.curves[0].settings[name].policies["esg"].points
@@ -191,7 +191,7 @@ def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is() -> None:
             assert BUSY[0] <= at.vgpus_held <= BUSY[1]
 
 
-def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration() -> None:
+def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration():
     scenario = setting(SETTINGS[0])
     wanted = {f.name: f for f in prepare_serverless(scenario).functions}
     for profiles in PROFILE_SETS:
@@ -205,7 +205,7 @@ def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration() ->
             assert after == pytest.approx(before, rel=1e-6), (profiles.name, f.name)
 
 
-def test_what_is_trained_once_for_all_loads_depends_on_none() -> None:
+def test_what_is_trained_once_for_all_loads_depends_on_none():
     few = {"initial": 3, "rounds": 1, "candidates": 2, "samples": 4, "calls": 4}
     scenario = setting(SETTINGS[0])
     for name in TRAINED:
@@ -216,7 +216,7 @@ def test_what_is_trained_once_for_all_loads_depends_on_none() -> None:
         assert plans[0] == plans[1]
 
 
-def test_half_the_load_doubles_the_gaps() -> None:
+def test_half_the_load_doubles_the_gaps():
     scenario = setting(SETTINGS[0])
     half = next(a for a in ALTERNATIVES if a.load == 0.5).applied(scenario)
     before, after = scenario.serverless.interval, half.serverless.interval  # type: ignore[union-attr]
@@ -224,7 +224,7 @@ def test_half_the_load_doubles_the_gaps() -> None:
     assert after.most == pytest.approx(2 * before.most)  # type: ignore[union-attr]
 
 
-def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes() -> None:
+def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes():
     scenario = setting(SETTINGS[0])
     tasks = [Task(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]
     heard: list[float] = []
@@ -237,7 +237,7 @@ def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes() -> N
     assert [r.all.calls for r in alone[0].runs] == [r.all.calls for r in alone[1].runs]
 
 
-def test_searches_are_timed_and_counted() -> None:
+def test_searches_are_timed_and_counted():
     found = measured_searches(setting(SETTINGS[0]), 30)
     assert found.searches > 0
     assert 0 < found.measured_s.p5 <= found.measured_s.p99
@@ -246,12 +246,12 @@ def test_searches_are_timed_and_counted() -> None:
     assert found.steps.mean < configurations**3
 
 
-def test_a_cluster_costs_what_all_its_nodes_cost() -> None:
+def test_a_cluster_costs_what_all_its_nodes_cost():
     system = prepare_serverless(setting(SETTINGS[0]))
     assert cluster_usd_hour(system) == pytest.approx(16 * (16 * 0.034 + 7 * 0.67))
 
 
-def test_every_default_has_a_source_and_shipped_files_have_the_values_told() -> None:
+def test_every_default_has_a_source_and_shipped_files_have_the_values_told():
     assert missing() == ()
     told = {d.key: d.value for d in provenance()}
     for name in SETTINGS:

@@ -1,9 +1,6 @@
 """The shipped studies: read once into typed results, written again the same bytes, shown by the command."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
@@ -28,13 +25,13 @@ STUDIES = {
 COMPACT = ("decisions", "network-views", "prediction", "paper")
 
 
-def read(study: str) -> Any:
+def read(study):
     file = STUDIES[study]
     return getattr(shipped, "shipped_map" if file == "prediction_map" else f"shipped_{file}")()
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_file_read_and_written_again_is_the_same(study: str) -> None:
+def test_a_file_read_and_written_again_is_the_same(study):
     found = read(study)
     assert read(study) is found
     assert found.to_json() == shipped.shipped(STUDIES[study])
@@ -47,14 +44,14 @@ def test_a_file_read_and_written_again_is_the_same(study: str) -> None:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_the_command_shows_what_is_shipped(study: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_what_is_shipped(study, capsys):
     assert main(["study", study, "--shipped", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == shipped.shipped(STUDIES[study])
     assert main(["study", study, "--shipped"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 5
 
 
-def test_an_unknown_key_in_a_cell_is_refused() -> None:
+def test_an_unknown_key_in_a_cell_is_refused():
     data = shipped.shipped_decisions().to_json()
     data["cells"][0]["surprise"] = 1
     with pytest.raises(ValueError, match="surprise"):
@@ -79,19 +76,19 @@ def test_an_unknown_key_in_a_cell_is_refused() -> None:
         *((StudySettings, given, "Study: ") for given in ({"jobs": 0}, {"loads": ()}, {"loads": (-1.0,)})),
     ],
 )
-def test_settings_that_make_no_study_are_refused(settings: Any, given: dict[str, Any], why: str) -> None:
+def test_settings_that_make_no_study_are_refused(settings, given, why):
     with pytest.raises(SimulationError, match=why):
         settings(**given)
 
 
 @pytest.mark.parametrize("option", [("--jobs", "0"), ("--workers", "0")])
-def test_bad_sizes_are_one_line(option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_sizes_are_one_line(option, capsys):
     assert main(["study", "paper", *option]) == 2
     told = capsys.readouterr().err
     assert "0 must be at least 1" in told.replace("=", " ")
     assert len(told.strip().splitlines()) == 1
 
 
-def test_numbers_are_rounded_to_significant_digits() -> None:
+def test_numbers_are_rounded_to_significant_digits():
     long = Entrant(mean_s=1 / 3, half_width_s=float("inf"), runs=5)
     assert shipped.rounded_result(long, 3) == Entrant(mean_s=0.333, runs=5)

@@ -1,7 +1,5 @@
 """The studies of training: equal jobs for all, claims, points computed again, text and charts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -23,24 +21,24 @@ SMALL = published.StudySettings(
 )
 
 
-def _point(variant: str, *jcts_h: float, mode: str = training.SINGLE, per_hour: float = 4.0) -> StudyPoint:
+def _point(variant, *jcts_h, mode=training.SINGLE, per_hour=4.0):
     times = tuple(3600 * j for j in jcts_h)
     of = {"mode": mode, "variant": variant, "per_hour": per_hour}
     return filled(StudyPoint, **of, jcts_s=times, makespans_s=times)
 
 
-def _made(*points: StudyPoint) -> TrainingStudy:
+def _made(*points):
     return filled(TrainingStudy, study="training", loads=points, replications=3)
 
 
-def test_all_variants_get_the_same_jobs_and_replications_others() -> None:
+def test_all_variants_get_the_same_jobs_and_replications_others():
     pieces = [published.Piece(v, training.SINGLE, 4.0, 10, (0, 9), 6, 3) for v in published.OVER_LOAD]
     assert len({published.system_of(p, 0).jobs for p in pieces}) == 1
     assert published.system_of(pieces[0], 0).jobs != published.system_of(pieces[0], 1).jobs
     assert dict(published.system_of(pieces[0], 0).cluster.gpus) == {"k80": 6, "p100": 6, "v100": 6}
 
 
-def test_the_study_is_what_its_pieces_are() -> None:
+def test_the_study_is_what_its_pieces_are():
     data = published.training_study(SMALL)
     assert [p.variant for p in data.loads] == ["gandiva, packed"] * 2
     assert [p.variant for p in data.makespans] == ["fifo", "gandiva, packed"] * 2
@@ -58,7 +56,7 @@ def test_the_study_is_what_its_pieces_are() -> None:
     assert len(training.makespan_rows(data, training.SINGLE)) == 2
 
 
-def test_a_claim_takes_the_load_with_the_largest_ratio() -> None:
+def test_a_claim_takes_the_load_with_the_largest_ratio():
     agnostic, aware = training.CLAIMS[0].worse, training.CLAIMS[0].better
     data = _made(
         _point(agnostic, 10, 11, 12, per_hour=2),
@@ -73,18 +71,18 @@ def test_a_claim_takes_the_load_with_the_largest_ratio() -> None:
     assert training.load_rows(data, training.SINGLE)[1]["6 jobs/h"].startswith("20.33 ± ")
 
 
-def test_a_claim_can_fail() -> None:
+def test_a_claim_can_fail():
     data = _made(_point(training.CLAIMS[0].worse, 10, 11, 12), _point(training.CLAIMS[0].better, 20, 21, 20))
     assert (training.judged(data)[0].order, training.judged(data)[0].size) == ("does not agree", "smaller")
 
 
-def test_claims_name_variants_that_are_run() -> None:
+def test_claims_name_variants_that_are_run():
     over, once = ({v.name for v in variants} for variants in (published.OVER_LOAD, published.AT_ONCE))
     for claim in training.CLAIMS:
         assert {claim.worse, claim.better} <= (over if claim.value == "jcts_s" else once)
 
 
-def test_the_chart_shows_each_mean_with_its_interval() -> None:
+def test_the_chart_shows_each_mean_with_its_interval():
     data = _made(_point("max-min-fairness", 20, 22, 24), _point("max-min-fairness, packed", 18, 18, 18))
     plain, packed = training_load_figure(data, training.SINGLE).data
     assert plain.y == pytest.approx([22.0])
@@ -94,7 +92,7 @@ def test_the_chart_shows_each_mean_with_its_interval() -> None:
 
 
 @pytest.mark.verify
-def test_a_stored_run_is_found_again() -> None:
+def test_a_stored_run_is_found_again():
     """One replication at the lowest load gives the stored bytes' value."""
     stored = shipped_training()
     point = next(p for p in stored.loads if p.variant == "max-min-fairness")
@@ -103,7 +101,7 @@ def test_a_stored_run_is_found_again() -> None:
     assert published.run_piece(piece, 0).jct_s == pytest.approx(point.jcts_s[0], rel=1e-5)
 
 
-def test_the_stored_study_covers_every_variant() -> None:
+def test_the_stored_study_covers_every_variant():
     stored = shipped_training()
     for mode in published.MODES:
         names = {p.variant for p in stored.loads if p.mode == mode}
@@ -114,9 +112,7 @@ def test_the_stored_study_covers_every_variant() -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("policy", "load", "interference"), [("tiresias", 1.0, 0.0), ("sjf", 1.0, 0.5)])
-def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(
-    policy: str, load: float, interference: float
-) -> None:
+def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(policy, load, interference):
     stored = shipped_elastic()
     point = next(
         p for p in stored.points if (p.policy, p.load, p.interference) == (policy, load, interference)
@@ -126,7 +122,7 @@ def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(
     assert found.jct_s.mean == pytest.approx(point.jcts_s[stored.workloads.index(3)][0], rel=1e-9)
 
 
-def test_the_stored_study_of_elastic_jobs_is_whole_and_agrees_with_the_authors() -> None:
+def test_the_stored_study_of_elastic_jobs_is_whole_and_agrees_with_the_authors():
     stored = shipped_elastic()
     policies = tuple(dict.fromkeys(p.policy for p in stored.points))
     places = elastic_study.places_of(elastic_study.ElasticStudySettings(policies=policies))
@@ -137,7 +133,7 @@ def test_the_stored_study_of_elastic_jobs_is_whole_and_agrees_with_the_authors()
             assert elastic.mean_of(point).mean == pytest.approx(known, rel=1e-9)
 
 
-def test_text_and_charts_show_every_policy() -> None:
+def test_text_and_charts_show_every_policy():
     stored = shipped_elastic()
     text, names = elastic.elastic_study_text(stored), {p.policy for p in stored.points}
     assert elastic.study_title(stored).startswith("At load 0.5 ")
@@ -152,7 +148,7 @@ def test_text_and_charts_show_every_policy() -> None:
 @pytest.mark.parametrize(
     "place", [elastic_study.LinkPlace("tiresias", 1.25e9), elastic_study.LinkPlace("sjf", 0.0)]
 )
-def test_a_point_on_a_link_computed_again_is_the_stored_one(place: elastic_study.LinkPlace) -> None:
+def test_a_point_on_a_link_computed_again_is_the_stored_one(place):
     stored = shipped_elastic_link()
     point = next(p for p in stored.points if (p.name, p.capacity or 0.0) == place)
     request = elastic_study.request_of(elastic_study.ElasticLinkSettings(seed=stored.seed), place, 3)
@@ -160,7 +156,7 @@ def test_a_point_on_a_link_computed_again_is_the_stored_one(place: elastic_study
     assert found.jct_s.mean == pytest.approx(point.jcts_s[stored.workloads.index(3)][0], rel=1e-9)
 
 
-def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_other_study() -> None:
+def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_other_study():
     stored, other = shipped_elastic_link(), shipped_elastic()
     assert [(p.name, p.capacity or 0.0) for p in stored.points] == elastic_study.link_places_of(
         elastic_study.ElasticLinkSettings()
@@ -179,7 +175,7 @@ def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_
         )
 
 
-def test_a_slower_link_never_makes_a_mean_shorter() -> None:
+def test_a_slower_link_never_makes_a_mean_shorter():
     """A policy that does not see the link decides alike, and every step takes at least as long."""
     stored = shipped_elastic_link()
     for name in elastic_study.WAYS:
@@ -187,7 +183,7 @@ def test_a_slower_link_never_makes_a_mean_shorter() -> None:
         assert by_link == sorted(by_link)
 
 
-def test_text_and_chart_show_every_policy_and_link() -> None:
+def test_text_and_chart_show_every_policy_and_link():
     stored = shipped_elastic_link()
     text, links = elastic.link_study_text(stored), elastic.links_of(stored)
     assert [trace.name for trace in link_figure(stored).data] == links
@@ -203,7 +199,7 @@ def test_text_and_chart_show_every_policy_and_link() -> None:
         assert elastic.cost_of(stored, link, elastic.SEEING, (elastic.SEEING, link)).value == 1.0
 
 
-def test_a_small_study_names_its_command() -> None:
+def test_a_small_study_names_its_command():
     chosen = elastic_study.ElasticLinkSettings(
         workloads=(3,), capacities=(2.5e9,), background=0.3, policies=("sjf",), seed=4
     )
@@ -217,7 +213,7 @@ def test_a_small_study_names_its_command() -> None:
 
 
 @pytest.mark.verify
-def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval() -> None:
+def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval():
     stop = min(p.stop for p in shipped_estimator().points)
     settings = published.EstimatorSettings(shares=(0.5,), stops=(stop,), replications=2, seed=0)
     for again in published.estimator_study(settings).points:
@@ -229,7 +225,7 @@ def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval() -
             assert low - 1e-3 <= (error.mean or 0.0) <= high + 1e-3, way
 
 
-def test_the_stored_errors_are_in_the_order_that_theory_gives() -> None:
+def test_the_stored_errors_are_in_the_order_that_theory_gives():
     for p in shipped_estimator().points:
         means = {way: e.mean or 0.0 for way, e in p.errors.items()}
         assert means["nearest"] <= means["match"]
@@ -238,7 +234,7 @@ def test_the_stored_errors_are_in_the_order_that_theory_gives() -> None:
     assert known == sorted(known, reverse=True)
 
 
-def test_the_text_on_the_estimator_gives_finding_and_table() -> None:
+def test_the_text_on_the_estimator_gives_finding_and_table():
     text = training.estimator_text(shipped_estimator())
     assert text.startswith("For a new model")
     assert "mean of the table" in text

@@ -1,7 +1,5 @@
 """Problems for tests of policies: small ones by hand, random ones by seed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nona.allocation.problem import Problem

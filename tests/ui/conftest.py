@@ -1,12 +1,7 @@
 """A fresh session of the app for every test; jobs are done by threads unless a test asks for processes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from app_driver import Open, end_jobs, go, new_session
+from app_driver import end_jobs, go, new_session
 from streamlit.testing.v1 import AppTest
 from worker_threads import WorkerThread
 
@@ -17,11 +12,11 @@ PROCESS, KILL = pool._spawn, pool.Worker.kill
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_page_breaks() -> Iterator[None]:
+def no_page_breaks():
     """Every run of a page in every test ends without an exception."""
     run = AppTest._run
 
-    def whole(at: AppTest, *given: Any, **named: Any) -> AppTest:
+    def whole(at, *given, **named):
         run(at, *given, **named)
         assert not at.exception, at.exception
         return at
@@ -32,7 +27,7 @@ def no_page_breaks() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quick_work() -> Iterator[None]:
+def quick_work():
     """Workers are threads, which share what was imported."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pool, "_spawn", WorkerThread)
@@ -42,7 +37,7 @@ def quick_work() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def worker_processes() -> Iterator[None]:
+def worker_processes():
     """Workers are processes, as in a server."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pool, "_spawn", PROCESS)
@@ -51,10 +46,10 @@ def worker_processes() -> Iterator[None]:
 
 
 @pytest.fixture
-def open_page() -> Iterator[Open]:
+def open_page():
     """Opens a page of the app in a fresh session; ends the jobs of the test afterwards."""
 
-    def open_(name: str) -> AppTest:
+    def open_(name):
         return go(new_session().run(), name)
 
     yield open_

@@ -1,12 +1,6 @@
 """What holds of every page: names are shown as text; controls say their effect, charts and tables speak."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from typing import Any
-
-from streamlit.testing.v1 import AppTest
 
 EVIL = (
     "[a](http://evil.example)![x](http://evil.example/x.png)"
@@ -20,10 +14,10 @@ TEXT = {"title", "header", "subheader", "caption", "markdown", "metric", "page_l
 BUTTONS = {"button", "download_button", "link_button"}  # their label is the effect
 
 
-def elements(at: AppTest) -> Iterator[Any]:
+def elements(at):
     """Everything on the page and in the side bar, in order, blocks too."""
 
-    def below(node: Any) -> Iterator[Any]:
+    def below(node):
         yield node
         for child in getattr(node, "children", {}).values():
             yield from below(child)
@@ -32,7 +26,7 @@ def elements(at: AppTest) -> Iterator[Any]:
     yield from below(at.sidebar)
 
 
-def live(at: AppTest) -> list[str]:
+def live(at):
     """What the page gives to be drawn as Markdown or HTML and that holds an unescaped part of the name."""
     found = []
     for element in elements(at):
@@ -44,7 +38,7 @@ def live(at: AppTest) -> list[str]:
     return found
 
 
-def silent(at: AppTest) -> list[str]:
+def silent(at):
     """Controls without help, and charts or tables without words. Text, tiles and links are no controls."""
     found = []
     for element in elements(at):

@@ -6,7 +6,6 @@ import json
 import queue
 import signal
 import threading
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -16,14 +15,14 @@ NUMBERS = count(-1, -1)  # no process has such a number
 class Lines:
     """What a worker says, line by line, until it is killed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.write = self._said.put
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self):
         return iter(self._said.get, None)
 
-    def close(self) -> None:
+    def close(self):
         """Nothing more is read."""
 
 
@@ -32,45 +31,45 @@ class Stops(set[str]):
 
     killed = False
 
-    def __contains__(self, job: object) -> bool:
+    def __contains__(self, job):
         return self.killed or super().__contains__(job)
 
 
 class WorkerThread:
     """In place of the process of a worker. What it works on ends at its next look whether it should."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.pid, self.returncode = next(NUMBERS), None
         self.stdin, self.stdout = self, Lines()
         self._jobs: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._stops = Stops()
         threading.Thread(target=self._work, daemon=True, name=f"worker thread {self.pid}").start()
 
-    def write(self, line: str) -> None:
+    def write(self, line):
         message = json.loads(line)
         if "stop" in message:
             self._stops.add(message["stop"])
         else:
             self._jobs.put(message)
 
-    def flush(self) -> None:
+    def flush(self):
         """All was taken in."""
 
-    def close(self) -> None:
+    def close(self):
         self._jobs.put(None)
 
-    def kill(self) -> None:
+    def kill(self):
         self.returncode = -signal.SIGKILL
         self._stops.killed = True
         self._jobs.put(None)
         self.stdout.write(None)
 
-    def poll(self) -> int | None:
+    def poll(self):
         return self.returncode
 
     wait = poll
 
-    def _work(self) -> None:
+    def _work(self):
         from nona.ui.tasks.serving import Server
 
         server = Server(self._stops, lambda message: self.stdout.write(json.dumps(message)))
