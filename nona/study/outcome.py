@@ -38,7 +38,6 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
-from nona.study.prediction_map import warning
 from nona.study.preparation import Study
 from nona.study.simulation import Comparison, SimulationResult, compare
 from nona.system import System
@@ -46,6 +45,8 @@ from nona.system import System
 
 def _response_of(study: Study, placement: Placement) -> ResponseReport:
     """Mean, percentiles and SLO misses of each model and of the mix; ``warning`` is a line or ``None``."""
+    from nona.study.prediction_map import warning  # with it comes all that measures the map
+
     report = response_report(study.system, placement, study.scenario.labels)
     return report.model_copy(update={"warning": warning(study.system, report)})
 

@@ -25,7 +25,7 @@ from nona.simulation.arrivals import effective_rate
 from nona.simulation.dask_pool import DaskPool, simulation_report
 from nona.simulation.records import Records
 from nona.simulation.replications import OnReplicationProgress, ReplicationProgress, RunPool, run_replications
-from nona.simulation.run import RunOptions
+from nona.simulation.run import AUTO, RunOptions
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, Warmup, common_warmup
 from nona.simulation.summary import Precision, SchedulerSummary, run_to_precision, summarize
@@ -272,7 +272,7 @@ def needs_placement(study: Study) -> bool:
 def simulate(
     study: Study,
     *,
-    engine: str = "auto",
+    engine: str = AUTO,
     workers: int = 1,
     dask: str | None = None,
     timeline_jobs: int = 0,
@@ -301,6 +301,8 @@ def simulate(
     spec = study.scenario.simulation
     if placement is None and needs_placement(study):
         placement = place(study)
+    if engine == AUTO and _few_jobs(study):
+        engine = "simpy"
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
         runner = Runner(study.system, chosen_schedulers(study, placement), workers, pool, on_progress)
@@ -312,6 +314,19 @@ def simulate(
     slo_s = [q.slo_s for q in study.system.queries]
     summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
     return SimulationResult(summaries, records, placement, warmup, precision, time.perf_counter() - begin)
+
+
+_FEW_TASKS = 30_000
+
+
+def _few_jobs(study: Study) -> bool:
+    """Whether SimPy ends before the machine code of the compiled engine is loaded (half a second)."""
+    spec = study.scenario.simulation
+    runs = max(spec.replications, spec.max_replications if spec.precision else 0)
+    runs += PILOT_RUNS if spec.warmup == "mser" else 0
+    warmup = spec.warmup if isinstance(spec.warmup, int) else auto_warmup(spec.jobs)
+    tasks = max(q.tasks.compute_s.shape[1] for q in study.system.queries)
+    return len(study.scenario.schedulers) * runs * (spec.jobs + warmup) * int(tasks) <= _FEW_TASKS
 
 
 def _long_runs(
