@@ -29,9 +29,9 @@ with st.grid(4, min_column_width=130):
     )
     st.metric(
         "Executors full",
-        "–" if load is None else f"{100 * load.total:.3g} %",
-        help="Load from background and queries on the busiest kind of executor; from 100 % on, queues "
-        "grow without bound.",
+        "–" if load is None else load.text,
+        help="Load from background and queries on the busiest kind of executor: at best, and where executors "
+        "are drawn alike. From 100 % on, queues grow without bound.",
     )
 load_gauges(state, load)
 if state.notice:

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -73,11 +74,15 @@ class Loads:
         rows, columns = np.nonzero(self.allowed)
         n, (queries, classes) = len(rows), self.allowed.shape
         free = int(peak is None)
-        once = np.zeros((queries, n + free))
-        once[rows, np.arange(n)] = 1.0
-        below = np.zeros((classes, n + free))
-        below[columns, np.arange(n)] = self.load[rows, columns]
-        below[:, n:] = -1.0
+        at, shape = np.arange(n), (queries, n + free)
+        once: Any = scipy.sparse.csr_array((np.ones(n), (rows, at)), shape=shape)
+        below: Any = scipy.sparse.csr_array(
+            (self.load[rows, columns], (columns, at)), shape=(classes, n + free)
+        )
+        if free:
+            below = below + scipy.sparse.csr_array(
+                (np.full(classes, -1.0), (np.arange(classes), np.full(classes, n))), shape=below.shape
+            )
         price = np.concatenate([cost[rows, columns], np.ones(free)])
         room = np.full(classes, (peak or 0.0) - self.background)
         result = scipy.optimize.linprog(
@@ -306,6 +311,19 @@ def executor_utilization(system: System, shares: Floats | None = None) -> tuple[
     counts = system.class_counts
     used = np.divide(work, counts, out=np.zeros(len(work)), where=counts > 0)
     return stream.rate * stream.mean, tuple(used.tolist())
+
+
+def least_utilization(system: System) -> float:
+    """Utilisation of the busiest executors where every task runs where that is least.
+
+    No scheduler does better; from 1 on there is no steady state under any. It is the linear program of
+    :class:`Loads`, over tasks in place of query classes.
+    """
+    counts, stream = system.class_counts, system.background_compute
+    present = counts > 0
+    work = np.vstack([q.rate * q.tasks.compute_s.T for q in system.queries])
+    load = work[:, present] / counts[present]
+    return Loads(load, np.ones(load.shape, dtype=bool), stream.rate * stream.mean).least_peak()[0]
 
 
 def servers_needed(system: System, shares: Floats | None = None) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.capacity import Loads
 from nona.random_streams import RandomStreams
 from nona.simulation.arrivals import arrival_chunks, effective_rate
 from nona.system import Arrivals
@@ -19,72 +20,91 @@ from nona.units import format_time
 class Offered:
     """Utilisations by background and by the queries of the mix.
 
-    ``queries`` is that of the fullest kind of executor, ``kind``; tasks are drawn uniformly over all
-    executors, so it does not depend on the placement. ``shares`` are those of the rows in it.
+    ``best`` is that of the busiest kind of executor where queries are shared out so that it is least;
+    ``even`` that of ``kind``, the fullest where every executor is drawn alike, as ``local`` does.
+    ``shares`` are those of the rows in the work of ``kind``.
     """
 
     background: float
-    queries: float
+    best: float
+    even: float
     kind: str
     shares: tuple[float, ...]
 
     @property
-    def total(self) -> float:
-        """Background and queries together; from 1 on the executors are overloaded."""
-        return self.background + self.queries
-
-    @property
-    def factor(self) -> float:
-        """The factor on the present rates that saturates the executors; ``inf`` without arrivals."""
-        return (1.0 - self.background) / self.queries if self.queries > 0 else math.inf
+    def text(self) -> str:
+        """Background and queries together, from ``best`` to ``even`` where they differ."""
+        best, even = (_percent(self.background + q) for q in (self.best, self.even))
+        return even if best == even else f"{best.removesuffix(' %')} to {even}"
 
 
 def offered_load(
-    rates: Sequence[float], seconds: Mapping[str, Sequence[float]], executors: int, background: float
+    rates: Sequence[float],
+    seconds: NDArray[np.float64],
+    counts: Mapping[str, int],
+    fits: NDArray[np.bool_],
+    background: float,
 ) -> Offered:
-    """ρ_k = background + Σ_j λ_j·T_jk / E for each kind k of executor; the fullest one counts.
+    """The load on the kinds of executors, whose numbers are ``counts``.
 
     Parameters
     ----------
-    rates
+    rates : (J,)
         λ_j, 1/s.
-    seconds
-        Kind of executor → T_jk, seconds of one query of each row on it.
-    executors
-        E, all kinds together.
+    seconds : (J, K)
+        Seconds of one query of each row on each kind of executor.
+    fits : (J, K)
+        Whether the weights of a row fit there.
 
-    >>> offered_load([100.0, 50.0], {"a100": [0.01, 0.02]}, 4, 0.2).total
-    0.7
+    >>> fits = np.ones((1, 2), dtype=bool)
+    >>> load = offered_load([60.0], np.array([[0.01, 0.02]]), {"a100": 1, "t4": 1}, fits, 0.2)
+    >>> load.kind, load.even, round(load.best, 6)
+    ('t4', 0.6, 0.4)
     """
-    work = {k: [r * t for r, t in zip(rates, row, strict=True)] for k, row in seconds.items()}
-    kind = max(work, key=lambda k: sum(work[k]))
-    total = sum(work[kind])
-    shares = tuple(w / total if total > 0 else 1 / len(rates) for w in work[kind])
-    return Offered(background, total / executors, kind, shares)
+    number = np.array(list(counts.values()), dtype=float)
+    work = np.array(rates)[:, None] * seconds
+    holders = np.where(fits, number, 0.0).sum(axis=1, keepdims=True)
+    even = np.divide(work, holders, out=np.zeros(work.shape), where=fits)
+    k = int(even.sum(axis=0).argmax())
+    total = float(even[:, k].sum())
+    shares = even[:, k] / total if total > 0 else np.full(len(work), 1 / len(work))
+    peak, _ = Loads(work / number, fits, background).least_peak()
+    return Offered(background, peak - background, total, list(counts)[k], tuple(shares.tolist()))
 
 
-def load_text(what: str, background: float, queries: float) -> str:
+def load_text(what: str, background: float, least: float, most: float | None = None) -> str:
     """A sentence on the utilisation of a resource and the rates that would saturate it.
+
+    The queries take ``least`` of it at best, and ``most`` where executors are drawn alike.
 
     >>> load_text("executors", 0.2, 0.4)
     'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
+    >>> load_text("executors", 0.0, 0.2, 0.4)
+    'The mix fills 20 % of the executors at best, 40 % of the fullest under local, which draws them blindly; \
+5 times the rate saturates them at best, 2.5 times under local.'
     >>> load_text("link", 0.0, 1.5)
     'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.'
     """
-    total, pronoun = background + queries, "it" if what == "link" else "them"
-    factor = (1 - background) / queries if queries > 0 else math.inf
-    tail = (
-        f"{factor:.3g} times the rate saturates {pronoun}"
-        if math.isfinite(factor)
-        else "queries send nothing"
-    )
-    who = "The mix and the background" if background > 0 else "The mix"
-    if total >= 1:
+    pronoun, several = "it" if what == "link" else "them", most is not None and most > 1.005 * least
+    factors = [(1 - background) / q if q > 0 else math.inf for q in (least, least if most is None else most)]
+    who, s = ("The mix and the background", "") if background > 0 else ("The mix", "s")
+    tail = "queries send nothing"
+    if math.isfinite(factors[0]):
+        tail = f"{factors[0]:.3g} times the rate saturates {pronoun}"
+        tail += f" at best, {factors[1]:.3g} times under local" if several else ""
+    if background + least >= 1:
         state = "it is overloaded" if what == "link" else "they are overloaded"
-        verb = "ask" if background > 0 else "asks"
-        return f"{who} {verb} for {100 * total:.3g} % of the {what}: {state}; {tail}."
-    verb = "fill" if background > 0 else "fills"
-    return f"{who} {verb} {100 * total:.3g} % of the {what}; {tail}."
+        return f"{who} ask{s} for {_percent(background + least)} of the {what}: {state}; {tail}."
+    blind = ""
+    if most is not None and several:
+        blind = (
+            f" at best, {_percent(background + most)} of the fullest under local, which draws them blindly"
+        )
+    return f"{who} fill{s} {_percent(background + least)} of the {what}{blind}; {tail}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import SIGMA, CostedGraph, OperatorCost, interval
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.capacity import executor_utilization
+from nona.placement.capacity import least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
 from nona.placement.sampled.judge import Judge, rows
@@ -45,7 +45,6 @@ from nona.study.models import PreparedModel
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import Answer, answers, place
 from nona.study.sweep_numbers import with_value
-from nona.system import System
 
 End = Callable[[tuple[float, float]], float]
 
@@ -120,7 +119,7 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
     is not simulated: it has no steady state.
     """
     servers = study.system.servers
-    if _least_utilization(study.system) >= 1:
+    if least_utilization(study.system) >= 1:
         return ServerCount(servers=servers, miss=None, error=0.0)
     (entry,) = study.scenario.schedulers
     most = max(MOST_REPLICATIONS, study.scenario.simulation.replications)
@@ -164,17 +163,6 @@ def _count(servers: int, hits: Interval | None) -> ServerCount:
         return ServerCount(servers=servers, miss=None, error=0.0)
     error = hits.half_width / 2 if math.isfinite(hits.half_width) else 0.0
     return ServerCount(servers=servers, miss=1 - hits.mean, error=error, simulated_hit_rate=rate_of(hits))
-
-
-def _least_utilization(system: System) -> float:
-    """The least utilisation of the executors under any scheduler; from 1 on there is no steady state.
-
-    Formula: ρ₀ + Σ_j λ_j · Σ_v min over classes of p(v) / E, with ρ₀ the background's, E executors.
-    """
-    background, _ = executor_utilization(system)
-    used = np.unique(system.executor_class)
-    work = sum(q.rate * float(q.tasks.compute_s[used].min(axis=0).sum()) for q in system.queries)
-    return background + work / len(system.executor_class)
 
 
 MOST = 4096
@@ -320,7 +308,7 @@ class _Search:
         """Whether more servers could lower the misses: not where little waits, and twice as many did not."""
         fewer = max((n for n in self.tried if 2 * n <= servers), default=0)
         half = self.tried.get(fewer)
-        if half is None or half.miss is None or _least_utilization(self.study(servers).system) > IDLE:
+        if half is None or half.miss is None or least_utilization(self.study(servers).system) > IDLE:
             return True
         return self.miss(servers) < LESS * half.miss
 
@@ -366,11 +354,11 @@ class _Search:
         now = self.study(found)
         if not _can_be_off(now):
             return None
-        work = _least_utilization(now.system)
+        work = least_utilization(now.system)
         counts = []
         for end in (min, max):
             other = _Search(self.scenario, self.sources, self.asked, self.cache, self.check, self.tell, end)
-            factor = _least_utilization(_with_times_off(now, end).system) / work if work > 0 else 1.0
+            factor = least_utilization(_with_times_off(now, end).system) / work if work > 0 else 1.0
             counts.append(other.run(min(math.ceil(found * factor), self.asked.most)))
         return CountRange(low=counts[0], high=counts[1], level=LEVEL)
 

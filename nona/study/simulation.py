@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from nona.errors import PlacementError
 from nona.experiments.workers import ProcessPool
+from nona.placement.capacity import least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
 from nona.placement.sampled.judge import by_response
@@ -21,7 +22,6 @@ from nona.placement.sampled.search import Improved
 from nona.scenario.schema import SimulationSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.arrivals import effective_rate
 from nona.simulation.dask_pool import DaskPool, simulation_report
 from nona.simulation.records import Records
 from nona.simulation.replications import OnReplicationProgress, ReplicationProgress, RunPool, run_replications
@@ -101,15 +101,8 @@ def _certain_overload(
     """The schedulers without a steady state: by their prediction, or whatever they do.
 
     ``predicted`` is scheduler → predicted mean JCT in seconds, ``None`` or infinite without a steady state.
-    The executors are overloaded under every scheduler where the least load that they can be offered, every
-    task on the class that is quickest with it, is their capacity or more.
     """
-    compute = system.background_compute
-    work = sum(
-        effective_rate(q.arrivals, q.rate) * float(q.tasks.compute_s.min(axis=0).sum())
-        for q in system.queries
-    )
-    if compute.rate * compute.mean + work / system.executors >= 1:
+    if least_utilization(system) >= 1:
         return tuple(names)
     return tuple(n for n in names if n in predicted and not math.isfinite(predicted[n] or math.nan))
 

@@ -10,7 +10,6 @@ from typing import Self
 
 from nona.errors import PlacementError, ScenarioError
 from nona.experiments.workers import ProcessPool
-from nona.placement.capacity import check_feasible
 from nona.placement.result import Placement
 from nona.planning.least import least
 from nona.report.sweeps import MOST_VALUES, CurvePoint, Curves
@@ -232,7 +231,6 @@ class Bench:
         """The placement, or in words why there is none."""
         if value not in self._placements:
             try:
-                check_feasible(study.system)
                 self._placements[value] = place(study, cache=self._cache)
             except PlacementError as error:
                 self._placements[value] = str(error)

@@ -261,16 +261,27 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
             "div",
             "gauges",
             gauge(
-                "Executors", "executors", background.compute.utilization, load.queries if load else None, bad
+                "Executors",
+                "executors",
+                background.compute.utilization,
+                load.best if load else None,
+                load.even if load else None,
+                bad,
             ),
-            gauge("Link", "link", background.network.utilization, own, wait),
+            gauge("Link", "link", background.network.utilization, own, otherwise=wait),
         ),
     )
-    if load is not None and load.total >= 1:
+    if load is not None and load.background + load.best >= 1:
         st.error(
-            "No placement and no scheduler can keep up: queues grow without bound. Add servers on the "
-            "Cluster page, or lower the rates.",
+            "No placement can keep up: queues grow without bound. Add servers on the Cluster page, or lower "
+            "the rates.",
             icon=":material/error:",
+        )
+    elif load is not None and load.background + load.even >= 1:
+        st.warning(
+            "Schedulers that draw executors blindly, such as local and spread, cannot keep up; nona and those "
+            "that look at queues can.",
+            icon=":material/warning:",
         )
 
 

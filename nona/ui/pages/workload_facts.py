@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -197,11 +198,19 @@ def offered(state: AppState) -> Offered | None:
         return None
     try:
         cluster = Cluster.from_spec(scenario.cluster)
-        indices = range(len(scenario.workload))
-        seconds = {name: [row_cost(state, i, name).total_s for i in indices] for name in cluster.classes}
+        costs = [
+            [row_cost(state, i, name) for name in cluster.classes] for i in range(len(scenario.workload))
+        ]
     except NonaError:
         return None  # each row says what is wrong with it
-    return offered_load(rates, seconds, len(cluster.executors), scenario.background.compute.utilization)
+    counts = Counter(e.executor_class for e in cluster.executors)
+    room = np.array([kind.memory_bytes for kind in cluster.classes.values()])
+    fits = np.array([[c.weight_bytes for c in row] for row in costs]) <= room
+    if not fits.any(axis=1).all():
+        return None
+    seconds = np.array([[c.total_s for c in row] for row in costs])
+    background = scenario.background.compute.utilization
+    return offered_load(rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background)
 
 
 WIDTH, HEIGHT = 240, 54
@@ -280,11 +289,22 @@ def _gaps(sample: ArrivalSample) -> list[Node]:
     ]
 
 
-def gauge(name: str, what: str, background: float, queries: float | None, otherwise: str = "") -> Node:
-    """A bar with background and queries, the point of overload marked; ``otherwise`` where it is unknown."""
+def gauge(
+    name: str,
+    what: str,
+    background: float,
+    queries: float | None,
+    most: float | None = None,
+    otherwise: str = "",
+) -> Node:
+    """A bar with background and queries, the point of overload marked; ``otherwise`` where it is unknown.
+
+    A paler bar goes on to ``most``, what the queries take where executors are drawn alike.
+    """
     own = queries or 0.0
-    scale = max(1.25, (background + own) * 1.05)
-    text = otherwise if queries is None else load_text(what, background, own)
+    upto = own if most is None else max(most, own)
+    scale = max(1.25, (background + upto) * 1.05)
+    text = otherwise if queries is None else load_text(what, background, own, most)
     over = " over" if background + own >= 1 else ""
     return el(
         "div",
@@ -295,6 +315,12 @@ def gauge(name: str, what: str, background: float, queries: float | None, otherw
             "track",
             el("i", "bg", __w=f"{100 * background / scale:.2f}%"),
             el("i", "own", __w=f"{100 * own / scale:.2f}%", __x=f"{100 * background / scale:.2f}%"),
+            el(
+                "i",
+                "upto",
+                __w=f"{100 * (upto - own) / scale:.2f}%",
+                __x=f"{100 * (background + own) / scale:.2f}%",
+            ),
             el("i", "full", __x=f"{100 / scale:.2f}%"),
             *([] if over else [el("span", "limit", "100 %", __x=f"{100 / scale:.2f}%")]),
             role="img",
