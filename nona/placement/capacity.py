@@ -74,15 +74,12 @@ class Loads:
         rows, columns = np.nonzero(self.allowed)
         n, (queries, classes) = len(rows), self.allowed.shape
         free = int(peak is None)
-        at, shape = np.arange(n), (queries, n + free)
-        once: Any = scipy.sparse.csr_array((np.ones(n), (rows, at)), shape=shape)
-        below: Any = scipy.sparse.csr_array(
-            (self.load[rows, columns], (columns, at)), shape=(classes, n + free)
-        )
+        at, sparse = np.arange(n), scipy.sparse.csr_array
+        once: Any = sparse((np.ones(n), (rows, at)), shape=(queries, n + free))
+        below: Any = sparse((self.load[rows, columns], (columns, at)), shape=(classes, n + free))
         if free:
-            below = below + scipy.sparse.csr_array(
-                (np.full(classes, -1.0), (np.arange(classes), np.full(classes, n))), shape=below.shape
-            )
+            peak_of = (np.full(classes, -1.0), (np.arange(classes), np.full(classes, n)))
+            below = below + sparse(peak_of, shape=below.shape)
         price = np.concatenate([cost[rows, columns], np.ones(free)])
         room = np.full(classes, (peak or 0.0) - self.background)
         result = scipy.optimize.linprog(

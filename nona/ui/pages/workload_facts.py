@@ -314,13 +314,8 @@ def gauge(
             "div",
             "track",
             el("i", "bg", __w=f"{100 * background / scale:.2f}%"),
-            el("i", "own", __w=f"{100 * own / scale:.2f}%", __x=f"{100 * background / scale:.2f}%"),
-            el(
-                "i",
-                "upto",
-                __w=f"{100 * (upto - own) / scale:.2f}%",
-                __x=f"{100 * (background + own) / scale:.2f}%",
-            ),
+            _piece("own", background / scale, own / scale),
+            _piece("upto", (background + own) / scale, (upto - own) / scale),
             el("i", "full", __x=f"{100 / scale:.2f}%"),
             *([] if over else [el("span", "limit", "100 %", __x=f"{100 / scale:.2f}%")]),
             role="img",
@@ -328,3 +323,7 @@ def gauge(
         ),
         el("p", "", text),
     )
+
+
+def _piece(kind: str, begin: float, length: float) -> Node:
+    return el("i", kind, __w=f"{100 * length:.2f}%", __x=f"{100 * begin:.2f}%")
