@@ -18,7 +18,7 @@ from nona.cost.options import DEFAULT_OPTIONS, CostOptions, stacks, tensor_scale
 from nona.cost.roofline import Roofline
 from nona.cost.stated import Stated, bound_of, carried, measured_warnings, stated_times, whole_model_s
 from nona.graph.model import ModelGraph
-from nona.hardware.device import Device
+from nona.hardware.device import Device, Precision
 from nona.hardware.executor import ExecutorClass
 
 
@@ -211,7 +211,9 @@ def _modelled(
     times = [0.0] * len(works)
     for kernel in fuse(graph, works, sizes, stacks()[options.stack].fuses):
         if kernel.launches:
-            _share(kernel, works, roofline, options, times)
+            root = kernel.members[0]
+            peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
+            _share(kernel, works, roofline, peak, times)
     return times
 
 
@@ -219,12 +221,11 @@ def _share(
     kernel: Kernel,
     works: Sequence[OperatorWork],
     roofline: Roofline,
-    options: CostOptions,
+    peak: Precision,
     times: list[float],
 ) -> None:
     """Write the members' parts of the kernel's time into ``times``."""
     root = kernel.members[0]
-    peak = options.peak_for(works[root].dtype)
     flops = sum(works[i].work.flops for i in kernel.members)
     alone = [roofline.work_s(works[i].work.flops, _moved(works[i]), peak) for i in kernel.members]
     rest = roofline.work_s(flops, kernel.traffic_bytes, peak)
@@ -257,8 +258,8 @@ def _precision_warnings(
     works: Sequence[OperatorWork], executor: ExecutorClass, options: CostOptions
 ) -> tuple[str, ...]:
     """A line for every precision that products need and the device has no peak for."""
-    wanted = sorted({options.peak_for(w.dtype) for w in works if w.work.macs})
     device = executor.device
+    wanted = sorted({options.peak_for(w.dtype, device=device) for w in works if w.work.macs})
     return tuple(
         f"Device {device.name!r} states no {p} peak: that of {device.precision_used(p)} is used."
         for p in wanted

@@ -41,8 +41,13 @@ class MeasuredRow:
         return (
             self.batch == options.batch
             and self.stack in ("", options.stack)
-            and self.precision in ("", options.precision)
+            and self.precision in ("", options.precision, *_also(options.precision))
         )
+
+
+def _also(precision: CostPrecision) -> tuple[str, ...]:
+    """What was measured of the file as it is holds for however the stack runs it."""
+    return ("model",) if precision == "auto" else ()
 
 
 @dataclass(frozen=True)

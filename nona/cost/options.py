@@ -19,12 +19,16 @@ from nona.hardware.table_file import shipped_table
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A software stack: ``launch_s`` per kernel (``None``: the device's own), and whether it fuses."""
+    """A software stack: ``launch_s`` per kernel (``None``: the device's own), and whether it fuses.
+
+    ``tf32``: the products of single-precision tensors that it computes in TF32 on GPUs that have it.
+    """
 
     name: str
     label: str
     launch_s: float | None
     fuses: bool
+    tf32: Literal["all", "convolutions"]
     source: str
     checked: str
 
@@ -53,6 +57,7 @@ def stacks() -> Mapping[str, Stack]:
                 label=row["label"],
                 launch_s=float(row["launch_us"]) / 1e6 if row["launch_us"] else None,
                 fuses=row["fuses"] == "yes",
+                tf32="all" if row["tf32"] == "all" else "convolutions",
                 source=row["source"],
                 checked=row["checked"],
             )
@@ -108,7 +113,8 @@ def _calibrations() -> Mapping[str, Calibration]:
     )
 
 
-CostPrecision = Literal["model", "fp32", "tf32", "fp16", "fp8", "int8"]
+CostPrecision = Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8"]
+AS_IN_FILE = ("auto", "model")
 MOST_QUERIES = 4096
 
 _WIDTH_BYTES: Mapping[str, float] = {"fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1}
@@ -132,10 +138,10 @@ class CostOptions:
     stack
         ``tensorrt``, ``cuda-graphs``, ``onnxruntime`` or ``eager``: overhead and fusion.
     precision
-        ``model``: as in the file. Else all floating-point tensors take that width, and products
-        that device's peak. ``fp32`` is IEEE single precision on the CUDA cores; ``tf32`` has its
-        width, and the tensor cores' TensorFloat-32 peak, which TensorRT and ONNX Runtime use for
-        fp32 models by default on Ampere and later GPUs.
+        ``auto``: as the stack runs the file, single precision in TF32 where it and the GPU do that by
+        default. ``model``: as in the file, single precision in full. Else all floating-point tensors
+        take that width, and products that device's peak. ``fp32`` is IEEE single precision on the
+        CUDA cores; ``tf32`` has its width, and the tensor cores' TensorFloat-32 peak.
     batch
         Queries that run as one: activations, FLOPs and given times scale with it, weights do not.
 
@@ -146,7 +152,7 @@ class CostOptions:
     """
 
     stack: str = "tensorrt"
-    precision: CostPrecision = "model"
+    precision: CostPrecision = "auto"
     batch: int = 1
 
     def __post_init__(self) -> None:
@@ -170,13 +176,16 @@ class CostOptions:
         0.5
         """
         width = _FLOAT_BYTES.get(tensor.dtype)
-        if self.precision == "model" or width is None or tensor.shape is None:
+        if self.precision in AS_IN_FILE or width is None or tensor.shape is None:
             return 1.0
         return _WIDTH_BYTES[self.precision] / width
 
-    def peak_for(self, dtype: str | None) -> Precision:
-        """The peak that counts for products of tensors of type ``dtype``."""
-        if self.precision != "model":
+    def peak_for(self, dtype: str | None, kind: str = "", device: Device | None = None) -> Precision:
+        """The peak that counts for products of tensors of type ``dtype`` by an operator of ``kind``."""
+        if self.precision == "auto" and dtype == "float32" and device is not None and "tf32" in device.peaks:
+            by_stack = stacks()[self.stack].tf32 == "all" or "conv" in kind.lower()
+            return "tf32" if by_stack else "fp32"
+        if self.precision != "auto" and self.precision != "model":
             return self.precision
         if dtype is not None and dtype.startswith("float8"):
             return "fp8"

@@ -60,7 +60,7 @@ class CostSpec(Part):
     """
 
     stack: Literal["tensorrt", "cuda-graphs", "onnxruntime", "eager"] = "tensorrt"
-    precision: Literal["model", "fp32", "tf32", "fp16", "fp8", "int8"] = "model"
+    precision: Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8"] = "auto"
     measured: Name | None = None
     given: dict[Name, Annotated[GivenSpec, BeforeValidator(_given_entry)]] = Field(
         default_factory=dict, max_length=500

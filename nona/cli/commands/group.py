@@ -150,7 +150,10 @@ stack = click.option(
     "--stack", type=STACK, default="tensorrt", help="software that runs it (default tensorrt)"
 )
 precision = click.option(
-    "--precision", type=PRECISION, default="model", help="model (default): as in the file"
+    "--precision",
+    type=PRECISION,
+    default="auto",
+    help="auto (default): as the stack runs the file, fp32 in TF32 where it does; model: as in the file",
 )
 batch = click.option("--batch", type=Whole(), default=1, help="queries per batch")
 symbol = click.option(
