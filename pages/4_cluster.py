@@ -32,7 +32,7 @@ try:
 except NonaError as error:
     st.error(plain(str(error)), icon=":material/error:")
 else:
-    capacity_tiles(cluster)
+    capacity_tiles(cluster, state.scenario.cost)
     cluster_drawing(state.scenario, None)
     memory_section(state, cluster)
     hardware_section(state, cluster)

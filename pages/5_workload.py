@@ -3,6 +3,7 @@
 import streamlit as st
 
 from nona.ui.models.loading import model_names
+from nona.ui.pages.models_times import pick_precision
 from nona.ui.pages.scenario_edits import add_model
 from nona.ui.pages.workload import load_gauges, row_editor, trace_upload
 from nona.ui.pages.workload_facts import offered, rates_of
@@ -34,6 +35,8 @@ with st.grid(4, min_column_width=130):
         "are drawn alike. From 100 % on, queues grow without bound.",
     )
 load_gauges(state, load)
+if rows:
+    pick_precision(state)
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 

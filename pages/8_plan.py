@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.ui.pages.models_times import pick_precision
 from nona.ui.pages.plan import options_section, plan_files, plan_tabs, run_area
 from nona.ui.pages.plan_question import controls, demo_screen, start_screen
 from nona.ui.session.workspace import current
@@ -17,6 +18,7 @@ if state.scenario.plan is None:
     start_screen(state)
 else:
     controls(state)
+    pick_precision(state)
     found = run_area(state)
     if found is not None:
         options_section(state, found.report)

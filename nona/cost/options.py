@@ -29,6 +29,7 @@ class Stack:
     launch_s: float | None
     fuses: bool
     tf32: Literal["all", "convolutions"]
+    tf32_source: str
     source: str
     checked: str
 
@@ -58,6 +59,7 @@ def stacks() -> Mapping[str, Stack]:
                 launch_s=float(row["launch_us"]) / 1e6 if row["launch_us"] else None,
                 fuses=row["fuses"] == "yes",
                 tf32="all" if row["tf32"] == "all" else "convolutions",
+                tf32_source=row["tf32_source"],
                 source=row["source"],
                 checked=row["checked"],
             )

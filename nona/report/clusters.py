@@ -12,8 +12,10 @@ from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.device import Device, Fact, find_device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.mig import MigLayout
+from nona.report.times import precision_of
 from nona.results.program import DeviceEntry
 from nona.results.simulation_charts import ResourceLoad
+from nona.scenario.schema import CostSpec
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 
@@ -184,18 +186,18 @@ def _slices(made: ExecutorClass) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Totals of a cluster: executors, their memory (bytes), their peak at fp16 (FLOP/s), vCPUs."""
+    """Totals of a cluster: executors, their memory (bytes), their peak (FLOP/s) as models run, vCPUs."""
 
     executors: int
     memory_bytes: float
-    fp16_flop_per_s: float
+    flop_per_s: float
     vcpus: int
 
 
-def capacity(cluster: Cluster) -> Capacity:
-    """Totals over all executors.
+def capacity(cluster: Cluster, cost: CostSpec) -> Capacity:
+    """Totals over all executors; the peak is that of the precision used.
 
-    >>> capacity(Cluster((ServerGroup(2, "t4", vcpus=4),))).vcpus
+    >>> capacity(Cluster((ServerGroup(2, "t4", vcpus=4),)), CostSpec()).vcpus
     8
     """
     classes = cluster.classes
@@ -203,7 +205,7 @@ def capacity(cluster: Cluster) -> Capacity:
     return Capacity(
         len(made),
         sum(c.memory_bytes for c in made),
-        sum(c.peak("fp16") for c in made),
+        sum(c.peak(precision_of(cost, c.device)) for c in made),
         sum(cluster.server_vcpus),
     )
 

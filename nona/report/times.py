@@ -13,11 +13,48 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from nona.cost.costed import CostedGraph, OperatorCost
+from nona.cost.options import CostOptions, stacks
 from nona.cost.stated import unscaled_share
+from nona.errors import HardwareError
 from nona.graph.model import ANY_DEVICE
+from nona.hardware.device import Device, Precision, find_device, user_devices
 from nona.results.document import GivenTimes, ModelFacts, OffRange
 from nona.results.simulation import Schedulers
+from nona.scenario.schema import CostSpec, Scenario
 from nona.units import format_time
+
+SAME = "as in the file"
+
+
+def precision_of(cost: CostSpec, device: Device) -> Precision:
+    """What products of single-precision tensors are computed in on ``device``; ``fp32`` is in full."""
+    options = CostOptions(cost.stack, cost.precision)
+    return options.peak_for("float32", "Conv", device)
+
+
+def runs_as(scenario: Scenario) -> str:
+    """How the models of a scenario run, in a few words: stack and precision.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> mix = "workload: [{model: resnet50, rate: 5/s}]"
+    >>> runs_as(parse_scenario("{cluster: {servers: [{count: 2, gpu: l4}, {count: 2, gpu: t4}]}, %s}" % mix))
+    'tensorrt, fp32 in TF32 on l4'
+    """
+    cost = scenario.cost
+    if cost.precision != "auto":
+        return f"{cost.stack}, {SAME if cost.precision == 'model' else cost.precision}"
+    names = dict.fromkeys(group.gpu for group in scenario.cluster.servers)
+    try:
+        own = user_devices(scenario.cluster.devices)
+        short = [n for n in names if precision_of(cost, find_device(n, own)) == "tf32"]
+    except HardwareError:  # the page of the cluster says what is wrong
+        short = []
+    if not short:
+        return f"{cost.stack}, {SAME}"
+    what = "fp32" if stacks()[cost.stack].tf32 == "all" else "fp32 convolutions"
+    where = "" if len(short) == len(names) else f" on {', '.join(short)}"
+    return f"{cost.stack}, {what} in TF32{where}"
+
 
 REMEDY = "name its device in the file, or on the Models page under Given times (scenario key cost.given)"
 

@@ -92,7 +92,8 @@ class About(Document):
     """The provenance of an outcome, enough to make it again.
 
     ``yaml`` is the scenario, with model files inside up to a size limit; ``files`` are those that it only
-    names, so that they must lie beside it. ``made`` is the date as text.
+    names, so that they must lie beside it. ``made`` is the date as text; ``runs_as`` says with which
+    software and precision the models run (empty without models).
     """
 
     name: str
@@ -105,6 +106,7 @@ class About(Document):
     replications: int
     yaml: str
     files: tuple[str, ...]
+    runs_as: str = ""
 
     @property
     def stamp(self) -> str:

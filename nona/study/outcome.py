@@ -28,7 +28,7 @@ from nona.report.simulations.series import (
     with_hits,
 )
 from nona.report.simulations.uncertainty import all_differences, idle_bound_s
-from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, times_error
+from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, runs_as, times_error
 from nona.results.document import About, ModelFacts, OffRange
 from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
 from nona.results.simulation import SimulationReport
@@ -101,6 +101,7 @@ def about_scenario(scenario: Scenario, whole: Scenario, made: str) -> About:
         replications=scenario.simulation.replications,
         yaml=dump_scenario(whole),
         files=tuple(file_names(whole)),
+        runs_as=runs_as(scenario) if scenario.workload else "",
     )
 
 

@@ -335,6 +335,7 @@ def report_header(told: About, what: str, more: Mapping[str, object]) -> Markup:
         "By": f"Nona Planner {told.version}",
         "Seed": told.seed,
         "Fingerprint": told.hash,
+        **({"Models run as": told.runs_as} if told.runs_as else {}),
         **more,
     }
     return header(told.name, what, told.description, about)

@@ -12,9 +12,10 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.device import Device, Precision, devices, links, user_devices
 from nona.report.clusters import capacity, memory_rows, weights_problems
 from nona.report.simulations.series import link_stages, link_table, links_figure, stages_figure
-from nona.report.times import hardware_notes, hardware_warnings
+from nona.report.times import hardware_notes, hardware_warnings, precision_of
 from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
+from nona.scenario.schema import CostSpec
 from nona.ui.models.loading import device_names
 from nona.ui.pages.cluster_mig import mig_editor
 from nona.ui.pages.scenario_edits import (
@@ -38,9 +39,10 @@ from nona.units import format_bandwidth, format_count, format_size, format_time
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
 
 
-def capacity_tiles(cluster: Cluster) -> None:
-    """Totals of the cluster."""
-    total, network = capacity(cluster), cluster.network
+def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
+    """Totals of the cluster, compute at the precision that the scenario's models use."""
+    total, network = capacity(cluster, cost), cluster.network
+    used = " and ".join(dict.fromkeys(precision_of(cost, c.device) for c in cluster.classes.values()))
     with st.grid(5, min_column_width=130):
         st.metric("Servers", f"{cluster.servers:,}", help="Sum over all groups.")
         kinds = len(cluster.classes)
@@ -51,9 +53,10 @@ def capacity_tiles(cluster: Cluster) -> None:
         )
         st.metric("Memory", format_size(total.memory_bytes), help="Device memory of all executors together.")
         st.metric(
-            "Compute",
-            format_count(total.fp16_flop_per_s, "FLOP/s"),
-            help="Peak of all executors together at fp16, dense. Kernels reach only part of it.",
+            f"Compute, {used}",
+            format_count(total.flop_per_s, "FLOP/s"),
+            help="Dense peak of all executors together at the precision that the models use (*Runs as* on "
+            "page Workload). Kernels reach only part of it.",
         )
         name = "Core" if network.several_links else "Link"
         st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")

@@ -10,17 +10,25 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from nona.cost.measured import MeasuredTable, read_measured
-from nona.cost.options import CostOptions
+from nona.cost.options import CostOptions, stacks
 from nona.cost.stated import has_given_times
 from nona.errors import NonaError
 from nona.graph.model import ANY_DEVICE, ModelGraph
+from nona.report.times import runs_as
 from nona.scenario.schema import GivenSpec
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, label_text, plain
 
-STACKS = ("tensorrt", "cuda-graphs", "onnxruntime", "eager")
-PRECISIONS = ("model", "fp32", "fp16", "int8")
+PRECISIONS = {
+    "auto: as the stack runs the file": "auto",
+    "as in the file, fp32 in full": "model",
+    "fp32 in full": "fp32",
+    "TF32": "tf32",
+    "fp16": "fp16",
+    "fp8": "fp8",
+    "int8": "int8",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +39,40 @@ class Device:
 
 
 def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
-    """The button that names the device; behind it all choices. Returns the device and what is behind it."""
+    """The button that names the device, and that of :func:`pick_precision`; what is behind the first."""
     device = _device(state)
-    cost = state.scenario.cost
-    words = [device, cost.stack, *([cost.precision] if cost.precision != "model" else [])]
     box = st.popover(
-        f"Times: **{plain(', '.join(words))}**" + (" + measured" if cost.measured else ""),
+        f"Times on: **{plain(device)}**" + (" + measured" if state.scenario.cost.measured else ""),
         icon=":material/timer:",
-        help="The GPU, the software and the precision for which times are shown.",
+        help="The GPU for which this page shows times; the scenario does not change.",
     )
-    with box, st.grid(3, min_column_width=150):
+    with box:
         _pick_device(state, device)
-        hint = "What runs the operators; it sets launch costs."
-        choice(state, "Software stack", ("cost", "stack"), STACKS, hint)
-        hint = "Fewer bits: fewer bytes, faster arithmetic."
-        choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
+    pick_precision(state)
     return device, box
+
+
+def pick_precision(state: AppState) -> None:
+    """The button that says how the scenario's models run; behind it stack and precision."""
+    box = st.popover(
+        f"Runs as: **{plain(runs_as(state.scenario))}**",
+        icon=":material/memory:",
+        help="The software and the precision with which all models of the scenario run.",
+    )
+    with box:
+        hint = "What runs the operators; it sets launch costs, fusion, and whether fp32 runs in TF32."
+        choice(state, "Software stack", ("cost", "stack"), tuple(stacks()), hint)
+        precision_field(state)
+        st.caption(plain(f"{stacks()[state.scenario.cost.stack].tf32_source}."))
+
+
+def precision_field(state: AppState) -> None:
+    """The scenario's precision, with what each one means."""
+    hint = (
+        "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. fp16, "
+        "fp8 and int8 need an engine that was made for them. Fewer bits: fewer bytes, faster products."
+    )
+    choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
 
 
 def _device(state: AppState) -> str:

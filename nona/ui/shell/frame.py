@@ -15,6 +15,7 @@ from nona.report.serverless.findings import keeps_most
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.report import SimulatedRun
 from nona.report.text import percent_text
+from nona.report.times import runs_as
 from nona.report.training.elastic import by_mean
 from nona.report.training.findings import by_mean_jct, hours_text
 from nona.results.elastic import ElasticHistory
@@ -64,6 +65,11 @@ def facts(state: AppState) -> tuple[Fact, ...]:
         Fact(s.name, "pages/1_overview.py", f"The scenario “{s.name}”: its steps are on the Overview."),
         Fact(cluster_text(s), "pages/4_cluster.py", "The cluster: servers and what is in each."),
         _workload(s),
+        *(
+            [Fact(runs_as(s), "pages/5_workload.py", "How all models run: software stack, and precision.")]
+            if s.workload
+            else []
+        ),
         _deciders(s),
     ]
     if s.training is not None and not s.workload:
