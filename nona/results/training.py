@@ -141,7 +141,7 @@ class PolicyOutcome(Document):
 
 
 class TrainingSetting(Document):
-    """What was run."""
+    """What was run; ``modelled``: types of GPU whose rates are carried over from another type."""
 
     name: str
     jobs: int
@@ -154,6 +154,7 @@ class TrainingSetting(Document):
     throughputs: str
     options: Mapping[str, Mapping[str, Option]]
     notes: tuple[str, ...]
+    modelled: tuple[str, ...] = ()
 
 
 class TrainingReport(Document):
@@ -334,12 +335,16 @@ class OneMoreRow(Document):
 
 
 class OneMoreReport(Document):
-    """One policy on the cluster as it is (``base``) and with one more GPU of each type."""
+    """One policy on the cluster as it is (``base``) and with one more GPU of each type.
+
+    ``modelled``: types of GPU whose rates are carried over from another type.
+    """
 
     policy: str
     gpus: Mapping[str, int]
     base: OneMoreRow
     rows: tuple[OneMoreRow, ...]
+    modelled: tuple[str, ...] = ()
 
 
 class SwitchRow(Document):

@@ -173,7 +173,8 @@ class TrainingSystem:
 
     ``measured``: first and last number of the jobs that metrics count; ``None``: all. ``round_s`` is how
     long a job keeps its GPUs, ``reallocation_s`` the least time between two answers of a policy. The
-    switches ``estimator`` to ``regions`` are off where they are ``None``; ``notes`` say what was assumed.
+    switches ``estimator`` to ``regions`` are off where they are ``None``; ``notes`` say what was assumed,
+    ``modelled`` names types of GPU whose rates are carried over from another type.
 
     Raises
     ------
@@ -196,6 +197,7 @@ class TrainingSystem:
     failures: FailuresSpec | None = None
     regions: RegionsSpec | None = None
     notes: tuple[str, ...] = ()
+    modelled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.jobs:

@@ -46,7 +46,7 @@ def training_html(told: About, report: TrainingReport, notes: Sequence[str] = ()
         f"{told.name}: training",
         [
             report_header(told, "Training", {"Size": size, "GPUs": gpus}),
-            _findings(finding(policies), cdf_title(policies), rho_title(policies)),
+            _findings(finding(policies, setting.modelled), cdf_title(policies), rho_title(policies)),
             section(
                 "Policies",
                 table(_cells(found, rows.deciding(policies)), "All policies on the same jobs"),

@@ -25,7 +25,7 @@ from nona.report.figures import (
     whiskers,
 )
 from nona.report.text import share_text
-from nona.report.training.findings import HOUR_S, dollars_text, hours_text, job_label
+from nona.report.training.findings import HOUR_S, dollars_text, hours_text, job_label, modelled_sentence
 from nona.results.training import OneMoreReport, OneMoreRow, PolicyOutcome, Received, Round, Stay
 
 MOST_STEPS = 500  # of one line
@@ -392,16 +392,18 @@ def one_more_finding(report: OneMoreReport) -> str:
         return "No job was completed, so nothing can be compared."
     best = max(saved, key=lambda g: (saved[g], g))
     if saved[best] <= 0:
-        return f"One more GPU of no type shortens the mean JCT under {report.policy}."
+        none = f"One more GPU of no type shortens the mean JCT under {report.policy}."
+        return none + modelled_sentence(report.modelled)
     said = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
         f"({share_text(saved[best] / base, 1)})"
     )
     per = {r.gpu: saved[r.gpu] / r.price_hour for r in report.rows if r.price_hour and r.gpu in saved}
     cheap = max(per, key=lambda g: (per[g], g), default=best)
+    mark = modelled_sentence(report.modelled)
     if cheap == best or per[cheap] <= 0:
-        return f"{said}."
-    return f"{said}; for its price {cheap} buys most."
+        return f"{said}.{mark}"
+    return f"{said}; for its price {cheap} buys most.{mark}"
 
 
 def one_more_rows(report: OneMoreReport) -> list[dict[str, Cell]]:

@@ -136,13 +136,25 @@ def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
     return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
 
 
-def finding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str]:
-    """The finding, and what is said in small letters under it."""
+def finding(policies: Mapping[str, PolicyOutcome], modelled: Sequence[str] = ()) -> tuple[str, str]:
+    """The finding, and what is said in small letters under it.
+
+    ``modelled``: types of GPU on which nobody measured rates.
+    """
     gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
-    sure = runs_sentence(policies)
+    sure, mark = runs_sentence(policies), modelled_sentence(modelled)
     if gain_of(policies):
-        return gain, " ".join(filter(None, (best, kept, sure)))
-    return best, " ".join(filter(None, (kept or gain, sure)))
+        return f"{gain}{mark}", " ".join(filter(None, (best, kept, sure)))
+    return f"{best}{mark}", " ".join(filter(None, (kept or gain, sure)))
+
+
+def modelled_sentence(types: Sequence[str]) -> str:
+    """Which types' rates are modelled, after a blank; empty where all were measured or given.
+
+    >>> modelled_sentence(["a100-40gb", "l4"])
+    ' Rates on a100-40gb and l4 are modelled, not measured.'
+    """
+    return f" Rates on {' and '.join(types)} are modelled, not measured." if types else ""
 
 
 def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:

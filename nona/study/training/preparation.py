@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from nona.allocation.problem import EntityShare
+from nona.cost.options import AS_IN_FILE
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.device import Device, find_device, user_devices
 from nona.planning.prices import prices_of
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import TrainingSpec
 from nona.sources.lookup import Sources
-from nona.study.training.rates import GivenJob, ModelledRates, RateBook, base_table, generation, given_jobs
+from nona.study.training.rates import (
+    GivenJob,
+    ModelledRates,
+    RateBook,
+    base_table,
+    generation,
+    given_jobs,
+    with_all_types,
+)
 from nona.training.generated_jobs import MOST_LOAD, SLO_SHARE, choose_replicas, generate, replica_capacity
 from nona.training.job_files import TraceJob, is_trace, read_trace, reference_rate, write_trace
 from nona.training.moves import checkpoint_bytes
@@ -194,11 +203,14 @@ def prepare_training(
     cluster = _training_cluster(scenario, spec)
     modelled = ModelledRates(scenario, sources, _training_devices(scenario), cluster)
     table = base_table(spec, sources, modelled)
-    book = RateBook(table, modelled, cluster)
+    every, carried_from = with_all_types(table, modelled)
+    book = RateBook(every, modelled, cluster)
     jobs: list[Job] = []
     listed = given_jobs(scenario, spec, sources, table, cluster.gpus, replication)
     own = all(given.rates for given in listed if given.job.kind == "training")
     notes = [OWN_RATES if own else _source_note(scenario, spec), *_price_notes(cluster)]
+    if not own:
+        notes += _carried_notes(every, carried_from, cluster)
     for given in listed:
         if given.job.kind != "inference":
             jobs.append(book.enter(given))
@@ -223,6 +235,7 @@ def prepare_training(
         failures=spec.failures,
         regions=spec.regions,
         notes=tuple(notes),
+        modelled=() if own else tuple(carried_from),
     )
     return with_regions(system)
 
@@ -261,9 +274,26 @@ def _source_note(scenario: Scenario, spec: TrainingSpec) -> str:
         return "Throughputs were measured on K80, P100 and V100 (Gavel, OSDI 2020)."
     if spec.throughputs == MODELLED:
         precision = scenario.cost.precision
-        width = "each model's own precision" if precision == "model" else precision
+        width = "each model's own precision" if precision in AS_IN_FILE else precision
         return f"Throughputs are modelled by the cost layer ({STACK}, {width}) and calibrated on nothing."
     return f"Throughputs are as given in {spec.throughputs}."
+
+
+def _carried_notes(
+    table: Throughputs, carried_from: Mapping[str, str], cluster: TrainingCluster
+) -> list[str]:
+    """Which types have rates that nobody measured, and which have none."""
+    notes = [
+        f"Rates on {gpu} are modelled: those on {source} times what the cost layer says of both GPUs; "
+        "measured ones can be given as a table (training.throughputs)."
+        for gpu, source in carried_from.items()
+    ]
+    empty = [gpu for gpu in cluster.types if gpu not in table.provenance]
+    if empty:
+        notes.append(
+            f"No rate is known on {', '.join(empty)}: no job of the table runs there; give them in the table."
+        )
+    return notes
 
 
 def _price_notes(cluster: TrainingCluster) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,10 +10,11 @@ from pathlib import PurePath
 
 from nona.cost.costing import cost_graph
 from nona.cost.options import MOST_QUERIES, CostOptions
+from nona.cost.stated import carried
 from nona.errors import NonaError, ScenarioError
 from nona.graph.model import ModelGraph
-from nona.hardware.device import Device
-from nona.hardware.executor import make_executor_class
+from nona.hardware.device import Device, devices, user_devices
+from nona.hardware.executor import make_executor_class as whole
 from nona.scenario.schema import Scenario
 from nona.scenario.training import GenerateSpec, TrainingJobSpec, TrainingSpec
 from nona.sources.lookup import Sources
@@ -157,10 +159,19 @@ class ModelledRates:
         base, batch = batch_of(model)
         cost = self.scenario.cost
         options = CostOptions(cost.stack, cost.precision, batch or 1)
-        seconds = cost_graph(
-            self.graph(base), make_executor_class(self.devices[gpu]), options
-        ).total_compute_s
+        seconds = cost_graph(self.graph(base), whole(self.devices[gpu]), options).total_compute_s
         return (batch or 1) / seconds if seconds > 0 else 0.0
+
+    def ratio(self, name: str, source: Device, target: Device) -> float | None:
+        """Speed on ``target`` over that on ``source`` of a model that is a sample; ``None`` for others."""
+        model, batch = batch_of(name)
+        sample = _SAMPLES.get(model)
+        if sample is None:
+            return None
+        options = CostOptions(STACK, self.scenario.cost.precision, batch or DEFAULT_BATCH)
+        steps = (training_step(self.graph(sample), device, options) for device in (source, target))
+        slow, fast = (step.steps_per_s(1, math.inf, 0.0) for step in steps)
+        return fast / slow
 
     def _step(self, gpu: str, name: str) -> TrainingStep:
         key = gpu, name
@@ -173,6 +184,10 @@ class ModelledRates:
             options = CostOptions(STACK, self.scenario.cost.precision, batch or DEFAULT_BATCH)
             self._steps[key] = training_step(self.graph(model), self.devices[gpu], options)
         return self._steps[key]
+
+
+# Models of Gavel's table that are samples here.
+_SAMPLES = {"ResNet-18": "resnet18", "ResNet-50": "resnet50"}
 
 
 def drawn_models() -> tuple[str, ...]:
@@ -209,6 +224,46 @@ def base_table(spec: TrainingSpec, sources: Sources, modelled: ModelledRates) ->
     alone = {AloneKey(*key): rate for key in drawn if (rate := modelled.rate(*key)) > 0}
     spread = {AloneKey(*key): modelled.rate(*key, spread=True) for key in alone if key.workers > 1}
     return replace(empty, alone=alone, spread=spread)
+
+
+def with_all_types(table: Throughputs, modelled: ModelledRates) -> tuple[Throughputs, dict[str, str]]:
+    """The table with rates on every type of the cluster, and each type that was added → the type it is from.
+
+    A type that the table does not have takes the rates of the one that is nearest in speed, times what the
+    cost layer says of both: of the model where it is a sample, else of peak and bandwidth (their geometric
+    mean). They are *modelled*. Types stay without rates where no type of the table is a known device.
+    """
+    cost, own = modelled.scenario.cost, user_devices(modelled.scenario.cluster.devices)
+    options = CostOptions(STACK, cost.precision)
+    here = {**devices(), **own}
+    sources = [gpu for gpu in table.provenance if gpu in here]
+    missing = [gpu for gpu in modelled.cluster.types if gpu not in table.provenance]
+    carried_from: dict[str, str] = {}
+    for gpu in missing if sources else ():
+        ratio = {s: 1 / carried(None, whole(here[s]), whole(here[gpu]), options) for s in sources}
+        source = min(sources, key=lambda s: abs(math.log(ratio[s])))
+        speed: dict[str, float] = {}
+        for name in {key.model for key in table.alone if key.gpu == source}:
+            found = modelled.ratio(name, here[source], here[gpu])
+            speed[name] = ratio[source] if found is None else found
+        table = _with_type(table, gpu, source, speed)
+        carried_from[gpu] = source
+    return table, carried_from
+
+
+def _with_type(table: Throughputs, gpu: str, source: str, speed: Mapping[str, float]) -> Throughputs:
+    """The table with ``gpu``, whose rates are those of ``source`` times ``speed`` of the model."""
+    alone, spread = (
+        {**rates, **{k._replace(gpu=gpu): r * speed[k.model] for k, r in rates.items() if k.gpu == source}}
+        for rates in (table.alone, table.spread)
+    )
+    pairs = {
+        k._replace(gpu=gpu): (own * speed[k.model], other * speed[k.partner])
+        for k, (own, other) in table.pairs.items()
+        if k.gpu == source
+    }
+    provenance: dict[str, Provenance] = {**table.provenance, gpu: "modelled"}
+    return replace(table, alone=alone, spread=spread, pairs={**table.pairs, **pairs}, provenance=provenance)
 
 
 @dataclass(frozen=True)

@@ -157,6 +157,7 @@ def _setting(
         throughputs=throughputs,
         options={p.name: {**p.defaults, **options} for p, options in policies},
         notes=tuple(system.notes),
+        modelled=system.modelled,
     )
 
 
@@ -233,9 +234,12 @@ def one_more_gpu(
 
         larger = with_one_more(scenario, gpu) if gpu else scenario
         result = simulate_training_scenario(larger, sources, policies=(policy,), on_progress=told)
-        rows.append(_row(gpu, prices.get(gpu), report_of(result).policies[policy]))
+        report = report_of(result)
+        rows.append(_row(gpu, prices.get(gpu), report.policies[policy]))
     gpus = {t: sum(g.count * g.gpus for g in groups if g.gpu == t) for t in types}
-    return OneMoreReport(policy=policy, gpus=gpus, base=rows[0], rows=tuple(rows[1:]))
+    return OneMoreReport(
+        policy=policy, gpus=gpus, base=rows[0], rows=tuple(rows[1:]), modelled=report.setting.modelled
+    )
 
 
 def with_one_more(scenario: Scenario, gpu: str) -> Scenario:

@@ -198,7 +198,7 @@ def _finding(held: TrainingOutcome) -> None:
     policies = held.report.policies
     label, value, hint = hero_figure(policies)
     with hero("training-finding", label, value, hint):
-        large, small = finding(policies)
+        large, small = finding(policies, held.report.setting.modelled)
         st.subheader(_said(large), anchor=False)
         st.caption(_said(small))
         st.caption(plain(held.about.stamp))
