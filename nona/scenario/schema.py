@@ -258,7 +258,7 @@ class Scenario(Part):
     objective: Literal["mean-jct", "slo", "formula"] = "mean-jct"
     simulation: SimulationSpec = SimulationSpec()
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
-        SchedulerSpec(name=n) for n in ("nona", "local", "spread", "opportunistic", "spark-fair", "expert")
+        SchedulerSpec(name=n) for n in ("nona", "nona-live", "least-loaded", "spark-fair", "local", "spread")
     )
     serverless: ServerlessSpec | None = None
     training: TrainingSpec | None = None
