@@ -34,9 +34,10 @@ def capacity_finding(report: CapacityReport) -> str:
     found, fewer = best.predicted, best.one_fewer
     how = "by prediction" if best.method == "prediction" else "by simulation"
     keep = _verb(found.servers, "keeps", "keep")
+    each = " of every model" if found.worst else ""
     text = (
-        f"With {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs {how}"
-        f"{_range(best.if_times_off)}: {_miss(found, 'are missed')}"
+        f"With {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs{each} "
+        f"{how}{_range(best.if_times_off)}: {_miss(found, 'are missed')}"
     )
     if fewer is not None:
         text += f"; with {_servers(fewer.servers)}, {_miss(fewer, 'would be')}"
@@ -86,8 +87,8 @@ def _none(d: DeviceCapacity, report: CapacityReport) -> str:
         return f"{d.scheduler} with {d.gpu} is {_so_far(d, report.target_hit_rate)}."
     if d.least_miss > 1 - report.target_hit_rate:
         return (
-            f"No number of servers keeps {hit} of the SLOs {who}: for {_share(d.least_miss)} of the jobs the "
-            "longest chain of tasks alone takes longer than the SLO."
+            f"No number of servers keeps {hit} of the SLOs of every model {who}: for {_share(d.least_miss)} "
+            "of one model's jobs the longest chain of tasks alone takes longer than the SLO."
         )
     last = d.tried[-1]
     less = "" if last.servers >= report.most else ", and more would not help"
@@ -125,7 +126,8 @@ def _share(share: float) -> str:
 def _miss(count: ServerCount, verb: str) -> str:
     if count.miss is None:
         return "there is no steady state"
-    return f"{100 * count.miss:.3g} % (standard error {100 * count.error:.2g} %) {verb}"
+    of = f" by {count.worst}, the worst," if count.worst else ""
+    return f"{100 * count.miss:.3g} % (standard error {100 * count.error:.2g} %) {verb}{of}".removesuffix(",")
 
 
 def _range(off: CountRange | None) -> str:
@@ -167,7 +169,9 @@ def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
         "device": d.gpu,
         "servers": need if d.finished else _so_far(d, hit),
         "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
-        "SLOs missed": "–" if found is None else _known(found),
+        "SLOs missed, worst model": "–" if found is None else _known(found),
+        "worst model": "–" if found is None else found.worst or "–",
+        "of all jobs": "–" if found is None else or_dash(found.miss_of_all, lambda v: f"{100 * v:.3g} %"),
         "with one fewer": "–" if fewer is None else _known(fewer),
         "by": METHODS[d.method],
         "kept, simulated": _seen(found) if predicted else "–",
@@ -183,7 +187,8 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
             "scheduler": d.scheduler,
             "device": d.gpu,
             "servers": t.servers,
-            "SLOs missed": _known(t),
+            "SLOs missed, worst model": _known(t),
+            "worst model": t.worst or "–",
             "by": METHODS[d.method],
         }
         for d in report.devices

@@ -13,9 +13,10 @@ Method = Literal["prediction", "simulation"]
 
 
 class ServerCount(Document):
-    """One number of servers: the share of missed SLOs with its standard error.
+    """One number of servers: the share of missed SLOs of the model that misses most, with its standard error.
 
-    ``miss`` is ``None`` where there is no steady state; ``simulated_hit_rate`` is the share of SLOs kept,
+    ``worst`` is that model; ``miss_of_all`` the share over the jobs of all models with an SLO. ``miss`` is
+    ``None`` where there is no steady state; ``simulated_hit_rate`` is the share that the worst model keeps,
     where it was simulated.
     """
 
@@ -23,6 +24,8 @@ class ServerCount(Document):
     miss: Figure
     error: float
     simulated_hit_rate: Estimate | None = None
+    worst: str = ""
+    miss_of_all: Figure = None
 
 
 class CountRange(Document):

@@ -3,7 +3,8 @@
 ``nona``, ``local`` and ``spread`` draw their servers without looking at queues, and have a prediction: jobs
 walked among random waits (:func:`nona.placement.response.equilibrium.predict_response`). The others are
 simulated, with more and more replications until the sequential test of :mod:`nona.planning.verdict` has a
-verdict on the mix.
+verdict. What counts is the model that misses most: the share over all jobs can hide one that never keeps its
+SLO.
 
 With more servers alike and the same queries all loads fall, so the misses of a scheduler that draws its
 servers fall with the count but for sampling noise, and halving finds the fewest. A scheduler that looks at
@@ -27,7 +28,7 @@ from nona.errors import PlacementError, ScenarioError
 from nona.placement.capacity import least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
-from nona.placement.sampled.judge import Judge, rows
+from nona.placement.sampled.judge import Judge, Values, rows
 from nona.planning.least import BESIDE, driven, least
 from nona.planning.verdict import counted, settle, verdict
 from nona.report.means import rate_of
@@ -37,8 +38,8 @@ from nona.results.planning import CountRange, DeviceCapacity, ServerCount
 from nona.scenario.schema import Scenario
 from nona.scenario.values import SchedulerSpec
 from nona.simulation.collected import ROUNDING
-from nona.simulation.intervals import Interval
 from nona.simulation.records import Records
+from nona.simulation.summary import SchedulerSummary
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.models import PreparedModel
@@ -91,7 +92,7 @@ Check = Callable[[], None]
 
 
 def _predicted_count(study: Study, scheduler: str, cache: StudyCache, check: Check) -> ServerCount:
-    """The share of missed SLOs by prediction, for a scheduler of ``PREDICTED``."""
+    """The missed SLOs by prediction, for a scheduler of ``PREDICTED``."""
     servers = study.system.servers
     try:
         placement = _placement(study, scheduler, cache, check)
@@ -101,7 +102,13 @@ def _predicted_count(study: Study, scheduler: str, cache: StudyCache, check: Che
         return ServerCount(servers=servers, miss=None, error=0.0)
     judge = Judge(study.system, "slo", placement.class_shares)
     values = judge.values(rows(placement.queries), SAMPLES, study.scenario.seed)
-    return ServerCount(servers=servers, miss=values.value, error=values.error)
+    alone = [Values(np.ones(1), (y,), (p,)) for y, p in zip(values.y, values.path, strict=True)]
+    j = max(range(len(alone)), key=lambda i: alone[i].value)
+    name = study.scenario.labels[judge.counted[j]] if len(alone) > 1 else ""
+    worst = alone[j]
+    return ServerCount(
+        servers=servers, miss=worst.value, error=worst.error, worst=name, miss_of_all=values.value
+    )
 
 
 def _placement(study: Study, scheduler: str, cache: StudyCache, check: Check) -> Placement:
@@ -113,7 +120,7 @@ def _placement(study: Study, scheduler: str, cache: StudyCache, check: Check) ->
 
 
 def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: Check) -> ServerCount:
-    """The share of missed SLOs by simulation of the one scheduler of the study's scenario.
+    """The missed SLOs by simulation of the one scheduler of the study's scenario.
 
     ``error`` is a quarter of the width of the interval at 95 %. A cluster that is too small for any scheduler
     is not simulated: it has no steady state.
@@ -135,38 +142,47 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
         if _steady(answer, entry.name) is None:
             return "misses"
         slo_s = [q.slo_s for q in study.system.queries]
-        counts = counted(_mix_ratios(answer.records[entry.name], slo_s), target_hit)
-        return verdict([counts], [target_hit], ALPHA, look, looks)
+        ratios = _ratios(answer.records[entry.name], slo_s)
+        return verdict(
+            [counted(r, target_hit) for r in ratios], [target_hit] * len(ratios), ALPHA, look, looks
+        )
 
     found = settle(more, judge, most)
     return _count(servers, _steady(found.result, entry.name))
 
 
-def _steady(answer: Answer, scheduler: str) -> Interval | None:
-    """The share of kept SLOs, or ``None`` without a steady state."""
+def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
+    """What a scheduler did, or ``None`` without a steady state."""
     summary = answer.summaries.get(scheduler)
-    return None if summary is None or summary.state == "overloaded" else summary.hit_rate
+    return None if summary is None or summary.state == "overloaded" else summary
 
 
-def _mix_ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[NDArray[np.float64]]:
-    """Of every run, the times of the jobs that have an SLO over it; ``nan`` for unfinished ones."""
-    limit = np.array([math.nan if s is None else s * (1 + ROUNDING) for s in slo_s])
-    found = []
-    for run in runs:
-        asked = ~np.isnan(limit[run.query])
-        found.append((run.completion_time_s / limit[run.query])[asked])
-    return found
+def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list[NDArray[np.float64]]]:
+    """Of every model with an SLO and every run, its jobs' times over the SLO; ``nan`` for unfinished ones."""
+    limits = {j: s * (1 + ROUNDING) for j, s in enumerate(slo_s) if s is not None}
+    return [[run.completion_time_s[run.query == j] / s for run in runs] for j, s in limits.items()]
 
 
-def _count(servers: int, hits: Interval | None) -> ServerCount:
-    if hits is None:
+def _count(servers: int, summary: SchedulerSummary | None) -> ServerCount:
+    asked = [m for m in summary.models if m.hit_rate is not None] if summary else []
+    if summary is None or summary.hit_rate is None or not asked:
         return ServerCount(servers=servers, miss=None, error=0.0)
+    worst = min(asked, key=lambda m: m.hit_rate.mean if m.hit_rate else 1.0)
+    hits = worst.hit_rate or summary.hit_rate
     error = hits.half_width / 2 if math.isfinite(hits.half_width) else 0.0
-    return ServerCount(servers=servers, miss=1 - hits.mean, error=error, simulated_hit_rate=rate_of(hits))
+    return ServerCount(
+        servers=servers,
+        miss=1 - hits.mean,
+        error=error,
+        simulated_hit_rate=rate_of(hits),
+        worst=worst.name if len(asked) > 1 else "",
+        miss_of_all=1 - summary.hit_rate.mean,
+    )
 
 
 MOST = 4096
 IDLE = 0.05  # utilisation of the executors below which waits are rare
+SURE = 3.0  # standard errors
 LESS = 0.9  # of the misses with half as many servers: what is above is no improvement
 _TIMES: Mapping[End | None, str] = {None: "", min: ", short times", max: ", long times"}
 
@@ -292,7 +308,9 @@ class _Search:
         self.tried = dict[int, ServerCount]()
         self.seen: Callable[[], None] = lambda: None
         self.predicts = asked.scheduler in PREDICTED
-        self.least_miss = Judge(self.study(scenario.cluster.servers[asked.group].count).system, "slo").bound()
+        self.least_miss = max(
+            Judge(self.study(scenario.cluster.servers[asked.group].count).system, "slo").bounds()
+        )
 
     def run(self, start: int) -> int | None:
         """The fewest servers, searched from ``start``."""
@@ -305,12 +323,19 @@ class _Search:
         return self.miss(servers) <= self.asked.target_miss
 
     def helps(self, servers: int) -> bool:
-        """Whether more servers could lower the misses: not where little waits, and twice as many did not."""
+        """Whether more servers could lower the misses.
+
+        Not where twice as many clearly raised them, nor where little waits and twice as many did not help.
+        """
         fewer = max((n for n in self.tried if 2 * n <= servers), default=0)
-        half = self.tried.get(fewer)
-        if half is None or half.miss is None or least_utilization(self.study(servers).system) > IDLE:
+        half, now = self.tried.get(fewer), self.at(servers)
+        if half is None or half.miss is None or now.miss is None:
             return True
-        return self.miss(servers) < LESS * half.miss
+        if now.miss > half.miss + SURE * math.hypot(now.error, half.error):
+            return False
+        if least_utilization(self.study(servers).system) > IDLE:
+            return True
+        return now.miss < LESS * half.miss
 
     def miss(self, servers: int) -> float:
         """The share of missed SLOs; infinite without a steady state."""

@@ -158,13 +158,17 @@ class Judge:
         A job takes at least its longest chain of tasks. Where task times are drawn (``service_scv`` > 0)
         that holds for means, but some job may be quick by luck: such a class then adds 0 to missed SLOs.
         """
-        total = 0.0
-        for w, j in zip(self.weights.tolist(), self.counted, strict=True):
+        return float(np.dot(self.weights, self.bounds()))
+
+    def bounds(self) -> list[float]:
+        """:meth:`bound` of each class that counts."""
+        found = []
+        for j in self.counted:
             query = self.system.queries[j]
             chain_s = query.tasks.dag.critical_path(query.tasks.compute_s.min(axis=0).tolist())[0]
-            if self.objective != "slo" or query.service_scv == 0:
-                total += w * float(self._worth(j, np.array([chain_s]))[0])
-        return total
+            sure = self.objective != "slo" or query.service_scv == 0
+            found.append(float(self._worth(j, np.array([chain_s]))[0]) if sure else 0.0)
+        return found
 
 
 def rows(queries: Sequence[Sequence[SubGraphPlacement]]) -> Queries:
