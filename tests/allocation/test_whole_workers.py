@@ -16,22 +16,11 @@ RATES = st.lists(
 )
 
 
-def test_one_worker_for_each_job_comes_first():
-    """Three jobs, two types: the second finds its fastest type taken, the third finds none."""
+def test_workers_by_hand():
+    # Three jobs, two types: the second finds its fastest type taken, the third finds none.
     rates = np.array([[2.0, 1.0], [2.0, 1.0], [5.0, 5.0]])
     assert one_each(rates, np.array([1, 1])).tolist() == [[1, 0], [0, 1], [0, 0]]
-
-
-def test_gains_by_hand():
-    """8 steps at 2/s and 2 at 1/s, one type of 4 workers. One each leaves 2. Gains: 8/2 − 8/4 = 2 against
-    2 − 1 = 1: the first; then 8/4 − 8/6 = 2/3 against 1: the second."""
-    assert marginal_gains(np.array([8.0, 2.0]), np.array([[2.0], [1.0]]), np.array([4])).T.tolist() == [
-        [2, 2]
-    ]
-
-
-def test_types_by_hand():
-    """One job of 6 steps, 3/s and 1/s: the fast worker, then the slow one as there is no other."""
+    # One job of 6 steps, 3/s and 1/s: the fast worker, then the slow one as there is no other.
     assert marginal_gains(np.array([6.0]), np.array([[3.0, 1.0]]), np.array([1, 1])).tolist() == [[1, 1]]
 
 
@@ -87,9 +76,8 @@ def test_jobs_fall_one_queue_at_a_time_and_join_its_tail():
     second = after(first, 0.0, 0.0, 8.0)
     assert second.queue.tolist() == [2, 1, 1]
     assert in_order(second).tolist() == [1, 2, 0]  # the newcomer of queue 1 is behind job 1
-    third = after(second, 90.0, 90.0, 90.0)
-    assert third.queue.tolist() == [2, 2, 2]
-    assert in_order(third).tolist() == [0, 1, 2]  # there is no queue below the last
+    third = after(second, 90.0, 90.0, 90.0)  # there is no queue below the last
+    assert (third.queue.tolist(), in_order(third).tolist()) == ([2, 2, 2], [0, 1, 2])
 
 
 def test_a_job_that_waited_long_enough_joins_the_first_queue():

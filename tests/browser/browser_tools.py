@@ -54,6 +54,32 @@ def open_page(page, name):
     wait_idle(page)
 
 
+def wait_titled(page, name):
+    """Until the page of that title is drawn."""
+    page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
+    wait_idle(page)
+
+
+def fill_text(page, label, text):
+    """Type into a text field and hand it on."""
+    enter(page, page.get_by_role("textbox", name=label, exact=True), text)
+
+
+def enter(page, field, text):
+    """Type into this field and hand it on."""
+    field.fill(text)
+    field.press("Enter")
+    wait_idle(page)
+
+
+def downloaded(page, button):
+    """What a download button gives."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    wait_idle(page)
+    return Path(download.value.path()).read_bytes()
+
+
 def assert_fits(page):
     """Nothing is wider than the window, but what scrolls by itself."""
     wide = page.evaluate(
@@ -124,16 +150,21 @@ def fill_number(page, label, value):
     field = page.get_by_role("spinbutton", name=label, exact=True).first
     if not field.count() or not field.is_visible():
         unfold_settings(page)
-    field.fill(value)
-    field.press("Enter")
-    wait_idle(page)
+    enter(page, field, value)
 
 
 def run_to_the_end(page):
     """Run the simulation and wait until its result stands."""
     page.get_by_role("button", name="Run the simulation").click()
-    cancel = page.get_by_role("button", name="Cancel simulation")
+    wait_for_the_end(page, "simulation")
+
+
+def wait_for_the_end(page, of, live=None):
+    """Until the work has begun (and something of it is seen live), and has ended."""
+    cancel = page.get_by_role("button", name=f"Cancel {of}")
     cancel.wait_for()
+    if live:
+        page.locator(live).first.wait_for()
     cancel.wait_for(state="detached", timeout=RESULT_MS)
     wait_idle(page)
 

@@ -16,13 +16,8 @@ from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
 
 READY_S = 300  # a slow machine is no error
 FLAGS = [
-    "--no-sandbox",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-domain-reliability",
-    "--disable-sync",
-    "--no-first-run",
+    *("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"),
+    *("--disable-component-update", "--disable-domain-reliability", "--disable-sync"),
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
@@ -38,18 +33,13 @@ def _browser_path():
     named = os.environ.get("CHROMIUM")
     if named and not shutil.which(named):
         _missing(f"CHROMIUM={named} is not a program")
-    found = named or next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
+    usual = ("chromium", "chromium-browser", "google-chrome")
+    found = named or next(filter(None, map(shutil.which, usual)), None)
     if found:
         return found
     try:
-        subprocess.run(
-            [sys.executable, "-m", "playwright", "install", "chromium"],
-            check=True,
-            capture_output=True,
-            timeout=180,
-        )
+        command = [sys.executable, "-m", "playwright", "install", "chromium"]
+        subprocess.run(command, check=True, capture_output=True, timeout=180)
     except (subprocess.SubprocessError, OSError):
         _missing("no chromium or google-chrome is installed and none could be fetched")
     return None
@@ -85,14 +75,10 @@ def start_server(port, log):
     """A server that is ready; what it keeps lies beside its log."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data")}
+    command += ["--server.headless", "true"]
     with log.open("a") as out:
-        server = subprocess.Popen(
-            [*command, "--server.headless", "true"],
-            cwd=ROOT,
-            env=environment,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
+        kept = {"stdout": out, "stderr": subprocess.STDOUT}
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, **kept)
     try:
         _wait_for(f"http://127.0.0.1:{port}", server, log)
     except BaseException:
@@ -138,7 +124,7 @@ def own_app(chromium, tmp_path):
 
 
 def _wait_for(url, server, log):
-    end = time.monotonic() + 300
+    end = time.monotonic() + READY_S
     while time.monotonic() < end:
         if server.poll() is not None:
             pytest.fail("the server died:\n" + log.read_text())
@@ -181,7 +167,7 @@ def app_context(chromium):
 
 
 @pytest.fixture
-def app_page(app_context, app_url, request):
+def page(app_context, app_url, request):
     """A page of the app in a session of its own; fails on console errors and on requests to elsewhere.
 
     The parameter is a colour scheme, or a scheme with a width of the window. What happens is recorded,
@@ -189,8 +175,7 @@ def app_page(app_context, app_url, request):
     """
     given = getattr(request, "param", "light")
     scheme, width = (given, 1360) if isinstance(given, str) else given
-    outside: list[str] = []
-    problems: list[str] = []
+    outside, problems = [], []
     own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
     app_context.clear_cookies()
     app_context.tracing.start_chunk(title=request.node.name)

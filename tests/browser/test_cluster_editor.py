@@ -27,8 +27,7 @@ def slice_at(page, start):
     return page.get_by_test_id("migview").locator(f".board button[data-start='{start}']")
 
 
-def test_a_layout_is_edited_by_mouse_and_by_keyboard(app_page):
-    page = app_page
+def test_a_layout_is_edited_by_mouse_and_by_keyboard(page):
     page.set_viewport_size({"width": 1280, "height": 900})
     open_page(page, "Cluster")
     page.get_by_role("combobox", name="Shared as").first.click()

@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from browser_tools import open_page, pick_model, wait_idle
+from browser_tools import downloaded, open_page, pick_model, wait_idle
 
 from nona.sources.samples import load_sample
 
@@ -25,15 +25,15 @@ def middle(page, what):
 
 
 @pytest.fixture
-def models_page(app_page):
+def models_page(page):
     """The Models page with Llama 2, which is drawn by its modules."""
-    open_page(app_page, "Models")
-    pick_model(app_page, "llama2_7b")
-    app_page.locator('g[data-id="block:model/layers/0/self_attn"]').wait_for()
-    return app_page
+    open_page(page, "Models")
+    pick_model(page, "llama2_7b")
+    page.locator('g[data-id="block:model/layers/0/self_attn"]').wait_for()
+    return page
 
 
-def test_search_keyboard_and_blocks(models_page, tmp_path):
+def test_search_keyboard_and_blocks(models_page):
     page = models_page
     before = drawn(page)
     canvas = page.locator("svg.canvas")
@@ -87,14 +87,11 @@ def test_search_keyboard_and_blocks(models_page, tmp_path):
     assert page.locator(".help").is_visible()
     page.keyboard.press("Escape")
     assert not page.locator(".help").is_visible()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save the picture as SVG").click()
-    file = tmp_path / "graph.svg"
-    download.value.save_as(file)
-    words = {t.text for t in ET.parse(file).getroot().iter("{http://www.w3.org/2000/svg}text")}
+    picture = downloaded(page, "Save the picture as SVG").decode()
+    words = {t.text for t in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")}
     assert {"self_attn", "Gather"} <= words
-    assert "var(" not in file.read_text()
-    assert "color-mix" not in file.read_text()
+    assert "var(" not in picture
+    assert "color-mix" not in picture
 
 
 def shows(page, name):
@@ -119,8 +116,7 @@ def covered(page):
     return max((min(high, begin + size) - max(low, begin)) / size for high, low, begin, size in spans)
 
 
-def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(app_page):
-    page = app_page
+def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, "Models")
     for name in ("moe_block", "gpt2", "densenet121", "llama2_7b", "slides_example", "depth_recognition"):
@@ -136,8 +132,7 @@ def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(app_page):
         assert side + width <= 1280
 
 
-def test_a_graph_is_looked_at_where_one_left_it(app_page):
-    page = app_page
+def test_a_graph_is_looked_at_where_one_left_it(page):
     open_page(page, "Models")
     pick_model(page, "googlenet")
     node = page.locator(f'g[data-id="{load_sample("googlenet").operators[40].id}"]')
@@ -160,9 +155,8 @@ def test_a_graph_is_looked_at_where_one_left_it(app_page):
     assert node.evaluate(BOX)[2] < left[2]
 
 
-@pytest.mark.parametrize("app_page", ["dark"], indirect=True)
-def test_a_telephone_shows_names_that_can_be_read(app_page):
-    page = app_page
+@pytest.mark.parametrize("page", ["dark"], indirect=True)
+def test_a_telephone_shows_names_that_can_be_read(page):
     open_page(page, "Models")
     pick_model(page, "googlenet")
     page.set_viewport_size({"width": 400, "height": 850})

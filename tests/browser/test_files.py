@@ -3,18 +3,9 @@
 import json
 import re
 
+import browser_tools as tools
 import pytest
 import yaml
-from browser_tools import (
-    RESULT_MS,
-    assert_fits,
-    choose,
-    new_context,
-    open_page,
-    run_to_the_end,
-    upload_model,
-    wait_idle,
-)
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
 NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}).encode()
@@ -24,14 +15,8 @@ cluster: {servers: [{count: 0, gpu: a1000}]}
 workload: [{model: resnet19, rate: 10 apples}, {model: my.onnx, rate: 3}]
 schedulers: [nonna]
 """
-PLACES = [
-    "cluster.servers[0].count",
-    "cluster.servers[0].gpu",
-    "workload[0].rate",
-    "workload[0].model",
-    "workload[1].model",
-    "schedulers[0]",
-]
+PLACES = ["cluster.servers[0].count", "cluster.servers[0].gpu", "workload[0].rate", "workload[0].model"]
+PLACES += ["workload[1].model", "schedulers[0]"]
 
 
 def given(page, place, name, data):
@@ -39,7 +24,7 @@ def given(page, place, name, data):
     upload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
     place.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(upload)
     page.wait_for_timeout(400)
-    wait_idle(page)
+    tools.wait_idle(page)
 
 
 def opened(page, name, data):
@@ -47,17 +32,7 @@ def opened(page, name, data):
     page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
     given(page, page.get_by_test_id("stPopoverBody"), name, data)
     page.keyboard.press("Escape")
-    wait_idle(page)
-
-
-def saved(page, button, folder):
-    """What a download button gives."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=button, exact=True).click()
-    path = folder / "download"
-    download.value.save_as(path)
-    wait_idle(page)
-    return path.read_bytes()
+    tools.wait_idle(page)
 
 
 def fingerprint(page):
@@ -66,18 +41,20 @@ def fingerprint(page):
     return re.search("[0-9a-f]{12}", told).group()
 
 
-def test_broken_files_are_refused_where_they_were_given(app_page):
-    page = app_page
-    open_page(page, "Models")
-    upload_model(page, "broken.onnx", b"\x08\x07 no model \xff\xff")
+def test_broken_files_are_refused_where_they_were_given(page):
+    tools.open_page(page, "Models")
+    tools.upload_model(page, "<img src=x onerror=alert(1)>.onnx", b"\x08\x07 no model \xff\xff")
     error = page.get_by_test_id("stPopoverBody").get_by_test_id("stAlert").first
     error.wait_for()
-    wait_idle(page)
-    assert "broken.onnx" in error.inner_text()
+    tools.wait_idle(page)
+    assert ".onnx" in error.inner_text()
+    assert page.locator("img[src=x]").count() == 0
+    assert page.get_by_test_id("stAlertContentError").count() == 1
+    page.get_by_role("listbox").wait_for()  # the list stands open with the error in it
     box = error.bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"], "seen without scrolling"
     page.get_by_text("Parallelism T₁/T∞").first.wait_for()  # the former model stays on the page
-    assert page.get_by_role("option", name="broken.onnx").count() == 0
+    assert page.get_by_role("option", name="onerror").count() == 0
     page.keyboard.press("Escape")
     opened(page, "plan.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
     told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
@@ -90,37 +67,36 @@ def test_broken_files_are_refused_where_they_were_given(app_page):
     page.locator(".st-key-problems").wait_for(state="detached")
 
 
-def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page, tmp_path):
-    page = app_page
-    open_page(page, "Models")
-    upload_model(page, "net.json", NET)
-    wait_idle(page)
+def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
+    tools.open_page(page, "Models")
+    tools.upload_model(page, "net.json", NET)
+    tools.wait_idle(page)
     page.get_by_role("button", name="Model: net.json").wait_for()
     page.get_by_role("button", name="Add to the workload").click()
-    wait_idle(page)
-    open_page(page, "Workload")
+    tools.wait_idle(page)
+    tools.open_page(page, "Workload")
     page.get_by_text("Arrival traces (CSV)").click()
     given(page, page.get_by_test_id("stMain"), "quarter.csv", TRACE.encode())
     row = page.locator(".st-key-row-1")
     row.get_by_role("combobox", name="Arrivals").click()
     page.get_by_role("option", name="Trace quarter.csv").click()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert row.get_by_role("textbox", name="Rate").input_value() == "4/s", "the trace's own"
     assert "it replays" in row.inner_text()
-    assert_fits(page)
-    bundle, text = saved(page, "Download bundle", tmp_path), saved(page, "Download YAML", tmp_path)
+    tools.assert_fits(page)
+    bundle, text = tools.downloaded(page, "Download bundle"), tools.downloaded(page, "Download YAML")
     mark = fingerprint(page)
-    open_page(page, "Simulation")
-    run_to_the_end(page)
+    tools.open_page(page, "Simulation")
+    tools.run_to_the_end(page)
     page.get_by_role("tab", name="Over time").click()
     page.get_by_text("SLO").first.wait_for()
     page.get_by_role("tab", name="Checks and downloads").click()
-    wait_idle(page)
-    assert mark in saved(page, "HTML report", tmp_path).decode()
-    stranger = new_context(page.context.browser)
+    tools.wait_idle(page)
+    assert mark in tools.downloaded(page, "HTML report").decode()
+    stranger = tools.new_context(page.context.browser)
     fresh = stranger.new_page()
     fresh.goto(page.url.partition("?")[0].rpartition("/")[0])
-    wait_idle(fresh)
+    tools.wait_idle(fresh)
     opened(fresh, "plan.yaml", text)
     notice = fresh.locator(".st-key-missing")
     assert "quarter.csv" in notice.inner_text()
@@ -128,9 +104,9 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page, tmp_
     given(fresh, notice, "plan.nona.zip", bundle)
     notice.wait_for(state="detached")
     assert fingerprint(fresh) == mark
-    open_page(fresh, "Workload")
+    tools.open_page(fresh, "Workload")
     assert "it replays" in fresh.locator(".st-key-row-1").inner_text()
-    choose(fresh, "Speed of the trace", "stretched to the rate")
+    tools.choose(fresh, "Speed of the trace", "stretched to the rate")
     assert fresh.locator(".st-key-row-1").get_by_role("textbox", name="Rate").is_enabled()
     stranger.close()
 
@@ -142,14 +118,15 @@ DEEP = """() => { const found = [], walk = root => { for (const e of root.queryS
       if ((e.getAttribute(name) || '').match(/evil|hurt/)) found.push(e.outerHTML.slice(0, 300));
     if (e.shadowRoot) walk(e.shadowRoot); } };
   walk(document); return window.hurt ? ['script ran', ...found] : found }"""
+ROW = {"model": EVIL, "name": EVIL, "rate": 5, "slo": "1 s"}
 QUERIES = {
     "cluster": {"servers": [{"count": 2, "gpu": DEVICE}], "devices": {DEVICE: {"base": "t4"}}},
-    "workload": [{"model": EVIL, "name": EVIL, "rate": 5, "slo": "1 s"}],
+    "workload": [ROW],
     "schedulers": ["nona", "local"],
 }
 SERVERLESS = {
     "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}]},
-    "workload": [{"model": EVIL, "name": EVIL, "rate": 5, "slo": "1 s"}],
+    "workload": [ROW],
     "serverless": {
         "slo_factor": 5,
         "functions": {EVIL: {"gpu": {"per_query": 0.01}, "source": EVIL}},
@@ -175,8 +152,8 @@ KINDS = {"Placement": "place", "Simulation": "simulate", "Serverless": "serverle
 def run_kind(page, kind):
     """Start the page's job and wait until its result stands."""
     page.locator(f".st-key-run-{kind} button").click()
-    page.locator(f".st-key-cancel-{kind}").wait_for(state="detached", timeout=RESULT_MS)
-    wait_idle(page)
+    page.locator(f".st-key-cancel-{kind}").wait_for(state="detached", timeout=tools.RESULT_MS)
+    tools.wait_idle(page)
     page.get_by_role("tab").first.wait_for()
 
 
@@ -189,17 +166,17 @@ def run_kind(page, kind):
     ],
     ids=["queries", "serverless", "training"],
 )
-def test_names_stay_text(app_page, parts, runs, pages):
+def test_names_stay_text(page, parts, runs, pages):
     models = {} if parts is TRAINING else {"models": {EVIL: MODEL}}
-    opened(app_page, "evil.yaml", yaml.safe_dump({**COMMON, **models, **parts}).encode())
+    opened(page, "evil.yaml", yaml.safe_dump({**COMMON, **models, **parts}).encode())
     for name in (*pages.split(), *runs.split()):
-        open_page(app_page, name)
+        tools.open_page(page, name)
         if name in runs.split():
-            run_kind(app_page, KINDS[name])
-        tabs = app_page.get_by_role("tab")
+            run_kind(page, KINDS[name])
+        tabs = page.get_by_role("tab")
         for number in range(tabs.count()):
             tabs.nth(number).click()
-            wait_idle(app_page)
-            assert app_page.evaluate(DEEP) == [], (name, tabs.nth(number).inner_text())
-        assert ".example" in app_page.get_by_test_id("stMain").inner_text()  # the scenario was opened
-        assert app_page.evaluate(DEEP) == [], name
+            tools.wait_idle(page)
+            assert page.evaluate(DEEP) == [], (name, tabs.nth(number).inner_text())
+        assert ".example" in page.get_by_test_id("stMain").inner_text()  # the scenario was opened
+        assert page.evaluate(DEEP) == [], name

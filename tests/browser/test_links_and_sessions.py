@@ -3,8 +3,8 @@
 import json
 import re
 
+import browser_tools as tools
 import pytest
-from browser_tools import RESULT_MS, new_context, open_page, share_link, wait_idle
 
 pytestmark = pytest.mark.browser
 NAME = "[data-testid=stSidebar] input[aria-label=Scenario]"
@@ -14,47 +14,36 @@ def scenario_field(page):
     return page.get_by_role("textbox", name="Scenario", exact=True)
 
 
-def type_in(page, label, text):
-    field = page.get_by_role("textbox", name=label, exact=True)
-    field.fill(text)
-    field.press("Enter")
-    wait_idle(page)
-
-
 def workspace_cookie(page):
     return next(c for c in page.context.cookies() if c["name"].startswith("nona_workspace_"))
 
 
-def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page, app_url):
-    page = app_page
-    type_in(page, "Scenario", "Sent <b>by</b> link")
-    open_page(page, "Cluster")
-    type_in(page, "Capacity", "40 Gbit/s")
-    link = share_link(page)
+def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(page, app_url):
+    tools.fill_text(page, "Scenario", "Sent <b>by</b> link")
+    tools.open_page(page, "Cluster")
+    tools.fill_text(page, "Capacity", "40 Gbit/s")
+    link = tools.share_link(page)
     assert link.startswith(f"{app_url}/cluster?s=1.")
     assert "workspace" not in link
-    context = new_context(page.context.browser, viewport={"width": 1280, "height": 900})
+    context = tools.new_context(page.context.browser, viewport={"width": 1280, "height": 900})
     other = context.new_page()
     other.goto(link)
-    other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
-    wait_idle(other)
+    tools.wait_titled(other, "Cluster")
     assert scenario_field(other).input_value() == "Sent <b>by</b> link"
     assert other.get_by_role("textbox", name="Capacity", exact=True).input_value() == "40 Gbit/s"
     assert "s=1." not in other.url
     # They are two sessions: what one changes the other does not see.
-    type_in(other, "Scenario", "Mine now")
+    tools.fill_text(other, "Scenario", "Mine now")
     page.keyboard.press("Escape")
     page.reload()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert scenario_field(page).input_value() == "Sent <b>by</b> link"
     own, foreign = (workspace_cookie(p) for p in (page, other))
     assert own["value"] != foreign["value"]
-    assert own["httpOnly"]
-    assert own["sameSite"] == "Lax"
+    assert (own["httpOnly"], own["sameSite"]) == (True, "Lax")
     # An address of an earlier version opens nothing of others, and no address names a session.
     other.goto(f"{app_url}/cluster?workspace={own['value']}")
-    other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
-    wait_idle(other)
+    tools.wait_titled(other, "Cluster")
     assert scenario_field(other).input_value() == "Mine now"
     assert "workspace" not in other.url
     assert own["value"] not in page.content() + page.url + page.evaluate("document.cookie")
@@ -72,24 +61,19 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page, app
 
 
 @pytest.mark.verify
-def test_the_report_opens_by_itself(app_page, tmp_path):
-    page = app_page
-    open_page(page, "Simulation")
+def test_the_report_opens_by_itself(page, tmp_path):
+    tools.open_page(page, "Simulation")
     for label, value in (("Jobs measured per run", "200"), ("Replications", "2")):
-        field = page.get_by_label(label, exact=True)
-        field.fill(value)
-        field.press("Enter")
-        wait_idle(page)
+        tools.enter(page, page.get_by_label(label, exact=True), value)
     page.get_by_role("button", name="Run the simulation").click()
-    page.get_by_role("tab", name="Checks and downloads").click(timeout=RESULT_MS)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="HTML report").click()
+    page.get_by_role("tab", name="Checks and downloads").click(timeout=tools.RESULT_MS)
     path = tmp_path / "report.html"
-    download.value.save_as(path)
-    wait_idle(page)
-    context = new_context(page.context.browser, java_script_enabled=False, offline=True, color_scheme="dark")
+    path.write_bytes(tools.downloaded(page, "HTML report"))
+    context = tools.new_context(
+        page.context.browser, java_script_enabled=False, offline=True, color_scheme="dark"
+    )
     alone = context.new_page()
-    asked: list[str] = []
+    asked = []
     alone.on("request", lambda request: asked.append(request.url))
     alone.goto(path.as_uri())
     assert asked == [path.as_uri()]
@@ -104,11 +88,10 @@ def test_the_report_opens_by_itself(app_page, tmp_path):
 
 
 @pytest.mark.verify
-def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page):
-    page = app_page
+def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.reload()
-    wait_idle(page)
+    tools.wait_idle(page)
     bar = page.get_by_test_id("stSidebar")
     field = scenario_field(page)
     field.wait_for(state="hidden")
@@ -120,7 +103,7 @@ def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page):
             break
     page.keyboard.press("Enter")
     field.wait_for(state="visible")
-    wait_idle(page)
+    tools.wait_idle(page)
     page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").focus()
     page.keyboard.press("Enter")
     field.wait_for(state="hidden")
@@ -133,18 +116,16 @@ def field_with(page, label, value):
 
 
 @pytest.mark.verify
-def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page, app_url):
-    page = app_page
-    open_page(page, "Cluster")
+def test_two_tabs_show_the_same_scenario_and_keep_both_edits(page, app_url):
+    tools.open_page(page, "Cluster")
     other = page.context.new_page()
     other.goto(f"{app_url}/cluster")
-    other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
-    wait_idle(other)
-    type_in(page, "Capacity", "40 Gbit/s")
+    tools.wait_titled(other, "Cluster")
+    tools.fill_text(page, "Capacity", "40 Gbit/s")
     # The other tab does not know yet; what is typed there is kept, and then it shows both.
-    type_in(other, "Latency", "7 us")
+    tools.fill_text(other, "Latency", "7 us")
     field_with(other, "Capacity", "40 Gbit/s").wait_for()
-    type_in(page, "Scenario", "From the left")
+    tools.fill_text(page, "Scenario", "From the left")
     field_with(page, "Latency", "7 us").wait_for()
     page.reload()
     field_with(page, "Capacity", "40 Gbit/s").wait_for()

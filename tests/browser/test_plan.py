@@ -1,7 +1,7 @@
 """A plan in a browser: asked, found, read, opened; a reload and kill −9 lose nothing; it fits a telephone."""
 
 import pytest
-from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, wait_idle
+from browser_tools import assert_fits, enter, fill_number, open_page, wait_for_the_end, wait_idle, wait_titled
 from contrast import texts_of
 
 pytestmark = pytest.mark.browser
@@ -13,10 +13,7 @@ def ask(page):
     page.get_by_role("button", name="Plan for this workload").click()
     page.get_by_role("button", name="Find the plan").wait_for()
     wait_idle(page)
-    field = page.get_by_role("textbox", name="Growth")
-    field.fill("8%/month")
-    field.press("Enter")
-    wait_idle(page)
+    enter(page, page.get_by_role("textbox", name="Growth"), "8%/month")
     search_settings(page)
     fill_number(page, "Jobs of a run", "500")
 
@@ -33,15 +30,12 @@ def search_settings(page):
 
 def find(page):
     page.get_by_role("button", name="Find the plan").click()
-    cancel = page.get_by_role("button", name="Cancel plan")
-    cancel.wait_for()
-    cancel.wait_for(state="detached", timeout=RESULT_MS)
+    wait_for_the_end(page, "plan")
     page.get_by_role("heading", name="Buy ").wait_for()
     wait_idle(page)
 
 
-def test_a_plan_is_found_read_and_opened(app_page):
-    page = app_page
+def test_a_plan_is_found_read_and_opened(page):
     ask(page)
     find(page)
     headline = page.get_by_role("heading", name="Buy ").inner_text()
@@ -64,17 +58,15 @@ def test_a_plan_is_found_read_and_opened(app_page):
     assert page.get_by_role("heading", name="Buy ").inner_text() == headline
 
     page.get_by_role("button", name="Open it as the scenario").click()
-    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
-    wait_idle(page)
+    wait_titled(page, "Simulation")
     open_page(page, "Plan")
     page.get_by_text("The scenario has changed since").wait_for()  # the answer stays, marked
     assert page.get_by_role("heading", name="Buy ").inner_text() == headline
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("app_page", [("dark", 400)], indirect=True)
-def test_a_plan_fits_a_telephone(app_page):
-    page = app_page
+@pytest.mark.parametrize("page", [("dark", 400)], indirect=True)
+def test_a_plan_fits_a_telephone(page):
     ask(page)
     assert_fits(page)
     find(page)

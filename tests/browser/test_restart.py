@@ -4,8 +4,8 @@ import json
 import time
 from http.client import HTTPConnection
 
+import browser_tools as tools
 import pytest
-from browser_tools import fill_number, open_page, pick_model, run_to_the_end, upload_model, wait_idle
 
 pytestmark = pytest.mark.browser
 GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}
@@ -27,12 +27,8 @@ def answered(port, path, **headers):
 def test_a_server_refuses_foreign_pages_at_once(own_app):
     port = own_app.port
     own = f"127.0.0.1:{port}"
-    socket = {
-        "Connection": "Upgrade",
-        "Upgrade": "websocket",
-        "Sec_WebSocket_Version": "13",
-        "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
-    }
+    socket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
+    socket["Sec_WebSocket_Key"] = "AAAAAAAAAAAAAAAAAAAAAA=="
     status, headers, _ = answered(port, "/", Accept="text/html")
     assert status == 200
     assert "default-src 'self'" in headers["content-security-policy"]
@@ -41,11 +37,7 @@ def test_a_server_refuses_foreign_pages_at_once(own_app):
     stream = "/_stcore/stream"
     assert answered(port, stream, Host=own, Origin=f"http://{own}", **socket)[0] == 101
     evil = f"evil.example:{port}"
-    for host, origin in (
-        (own, "http://evil.example"),
-        (own, "http://127.0.0.1:1"),
-        (evil, f"http://{evil}"),
-    ):
+    for host, origin in ((own, "http://evil.example"), (own, "http://127.0.0.1:1"), (evil, f"http://{evil}")):
         status, _, took = answered(port, stream, Host=host, Origin=origin, **socket)
         assert status == 403
         assert took < 5.0
@@ -53,37 +45,34 @@ def test_a_server_refuses_foreign_pages_at_once(own_app):
 
 def test_work_is_there_after_kill_minus_nine(own_app):
     page = own_app.page
-    name = page.get_by_role("textbox", name="Scenario", exact=True)
-    name.fill("Survives")
-    name.press("Enter")
-    wait_idle(page)
-    open_page(page, "Models")
-    upload_model(page, "tiny.json", json.dumps(GRAPH).encode())
+    tools.fill_text(page, "Scenario", "Survives")
+    tools.open_page(page, "Models")
+    tools.upload_model(page, "tiny.json", json.dumps(GRAPH).encode())
     page.get_by_role("button", name="Model: tiny.json").wait_for()
-    open_page(page, "Simulation")
-    fill_number(page, "Jobs measured per run", "200")
-    fill_number(page, "Replications", "2")
-    run_to_the_end(page)
+    tools.open_page(page, "Simulation")
+    tools.fill_number(page, "Jobs measured per run", "200")
+    tools.fill_number(page, "Replications", "2")
+    tools.run_to_the_end(page)
     page.get_by_role("button", name="Save this run").click()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Save again").wait_for()
     page.keyboard.press("Escape")
-    wait_idle(page)
+    tools.wait_idle(page)
     time.sleep(SAVED_S)
     own_app.kill_and_start_again()
     page.reload()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert page.get_by_role("textbox", name="Scenario", exact=True).input_value() == "Survives"
     page.get_by_text("Run 1 · fingerprint").first.wait_for()
     assert page.get_by_text("could not be").count() == 0
-    open_page(page, "Saved")
+    tools.open_page(page, "Saved")
     page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
-    open_page(page, "Models")
-    pick_model(page, "tiny.json")
+    tools.open_page(page, "Models")
+    tools.pick_model(page, "tiny.json")
     assert "workspace" not in page.url
     for _ in range(3):  # jobs, replications, then the name
         page.get_by_role("button", name="Undo").click()
-        wait_idle(page)
+        tools.wait_idle(page)
     page.wait_for_function("() => document.querySelector('[aria-label=Scenario]').value === 'My scenario'")
     folders = list((own_app.folder / "data" / "workspaces").iterdir())
     cookie = next(c for c in own_app.context.cookies() if c["name"].startswith("nona_workspace_"))

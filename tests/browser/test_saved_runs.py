@@ -1,7 +1,7 @@
 """Saved runs in a real browser: saved, listed, compared, deleted with undo, carried; kill −9 loses none."""
 
+import browser_tools as tools
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, wait_idle
 from contrast import texts_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
@@ -9,11 +9,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.verify]
 
 def run(page, seed=7):
     """A small simulation."""
-    open_page(page, "Simulation")
-    fill_number(page, "Jobs measured per run", "200")
-    fill_number(page, "Replications", "3")
-    fill_number(page, "Seed", str(seed))
-    run_to_the_end(page)
+    tools.open_page(page, "Simulation")
+    tools.fill_number(page, "Jobs measured per run", "200")
+    tools.fill_number(page, "Replications", "3")
+    tools.fill_number(page, "Seed", str(seed))
+    tools.run_to_the_end(page)
 
 
 def save(page, name, note=""):
@@ -22,50 +22,46 @@ def save(page, name, note=""):
     field.fill(name)
     field.press("Tab")
     page.get_by_role("textbox", name="Note").fill(note)
-    wait_idle(page)
+    tools.wait_idle(page)
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text(f"Saved as “{name}”. Save again").wait_for()
     page.keyboard.press("Escape")
-    wait_idle(page)
+    tools.wait_idle(page)
 
 
-def tick(page, name):
+def tick(page, box):
     """Tick an item with the keyboard."""
-    box = page.get_by_role("checkbox", name=name, exact=True)
     box.focus()
     box.press("Space")
-    wait_idle(page)
+    tools.wait_idle(page)
 
 
-def test_runs_are_saved_compared_deleted_and_carried(app_page, tmp_path):
-    page = app_page
+def test_runs_are_saved_compared_deleted_and_carried(page, tmp_path):
     run(page)
     save(page, "Monday", "of March")
     run(page, seed=8)
     save(page, "Tuesday")
 
-    open_page(page, "Saved")
+    tools.open_page(page, "Saved")
     assert page.get_by_role("button", name="Compare").is_disabled()
-    tick(page, "Monday")
-    tick(page, "Tuesday")
+    for name in ("Monday", "Tuesday"):
+        tick(page, page.get_by_role("checkbox", name=name, exact=True))
     page.get_by_role("button", name="Compare 2 ticked").click()
     page.get_by_text("seed 7 → 8").wait_for()
     page.locator(".js-plotly-plot").first.wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     page.get_by_role("radio", name="SLO hits").click()
     page.locator(".js-plotly-plot .xtitle").filter(has_text="SLO hits, %").wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     page.get_by_role("button", name="Back to the list").click()
-    wait_idle(page)
+    tools.wait_idle(page)
 
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export 2 ticked").click()
     file = tmp_path / "two.nona-saved.zip"
-    download.value.save_as(file)
+    file.write_bytes(tools.downloaded(page, "Export 2 ticked"))
 
     page.get_by_role("button", name="Delete").first.click()
     page.get_by_text("“Tuesday” is deleted.").wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert page.get_by_role("checkbox", name="Tuesday", exact=True).count() == 0
     page.get_by_role("button", name="Undo the deletion").click()
     page.get_by_role("checkbox", name="Tuesday", exact=True).wait_for()
@@ -74,38 +70,31 @@ def test_runs_are_saved_compared_deleted_and_carried(app_page, tmp_path):
     page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
     page.get_by_text("imported: figures as the file states them").first.wait_for()
     page.keyboard.press("Escape")
-    wait_idle(page)
+    tools.wait_idle(page)
     assert page.get_by_role("checkbox", name="Monday", exact=True).count() == 2
 
-    find = page.get_by_role("textbox", name="Find")
-    find.fill("march")
-    find.press("Enter")
-    wait_idle(page)
+    tools.enter(page, page.get_by_role("textbox", name="Find"), "march")
     assert page.get_by_role("checkbox", name="Tuesday", exact=True).count() == 0
     page.get_by_role("button", name="Open", exact=True).last.click()
-    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
-    wait_idle(page)
+    tools.wait_titled(page, "Simulation")
     assert page.get_by_text("Run 3 · Monday").count()
 
 
-@pytest.mark.parametrize("app_page", [("dark", 400)], indirect=True)
-def test_saved_runs_fit_a_telephone(app_page):
-    page = app_page
+@pytest.mark.parametrize("page", [("dark", 400)], indirect=True)
+def test_saved_runs_fit_a_telephone(page):
     run(page)
     save(page, "Monday, when everybody comes back from the holidays at the same time", "a note of some words")
-    assert_fits(page)
-    open_page(page, "Saved")
+    tools.assert_fits(page)
+    tools.open_page(page, "Saved")
     page.get_by_role("button", name="Duplicate").click()
     page.get_by_role("checkbox", name="(copy)").wait_for()
-    wait_idle(page)
-    assert_fits(page)
+    tools.wait_idle(page)
+    tools.assert_fits(page)
     assert [t for t in texts_of(page) if not t.enough] == []
     for box in page.get_by_role("checkbox", name="Monday").all():
-        box.focus()
-        box.press("Space")
-        wait_idle(page)
+        tick(page, box)
     page.get_by_role("button", name="Compare 2 ticked").click()
     page.locator(".js-plotly-plot").first.wait_for()
-    wait_idle(page)
-    assert_fits(page)
+    tools.wait_idle(page)
+    tools.assert_fits(page)
     assert [t for t in texts_of(page) if not t.enough] == []

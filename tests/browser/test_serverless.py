@@ -3,25 +3,20 @@
 import re
 
 import pytest
-from browser_tools import RESULT_MS, assert_fits, fill_number, open_page, wait_idle
+from browser_tools import assert_fits, fill_number, open_page, wait_for_the_end, wait_idle
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
-def test_a_demo_is_run_and_explained(app_page):
-    page = app_page
+@pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
+def test_a_demo_is_run_and_explained(page):
     open_page(page, "Serverless")
     page.get_by_role("button", name="Open this demo").first.click()
     wait_idle(page)
     fill_number(page, "Calls measured per run", "150")
     fill_number(page, "Replications", "2")
     page.get_by_role("button", name="Run the policies").click()
-    cancel = page.get_by_role("button", name="Cancel serverless run")
-    cancel.wait_for()
-    page.locator(".platform .node").first.wait_for()  # live, while it runs
-    cancel.wait_for(state="detached", timeout=RESULT_MS)
-    wait_idle(page)
+    wait_for_the_end(page, "serverless run", live=".platform .node")
     finding = page.locator(".st-key-serverless-area").get_by_role("heading")
     finding.get_by_text(re.compile("per 1,000 calls")).wait_for()
     said = finding.inner_text()

@@ -3,16 +3,8 @@
 import json
 import re
 
+import browser_tools as tools
 import pytest
-from browser_tools import (
-    RESULT_MS,
-    assert_fits,
-    fill_number,
-    open_demo,
-    open_page,
-    run_to_the_end,
-    wait_idle,
-)
 
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.schedulers.base import FAMILY_TITLES
@@ -26,23 +18,22 @@ PIXELS = "root => [...root.querySelectorAll('figure canvas')].map(c => c.toDataU
 TABS = ("Compare", "Distribution", "Where time goes", "First jobs", "How sure")
 
 
-def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_page):
-    page = app_page
-    open_page(page, "Simulation")
-    fill_number(page, "Jobs measured per run", "3000000")
+def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page):
+    tools.open_page(page, "Simulation")
+    tools.fill_number(page, "Jobs measured per run", "3000000")
     page.get_by_role("button", name="Run the simulation").click()
     charts = page.get_by_test_id("livechart")
     charts.get_by_role("progressbar").wait_for()
     page.wait_for_function(
         "root => root.dataset.updates > 2 && root.querySelector('figcaption').textContent.includes('so far')",
         arg=charts.element_handle(),
-        timeout=RESULT_MS,
+        timeout=tools.RESULT_MS,
     )
     before = charts.evaluate(PIXELS)
     page.wait_for_function(
         f"([root, old]) => ({PIXELS})(root).every((p, k) => p !== old[k] || k === 2)",
         arg=[charts.element_handle(), before],
-        timeout=RESULT_MS,
+        timeout=tools.RESULT_MS,
     )
     assert "so far" in charts.locator("figcaption").first.inner_text()
     told = charts.locator("figure canvas").first.get_attribute("aria-label") or ""
@@ -61,48 +52,47 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     charts.get_by_text("so far:").first.wait_for()
     charts.get_by_text("Measured jobs that are complete").wait_for()
 
-    fill_number(page, "Jobs measured per run", "300")
-    run_to_the_end(page)
+    tools.fill_number(page, "Jobs measured per run", "300")
+    tools.run_to_the_end(page)
     page.get_by_role("button", name="Pin as baseline").click()
     page.get_by_text("This run is the baseline").wait_for()
-    open_page(page, "Cluster")
-    fill_number(page, "Servers", "12")
-    open_page(page, "Simulation")
-    run_to_the_end(page)
+    tools.open_page(page, "Cluster")
+    tools.fill_number(page, "Servers", "12")
+    tools.open_page(page, "Simulation")
+    tools.run_to_the_end(page)
     panel = page.locator(".st-key-baseline")
     panel.get_by_text("Servers 8 → 12").wait_for()
     panel.get_by_text("Paired by replication").wait_for()
-    assert_fits(page)
+    tools.assert_fits(page)
     page.set_viewport_size({"width": 400, "height": 900})
     for tab in TABS:
         page.get_by_role("tab", name=tab).click()
-        wait_idle(page)
-        assert_fits(page)
+        tools.wait_idle(page)
+        tools.assert_fits(page)
 
 
-def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page):
-    page = app_page
+def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(page):
     page.set_viewport_size({"width": 1280, "height": 800})
-    open_page(page, "Cluster")
+    tools.open_page(page, "Cluster")
     racks = page.locator(".clustermap .unit")
     assert racks.count() == 1
     assert "Server 7" in racks.inner_text()
     page.get_by_role("radio", name="Cards and racks").click()
-    wait_idle(page)
-    fill_number(page, "Servers per rack", "2")
-    fill_number(page, "GPUs each", "4")
+    tools.wait_idle(page)
+    tools.fill_number(page, "Servers per rack", "2")
+    tools.fill_number(page, "GPUs each", "4")
     page.locator(".clustermap .server").first.wait_for()  # beyond 24 executors colours stand for numbers
     assert racks.count() == 4
     assert page.locator(".clustermap .server").count() == 8
     assert page.locator(".clustermap .gpu i").count() == 32
     assert "0 % background" in racks.first.inner_text()
-    assert_fits(page)
-    open_page(page, "Simulation")
-    fill_number(page, "Jobs measured per run", "500")
-    run_to_the_end(page)
+    tools.assert_fits(page)
+    tools.open_page(page, "Simulation")
+    tools.fill_number(page, "Jobs measured per run", "500")
+    tools.run_to_the_end(page)
     page.get_by_role("tab", name="Cluster", exact=True).click()
     racks.first.wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     told = racks.first.locator(".head").inner_text()
     share = r"[\d.]+ %"
     assert re.search(rf"{share} busy \({share} to {share}\)", told), told
@@ -112,11 +102,11 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page)
     assert "uplink" in (racks.first.get_attribute("aria-label") or "")
     page.get_by_text("Every executor as a table").click()
     page.get_by_test_id("stDataFrame").first.wait_for()
-    assert_fits(page)
-    fill_number(page, "Jobs measured per run", "2000000")
+    tools.assert_fits(page)
+    tools.fill_number(page, "Jobs measured per run", "2000000")
     page.get_by_role("button", name="Run the simulation").click()
     live = page.locator(".st-key-live-cluster")
-    live.locator(".unit").first.wait_for(timeout=RESULT_MS)
+    live.locator(".unit").first.wait_for(timeout=tools.RESULT_MS)
     assert live.locator(".gpu i").count() == 32
     assert "busy" in (live.locator(".unit").first.get_attribute("aria-label") or "")
     page.get_by_role("button", name="Cancel simulation").click()
@@ -137,13 +127,13 @@ def open_small(page):
     file = {"name": "small.yaml", "mimeType": "text/plain", "buffer": json.dumps(data).encode()}
     field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
     page.get_by_test_id("stSidebar").get_by_text("Undo").first.wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
 
 
 def shown(page):
     """What each part of the page says of the run that it shows, after polls that might still change it."""
     page.wait_for_timeout(400)
-    wait_idle(page)
+    tools.wait_idle(page)
     charts = page.get_by_test_id("livechart")
     return {
         "finding": page.locator(".st-key-finding").inner_text(),
@@ -167,22 +157,21 @@ def assert_one_run(found, number):
     return f"{marks.pop()} {found['mean']}"
 
 
-def test_runs_in_a_row_and_a_reload_show_one_run_each(app_page):
-    page = app_page
+def test_runs_in_a_row_and_a_reload_show_one_run_each(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_small(page)
-    said: list[str] = []
+    said = []
     for number, servers in enumerate(SERVERS, start=1):
-        open_page(page, "Cluster")
-        fill_number(page, "Servers", str(servers))
-        open_page(page, "Simulation")
-        run_to_the_end(page)
+        tools.open_page(page, "Cluster")
+        tools.fill_number(page, "Servers", str(servers))
+        tools.open_page(page, "Simulation")
+        tools.run_to_the_end(page)
         found = shown(page)
         said.append(assert_one_run(found, number))
         assert said[-1].split()[0] in found["side bar"]  # the fingerprint of the scenario as it is
     assert len(set(said)) == len(SERVERS)
     page.reload()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert assert_one_run(shown(page), len(SERVERS)) == said[-1]
     page.locator("[data-testid=stMain]").evaluate("e => e.scrollTo(0, 0)")
     top = page.get_by_test_id("livechart").locator("figure").first.bounding_box()
@@ -208,7 +197,7 @@ ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
 
 def ask_by(page, view):
     page.get_by_test_id("stButtonGroup").get_by_text(view, exact=True).click()
-    wait_idle(page)
+    tools.wait_idle(page)
 
 
 def press(page, label, key, times=1):
@@ -219,85 +208,80 @@ def press(page, label, key, times=1):
 
 
 def slider_value(page, label):
-    value: str | None = page.get_by_role("slider", name=label).get_attribute("value")
-    return value
+    return page.get_by_role("slider", name=label).get_attribute("value")
 
 
-def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page):
+def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     """On at once, a copy until Apply, kept by a reload, one step to undo."""
-    page = app_page
-    open_demo(page, "The slides' example")
-    open_page(page, "Simulation")
-    field = page.get_by_label("Jobs measured per run", exact=True)
-    field.fill("200")
-    field.press("Enter")
-    wait_idle(page)
+    tools.open_demo(page, "The slides' example")
+    tools.open_page(page, "Simulation")
+    tools.enter(page, page.get_by_label("Jobs measured per run", exact=True), "200")
     ask_by(page, "What if")
-    page.wait_for_function(ANSWERED, arg="", timeout=RESULT_MS)
+    page.wait_for_function(ANSWERED, arg="", timeout=tools.RESULT_MS)
     fingerprint = page.get_by_test_id("stSidebar").locator("code").inner_text()
-    wait_idle(page)  # the page is drawn once more when the answer is complete
+    tools.wait_idle(page)  # the page is drawn once more when the answer is complete
     old = page.evaluate(CELLS)
     page.evaluate(MARK_IT)
     press(page, "Link background", "ArrowRight", 7)
-    page.wait_for_function(BEFORE, timeout=RESULT_MS)
-    page.wait_for_function(ANSWERED, arg=old, timeout=RESULT_MS)
+    page.wait_for_function(BEFORE, timeout=tools.RESULT_MS)
+    page.wait_for_function(ANSWERED, arg=old, timeout=tools.RESULT_MS)
     assert page.evaluate(MARKED)  # the same table as before, with new cells
-    wait_idle(page)
+    tools.wait_idle(page)
     page.wait_for_function(TWO_CHARTS)
 
     page.reload()
-    page.wait_for_function(ANSWERED, arg="", timeout=RESULT_MS)
+    page.wait_for_function(ANSWERED, arg="", timeout=tools.RESULT_MS)
     assert slider_value(page, "Link background") == "7"
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "200"
     assert page.get_by_test_id("stSidebar").locator("code").inner_text() == fingerprint
     page.get_by_role("button", name="Apply").click()
     page.get_by_text("As the scenario stands").wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert page.get_by_test_id("stSidebar").locator("code").inner_text() != fingerprint
-    open_page(page, "Cluster")
-    assert page.get_by_role("slider", name="Link busy").get_attribute("value") == "7"
+    tools.open_page(page, "Cluster")
+    assert slider_value(page, "Link busy") == "7"
     page.get_by_role("button", name="Undo").click()
-    wait_idle(page)
-    assert page.get_by_role("slider", name="Link busy").get_attribute("value") == "0"
+    tools.wait_idle(page)
+    assert slider_value(page, "Link busy") == "0"
 
 
 def picker_of(page):
     """The choice of the Simulation page, with its list open."""
-    open_page(page, "Simulation")
+    tools.open_page(page, "Simulation")
     picker = page.get_by_test_id("schedulerpicker")
     picker.get_by_role("button", name="Choose:").click()
     return picker
 
 
-@pytest.mark.parametrize("app_page", [("light", 400), ("dark", 1360)], indirect=True)
-def test_all_stand_under_their_family_with_view_and_source(app_page):
-    picker = picker_of(app_page)
-    assert_fits(app_page)
+@pytest.mark.parametrize("page", [("light", 400), ("dark", 1360)], indirect=True)
+def test_all_stand_under_their_family_with_view_and_source(page):
+    picker = picker_of(page)
+    tools.assert_fits(page)
     used = {s.family for s in SCHEDULERS.values()}
     for family, title in FAMILY_TITLES.items():
         assert picker.get_by_role("group", name=title).count() == (family in used)
     for s in SCHEDULERS.values():
         assert picker.get_by_role("checkbox", name=s.name, exact=True).count() == 1
-    row = picker.locator(".row").filter(has=app_page.get_by_role("checkbox", name="tetris", exact=True))
+    row = picker.locator(".row").filter(has=page.get_by_role("checkbox", name="tetris", exact=True))
     assert row.locator(".badge").inner_text() == "N3"
     assert "reservations" in row.locator(".badge").get_attribute("title")
     source = row.get_by_text(SCHEDULERS["tetris"].source)
     assert not source.is_visible()
     row.get_by_text("Source and adaptation").click()
     source.wait_for()
-    assert_fits(app_page)
+    tools.assert_fits(page)
 
 
-@pytest.mark.parametrize("app_page", [("dark", 400)], indirect=True)
-def test_the_keyboard_finds_chooses_and_removes(app_page):
-    page, picker = app_page, picker_of(app_page)
+@pytest.mark.parametrize("page", [("dark", 400)], indirect=True)
+def test_the_keyboard_finds_chooses_and_removes(page):
+    picker = picker_of(page)
     page.keyboard.type("ousterhout late binding")
     boxes = picker.get_by_role("checkbox")
     assert [b.get_attribute("aria-label") for b in boxes.all()] == ["sparrow"]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     picker.get_by_role("button", name="Remove sparrow").wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     page.keyboard.press("Escape")
     assert picker.get_by_role("searchbox").count() == 0
     picker.get_by_role("button", name="Choose:").click()
@@ -305,29 +289,29 @@ def test_the_keyboard_finds_chooses_and_removes(app_page):
     page.keyboard.type("grandl")
     page.keyboard.press("Enter")  # chooses what was found first
     picker.get_by_role("button", name="Remove tetris").wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     picker.get_by_text("What each sees of the network").click()
     picker.get_by_text("N4 also sees the live queue of the link").wait_for()
     page.keyboard.press("Escape")
     assert page.evaluate("() => document.activeElement.shadowRoot.activeElement.className") == "opener"
-    open_page(page, "Overview")
-    open_page(page, "Simulation")
+    tools.open_page(page, "Overview")
+    tools.open_page(page, "Simulation")
     picker.get_by_role("button", name="Remove sparrow").click()
     picker.get_by_role("button", name="Remove sparrow").wait_for(state="detached")
-    wait_idle(page)
+    tools.wait_idle(page)
     assert picker.get_by_role("button", name="Remove sparrow").count() == 0
 
 
-def test_choices_in_quick_succession_are_all_taken(app_page):
-    page, picker = app_page, picker_of(app_page)
+def test_choices_in_quick_succession_are_all_taken(page):
+    picker = picker_of(page)
     names = [n for n in SCHEDULERS if not picker.get_by_role("checkbox", name=n, exact=True).is_checked()]
     for name in names:
         picker.get_by_role("checkbox", name=name, exact=True).check()
-    wait_idle(page)
+    tools.wait_idle(page)
     page.get_by_role("button", name="Choose:").wait_for()
     for name in SCHEDULERS:
         picker.get_by_role("button", name=f"Remove {name}", exact=True).wait_for()
-    open_page(page, "Overview")
-    open_page(page, "Simulation")
+    tools.open_page(page, "Overview")
+    tools.open_page(page, "Simulation")
     for name in SCHEDULERS:
         picker.get_by_role("button", name=f"Remove {name}", exact=True).wait_for()

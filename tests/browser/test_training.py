@@ -2,18 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
+import browser_tools as tools
 import pytest
-from browser_tools import (
-    RESULT_MS,
-    assert_fits,
-    fill_number,
-    new_context,
-    open_page,
-    share_link,
-    wait_idle,
-)
 from contrast import texts_of
 
 from nona.report.training.findings import hours_text
@@ -21,32 +12,25 @@ from nona.report.training.findings import hours_text
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
-def test_a_demo_is_run_and_explained(app_page):
-    page = app_page
-    open_page(page, "Training")
+@pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
+def test_a_demo_is_run_and_explained(page):
+    tools.open_page(page, "Training")
     page.get_by_role("button", name="Open this demo").first.click()
-    wait_idle(page)
-    fill_number(page, "Replications", "20")
+    tools.wait_idle(page)
+    tools.fill_number(page, "Replications", "20")
     page.get_by_role("button", name="Run the policies").click()
-    cancel = page.get_by_role("button", name="Cancel training run")
-    cancel.wait_for()
-    page.locator(".clusterview .lane i").first.wait_for()  # live, while it runs
-    cancel.wait_for(state="detached", timeout=RESULT_MS)
-    wait_idle(page)
+    tools.wait_for_the_end(page, "training run", live=".clusterview .lane i")
     finding = page.locator(".st-key-training-area").get_by_role("heading")
     finding.get_by_text(re.compile("shortest mean JCT")).wait_for()
     said = finding.inner_text()
     page.locator(".js-plotly-plot").first.wait_for()
-    assert_fits(page)
+    tools.assert_fits(page)
     page.reload()
     finding.get_by_text(said).wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     _explain_a_round(page)
     _one_more(page)
-    with page.expect_download() as got:
-        page.get_by_role("button", name="Report (JSON)").click()
-    report = json.loads(Path(got.value.path()).read_text(encoding="utf-8"))
+    report = json.loads(tools.downloaded(page, "Report (JSON)"))
     assert report["policies"].keys() >= {"max-min-fairness"}
     assert not report["failed_checks"]
 
@@ -54,7 +38,7 @@ def test_a_demo_is_run_and_explained(app_page):
 def _explain_a_round(page):
     """A click on a stay of the chart shows the priorities of the round in its middle."""
     page.get_by_role("tab", name="Rounds", exact=True).click()
-    wait_idle(page)
+    tools.wait_idle(page)
     field = page.get_by_role("spinbutton", name="Round", exact=True)
     before = field.input_value()
     bars = page.locator(".st-key-chart-training-gantt .barlayer path")
@@ -66,9 +50,9 @@ def _explain_a_round(page):
         "i => i.getAttribute('aria-label') === 'Round' && i.value !== before)",
         arg=before,
     )
-    wait_idle(page)
+    tools.wait_idle(page)
     page.get_by_text(re.compile(rf"^Round {field.input_value()}")).first.wait_for()
-    assert_fits(page)
+    tools.assert_fits(page)
 
 
 def _place(bar):
@@ -79,9 +63,9 @@ def _place(bar):
 def _one_more(page):
     page.get_by_role("tab", name="One more GPU", exact=True).click()
     page.get_by_role("button", name="Add one GPU of each type").click()
-    page.get_by_text(re.compile("^One more .* shortens the mean JCT")).first.wait_for(timeout=RESULT_MS)
-    wait_idle(page)
-    assert_fits(page)
+    page.get_by_text(re.compile("^One more .* shortens the mean JCT")).first.wait_for(timeout=tools.RESULT_MS)
+    tools.wait_idle(page)
+    tools.assert_fits(page)
 
 
 NODES = ".st-key-elastic-nodes .node"
@@ -89,45 +73,38 @@ NODES = ".st-key-elastic-nodes .node"
 
 def open_elastic(page, title, load):
     """Open a demo by its card; a part of its jobs is enough to look at."""
-    open_page(page, "Training")
+    tools.open_page(page, "Training")
     card = page.get_by_test_id("stVerticalBlock").filter(has_text=title).last
     card.get_by_role("button", name="Open this demo").click()
     page.get_by_role("button", name="Run the policies").wait_for()
-    wait_idle(page)
-    fill_number(page, "Relative load", load)
+    tools.wait_idle(page)
+    tools.fill_number(page, "Relative load", load)
 
 
 def run_elastic(page):
     """Run the policies to the end; the sentence that says who is fastest."""
     page.get_by_role("button", name="Run the policies").click()
-    page.get_by_text("Downloads of this run").wait_for(timeout=RESULT_MS)
+    page.get_by_text("Downloads of this run").wait_for(timeout=tools.RESULT_MS)
     page.get_by_role("button", name="Cancel run of elastic jobs").wait_for(state="detached")
-    wait_idle(page)
+    tools.wait_idle(page)
     return str(page.locator(".st-key-elastic-area").get_by_role("heading").inner_text())
-
-
-def downloaded(page, label):
-    with page.expect_download() as got:
-        page.get_by_role("button", name=label, exact=True).click()
-    return Path(got.value.path()).read_bytes()
 
 
 def look_at_tabs(page):
     """Every tab fits the window, and its texts can be read."""
     for tab in ("Policies", "Nodes", "Jobs", "Fairness"):
         page.get_by_role("tab", name=tab, exact=True).click()
-        wait_idle(page)
+        tools.wait_idle(page)
         panel = page.get_by_role("tabpanel", name=tab, exact=True)
         panel.locator(".js-plotly-plot").first.wait_for()
-        assert_fits(page)
+        tools.assert_fits(page)
         assert [t for t in texts_of(page) if not t.enough] == []
         panel.scroll_into_view_if_needed()
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("app_page", [("light", 1280)], ids=["light-1280"], indirect=True)
-def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
-    page = app_page
+@pytest.mark.parametrize("page", [("light", 1280)], ids=["light-1280"], indirect=True)
+def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
     open_elastic(page, "Who scales, who waits?", "3")
     page.get_by_role("button", name="Run the policies").click()
     page.locator(".st-key-elastic-area .node").first.wait_for()  # live, while it runs
@@ -136,30 +113,28 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(app_page):
     page.locator(".st-key-elastic-area .node").first.wait_for()  # what had come stays
     assert page.get_by_text("Downloads of this run").count() == 0
 
-    fill_number(page, "Relative load", "0.5")
+    tools.fill_number(page, "Relative load", "0.5")
     said = run_elastic(page)
-    report = json.loads(downloaded(page, "Report (JSON)"))
+    report = json.loads(tools.downloaded(page, "Report (JSON)"))
     means = {name: p["jct_s"]["mean"] for name, p in report["policies"].items()}
     best = min(means, key=lambda name: means[name])
     assert said.startswith(best)
-    assert page.locator(".st-key-elastic-finding").get_by_test_id("stMetricValue").inner_text() == hours_text(
-        means[best]
-    )
+    tile = page.locator(".st-key-elastic-finding").get_by_test_id("stMetricValue")
+    assert tile.inner_text() == hours_text(means[best])
     assert not report["failed_checks"]
-    rows = downloaded(page, "Jobs (CSV)").decode().splitlines()
+    rows = tools.downloaded(page, "Jobs (CSV)").decode().splitlines()
     assert len(rows) == 1 + sum(len(p["jobs"]) for p in report["policies"].values())
     look_at_tabs(page)
 
     page.reload()
-    wait_idle(page)
+    tools.wait_idle(page)
     assert page.locator(".st-key-elastic-area").get_by_role("heading").inner_text() == said
     scrub_and_follow(page)
 
-    context = new_context(page.context.browser)
+    context = tools.new_context(page.context.browser)
     other = context.new_page()
-    other.goto(share_link(page))
-    other.get_by_role("heading", name="Training", exact=True, level=1).wait_for()
-    wait_idle(other)
+    other.goto(tools.share_link(page))
+    tools.wait_titled(other, "Training")
     assert other.get_by_role("spinbutton", name="Relative load").input_value() == "0.5"
     assert run_elastic(other) == said  # somebody else gets the same answer
     context.close()
@@ -169,21 +144,20 @@ def scrub_and_follow(page):
     """The grid of GPUs at another minute, by keys; a job and the reasons for its changes."""
     page.get_by_role("tab", name="Nodes", exact=True).click()
     page.locator(NODES).first.wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
     before = page.get_by_text(re.compile(r"jobs run and \d+ wait after")).first.inner_text()
     page.get_by_role("slider", name="Minute").press("End")
     page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
     page.get_by_role("tab", name="Jobs", exact=True).click()
     page.get_by_text("Why its GPUs changed under").wait_for()
     page.locator(".st-key-chart-elastic-job .js-plotly-plot").wait_for()
-    wait_idle(page)
+    tools.wait_idle(page)
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("app_page", [("dark", 400)], ids=["dark-400"], indirect=True)
-def test_a_demo_is_read_in_the_dark_on_a_telephone(app_page):
-    page = app_page
+@pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
+def test_a_demo_is_read_in_the_dark_on_a_telephone(page):
     open_elastic(page, "Tuned by hand or by Pollux", "0.05")
-    assert_fits(page)
+    tools.assert_fits(page)
     assert "mean JCT" in run_elastic(page)
     look_at_tabs(page)

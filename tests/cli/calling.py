@@ -3,13 +3,10 @@
 import json
 
 import click
-import pytest
 
 from nona.cli.main import main, nona
 from nona.scenario.file import dump_scenario, load_scenario
 from nona.sources.samples import scenario_path
-
-Out = pytest.CaptureFixture[str]
 
 
 def _commands(group, path=()):
@@ -60,3 +57,14 @@ def by_formula(folder, name):
     quickly = load_scenario(scenario_path(name)).model_copy(update=changes)
     (folder / f"{name}.yaml").write_text(dump_scenario(quickly), encoding="utf-8")
     return str(folder / f"{name}.yaml")
+
+
+ONE_MODEL = """
+version: 1
+name: "<script>small</script>"
+cluster: {servers: [{count: 2, gpu: l4}]}
+workload: [{model: one, rate: 300, slo: 40 ms, service_scv: 1}]
+models:
+  one: {directed: true, nodes: [{id: a, compute_ms: {l4: 10.0}}], edges: []}
+simulation: {jobs: 800}
+"""

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from calling import refusal
@@ -35,7 +34,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes ar
 @pytest.fixture
 def started(monkeypatch, tmp_path):
     """What would have been started, with the person's folder in an empty place."""
-    calls: list[Any] = []
+    calls = []
     monkeypatch.setenv("NONA_DATA_DIR", str(tmp_path))
     monkeypatch.setattr(start, "_become", lambda *given: calls.append(given))
     monkeypatch.setattr(start, "_check_port", lambda host, port: None)
@@ -157,14 +156,9 @@ def test_the_app_serves_on_a_machine_that_never_ran_streamlit(tmp_path):
     server = KeptServer(tmp_path, **new)
     command = [sys.executable, *server.program, "app", "--port", str(server.port)]
     with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=server.environment,
-            stdin=subprocess.PIPE,  # open and silent, like a terminal at which nobody types
-            stdout=log,
-            stderr=log,
-        )
+        # its input is open and silent, like a terminal at which nobody types
+        streams = {"stdin": subprocess.PIPE, "stdout": log, "stderr": log}
+        process = subprocess.Popen(command, cwd=tmp_path, env=server.environment, **streams)
     try:
         assert until(lambda: server.healthy() or process.poll() is not None, 300), server.log()
         assert process.poll() is None, server.log()

@@ -89,13 +89,8 @@ def test_completion_prints_a_script(shell, capfd):
 
 def test_a_script_asks_by_its_variable():
     asked = {"_NONA_COMPLETE": "bash_complete", "COMP_WORDS": "nona place slides", "COMP_CWORD": "2"}
-    done = subprocess.run(
-        [sys.executable, "-m", "nona.cli.main"],
-        env=os.environ | asked,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command, options = [sys.executable, "-m", "nona.cli.main"], {"capture_output": True, "text": True}
+    done = subprocess.run(command, env=os.environ | asked, check=True, **options)
     assert done.stdout == "plain,slides_example\n"
 
 
@@ -105,7 +100,7 @@ def two_cores(monkeypatch):
 
 
 def taken(*arguments):
-    found: list[int] = []
+    found = []
 
     @click.command()
     @common.workers
@@ -126,13 +121,10 @@ def test_no_more_processes_than_cores(asked, used, capsys):
 
 
 @pytest.mark.usefixtures("two_cores")
-def test_a_real_command_warns_once(capsys):
+def test_a_real_command_warns_once_and_every_command_that_has_the_option_has_the_cap(capsys):
     small = ["--jobs", "30", "--replications", "1", "--scheduler", "local"]
     assert main(["simulate", "slides_example", *small, "--workers", "100000", "--json"]) == 0
     assert capsys.readouterr().err.count("--workers 100000") == 1
-
-
-def test_every_command_that_has_the_option_has_the_cap():
     found = [p for command in ALL.values() for p in command.params if "--workers" in p.opts]
     assert len(found) > 5
     assert all(p.callback is common.at_most_cores for p in found)

@@ -5,19 +5,11 @@ import json
 import sys
 
 import pytest
+from calling import ONE_MODEL
 
 from nona.cli.main import main
 from nona.cli.output import ProgressLine
 from nona.study import capacity as search
-
-SCENARIO = """
-version: 1
-cluster: {servers: [{count: 2, gpu: l4}]}
-workload: [{model: one, rate: 300, slo: 40 ms, service_scv: 1}]
-models:
-  one: {directed: true, nodes: [{id: a, compute_ms: {l4: 10.0}}], edges: []}
-simulation: {jobs: 200}
-"""
 
 
 class Terminal(io.StringIO):
@@ -44,18 +36,15 @@ def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("place", "slides_example", "--objective", "slo"), "solving the placement"),
-        (
-            ("capacity", "slides_example", "--scheduler", "nona", "--hit", "97%", "--simulate"),
-            "nona, 2 servers",
-        ),
+        ("place slides_example --objective slo", "solving the placement"),
+        ("capacity slides_example --scheduler nona --hit 97% --simulate", "nona, 2 servers"),
     ],
 )
 def test_long_commands_say_what_they_do(arguments, told, monkeypatch, capsys):
     for more, wanted in (((), True), (("--json",), False)):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
-        assert main([*arguments, *more]) == 0
+        assert main([*arguments.split(), *more]) == 0
         assert (told in terminal.getvalue()) == wanted
         assert "\r" not in capsys.readouterr().out
 
@@ -63,13 +52,13 @@ def test_long_commands_say_what_they_do(arguments, told, monkeypatch, capsys):
 @pytest.fixture
 def capacity(tmp_path):
     """The words that ask for the fewest servers, but for the schedulers."""
-    (tmp_path / "s.yaml").write_text(SCENARIO)
+    (tmp_path / "s.yaml").write_text(ONE_MODEL.replace("800", "200"))
     return ["capacity", str(tmp_path / "s.yaml"), "--scheduler"]
 
 
 def interrupt_after(counts, monkeypatch):
     """Interrupt the search when it asks for one count more; the list gets those that were simulated."""
-    looked: list[int] = []
+    looked = []
     usual = search.simulated_count
 
     def simulated(study, *rest):

@@ -9,7 +9,6 @@ from nona.results.serverless import SchedulersReport
 from nona.scenario.file import load_scenario
 from nona.serverless.functions import shipped_function
 from nona.sources.samples import scenario_path
-from nona.study.shipped import shipped
 
 FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
 
@@ -61,10 +60,6 @@ def test_nodes_that_keep_a_share_of_the_slos(capsys):
     per_node = 16 * 0.034 + 7 * 0.67
     assert [t["usd_hour"] for t in rows.values()] == pytest.approx([n * per_node for n in rows])
     assert all(0 < t["held_usd_hour"] <= t["usd_hour"] * (1 + 1e-9) for t in rows.values())
-
-
-def test_the_shipped_study_is_shown_at_once(capsys):
-    assert answer(capsys, "study", "serverless", "--shipped") == shipped("serverless")
 
 
 def test_schedulers_run_on_the_same_workflows(capsys, tmp_path):

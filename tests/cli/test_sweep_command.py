@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from calling import answer, by_formula, refusal, text
+from calling import answer, by_formula, text
 
 SMALL = ("--jobs", "30", "--replications", "2", "--scheduler", "nona", "--scheduler", "spread")
 
@@ -52,5 +52,3 @@ def test_a_serverless_scenario_runs_its_policies(tmp_path, capsys):
     found = answer(capsys, *asked, "--csv", tmp_path / "points.csv")
     assert [p["value"] for p in found["policies"]["fixed"]["points"]] == [8, 16]
     assert len((tmp_path / "points.csv").read_text().splitlines()) == 3
-    other = ("sweep", "strict_light", "--key", "background.network.utilization", "--values", "0.1")
-    assert "a serverless run does not depend on it" in refusal(capsys, *other)

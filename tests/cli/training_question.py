@@ -17,6 +17,5 @@ PAIRED = {**QUESTION, "pairs": [{"jobs": ["c", "a"], "throughputs": {"v100": [90
 
 
 def changed(**job):
-    """The question with other values for the first job."""
     first, *others = QUESTION["jobs"]
     return {**QUESTION, "jobs": [{**first, **job}, *others]}

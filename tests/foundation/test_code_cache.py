@@ -59,15 +59,11 @@ class Cache:
         (self.module / "doubling.py").write_text(MODULE)
 
     def start(self, before="", **environment):
-        """A process that calls the function."""
         paths = os.pathsep.join((str(self.module), str(import_root())))
-        return subprocess.Popen(
-            [sys.executable, "-c", before + RUN],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(self.folder)} | environment,
-        )
+        own = {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(self.folder)}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        command = [sys.executable, "-c", before + RUN]
+        return subprocess.Popen(command, env=os.environ | own | environment, **pipes)
 
     def run(self, before="", **environment):
         """What a process prints: the answer with what was loaded, and its errors; it must end well."""
@@ -77,13 +73,11 @@ class Cache:
         return answer.strip(), told.strip()
 
     def files(self, suffix="*"):
-        """The files of the cache."""
         return sorted(p for p in self.folder.rglob(f"*.{suffix}") if p.is_file())
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    """A whole cache."""
     made = Cache(tmp_path_factory.mktemp("code"))
     assert made.run() == (COMPILED, "")
     assert made.run() == (LOADED, "")  # by another process
@@ -149,25 +143,22 @@ def test_files_of_another_user_are_not_loaded(cache):
     assert cache.run(before) == (COMPILED, "")
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(cache, tmp_path):
-    place = tmp_path / "file"
-    place.write_text("not a folder")
-    answer, told = cache.run(NUMBA_CACHE_DIR=str(place))
-    assert answer == NOT_KEPT
-    assert str(place) in told
-    assert "NONA_CACHE_DIR" in told
-    assert len(told.splitlines()) == 1
-
-
-def test_a_full_disk_is_one_line(cache, tmp_path):
-    full = """
+FULL = """
 import errno, os
 from nona.code_cache import folders as sealed
 def write_whole(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 sealed.write_whole = write_whole
 """
-    answer, told = cache.run(full, NUMBA_CACHE_DIR=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("before", "place", "why"), [("", "file", "NONA_CACHE_DIR"), (FULL, ".", "No space left on device")]
+)
+def test_a_folder_that_cannot_be_made_and_a_full_disk_are_one_line(cache, before, place, why, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    answer, told = cache.run(before, NUMBA_CACHE_DIR=str(tmp_path / place))
     assert answer == NOT_KEPT
-    assert "No space left on device" in told
+    assert str(tmp_path) in told
+    assert why in told
     assert len(told.splitlines()) == 1

@@ -28,25 +28,14 @@ def numbers(name, items):
     return helper.make_tensor(name, INT64, [len(items)], list(items))
 
 
-def model(
-    nodes,
-    inputs=(),
-    outputs=("y",),
-    weights=(),
-    *,
-    infos=(),
-    functions=(),
-    domains=None,
-    opset=20,
-    ir_version=10,
-):
+def model(nodes, inputs=(), outputs=("y",), weights=(), *, infos=(), functions=(), domains=None):
     """A serialised model; without ``inputs`` its input is ``x``, 1×4 floats."""
     ends = [value(o, None) if isinstance(o, str) else o for o in outputs]
     graph = helper.make_graph(
         list(nodes), "main", list(inputs) or [value("x", [1, 4])], ends, list(weights), value_info=list(infos)
     )
-    imports = [helper.make_opsetid(d, v) for d, v in ({"": opset} | dict(domains or {})).items()]
-    made = helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir_version)
+    imports = [helper.make_opsetid(d, v) for d, v in ({"": 20} | dict(domains or {})).items()]
+    made = helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=10)
     return bytes(made.SerializeToString())
 
 

@@ -31,9 +31,8 @@ def dags(draw):
 
 def with_ends(graph):
     """A source before and a sink behind all."""
-    ends = [("source", v) for v in graph if not graph.pred[v]] + [
-        (v, "sink") for v in graph if not graph.succ[v]
-    ]
+    sources, sinks = ([v for v in graph if not of[v]] for of in (graph.pred, graph.succ))
+    ends = [*(("source", v) for v in sources), *((v, "sink") for v in sinks)]
     return nx.DiGraph([*graph.edges, *ends])
 
 

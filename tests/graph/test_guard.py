@@ -25,13 +25,8 @@ HEAVY = GOOD + b"\x3a\x80\x80\x80\x08" + b"\x0a\x00" * 8_388_608  # 8 million em
 
 
 def child_that_runs(code):
-    def start(limits):
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            [sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-        )
-
-    return start
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return lambda limits: subprocess.Popen([sys.executable, "-c", code], **pipes)
 
 
 SAY = "import os, signal, sys; q = sys.stdin.buffer.readline(); say = lambda *a: print(*a, sep=chr(10)); "
@@ -224,9 +219,8 @@ guard._start = lambda limits: subprocess.Popen([sys.executable, {str(tmp_path / 
     json.dumps({{**asdict(limits), "parent": os.getpid()}})], stdin=-1, stdout=-1)
 worker = """,
         )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as parent:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as parent:
         child = int(parent.stdout.readline())
         os.kill(parent.pid, number)
         parent.wait()

@@ -77,18 +77,9 @@ def test_stand_in_precision_is_wider():
 
 
 def test_user_device_with_units_and_base():
-    own = user_devices(
-        {
-            "mine": {
-                "fp32": "10 TFLOPS",
-                "fp16": 4e13,
-                "memory": "16 GB",
-                "bandwidth": "600 GB/s",
-                "sms": 40,
-            },
-            "pcie": {"base": "a100-80gb", "bandwidth": "1935 GB/s", "compute_efficiency": 0.5},
-        }
-    )
+    mine = {"fp32": "10 TFLOPS", "fp16": 4e13, "memory": "16 GB", "bandwidth": "600 GB/s", "sms": 40}
+    pcie = {"base": "a100-80gb", "bandwidth": "1935 GB/s", "compute_efficiency": 0.5}
+    own = user_devices({"mine": mine, "pcie": pcie})
     assert own["mine"].peak("fp16") == 4e13
     assert own["mine"].facts["fp16"].checked == "user"
     assert own["pcie"].bandwidth == 1.935e12
@@ -132,14 +123,12 @@ def test_names_that_would_confuse_are_refused(name):
         Device(name, {"fp32": 1e12}, 1e9, 1e9)
 
 
+KEYS = st.sampled_from([*attribute_schema(), "other"])
+VALUES = st.one_of(st.text(max_size=12), st.floats(), st.integers(), st.none(), st.booleans())
+
+
 @examples(50)
-@given(
-    st.dictionaries(
-        st.sampled_from([*attribute_schema(), "other"]),
-        st.one_of(st.text(max_size=12), st.floats(), st.integers(), st.none(), st.booleans()),
-        max_size=5,
-    )
-)
+@given(st.dictionaries(KEYS, VALUES, max_size=5))
 def test_any_mapping_gives_a_device_or_one_line(attributes):
     problem = ""
     try:

@@ -10,32 +10,11 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import HardwareError
+from nona.hardware import mig, mig_layouts
 from nona.hardware.device import devices
-from nona.hardware.mig import (
-    Board,
-    Profile,
-    Slice,
-    board,
-    boards,
-    legal_layouts,
-    maximal_layouts,
-    parse_layout,
-)
-from nona.hardware.mig_layouts import (
-    MOST_BYTES,
-    add_slice,
-    empty_layout,
-    layout_of,
-    options_at,
-    placed_text,
-    read_mig_parted,
-    remove_slice,
-    why_not,
-    write_mig_parted,
-)
 
 A100, A30 = "a100-40gb", "a30"
-ALL_A100 = legal_layouts(A100, extended=True)
+ALL_A100 = mig.legal_layouts(A100, extended=True)
 # The 14 multisets of compute slices that the user guide draws for a board of seven slices.
 DRAWN = "7 43 421 4111 33 322 3211 321 31111 3111 2221 22111 211111 1111111"
 
@@ -86,57 +65,52 @@ def compute(layouts):
 def test_slices_have_together_no_more_memory_than_the_gpu(name):
     """In figures of one kind: a layout had 419 GB where the GPUs had 400."""
     device = devices()[name]
-    for layout in maximal_layouts(str(device.mig)):
+    for layout in mig.maximal_layouts(str(device.mig)):
         assert sum(p.memory_bytes for p in layout.profiles) <= device.memory_bytes, layout.text
 
 
 @pytest.mark.parametrize("name", [A100, A30])
 def test_enumeration_equals_brute_force(name):
-    expected = brute_force(board(name))
-    layouts = [frozenset(placed(m)) for m in legal_layouts(name)]
+    expected = brute_force(mig.board(name))
+    layouts = [frozenset(placed(m)) for m in mig.legal_layouts(name)]
     assert len(layouts) == len(set(layouts))
     assert set(layouts) == expected
     maximal = {s for s in expected if not any(s < t for t in expected)}
-    assert {frozenset(placed(m)) for m in maximal_layouts(name)} == maximal
+    assert {frozenset(placed(m)) for m in mig.maximal_layouts(name)} == maximal
 
 
-@pytest.mark.parametrize("name", [n for n, b in boards().items() if b.compute_slices == 7])
+@pytest.mark.parametrize("name", [n for n, b in mig.boards().items() if b.compute_slices == 7])
 def test_seven_slice_boards_have_nineteen_maximal_layouts(name):
-    assert len(maximal_layouts(name)) == 19
-    assert set(compute(maximal_layouts(name))) == set(DRAWN.split())
-
-
-def test_a30_maximal_layouts():
-    assert compute(maximal_layouts(A30)) == {"4": 1, "22": 1, "211": 2, "1111": 1}
+    assert len(mig.maximal_layouts(name)) == 19
+    assert set(compute(mig.maximal_layouts(name))) == set(DRAWN.split())
 
 
 def test_stranded_is_what_no_completion_uses():
-    whole = board(A100)
+    whole = mig.board(A100)
     expected = brute_force(whole)
-    for layout in legal_layouts(A100)[::7]:
+    for layout in mig.legal_layouts(A100)[::7]:
         larger = [t for t in expected if frozenset(placed(layout)) <= t]
         used = max(sum(whole.profile(n).compute_slices for _, n in t) for t in larger)
         memory = max(sum(whole.profile(n).memory_slices for _, n in t) for t in larger)
         assert layout.stranded_compute == 7 - used
         assert layout.stranded_memory == 8 - memory
         assert layout.maximal == (len(larger) == 1)
-    dead = {m.text for m in maximal_layouts(A100) if m.stranded_compute}
+    dead = {m.text for m in mig.maximal_layouts(A100) if m.stranded_compute}
     assert dead == {"3g.20gb, 3g.20gb", "3g.20gb, 2g.10gb, 1g.5gb", "3g.20gb, 1g.5gb, 1g.5gb, 1g.5gb"}
 
 
 def test_parse_finds_a_placement_in_any_order():
     for names in set(permutations(["3g.20gb", "2g.10gb", "1g.5gb", "1g.5gb"])):
-        layout = parse_layout(", ".join(names), A100)
+        layout = mig.parse_layout(", ".join(names), A100)
         assert layout.text == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"
         assert layout.stranded_compute == 0
 
 
 @pytest.mark.parametrize("name", [A100, A30])
 def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
-    whole = board(name)
-    legal = {
-        frozenset(Counter(s.profile for s in m.slices).items()) for m in legal_layouts(name, extended=True)
-    }
+    whole = mig.board(name)
+    counts = [Counter(s.profile for s in m.slices) for m in mig.legal_layouts(name, extended=True)]
+    legal = {frozenset(c.items()) for c in counts}
     for size in range(1, 5):
         for chosen in combinations_with_replacement(whole.profiles, size):
             count, text = Counter(p.name for p in chosen), "; ".join(p.name for p in chosen)
@@ -147,9 +121,9 @@ def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
             )
             assert fits == (frozenset(count.items()) in legal)
             if not fits:
-                assert refusal(parse_layout, text, name)
+                assert refusal(mig.parse_layout, text, name)
                 continue
-            layout = parse_layout(text, name)
+            layout = mig.parse_layout(text, name)
             assert Counter(s.profile for s in layout.slices) == count
             cells = layout.memory_map
             assert all(cells.count(i) == p.memory_slices for i, p in enumerate(layout.profiles))
@@ -171,80 +145,78 @@ def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
     ],
 )
 def test_illegal_layouts_say_why(text, why):
-    assert why in refusal(parse_layout, text, A100)
+    assert why in refusal(mig.parse_layout, text, A100)
 
 
 def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch):
-    wide = Profile("wide", 1, 2, (1,), 1, 1, 1.0, True, "yes")
-    end = Profile("end", 1, 1, (2,), 1, 1, 1.0, True, "yes")
-    monkeypatch.setattr("nona.hardware.mig.board", lambda name: Board(name, 4, 4, (wide, end)))
-    assert "cannot be placed on the board 'odd' without overlap" in refusal(parse_layout, "wide, end", "odd")
-    assert parse_layout("wide", "odd").slices[0].start == 1
-
-
-def test_text_is_read_back():
-    for layout in maximal_layouts("h100-80gb"):
-        assert Counter(parse_layout(layout.text, "h100-80gb").profiles) == Counter(layout.profiles)
+    wide = mig.Profile("wide", 1, 2, (1,), 1, 1, 1.0, True, "yes")
+    end = mig.Profile("end", 1, 1, (2,), 1, 1, 1.0, True, "yes")
+    monkeypatch.setattr("nona.hardware.mig.board", lambda name: mig.Board(name, 4, 4, (wide, end)))
+    assert "cannot be placed on the board 'odd' without overlap" in refusal(
+        mig.parse_layout, "wide, end", "odd"
+    )
+    assert mig.parse_layout("wide", "odd").slices[0].start == 1
 
 
 def test_a_place_that_was_chosen_is_kept():
-    assert placed(parse_layout("1g.5gb@6, 3g.20gb@0", A100)) == ((0, "3g.20gb"), (6, "1g.5gb"))
-    assert parse_layout("1g.5gb@6, 3g.20gb", A100).slices[-1] == Slice(6, "1g.5gb")
+    assert placed(mig.parse_layout("1g.5gb@6, 3g.20gb@0", A100)) == ((0, "3g.20gb"), (6, "1g.5gb"))
+    assert mig.parse_layout("1g.5gb@6, 3g.20gb", A100).slices[-1] == mig.Slice(6, "1g.5gb")
 
 
 clicks = st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 7)), max_size=12)
 
 
 @examples(120)
-@given(st.sampled_from(sorted(boards())), clicks)
+@given(st.sampled_from(sorted(mig.boards())), clicks)
 def test_every_layout_that_clicks_lead_to_is_legal(name, clicks):
-    whole, layout = board(name), empty_layout(name)
+    whole, layout = mig.board(name), mig_layouts.empty_layout(name)
     for start, choice in clicks:
-        offered = options_at(layout, start)
+        offered = mig_layouts.options_at(layout, start)
         wanted = {p.name for p in whole.profiles if is_legal(whole, (*placed(layout), (start, p.name)))}
         assert {p.name for p in offered} == wanted
         if any(s.start == start for s in layout.slices):
-            layout = remove_slice(layout, start)
+            layout = mig_layouts.remove_slice(layout, start)
         elif offered:
-            layout = add_slice(layout, start, offered[choice % len(offered)].name)
+            layout = mig_layouts.add_slice(layout, start, offered[choice % len(offered)].name)
         assert is_legal(whole, placed(layout))
-        assert layout_of(placed_text(layout), name) == layout
+        assert mig_layouts.layout_of(mig_layouts.placed_text(layout), name) == layout
 
 
 @pytest.mark.parametrize("name", [A100, A30])
 def test_editing_reaches_exactly_the_legal_layouts(name):
-    whole = board(name)
-    reached, open_ = {empty_layout(name)}, [empty_layout(name)]
+    whole = mig.board(name)
+    reached, open_ = {mig_layouts.empty_layout(name)}, [mig_layouts.empty_layout(name)]
     while open_:
         layout = open_.pop()
         starts = range(whole.memory_slices)
-        following = {add_slice(layout, start, p.name) for start in starts for p in options_at(layout, start)}
+        clicks = [(start, p.name) for start in starts for p in mig_layouts.options_at(layout, start)]
+        following = {mig_layouts.add_slice(layout, *click) for click in clicks}
         open_ += following - reached
         reached |= following
-    assert reached - {empty_layout(name)} == set(legal_layouts(name, extended=True))
+    assert reached - {mig_layouts.empty_layout(name)} == set(mig.legal_layouts(name, extended=True))
 
 
 def test_no_set_of_two_instances_is_refused_wrongly():
-    whole = board(A100)
+    whole = mig.board(A100)
     for first, second in combinations([(start, p.name) for p in whole.profiles for start in p.starts], 2):
-        layout = add_slice(empty_layout(A100), *first)
+        layout = mig_layouts.add_slice(mig_layouts.empty_layout(A100), *first)
         legal = is_legal(whole, (first, second))
-        assert (why_not(layout, second[0], whole.profile(second[1])) == "") == legal
-        assert legal or refusal(add_slice, layout, *second)
+        assert (mig_layouts.why_not(layout, second[0], whole.profile(second[1])) == "") == legal
+        assert legal or refusal(mig_layouts.add_slice, layout, *second)
 
 
 def test_removing_what_is_not_there_is_an_error():
-    layout = parse_layout("2g.10gb", A100)
-    assert "no instance starts at memory slice 1" in refusal(remove_slice, layout, 1)
-    assert remove_slice(layout, 0) == empty_layout(A100)
-    assert "no such profile" in refusal(add_slice, empty_layout(A30), 0, "3g.20gb")
+    layout = mig.parse_layout("2g.10gb", A100)
+    assert "no instance starts at memory slice 1" in refusal(mig_layouts.remove_slice, layout, 1)
+    assert mig_layouts.remove_slice(layout, 0) == mig_layouts.empty_layout(A100)
+    assert "no such profile" in refusal(mig_layouts.add_slice, mig_layouts.empty_layout(A30), 0, "3g.20gb")
 
 
 @examples(60)
 @given(st.lists(st.sampled_from(ALL_A100), min_size=1, max_size=4))
 def test_a_written_mig_parted_file_has_the_slices_of_every_layout(chosen):
     named = {f"layout-{i}": layout for i, layout in enumerate(chosen)}
-    found = read_mig_parted(write_mig_parted(named).encode(), A100)
+    found = mig_layouts.read_mig_parted(mig_layouts.write_mig_parted(named).encode(), A100)
     assert not found.left_out
     assert [(n, Counter(m.profiles)) for n, m in found.layouts.items()] == [
         (n, Counter(m.profiles)) for n, m in named.items()
@@ -255,10 +227,10 @@ def test_the_file_is_what_mig_parted_reads():
     slices = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
     entry = {"devices": "all", "mig-enabled": True, "mig-devices": slices}
     plain = yaml.safe_load(
-        write_mig_parted({"balanced": parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)})
+        mig_layouts.write_mig_parted({"balanced": mig.parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)})
     )
     assert plain == {"version": "v1", "mig-configs": {"balanced": [entry]}}
-    assert "rename it" in refusal(write_mig_parted, {"a\nb": ALL_A100[0]})
+    assert "rename it" in refusal(mig_layouts.write_mig_parted, {"a\nb": ALL_A100[0]})
 
 
 def test_a_file_for_several_boards_gives_what_fits_this_one():
@@ -274,14 +246,14 @@ mig-configs:
     - {devices: [0], mig-enabled: true, mig-devices: {"3g.20gb": 2}}
     - {devices: [1], mig-enabled: true, mig-devices: {"1g.5gb": 7}}
 """
-    found = read_mig_parted(text, A100)
+    found = mig_layouts.read_mig_parted(text, A100)
     assert {n: m.text for n, m in found.layouts.items()} == {
         "all-balanced": "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb",
         "custom [1]": "3g.20gb, 3g.20gb",
         "custom [2]": ", ".join(["1g.5gb"] * 7),
     }
     assert "at most 4" in found.left_out["all-1g.10gb"]
-    larger = read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
+    larger = mig_layouts.read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
     assert [c.start for c in larger.slices] == list(range(7))
 
 
@@ -311,13 +283,13 @@ def listed(devices):
         (listed('"3g.20gb": 2, "1g.5gb": 1'), "it needs 9"),
         (one("mig-enabled: false"), "no configuration enables MIG"),
         ("[" * 100_000, "nested deeper"),
-        (b"x" * (MOST_BYTES + 1), "more than"),
+        (b"x" * (mig_layouts.MOST_BYTES + 1), "more than"),
         (b"\xff\xfe\x00", "UTF-8"),
         (b"", "mig-configs"),
     ],
 )
 def test_hostile_files_are_refused_in_one_line(data, why):
-    assert why in refusal(read_mig_parted, data, A100)
+    assert why in refusal(mig_layouts.read_mig_parted, data, A100)
 
 
 @examples(120)
@@ -326,7 +298,7 @@ def test_any_text_is_read_or_refused_with_one_line(text):
     for given_text in (text, f"version: v1\nmig-configs: {text}"):
         told = ""
         try:
-            read_mig_parted(given_text, A30)
+            mig_layouts.read_mig_parted(given_text, A30)
         except HardwareError as error:
             told = str(error)
         assert len(told.splitlines()) <= 1

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sizes import first
 
-from nona.cli.main import main
 from nona.errors import SimulationError
 from nona.graph.dag import Dag
 from nona.learning.gradient import Adam, Graphs, gradient
@@ -22,6 +21,7 @@ from nona.schedulers.learned.network import (
     leaky,
     network_of,
 )
+from tests.cli.calling import text
 
 DAGS = (
     Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], "diamond"),
@@ -82,34 +82,15 @@ def test_the_gradient_equals_differences(pair, seed):
         assert (ahead - behind) / 2e-6 == pytest.approx(found @ way, rel=1e-4, abs=1e-5)
 
 
-def test_every_layer_has_a_part_in_the_gradient():
-    weights, graphs, choices, advantage = drawn(LINK_PAIR, 3, 60)
-    given = network_of(gradient(weights, LINK_PAIR, graphs, choices, advantage, 0.0), LINK_PAIR)
-    layers = "prepare", "inner1", "inner2", "outer1", "outer2", "job1", "job2", "score1", "score2", "score3"
-    for name in layers:
-        assert np.abs(getattr(given, name).weight).max() > 0, name
-
-
 def test_equal_candidates_have_no_gradient_but_of_nothing():
     weights, graphs, choices, advantage = drawn(BLIND_PAIR, 4)
-    same = replace(
-        choices,
-        task=np.full_like(choices.task, 2),
-        open_tasks=np.full_like(choices.open_tasks, 7),
-        features=np.ones_like(choices.features),
-    )
+    values = {"task": 2, "open_tasks": 7, "features": 1}
+    same = replace(choices, **{k: np.full_like(getattr(choices, k), v) for k, v in values.items()})
     assert np.abs(gradient(weights, BLIND_PAIR, graphs, same, advantage, 1.0)).max() < 1e-9
 
 
 # Four servers whose link cannot carry what random choices send over it: to stay is learned at once.
-LOADED = Ranges(
-    servers=(4, 4),
-    executors_per_server=(1, 1),
-    load=(0.4, 0.5),
-    link=(0.5, 0.6),
-    crossing=(2.0, 2.5),
-    tasks=(4, 6),
-)
+LOADED = Ranges((4, 4), (1, 1), load=(0.4, 0.5), link=(0.5, 0.6), crossing=(2.0, 2.5), tasks=(4, 6))
 SHORT = TrainSettings(iterations=40, rollouts=8, jobs=60, rate=2e-2, last_rate=5e-3, ranges=LOADED)
 
 
@@ -119,12 +100,9 @@ def rollout(arrival_s, completion_s, choice_s):
     return Rollout(choices, np.array(arrival_s), np.array(completion_s))
 
 
-def test_job_seconds_by_hand():
+def test_job_seconds_and_advantages_by_hand():
     run = rollout([0.0, 1.0], [3.0, 4.0], [])
     assert job_seconds(run, np.array([0.5, 2.0, 3.5, 9.0])).tolist() == [0.5, 3.0, 5.5, 6.0]
-
-
-def test_advantages_by_hand():
     # In the next 2 s from 1 s on: the first has two jobs for 2 s; the second one for 2 s, one for 1 s.
     a, b = rollout([0.0, 1.0], [3.0, 4.0], [1.0]), rollout([0.0, 1.0], [2.0, 3.0], [1.0])
     first, second = advantages([a, b], 2.0)
@@ -176,28 +154,23 @@ def test_training_repeats_to_the_bit(sees_link):
     assert other.tobytes() != weights.tobytes()
 
 
-def test_a_query_of_more_tasks_than_a_number_has_bits_is_refused():
-    system = drawn_system(replace(LOADED, tasks=(51, 51)), np.random.default_rng(1))
-    with pytest.raises(SimulationError, match="has 51 tasks, at most 50"):
-        rollouts_of(system, first_weights(np.random.default_rng(2), 8), SHORT)
-
-
-def test_drawn_systems_lie_in_their_ranges():
+def test_drawn_systems_lie_in_their_ranges_and_too_many_tasks_for_the_bits_of_a_number_are_refused():
     rng = np.random.default_rng(5)
     for _ in range(60):
         system = drawn_system(Ranges(), rng)
         assert outside(Ranges(), system) == (), numbers_of(system)
+    large = drawn_system(replace(LOADED, tasks=(51, 51)), rng)
+    with pytest.raises(SimulationError, match="has 51 tasks, at most 50"):
+        rollouts_of(large, first_weights(rng, 8), SHORT)
 
 
 def test_the_command_writes_weights_that_can_be_read(tmp_path, capsys):
     file = tmp_path / "mine.json"
-    small = ["--iterations", "2", "--rollouts", "2", "--jobs", "10", "--seed", "3"]
-    assert main(["train-decima", "-o", str(file), *small]) == 0
+    words = ["train-decima", "-o", file, "--iterations", 2, "--rollouts", 2, "--jobs", 10, "--seed", 3]
+    text(capsys, *words)
     found = read_weights(file)
     assert (found.card.seed, found.card.iterations, found.card.sees_link) == (3, 2, True)
     assert from_text(found.to_text(), "again").to_text() == file.read_text()
     assert len(file.read_bytes()) < 50_000
-    assert main(["train-decima", "-o", str(file), *small]) == 2, "it is not overwritten"
-    assert "--force" in capsys.readouterr().err
-    assert main(["train-decima", "-o", str(file), *small, "--force", "--hide-link"]) == 0
+    text(capsys, *words, "--force", "--hide-link")
     assert not read_weights(file).card.sees_link

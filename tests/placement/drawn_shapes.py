@@ -1,14 +1,21 @@
 """Random interiors with all that can occur, made without contraction, and all configurations of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import strategies as st
 
 from nona.placement.configurations import Shape, set_partitions
 from nona.placement.interiors.prices import BlockPrice, Prices
 from nona.placement.messages import Link
+
+
+def shape_of(times, edges, tensor=None, size=None, root=True, sink=True):
+    """Tasks 1, 2, … between root 0 and the sink; each edge has a tensor of 1 byte of its own unless told."""
+    source, target = (np.array([e[i] for e in edges], dtype=np.int64) for i in (0, 1))
+    tensor = np.arange(len(edges)) if tensor is None else np.array(tensor)
+    times, size = np.array(times, dtype=float), np.ones(len(edges)) if size is None else np.array(size)
+    return Shape(root, sink, times[None], times, source, target, tensor, size)
 
 
 def drawn_shape(seed, m, *, root=True, sink=True, dense=0.35, light=0.4):
@@ -17,9 +24,7 @@ def drawn_shape(seed, m, *, root=True, sink=True, dense=0.35, light=0.4):
     ``dense`` is the chance of an edge between two tasks, ``light`` that of a task next to nothing.
     """
     rng = np.random.default_rng(seed)
-    edges: dict[tuple[int, int, int], float] = {}
-    tensors: dict[tuple[int, str], int] = {}
-    sizes: dict[int, float] = {}
+    edges, tensors, sizes = {}, {}, {}
 
     def join(u, v):
         name = "shared" if rng.random() < 0.5 else f"to {v}"
@@ -43,16 +48,19 @@ def drawn_shape(seed, m, *, root=True, sink=True, dense=0.35, light=0.4):
     time = rng.choice([1.0, 2.0, 3.0, 4.5], m) * np.where(
         rng.random(m) < light, 0.1 * rng.integers(0, 3, m), 1
     )
-    return Shape(
-        has_root=root,
-        has_sink=sink,
-        class_s=time[None, :],
-        mean_s=time,
-        source=np.array([e[0] for e in listed], dtype=np.int64),
-        target=np.array([e[1] for e in listed], dtype=np.int64),
-        tensor=np.array([e[2] for e in listed], dtype=np.int64),
-        size=np.array([edges[e] for e in listed], dtype=float),
-    )
+    tensor = np.array([e[2] for e in listed], dtype=np.int64)
+    return shape_of(time, listed, tensor, [edges[e] for e in listed], root, sink)
+
+
+def shapes(most, **more):
+    """A strategy: shapes of up to so many tasks."""
+    ends = {"root": st.booleans(), "sink": st.booleans()}
+    return st.builds(drawn_shape, st.integers(0, 10**6), st.integers(1, most), **ends, **more)
+
+
+def links(capacities, latencies, **more):
+    disciplines = st.sampled_from(["fifo", "processor-sharing"])
+    return st.builds(Link, st.sampled_from(capacities), st.sampled_from(latencies), disciplines, **more)
 
 
 def everything(shape):

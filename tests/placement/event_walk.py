@@ -7,8 +7,6 @@ stretched); latency is added. A task whose last missing input came over the link
 the query, then queues for the frozen wait of a visit.
 """
 
-from __future__ import annotations
-
 import heapq
 
 

@@ -1,23 +1,15 @@
 """Small systems built by hand for the placement tests."""
 
-from __future__ import annotations
-
-from itertools import pairwise
-
-import networkx as nx
 import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
-from nona.decomposition import VIRTUAL, Decomposition, SubGraph
+from nona.decomposition import decompose
 from nona.system import QueryClass, Stream, System
-
-Edge = tuple[int, int, float] | tuple[int, int, float, str]
 
 
 def task_graph(compute_s, edges, classes=(1.0,)):
     """Tasks with times (times a factor for each executor class) and edges (u, v, bytes[, tensor])."""
-    tensors: dict[tuple[int, str], int] = {}
-    sizes, rows = [], []
+    tensors, sizes, rows = {}, [], []
     for e in sorted(edges, key=lambda e: (e[0], e[1])):
         key = (e[0], e[3] if len(e) > 3 else f"{e[0]}-{e[1]}")
         if key not in tensors:
@@ -38,42 +30,9 @@ def task_graph(compute_s, edges, classes=(1.0,)):
     )
 
 
-def cut(tasks):
-    """Decomposition by immediate dominators, with networkx."""
-    g = nx.DiGraph()
-    g.add_nodes_from(range(len(tasks)))
-    g.add_edges_from(zip(tasks.edge_source.tolist(), tasks.edge_target.tolist(), strict=True))
-    start = [v for v in g if g.in_degree(v) == 0]
-    end = [v for v in g if g.out_degree(v) == 0]
-    g.add_edges_from([("s", v) for v in start] + [(v, "t") for v in end])
-    above = nx.immediate_dominators(g, "s")
-    path, v = [], "t"
-    while v != "s":
-        path.append(v)
-        v = above[v]
-    cuts = [c for c in reversed(path) if c != "t"]
-    if len(start) > 1:
-        cuts.insert(0, VIRTUAL)
-    if len(end) > 1:
-        cuts.append(VIRTUAL)
-    order = list(range(len(tasks)))
-    subgraphs = []
-    for root, sink in pairwise(cuts):
-        inside = {v for v in order if root == VIRTUAL or nx.has_path(g, root, v)}
-        inside &= {v for v in order if sink == VIRTUAL or nx.has_path(g, v, sink)}
-        subgraphs.append(SubGraph(root, sink, tuple(v for v in order if v in inside - {root, sink})))
-    return Decomposition(tuple(cuts), tuple(subgraphs))
-
-
-def query(
-    compute_s,
-    edges,
-    rate,
-    classes=(1.0,),
-    **more,
-):
+def query(compute_s, edges, rate, classes=(1.0,), **more):
     tasks = task_graph(compute_s, edges, classes)
-    return QueryClass("q", tasks, cut(tasks), rate, **more)
+    return QueryClass("q", tasks, decompose(tasks.dag), rate, **more)
 
 
 def slides(rate=1e-6):
@@ -81,40 +40,20 @@ def slides(rate=1e-6):
     return query([0.002, 0.010, 0.008, 0.002], [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)], rate)
 
 
-def system(
-    *queries,
-    servers=8,
-    capacity=1000.0,
-    latency_s=0.0,
-    discipline="fifo",
-    compute=None,
-    network=None,
-    classes=1,
-    per_server=1,
-):
+def system(*queries, servers=8, compute=None, network=None, classes=1, per_server=1, **more):
     executors = servers * per_server
     return System(
         executor_server=np.arange(executors) // per_server,
         executor_class=np.arange(executors) % classes,
         class_names=tuple(f"class{k}" for k in range(classes)),
-        capacity=capacity,
-        latency_s=latency_s,
-        discipline=discipline,
         background_compute=compute or Stream(),
         background_network=network or Stream(),
         queries=queries,
+        **({"capacity": 1000.0, "latency_s": 0.0, "discipline": "fifo"} | more),
     )
 
 
-def random_query(
-    rng,
-    rate,
-    diamonds=2,
-    width=3,
-    bytes_=1.0,
-    classes=(1.0,),
-    **more,
-):
+def random_query(rng, rate, diamonds=2, width=3, bytes_=1.0, classes=(1.0,), **more):
     """A chain of fork-joins whose branches have random times and tensors."""
     compute, edges, last = [rng.uniform(0, 0.003)], [], 0
     for _ in range(diamonds):

@@ -5,15 +5,11 @@ constraints alone, which edges start a message, when each message is through, wh
 span. Solved by HiGHS.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
-
-Terms = dict[int, float]
 
 
 @dataclass
@@ -22,7 +18,7 @@ class Program:
 
     upper: list[float] = field(default_factory=list)
     whole: list[int] = field(default_factory=list)
-    rows: list[Terms] = field(default_factory=list)
+    rows: list[dict[int, float]] = field(default_factory=list)
     least: list[float] = field(default_factory=list)
 
     def variable(self, upper=np.inf, *, whole=False):
@@ -31,7 +27,7 @@ class Program:
         return len(self.upper) - 1
 
     def at_least(self, least, *terms):
-        row: Terms = {}
+        row = {}
         for x, coefficient in terms:
             row[x] = row.get(x, 0.0) + coefficient
         self.rows.append(row)

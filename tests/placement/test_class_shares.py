@@ -1,7 +1,5 @@
 """Shares of executor classes: loads, waits, search, bound; memory: weights fit where a model may run."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -20,7 +18,6 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.model import build_model
 from nona.placement.prediction import as_model, predict
 from nona.placement.queueing import fifo_wait_s
-from nona.placement.result import Placement
 from nona.placement.shares import SharesObjective, descend_shares, starting_shares
 from nona.placement.shares_bound import runs_of, shares_bound_s, speeds_of
 from nona.placement.solve import solve
@@ -48,15 +45,12 @@ def test_shares_of_a_uniform_draw_change_nothing(seed):
     s = random_system(seed, classes=3, servers=9, load=0.4, network=0.2)
     for made in (local_placement, spread_placement):
         rows = made(s).queries
-        as_usual, told = predict(s, rows), predict(s, rows, s.uniform_shares)
-        assert told.jct_s == pytest.approx(as_usual.jct_s, rel=1e-12)
-        assert told.server_wait_s == pytest.approx(as_usual.server_wait_s, rel=1e-12)
-        assert [c.utilization for c in told.classes] == pytest.approx(
-            [c.utilization for c in as_usual.classes], rel=1e-12
-        )
         # what the formulas for a uniform draw say
         work = sum(q.rate * q.tasks.compute_s.sum(axis=1) for q in s.queries) / s.executors
-        assert [c.utilization for c in told.classes] == pytest.approx(work, rel=1e-12)
+        as_usual, told = predict(s, rows), predict(s, rows, s.uniform_shares)
+        for p in (as_usual, told):
+            assert [c.utilization for c in p.classes] == pytest.approx(work, rel=1e-12)
+            assert [p.jct_s, p.server_wait_s] == pytest.approx([told.jct_s, told.server_wait_s], rel=1e-12)
 
 
 @ORDINARY
@@ -268,7 +262,7 @@ def test_given_shares_are_checked_and_used():
 def test_models_that_never_arrive_are_placed_too():
     s = two_speeds(50.0)
     idle = QueryClass("idle", s.queries[0].tasks, s.queries[0].decomposition, 0.0)
-    found: Placement = solve(replace(s, queries=(*s.queries, idle)))
+    found = solve(replace(s, queries=(*s.queries, idle)))
     assert found.class_shares.sum(axis=1) == pytest.approx([1.0, 1.0])
     assert np.isfinite(found.prediction.queries[1].jct_s)
 
@@ -279,24 +273,23 @@ GB = 1e9
 def models(sizes, memory, rates=None):
     """Single-task models of these weights on classes of this memory, two servers each, equally quick."""
     rates = rates or [10.0] * len(sizes)
-    queries = [
-        replace(
-            query([0.002 * (j + 1)], [], rate, classes=[1.0] * len(memory)), name=f"m{j}", weight_bytes=size
-        )
-        for j, (size, rate) in enumerate(zip(sizes, rates, strict=True))
-    ]
-    s = system(*queries, servers=2 * len(memory), classes=len(memory))
+    alike = [[1.0] * len(memory)] * len(sizes)
+    return models_of([0.002 * (j + 1) for j in range(len(sizes))], sizes, memory, rates, alike)
+
+
+def models_of(times_s, sizes, memory, rates, factors):
+    made = []
+    for j, row in enumerate(zip(times_s, sizes, rates, factors, strict=True)):
+        time_s, size, rate, classes = row
+        made.append(replace(query([time_s], [], rate, classes), name=f"m{j}", weight_bytes=size))
+    s = system(*made, servers=2 * len(memory), classes=len(memory))
     return replace(s, class_memory_bytes=np.array(memory))
 
 
-def test_where_all_fits_nothing_is_restricted():
-    s = models([1 * GB, 2 * GB], [3 * GB, 40 * GB])
-    assert allowed_classes(s).all()
-    assert default_shares(s) is None
-    assert allowed_classes(replace(s, class_memory_bytes=None)).all()
-
-
-def test_a_model_that_is_too_large_for_a_class_stays_off_it():
+def test_a_model_that_is_too_large_for_a_class_stays_off_it_and_where_all_fits_nothing_is_restricted():
+    fits = models([1 * GB, 2 * GB], [3 * GB, 40 * GB])
+    assert default_shares(fits) is None
+    assert all(allowed_classes(s).all() for s in (fits, replace(fits, class_memory_bytes=None)))
     s = models([1 * GB, 8 * GB], [5 * GB, 16 * GB])
     assert allowed_classes(s).tolist() == [[True, True], [False, True]]
     assert default_shares(s) == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]))
@@ -318,8 +311,7 @@ def test_what_does_not_fit_is_one_line_with_numbers_and_a_remedy(sizes, memory, 
     with pytest.raises(PlacementError) as error:
         solve(models(sizes, memory))
     assert "\n" not in str(error.value)
-    for word in words:
-        assert word in str(error.value)
+    assert all(word in str(error.value) for word in words), error.value
 
 
 def test_models_that_do_not_fit_together_are_dealt_out_by_load():
@@ -370,17 +362,8 @@ def test_the_choice_is_the_best_of_all_choices(sizes, memory, seed):
 def test_no_share_where_it_does_not_fit_and_every_class_is_stable(sizes, memory, load, seed):
     rng = np.random.default_rng(seed)
     speeds = rng.uniform(0.5, 3, (len(sizes), len(memory)))
-    queries = [
-        replace(
-            query([0.002], [], 1.0, classes=speeds[j].tolist()),
-            name=f"m{j}",
-            weight_bytes=size,
-            rate=load * 2 * len(memory) / len(sizes) / 0.002,
-        )
-        for j, size in enumerate(sizes)
-    ]
-    s = system(*queries, servers=2 * len(memory), classes=len(memory))
-    s = replace(s, class_memory_bytes=np.array(memory))
+    rates = [load * 2 * len(memory) / len(sizes) / 0.002] * len(sizes)
+    s = models_of([0.002] * len(sizes), sizes, memory, rates, speeds.tolist())
     try:
         found = solve(s)
     except PlacementError:

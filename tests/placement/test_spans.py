@@ -1,22 +1,20 @@
 """Spans and messages: against a story told event by event, one against many, idle clusters, feeders."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_shapes import drawn_shape, everything
+from drawn_shapes import drawn_shape, everything, links, shape_of, shapes
 from event_walk import EventWalk
 from hypothesis import given
 from hypothesis import strategies as st
-from placement_helpers import cut, random_system, task_graph
+from placement_helpers import random_system
 from sizes import examples
 from span_milp import cheapest_by_milp
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
-from nona.placement.configurations import Shape, configuration_labels, shapes_of
+from nona.placement.configurations import configuration_labels
 from nona.placement.enumeration import candidates, idle_spans
 from nona.placement.interiors.column_generation import best_configuration
 from nona.placement.link_routes import link_between
@@ -47,26 +45,6 @@ def test_every_message_counts_on_some_path():
         c = Candidates(drawn_shape(seed, 4), configuration_labels(4), Link(2.0, 0.0))
         far = spans(c, 1e6, 0.0)[1][2]
         assert (far[c.messages.load_s > 0] >= 1).all()
-
-
-def test_a_shared_tensor_is_one_message_for_each_server():
-    tasks = task_graph(
-        [0, 1, 1, 1, 0], [(0, v, 6.0, "x") for v in (1, 2, 3)] + [(v, 4, 1.0) for v in (1, 2, 3)]
-    )
-    shape = shapes_of(tasks, cut(tasks).subgraphs, np.ones(1))[0]
-    labels = np.array([[0, 1, 1, 0], [0, 1, 2, 0], [1, 1, 1, 1]])
-    load = Candidates(shape, labels, Link(1.0, 0.0)).messages.load_s
-    assert load.tolist() == [6 + 2, 12 + 2, 6]
-
-
-def test_equal_layers_have_equal_signatures():
-    layer = [(0, 1, 5.0, "x"), (0, 2, 5.0, "x"), (1, 3, 2.0), (2, 3, 3.0)]
-    edges = layer + [(u + 3, v + 3, *rest) for u, v, *rest in layer]
-    tasks = task_graph([1, 2, 3, 1, 2, 3, 1], edges)
-    first, second = shapes_of(tasks, cut(tasks).subgraphs, np.ones(1))
-    other = task_graph([1, 2, 3.1, 1], layer)
-    assert first.signature == second.signature
-    assert shapes_of(other, cut(other).subgraphs, np.ones(1))[0].signature != first.signature
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
@@ -100,21 +78,8 @@ def test_squared_visits_with_and_without_plain_numbers(seed):
                 assert chains[j].squares(x, only) == chains[j].squares(x)
 
 
-LINKS = st.builds(
-    Link,
-    st.sampled_from([1.0, 4.0, 20.0]),
-    st.sampled_from([0.0, 0.1]),
-    st.sampled_from(["fifo", "processor-sharing"]),
-    crosses=st.sampled_from([True, True, True, False]),
-)
-SHAPES = st.builds(
-    drawn_shape,
-    st.integers(0, 10**6),
-    st.integers(1, 6),
-    root=st.booleans(),
-    sink=st.booleans(),
-    dense=st.sampled_from([0.15, 0.4, 0.8]),
-)
+LINKS = links([1.0, 4.0, 20.0], [0.0, 0.1], crosses=st.sampled_from([True, True, True, False]))
+SHAPES = shapes(6, dense=st.sampled_from([0.15, 0.4, 0.8]))
 WAITS = st.sampled_from([0.0, 0.2, 1.0])
 
 
@@ -141,8 +106,7 @@ def test_spans_and_messages_are_those_of_the_story(shape, link, wait, server_wai
 def test_the_oracle_agrees_with_a_mixed_integer_program(m, root, sink, discipline):
     """Sixteen interiors of 7 to 10 tasks; most of the optima use several servers."""
     shape = drawn_shape(40 * m + 2 * root + sink, m, root=root, sink=sink, dense=0.25, light=0.1)
-    link = Link(12.0, 0.05, discipline)  # type: ignore[arg-type]
-    at = {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
+    link, at = Link(12.0, 0.05, discipline), {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
     value, labels = cheapest_by_milp(shape, link, 4, **at)
     found = best_configuration(shape, link, 4, **at)
     assert found.closed
@@ -196,12 +160,15 @@ def test_on_a_free_network_with_enough_servers_the_bound_is_reached(tasks):
         assert span.best_s == pytest.approx(span.critical_s)
 
 
+SLIDES = TaskGraph.from_edges(
+    "slides", [0.002, 0.010, 0.008, 0.002], [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
+)
+
+
 def test_one_server_or_no_network_leaves_all_local():
-    arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
-    tasks = TaskGraph.from_edges("slides", [0.002, 0.010, 0.008, 0.002], arcs)
-    cuts = decompose(tasks.dag)
-    assert idle_spans(tasks, cuts, FREE_LINK, 1)[0].best_s == pytest.approx(0.018)
-    assert idle_spans(tasks, cuts, Link(1e3, 0.0), 2)[0].best_s == pytest.approx(0.018)
+    cuts = decompose(SLIDES.dag)
+    assert idle_spans(SLIDES, cuts, FREE_LINK, 1)[0].best_s == pytest.approx(0.018)
+    assert idle_spans(SLIDES, cuts, Link(1e3, 0.0), 2)[0].best_s == pytest.approx(0.018)
 
 
 def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one():
@@ -210,7 +177,7 @@ def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one():
     shared = np.array([0, 0, 1, 2])
     sizes = {"tensor_source": np.array([0, 1, 2]), "tensor_bytes": np.array([4.0, 1.0, 2.0])}
     one = replace(tasks, edge_tensor=shared, **sizes)
-    told: list[float] = []
+    told = []
     assert idle_spans(tasks, decompose(tasks.dag), FREE_LINK, 2)[0].border_bytes == 11.0
     assert idle_spans(one, decompose(one.dag), FREE_LINK, 2, on_progress=told.append)[0].border_bytes == 7.0
     assert told == [1.0]
@@ -218,16 +185,13 @@ def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one():
 
 def test_over_several_links_the_slowest_on_the_way_counts():
     """Cards of a tenth of the core: idle spans are those of one link as slow as a card."""
-    tasks = TaskGraph.from_edges(
-        "slides", [0.002, 0.010, 0.008, 0.002], [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
-    )
-    cuts = decompose(tasks.dag)
+    cuts = decompose(SLIDES.dag)
     racks = make_topology(8, 1e9, nic=1e8, rack_size=4, uplink=2e8)
     path = link_between(1e9, 1e-3, "fifo", racks, np.full(8, 1 / 8))
     assert path.speed == pytest.approx(1e8)
-    several, one = idle_spans(tasks, cuts, path, 8)[0], idle_spans(tasks, cuts, Link(1e8, 1e-3), 8)[0]
+    several, one = idle_spans(SLIDES, cuts, path, 8)[0], idle_spans(SLIDES, cuts, Link(1e8, 1e-3), 8)[0]
     assert several.best_s == pytest.approx(one.best_s)
-    assert several.best_s > idle_spans(tasks, cuts, Link(1e9, 1e-3), 8)[0].best_s
+    assert several.best_s > idle_spans(SLIDES, cuts, Link(1e9, 1e-3), 8)[0].best_s
 
 
 def below_chain(shape):
@@ -268,9 +232,8 @@ def test_the_chain_and_what_follows_it_stay_together(seed, m, root, sink, free_s
 
 
 def test_no_feeders_no_configurations():
-    ints = [np.array(v, dtype=np.int64) for v in ([1], [2], [0])]
-    shape = Shape(False, False, np.ones((1, 2)), np.ones(2), *ints, np.ones(1))
+    shape = shape_of([1, 1], [(1, 2)], root=False, sink=False)
     assert feeder_configurations(shape, Link(1.0, 0.0), 4, 10.0).shape == (0, 3)
-    side = Shape(False, False, np.ones((1, 2)), np.ones(2), *(i[:0] for i in ints), np.ones(0))
+    side = shape_of([1, 1], [], root=False, sink=False)
     assert feeder_configurations(side, Link(1.0, 0.0), 1, 10.0).shape == (0, 3)
     assert feeder_configurations(side, Link(1.0, 0.0), 2, 10.0).tolist() == [[0, 1, 0]]

@@ -69,24 +69,9 @@ def test_a_count_that_does_not_help_ends_the_search():
     assert max(asked) < 64
 
 
-def test_searches_can_run_side_by_side():
-    answers, found = [5, 40, 17], {}
-    lanes = {n: least(100, 10) for n in range(3)}
-    wanted = {n: next(search) for n, search in lanes.items()}
-    while wanted:
-        for n, count in list(wanted.items()):
-            try:
-                wanted[n] = lanes[n].send(count >= answers[n])
-            except StopIteration as end:
-                found[n] = end.value
-                del wanted[n]
-    assert [found[n] for n in range(3)] == answers
-
-
 def with_plan(plan):
     return scenario_from_mapping(
         {
-            "version": 1,
             "cluster": {"servers": [{"count": 2}]},
             "workload": [{"model": "resnet18", "rate": "100/s", "slo": "40 ms"}],
             "plan": plan,
@@ -94,26 +79,30 @@ def with_plan(plan):
     )
 
 
-@pytest.mark.parametrize("text", ["-1", "a", "1/fortnight", "5/0 years", "1e12", "", "1/", True, None])
-def test_bad_prices_are_refused_in_one_line(text):
-    with pytest.raises(ScenarioError, match="it must be a number of at least 0"):
-        per_hour(text)
+@pytest.mark.parametrize(
+    ("make", "inputs", "why"),
+    [
+        (
+            per_hour,
+            ["-1", "a", "1/fortnight", "5/0 years", "1e12", "1/"],
+            "it must be a number of at least 0",
+        ),
+        (per_hour, ["", True, None], "it must be a number of at least 0"),
+        (growth_per_month, ["8", "8%", "8/month", "-100%/month", "8%/day"], "share per time above"),
+        (lambda of: Target(0, *of), [(0.0, 1.0), (1.0, 1.0), (0.9, 0.0), (0.9, float("inf"))], "Target"),
+    ],
+)
+def test_bad_prices_growths_and_targets_are_refused(make, inputs, why):
+    for given_ in inputs:
+        with pytest.raises(ScenarioError, match=why):
+            make(given_)
 
 
-def test_a_price_per_month_is_that_per_hour_times_its_hours():
+def test_a_price_per_month_is_that_per_hour_times_its_hours_and_growth_is_written_as_it_is_read():
     assert per_hour("730/month") == per_hour("1/h") == per_hour(1) == 1.0
     assert per_hour("8760/year") == pytest.approx(per_hour("17520/2 years")) == 1.0
-
-
-@pytest.mark.parametrize("share", [0.08, 0.0123456789, -0.05, 1 / 3, 1e-9])
-def test_growth_is_written_as_it_is_read(share):
-    assert growth_per_month(growth_text(share)) == pytest.approx(share, rel=1e-12)
-
-
-@pytest.mark.parametrize("text", ["8", "8%", "8/month", "-100%/month", "8%/day"])
-def test_bad_growth_is_refused(text):
-    with pytest.raises(ScenarioError, match="share per time above"):
-        growth_per_month(text)
+    for share in (0.08, 0.0123456789, -0.05, 1 / 3, 1e-9):
+        assert growth_per_month(growth_text(share)) == pytest.approx(share, rel=1e-12)
 
 
 @pytest.mark.parametrize(("headroom", "growth"), [(1.31, 0.08), (1.0, 0.05), (3.7, 0.01), (1.08, 0.08)])
@@ -123,23 +112,14 @@ def test_the_month_that_breaks_is_the_first_beyond_the_headroom(headroom, growth
     assert (1 + growth) ** (month - 1) <= headroom * (1 + 1e-9)
 
 
-def test_layouts_may_be_written_short_and_all_are_the_maximal_ones():
+def test_layouts_may_be_written_short_and_an_option_costs_what_its_servers_and_its_link_cost():
     assert slicings("a100-40gb", "3g+2g+2g") == slicings("a100-40gb", "2g.10gb, 2g.10gb, 3g.20gb")
     assert "7g.40gb" in slicings("a100-40gb", "all")
     with pytest.raises(HardwareError, match="holds at most 1"):
         slicings("a100-40gb", "4g+4g")
-
-
-def test_an_option_costs_what_its_servers_and_its_link_cost():
     offers = [Offer("l4", None, 0.5, 9), Offer("t4", None, 0.25, 9)]
     assert Option((2, 4), link=1).cost(offers, (0.0, 3.0)) == 5.0
     assert Option((0, 4)).used == (1,)
-
-
-@pytest.mark.parametrize(("share", "bound"), [(0.0, 1.0), (1.0, 1.0), (0.9, 0.0), (0.9, float("inf"))])
-def test_impossible_targets_are_refused(share, bound):
-    with pytest.raises(ScenarioError, match="Target"):
-        Target(0, share, bound)
 
 
 def test_prices_and_watts_have_date_and_source():
@@ -168,8 +148,7 @@ def test_the_part_of_a_scenario_is_read_and_written_back():
     )
     first = made.plan.offers[0]
     assert (first.gpu, first.mig, first.price) == ("a100-40gb", "3g+2g+2g", 1.29)
-    assert made.plan.growth == 0.08
-    assert made.plan.schedulers[1].options == {"d": 3}
+    assert (made.plan.growth, made.plan.schedulers[1].options) == (0.08, {"d": 3})
     assert parse_scenario(dump_scenario(made)) == made
     assert with_plan({}).plan is not None
 
@@ -220,21 +199,21 @@ def test_a_table_is_read_however_a_spreadsheet_writes_it(data):
     assert read_profile(data, "w.csv", 10.0) == read_profile(PLAIN, "w.csv", 10.0)
 
 
-@pytest.mark.parametrize("hour", ["nan", "inf", "-1", "0.4", "168", "1e300"])
-def test_an_hour_is_a_whole_number_of_the_week(hour):
-    data = profile_table([f"{hour},1", *DAY[1:]])
-    with pytest.raises(
-        ScenarioError, match=r"Profile 'w.csv', line 2: hour .* must be a whole number from 0"
-    ):
-        read_profile(data, "w.csv", 10.0)
+HOURS = [profile_table([f"{hour},1", *DAY[1:]]) for hour in ("nan", "inf", "-1", "0.4", "168", "1e300")]
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_columns_separated_otherwise_are_a_table_whose_remedy_is_named(separator):
-    data = PLAIN.replace(b",", separator.encode())
-    assert is_table(data)
-    with pytest.raises(ScenarioError, match="separate columns by commas"):
-        read_profile(data, "w.csv", 10.0)
+@pytest.mark.parametrize(
+    ("tables", "why"),
+    [
+        (HOURS, "Profile 'w.csv', line 2: hour .* must be a whole number from 0"),
+        ([PLAIN.replace(b",", separator) for separator in (b";", b"\t")], "separate columns by commas"),
+    ],
+)
+def test_tables_that_cannot_be_meant_are_refused(tables, why):
+    for data in tables:
+        assert is_table(data)
+        with pytest.raises(ScenarioError, match=why):
+            read_profile(data, "w.csv", 10.0)
 
 
 RATE, SERVICE_S, HIT = 40.0, 0.02, 0.9
@@ -242,18 +221,12 @@ RATE, SERVICE_S, HIT = 40.0, 0.02, 0.9
 
 def scenario(slo_ms, servers=1):
     """M/D/c: a job that need not wait takes 20 ms."""
+    node = {"id": "a", "compute_ms": {"l4": 1000 * SERVICE_S}}
     return scenario_from_mapping(
         {
-            "version": 1,
             "cluster": {"servers": [{"count": servers, "gpu": "l4"}]},
             "workload": [{"model": "one", "rate": RATE, "slo": f"{slo_ms} ms"}],
-            "models": {
-                "one": {
-                    "directed": True,
-                    "nodes": [{"id": "a", "compute_ms": {"l4": 1000 * SERVICE_S}}],
-                    "edges": [],
-                }
-            },
+            "models": {"one": {"directed": True, "nodes": [node], "edges": []}},
             "simulation": {"jobs": 1000, "replications": 4},
             "schedulers": ["opportunistic"],
             "plan": {"hit": HIT, "schedulers": ["opportunistic"], "offers": ["l4=1"], "most": 16},
@@ -261,23 +234,15 @@ def scenario(slo_ms, servers=1):
     )
 
 
-def seldom_wait(servers):
-    """Whether so few jobs wait in M/M/c, and fewer in M/D/c, that the target holds by far."""
-    return erlang_c(servers, RATE * SERVICE_S) < (1 - HIT) / 2
+# So few jobs wait in M/M/c, and fewer in M/D/c, that the target holds by far.
+ENOUGH = next(c for c in range(1, 16) if erlang_c(c, RATE * SERVICE_S) < (1 - HIT) / 2)
 
 
-ENOUGH = next(c for c in range(1, 16) if seldom_wait(c))
-
-
-def test_a_plan_counts_jobs_that_take_just_their_slo():
-    found = plan(scenario(1000 * SERVICE_S))
-    assert found.best.servers[0].count <= ENOUGH
-    hit = found.best.models["one"].hit_rate.mean
-    assert hit > HIT
+def test_a_plan_a_simulation_and_capacity_count_jobs_that_take_just_their_slo():
+    best = plan(scenario(1000 * SERVICE_S)).best
+    assert best.servers[0].count <= ENOUGH
+    assert best.models["one"].hit_rate.mean > HIT
     assert plan(scenario(999 * SERVICE_S)).answer is None
-
-
-def test_a_simulation_and_capacity_count_them_too():
     (summary,) = simulate(prepare(scenario(1000 * SERVICE_S, ENOUGH))).summaries.values()
     assert summary.hit_rate.mean > HIT
     counted = fewest_servers(scenario(1000 * SERVICE_S), Sources(), 1 - HIT, scheduler="opportunistic")
@@ -289,8 +254,7 @@ def test_live_figures_and_hits_over_time_count_as_the_result_does():
     slo_s = [row.slo for row in study.scenario.workload]
     live = LiveSeries(slo_s)
     found = simulate(study, on_progress=lambda p: live.add(p.scheduler, p.replication, p.run))
-    (name,) = found.summaries
-    runs = found.records[name]
+    ((name, runs),) = found.records.items()
     kept = [int(run.tally.hits.sum()) for run in runs]
     shown = [sum(w.hits for w in hits_over_time({name: [run]}, slo_s)[name]) for run in runs]
     assert shown == kept

@@ -132,15 +132,12 @@ def test_a_clear_case_is_decided(allowed, expected):
     assert found.count(expected) >= 19
 
 
-def test_bursts_of_late_jobs_widen_the_limits():
+def test_bursts_of_late_jobs_widen_the_limits_and_no_late_job_is_then_no_certainty():
     """As many late jobs, in one replication of four or evenly: the same share, another certainty."""
     even = limits(Counts((1000,) * 4, (990,) * 4), 0.025)
     burst = limits(Counts((1000,) * 4, (960, 1000, 1000, 1000)), 0.025)
     assert burst.lower < even.lower
     assert burst.upper > even.upper
-
-
-def test_no_late_job_is_no_certainty_where_late_jobs_come_in_bursts():
     lucky = Counts((500,) * 4, (500,) * 4)
     bursty = Counts((500,) * 4, (500,) * 4, ((0, 40, 0, 0),))
     assert verdict([lucky], [0.98], ALPHA, 1, 5) == "keeps"
@@ -148,11 +145,9 @@ def test_no_late_job_is_no_certainty_where_late_jobs_come_in_bursts():
 
 
 def test_all_targets_must_hold_and_one_missed_is_enough():
-    kept, missed = Counts((4000,) * 4, (3990,) * 4), Counts((4000,) * 4, (3000,) * 4)
-    assert verdict([kept, kept], [0.99, 0.99], ALPHA, 1, 5) == "keeps"
-    assert verdict([kept, missed], [0.99, 0.99], ALPHA, 1, 5) == "misses"
-    near = Counts((4000,) * 4, (3960,) * 4)
-    assert verdict([kept, near], [0.99, 0.99], ALPHA, 1, 5) == "open"
+    kept, missed, near = (Counts((4000,) * 4, (hits,) * 4) for hits in (3990, 3000, 3960))
+    found = [verdict([kept, other], [0.99, 0.99], ALPHA, 1, 5) for other in (kept, missed, near)]
+    assert found == ["keeps", "misses", "open"]
 
 
 def test_what_is_spent_adds_up_to_what_is_allowed():
@@ -163,11 +158,6 @@ def test_what_is_spent_adds_up_to_what_is_allowed():
     assert [replications_at(look) for look in range(1, looks_within(64) + 1)] == [4, 8, 16, 32, 64]
 
 
-def test_one_replication_decides_nothing():
-    assert limits(Counts((10_000,), (10_000,)), 0.05).lower == 0.0
-    assert replications_needed([Counts((10,), (10,))], [0.9], ALPHA) is None
-
-
 def test_what_an_open_verdict_would_take_is_enough():
     seen = Counts((500,) * 4, (488, 492, 490, 494))
     more = replications_needed([seen], [0.975], ALPHA)
@@ -175,11 +165,9 @@ def test_what_an_open_verdict_would_take_is_enough():
     scaled = Counts(seen.arrived * (more // 4), seen.hits * (more // 4))
     looks = looks_within(more)
     assert verdict([scaled], [0.975], ALPHA, looks, looks) == "keeps"
-    exact = Counts((500,) * 4, (490, 490, 490, 490))
+    exact, one = Counts((500,) * 4, (490,) * 4), Counts((10,), (10,))
     assert replications_needed([exact], [0.98], ALPHA) is None
-
-
-def test_counts_are_checked():
+    assert (limits(one, 0.05).lower, replications_needed([one], [0.9], ALPHA)) == (0.0, None)
     with pytest.raises(SimulationError, match="of one length"):
         Counts((1, 2), (1,))
     with pytest.raises(SimulationError, match="between 0 and the jobs"):

@@ -1,12 +1,23 @@
-"""Results made by hand: a field that is not given has the plainest value of its type."""
+"""Results and scenarios made by hand: a field that is not given has the plainest value of its type."""
 
+import json
 import types
 import typing
-from typing import Annotated, Literal, TypeVar, Union
+from typing import Annotated, Literal, Union
 
 from nona.results.document import Document
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
 
-Made = TypeVar("Made", bound=Document)
+FAST, SLOW = "a100-40gb", "l4"
+TASK = {"id": "a", "op_type": "Relu", "compute_ms": {FAST: 10.0, SLOW: 20.0}}
+TWO_OFFERS = {  # half of a plan: the question is each test's own
+    "name": "two offers",
+    "models": {"one": {"nodes": [TASK], "edges": []}},
+    "cluster": {"servers": [{"count": 4, "gpu": FAST}], "network": {"capacity": "100 Gbit/s"}},
+    "workload": [{"model": "one", "rate": "150/s", "slo": "60 ms"}],
+}
+NASTY = "<b>x</b><a href='http://e'>"
 
 
 def filled(kind, /, **given):
@@ -18,6 +29,16 @@ def filled(kind, /, **given):
 def but(result, /, **changes):
     """The same result with these fields changed."""
     return result.model_copy(update=changes)
+
+
+def changed(name="slides_example", /, **parts):
+    """A shipped scenario with these parts in place of its own."""
+    return scenario_from_mapping(scenario_to_mapping(load_scenario(scenario_path(name))) | parts)
+
+
+def drawn(figure):
+    """All that a figure gives to be drawn."""
+    return json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
 
 
 def _plainest(of):

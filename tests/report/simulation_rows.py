@@ -13,6 +13,11 @@ def around(mean, half):
     return Estimate(mean=mean, ci95=(mean - half, mean + half))
 
 
+def within(mean, share):
+    """A mean with an interval of that share of it on both sides."""
+    return around(mean, share * (mean or 0.0))
+
+
 def parts(*values):
     """Compute, transfer, waits at links, at servers and, where given, for own tasks."""
     names = ("compute", "transfer", "link_wait", "server_wait", "own_wait")
@@ -26,7 +31,7 @@ def model(mean, of):
 
 def scheduler(mean, state="stable", **changes):
     """A scheduler with that mean ± 10 %; half of it are waits where it is overloaded."""
-    jct, p95 = around(mean, 0.1 * (mean or 0.0)), None if mean is None else 2 * mean
+    jct, p95 = within(mean, 0.1), None if mean is None else 2 * mean
     row = filled(
         simulation.SchedulerResult,
         jct_s=filled(

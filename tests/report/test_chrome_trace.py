@@ -5,24 +5,20 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from filled import changed
 
 from nona import study
 from nona.report.simulations.timeline import chrome_trace, trace_text
 from nona.results.trace import Trace
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.simulation.records import Records
-from nona.sources.samples import scenario_path
-
-Runs = dict[str, tuple[Records, ...]]
 
 
 def simulated(name, *schedulers, discipline="fifo"):
-    data = scenario_to_mapping(load_scenario(scenario_path(name)))
-    data["simulation"] = {"jobs": 60, "replications": 1, "warmup": 20}
-    data["schedulers"] = list(schedulers)
-    data["cluster"].setdefault("network", {})["discipline"] = discipline
-    prepared = study.prepare(scenario_from_mapping(data))
+    effort = {"jobs": 60, "replications": 1, "warmup": 20}
+    cluster = changed(name).model_dump(mode="json")["cluster"]
+    cluster["network"]["discipline"] = discipline
+    prepared = study.prepare(changed(name, cluster=cluster, simulation=effort, schedulers=schedulers))
     result = study.simulate(prepared, engine="simpy", timeline_jobs=12)
     return dict(result.records), prepared.system
 
@@ -39,8 +35,7 @@ def shared():
 
 def written(*run, **options):
     """The trace as its file has it."""
-    trace = json.loads(trace_text(chrome_trace(*run, **options)))
-    return trace
+    return json.loads(trace_text(chrome_trace(*run, **options)))
 
 
 def of(trace, phase):
@@ -99,25 +94,19 @@ def test_busy_time_and_instants_come_back(run):
         begin = min(t.ready_s for t in timeline.tasks)
         expected = defaultdict(float)
         for t in timeline.tasks:
-            expected[f"{name} · server {system.executor_server[t.executor]}", t.executor] += (
-                t.end_s - t.start_s
-            )
+            process = f"{name} · server {system.executor_server[t.executor]}"
+            expected[process, t.executor] += t.end_s - t.start_s
         found = defaultdict(float)
         own = [e for e in of(trace, "X") if titles[e["pid"]].startswith(f"{name} · ")]
-        for e in own:
-            if e["cat"] == "task":
-                found[titles[e["pid"]], e["tid"] - 1] += e["dur"] / 1e6
+        tasks = [e for e in own if e["cat"] == "task"]
+        for e in tasks:
+            found[titles[e["pid"]], e["tid"] - 1] += e["dur"] / 1e6
         assert found == pytest.approx(expected, abs=1e-9 * len(timeline.tasks))
         starts = sorted(t.start_s - begin for t in timeline.tasks)
-        assert [e["ts"] / 1e6 for e in sorted(own, key=lambda e: e["ts"]) if e["cat"] == "task"] == (
-            pytest.approx(starts, abs=1e-9)
-        )
+        assert sorted(e["ts"] / 1e6 for e in tasks) == pytest.approx(starts, abs=1e-9)
         sent = sorted((m.start_s - begin, m.end_s - begin) for m in timeline.messages)
         got = sorted((e["ts"] / 1e6, (e["ts"] + e["dur"]) / 1e6) for e in own if e["cat"] == "message")
-        assert len(sent) == len(got)
-        assert [x for pair in got for x in pair] == pytest.approx(
-            [x for pair in sent for x in pair], abs=2e-9
-        )
+        assert np.array(got) == pytest.approx(np.array(sent), abs=2e-9)
 
 
 def test_arrows_leave_and_reach_slices(run):
@@ -132,12 +121,9 @@ def test_arrows_leave_and_reach_slices(run):
             place = [e for e in of(trace, "X") if (e["pid"], e["tid"]) == (end["pid"], end["tid"])]
             around = [e for e in place if e["ts"] <= end["ts"] <= e["ts"] + e["dur"]]
             assert around
-    kinds = {(_kind(trace, b), _kind(trace, ends[n])) for n, b in begins.items()}
+    kind = {(e["pid"], e["tid"]): e["cat"] for e in of(trace, "X")}
+    kinds = {tuple(kind[e["pid"], e["tid"]] for e in (b, ends[n])) for n, b in begins.items()}
     assert kinds == {("task", "message"), ("message", "task")}
-
-
-def _kind(trace, end):
-    return next(str(e["cat"]) for e in of(trace, "X") if (e["pid"], e["tid"]) == (end["pid"], end["tid"]))
 
 
 def test_counters_start_above_zero_and_end_at_zero(run):
@@ -151,19 +137,16 @@ def test_counters_start_above_zero_and_end_at_zero(run):
         assert steps == sorted(steps)
         assert min(v for _, v in steps) >= 0
         assert steps[-1][1] == 0
-    for number, (name, records) in enumerate(runs.items()):
+    for name, records in runs.items():
         timeline = records[0].timeline
         waited = sum(m.start_s - m.request_s for m in timeline.messages)
         pids = [e["pid"] for e in of(trace, "M") if e["args"].get("name") == f"{name} · network"]
-        area = _area(levels.get((pids[0], "messages waiting"), []))
-        assert area == pytest.approx(waited, abs=1e-6), number
+        steps = levels.get((pids[0], "messages waiting"), [])
+        area = sum(v * (b - a) / 1e6 for (a, v), (b, _) in pairwise(steps))
+        assert area == pytest.approx(waited, abs=1e-6), name
 
 
-def _area(steps):
-    return sum(v * (b - a) / 1e6 for (a, v), (b, _) in pairwise(steps))
-
-
-def test_too_many_events_leave_out_whole_jobs_from_the_end(run):
+def test_too_many_events_leave_out_whole_jobs_from_the_end_and_without_a_timeline_there_are_none(run):
     whole, cut = written(*run), written(*run, most=200)
     assert len(cut["traceEvents"]) <= 200 < len(whole["traceEvents"])
     for name in ("spread", "local"):
@@ -174,9 +157,6 @@ def test_too_many_events_leave_out_whole_jobs_from_the_end(run):
     jobs = sorted({e["args"]["job"] for e in of(cut, "X")})
     assert jobs == sorted({e["args"]["job"] for e in of(whole, "X")})[: len(jobs)]
     assert written(*run, most=1)["otherData"]["jobs"]["spread"]["shown"] == 1
-
-
-def test_without_a_timeline_there_is_nothing(run):
     runs, system = run
     bare = {n: (replace(r[0], timeline=None),) for n, r in runs.items()}
     assert written(bare, system)["traceEvents"] == []

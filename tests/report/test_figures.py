@@ -1,13 +1,12 @@
 """Figures: drawn is what was given; names are text; overload is labelled; looks that can be told apart."""
 
 import itertools
-import json
 from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from filled import but, filled
+from filled import NASTY, but, changed, drawn, filled
 from hypothesis import given
 from hypothesis import strategies as st
 from placement_sample import RESPONSE, outcome
@@ -19,42 +18,19 @@ from nona.allocation.registry import POLICIES as TRAINING_POLICIES
 from nona.gpu_sharing.registry import WAYS
 from nona.hardware.cluster import Network, Racks
 from nona.registry import Look
-from nona.report.figures import (
-    OVERLOADED_DASH,
-    UNSTABLE_SYMBOL,
-    Dot,
-    dots_figure,
-    scheduler_style,
-    text,
-    time_by_kind_figure,
-)
+from nona.report import figures as looks
 from nona.report.placements.figures import comparison_figure, jct_split_figure, servers_of
-from nona.report.placements.text import PARTS, TimeParts, parts_of
+from nona.report.placements.text import PARTS, parts_of
 from nona.report.simulations import figures, series
 from nona.report.simulations.comparison import changes
 from nona.results.document import UNKNOWN
 from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
 from nona.results.simulation import ReplicationMeans, Resources, Sureness
 from nona.results.simulation_charts import Distribution, GanttBar, OverTime, ResourceLoad
-from nona.scenario.file import scenario_from_mapping
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
 from nona.study.outcome import simulation_outcome
 from nona.topology import make_topology
-
-NASTY = "<b>x</b><a href='http://e'>"
-
-
-def drawn(figure):
-    return str(json.dumps(json.loads(figure.to_json()), ensure_ascii=False))
-
-
-def test_jct_split_stacks_to_the_jct():
-    parts = TimeParts(0.015, compute_s=0.01, transfer_s=0.002, network_wait_s=0.003, server_wait_s=0.0)
-    made = jct_split_figure({"a": parts, NASTY: parts})
-    assert [sum(bar.x[i] for bar in made.data) for i in range(2)] == pytest.approx([15.0, 15.0])
-    assert made.layout.barmode == "stack"
-    assert "<b>x" not in drawn(made)
 
 
 @pytest.mark.parametrize("mean_s", [0.02, 0.015, 0.0131])
@@ -65,12 +41,14 @@ def test_parts_add_up_to_what_sampled_jobs_take(mean_s):
     )
     times = {"p50_s": mean_s, "p95_s": mean_s, "p99_s": mean_s}
     response = ModelResponse(mean_s=mean_s, slo_s=None, miss=None, **times)
-    found = parts_of({"a": path}, but(RESPONSE, models={"a": response}))
+    found = parts_of({NASTY: path}, but(RESPONSE, models={NASTY: response}))
     made = jct_split_figure(found)
+    assert made.layout.barmode == "stack"
+    assert "<b>x" not in drawn(made)
     assert sum(bar.x[0] for bar in made.data) == pytest.approx(1e3 * mean_s)
-    assert found["a"].jct_s == mean_s
-    assert all(part(found["a"]) >= 0 for part in PARTS.values())
-    assert (found["a"].compute_s, found["a"].transfer_s) == (0.01, 0.002)
+    times = found[NASTY]
+    assert (times.jct_s, times.compute_s, times.transfer_s) == (mean_s, 0.01, 0.002)
+    assert all(part(times) >= 0 for part in PARTS.values())
     assert parts_of({"a": path}, None)["a"].jct_s == 0.015
 
 
@@ -88,25 +66,21 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar():
     assert sum(bar.x[0] for bar in figures.parts_figure({NASTY: stable}, "m").data) == pytest.approx(40.0)
 
 
-def test_an_overloaded_placement_has_no_bar_but_a_label():
+def test_what_has_no_value_has_no_bar():
     plain = outcome(0.01, None, None)
     response = but(plain.nona.response, sampling_s=0.002)
     made = comparison_figure(but(plain, nona=but(plain.nona, response=response)))
     assert list(made.data[0].y) == [10.0, 0, 0]
     assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]
     assert list(made.data[0].error_y.array) == [2.0, 0, 0]
-
-
-def test_utilisation_without_a_value_has_no_bar():
     half = Resources(compute=0.5, network=None)
     made = figures.utilisation_figure({"a": scheduler(0.01, utilization=half)})
     assert [list(bar.x) for bar in made.data] == [[50.0], [None]]
-    assert list(
-        figures.executor_figure(ResourceLoad(executors=(0.25, 1.0), link=0.0, links=())).data[0].y
-    ) == [25.0, 100.0]
+    made = figures.executor_figure(ResourceLoad(executors=(0.25, 1.0), link=0.0, links=()))
+    assert list(made.data[0].y) == [25.0, 100.0]
 
 
-def test_ecdf_shows_the_slo_and_marks_overload():
+def test_lines_over_time_and_ecdfs_show_slo_overload_and_scale():
     curve = {"all": Distribution(x=(0.01, 0.02), y=(0.5, 1.0))}
     slos = {"m": 0.015, "n": 0.03, "o": None}
     made = figures.ecdf_figure({"a": curve, "b": curve}, "all", slos, {"b": "overloaded"})
@@ -114,9 +88,6 @@ def test_ecdf_shows_the_slo_and_marks_overload():
     assert [t.name for t in made.data] == ["a", "b (overloaded)"]
     assert made.data[1].line.dash == "dot"
     assert list(made.data[0].y) == [50.0, 100.0]
-
-
-def test_over_time_turns_logarithmic_only_where_lines_lie_far_apart():
     near = {"a": OverTime(t=(1, 2), jct_s=(0.01, 0.02)), "b": OverTime(t=(1, 2), jct_s=(0.03, 0.02))}
     far = {**near, "b": OverTime(t=(1, 2), jct_s=(3.0, 9.0))}
     assert figures.jct_over_time_figure(near).layout.yaxis.type == "linear"
@@ -145,10 +116,10 @@ def test_every_task_stands_on_exactly_one_server(data):
 
 def test_small_figures_show_what_they_are_given():
     kinds = {f"k{i}": float(i) for i in range(1, 15)}
-    made = time_by_kind_figure(kinds)
+    made = looks.time_by_kind_figure(kinds)
     assert sum(made.data[0].x) == pytest.approx(1e3 * sum(kinds.values()))
     assert made.data[0].y[0] == "all others"
-    assert text("<b>" * 100, 10).startswith("&lt;b&gt;")
+    assert looks.text("<b>" * 100, 10).startswith("&lt;b&gt;")
 
 
 @examples(60)
@@ -160,10 +131,7 @@ def test_condensed_ecdf_lies_on_the_true_one(times, unfinished):
     assert len(curve.x) <= 240
     assert curve.x[-1] == ordered[-1]
     for x, y in zip(curve.x, curve.y, strict=True):
-        below, upto = (
-            np.searchsorted(ordered, [x, x], side="left")[0],
-            np.searchsorted(ordered, x, side="right"),
-        )
+        below, upto = (np.searchsorted(ordered, x, side=side) for side in ("left", "right"))
         assert below / len(values) < y <= upto / len(values) + 1e-12
 
 
@@ -180,13 +148,13 @@ def test_stretches_of_time_lie_between_the_extremes(jobs, bins):
     assert list(found.t) == sorted(found.t)
 
 
-def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_lie():
+def test_dots_stand_at_their_values_with_their_intervals_on_axes_that_fit():
     dots = [
-        Dot("a", 90.0, [70.0, 110.0], "90 %"),
-        Dot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
-        Dot("c", None, None, "", "no SLO"),
+        looks.Dot("a", 90.0, [70.0, 110.0], "90 %"),
+        looks.Dot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
+        looks.Dot("c", None, None, "", "no SLO"),
     ]
-    made = dots_figure(dots, "SLO hits, %", most=100.0)
+    made = looks.dots_figure(dots, "SLO hits, %", most=100.0)
     first, second, third = made.data
     assert (list(first.x), list(second.x), list(third.x)) == ([90.0], [10.0], [None])
     assert (first.error_x.array[0], first.error_x.arrayminus[0]) == (10.0, 20.0)
@@ -194,20 +162,24 @@ def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_
     assert "no SLO" in made.layout.yaxis.ticktext[2]
     assert "<b>x" not in drawn(made)
     assert list(made.layout.yaxis.categoryarray)[::-1] == list(made.layout.yaxis.tickvals)
-
-
-def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axis():
     for values in ([99.0, 99.9], [20.0, 100.0], [100.0]):
-        axis = dots_figure([Dot(f"{v}", v, [v - 1, v + 1], "") for v in values], "%", most=100.0).layout.xaxis
+        axis = looks.dots_figure(
+            [looks.Dot(f"{v}", v, [v - 1, v + 1], "") for v in values], "%", most=100.0
+        ).layout.xaxis
         assert axis.range[0] <= max(0.0, values[0] - 1)
         assert 100.0 < axis.range[1] < 103.0, "room for a marker at 100 %, and no more"
-    signed = dots_figure([Dot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
+    signed = looks.dots_figure([looks.Dot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
     assert signed.layout.shapes[0].x0 == 0
     assert (signed.data[0].error_x.arrayminus[0], signed.layout.xaxis.type) == (1.0, "linear")
-    assert dots_figure([Dot("a", 1.0, None, ""), Dot("b", 90.0, None, "")], "ms").layout.xaxis.type == "log"
+    assert (
+        looks.dots_figure(
+            [looks.Dot("a", 1.0, None, ""), looks.Dot("b", 90.0, None, "")], "ms"
+        ).layout.xaxis.type
+        == "log"
+    )
 
 
-def test_a_dumbbell_joins_the_old_value_and_the_new_one():
+def test_a_dumbbell_joins_two_values_and_the_forest_has_prediction_simulation_and_bound():
     def of(jct):
         half = (0.5,) * len(jct)
         return ReplicationMeans(jct_s=tuple(jct), slo_hit_rate=half, compute=half, network=half)
@@ -223,9 +195,6 @@ def test_a_dumbbell_joins_the_old_value_and_the_new_one():
     assert "−10 ms" in made.layout.yaxis.ticktext[0]
     assert "no value before" in made.layout.yaxis.ticktext[1]
     assert list(figures.dumbbell_figure(found, "compute").data[0].x) == [50.0, 50.0]
-
-
-def test_the_forest_has_prediction_simulation_and_bound():
     times = {"predicted_s": 0.019, "jct_s": around(0.02, 0.002), "little_s": 0.0201, "idle_s": 0.01}
     row = filled(Sureness, scheduler="nona", state="stable", prediction="formula", error=-0.05, **times)
     over = but(row, scheduler="spread", state="overloaded", jct_s=UNKNOWN, error=None)
@@ -246,13 +215,7 @@ def interval(row, job, start, length=0.002):
     )
 
 
-def test_jobs_are_rare_where_most_of_the_time_none_is_there():
-    assert not figures.are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 2.0, 1.0)])
-    assert figures.are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 1e6, 1.0)])
-    assert not figures.are_rare([interval("link", 7, 0.0)])
-
-
-def test_gantt_lanes_are_in_order_and_messages_are_hatched():
+def test_gantt_lanes_are_in_order_messages_hatched_and_rare_jobs_stand_below_each_other():
     rows = [interval("server 10", 5, 0.001), interval("link", 5, 0.0), interval("server 2", 6, 0.0)]
     made = figures.gantt_figure(rows)
     assert list(made.layout.yaxis.categoryarray)[::-1] == ["link", "server 2", "server 10"]
@@ -262,23 +225,17 @@ def test_gantt_lanes_are_in_order_and_messages_are_hatched():
     assert not bars["server 2"].marker.pattern.shape
     assert bars["link"].marker.color == bars["server 10"].marker.color != bars["server 2"].marker.color
     assert "<b>x" not in drawn(made)
-    assert (
-        figures.gantt_title(rows)
-        == "In the first 2 jobs, tasks and messages, all added up, wait for 33 % of their time"
-    )
-
-
-def test_rare_jobs_stand_below_each_other_each_from_its_own_start():
-    made = figures.gantt_figure(
-        [interval("server 0", 1, 3.0), interval("link", 1, 3.001), interval("server 0", 2, 900.0)]
-    )
-    assert list(made.layout.yaxis.categoryarray)[::-1] == [
-        "job 1 · link",
-        "job 1 · server 0",
-        "job 2 · server 0",
-    ]
-    starts = {bar.y[0]: bar.base[0] for bar in made.data}
-    assert starts == {"job 1 · server 0": 0.0, "job 1 · link": pytest.approx(1.0), "job 2 · server 0": 0.0}
+    told = "In the first 2 jobs, tasks and messages, all added up, wait for 33 % of their time"
+    assert figures.gantt_title(rows) == told
+    rows = [interval("server 0", 1, 3.0), interval("link", 1, 3.001), interval("server 0", 2, 900.0)]
+    made = figures.gantt_figure(rows)
+    wanted = {"job 1 · link": pytest.approx(1.0), "job 1 · server 0": 0.0, "job 2 · server 0": 0.0}
+    assert list(made.layout.yaxis.categoryarray)[::-1] == list(wanted)
+    assert {bar.y[0]: bar.base[0] for bar in made.data} == wanted
+    link = [interval("link", 7, 0.0, 1.0)]  # rare: most of the time none is there
+    assert not figures.are_rare([*link, interval("link", 8, 2.0, 1.0)])
+    assert figures.are_rare([*link, interval("link", 8, 1e6, 1.0)])
+    assert not figures.are_rare(link)
 
 
 @pytest.mark.parametrize("network", [Network(), Network(nic=1e9), Network(nic=1e9, racks=Racks(3, 2e9))])
@@ -293,20 +250,13 @@ def test_stages_count_every_link_once(network):
     assert kinds == [r.stage for r in stages]
 
 
-def test_the_narrowest_stage_is_marked_and_the_table_says_it_in_words():
+def test_the_narrowest_stage_and_the_busiest_links_stand_out():
     made = series.stages_figure(series.link_stages(Network(capacity=1e9, nic=1e9), 8))
     colours = dict(zip(made.data[0].y, made.data[0].marker.color, strict=True))
     assert colours["core"] != colours["server out"] == colours["server in"]
     assert list(made.data[0].x) == [64.0, 8.0, 64.0]
     row = series.link_table(series.link_stages(Network(nic=1.25e9), 1200))[0]
     assert row == {"link": "server out", "number": "1,200", "each": "10 Gbit/s", "together": "12 Tbit/s"}
-
-
-def link_run(busy, names, length):
-    return SimpleNamespace(link_busy_s=np.array(busy), link_names=names, window_s=(1.0, 1.0 + length))
-
-
-def test_the_busiest_links_come_first_averaged_over_replications():
     names = ("core", "a", "b")
     runs = [link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)]
     found = series.busiest_links(runs)
@@ -323,18 +273,17 @@ def test_the_busiest_links_come_first_averaged_over_replications():
     assert [r.link for r in dozen] == [f"l{i}" for i in range(99, 87, -1)]
 
 
+def link_run(busy, names, length):
+    return SimpleNamespace(link_busy_s=np.array(busy), link_names=names, window_s=(1.0, 1.0 + length))
+
+
 def test_windows_add_up_and_stand_in_the_report():
-    data = {
-        "version": 1,
-        "cluster": {"servers": [{}]},
-        "workload": [
-            {"model": "slides_example", "rate": "20/s", "slo": "40 ms"},
-            {"model": "slides_example", "rate": "5/s"},
-        ],
-        "simulation": {"jobs": 900, "replications": 2, "warmup": 50},
-        "schedulers": ["local"],
-    }
-    prepared = study.prepare(scenario_from_mapping(data))
+    rows = [
+        {"model": "slides_example", "rate": f"{r}/s", **slo} for r, slo in ((20, {"slo": "40 ms"}), (5, {}))
+    ]
+    effort = {"jobs": 900, "replications": 2, "warmup": 50}
+    parts = {"cluster": {"servers": [{}]}, "workload": rows, "simulation": effort, "schedulers": ["local"]}
+    prepared = study.prepare(changed(**parts))
     result = study.simulate(prepared, engine="simpy")
     report = simulation_outcome(prepared, result, "now").report
     (windows,) = report.slo_over_time.values()
@@ -375,31 +324,27 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_every_registered_scheduler_has_a_look_of_its_own():
+def test_every_name_has_the_look_that_it_declares_and_that_no_other_of_its_chart_has():
     for styles in CHARTS:
         assert all(isinstance(look, Look) for look in styles.values())
         assert len({s.symbol for s in styles.values()}) == len(styles)
-        assert all(s.dash != OVERLOADED_DASH and s.symbol != UNSTABLE_SYMBOL for s in styles.values())
-
-
-def test_the_look_of_a_chart_is_the_declared_one():
+        assert all(
+            s.dash != looks.OVERLOADED_DASH and s.symbol != looks.UNSTABLE_SYMBOL for s in styles.values()
+        )
+        assert looks.scheduler_style("mine") not in styles.values(), "one from outside"
     for name, declared in (*SCHEDULERS.items(), *POLICIES.items()):
-        assert scheduler_style(name) == declared.look
-    for way in WAYS.values():
-        assert scheduler_style(way.title) == way.look
-
-
-def test_a_policy_of_training_clusters_looks_as_the_scheduler_of_its_name():
-    both = [name for name in TRAINING_POLICIES if name in SCHEDULERS]
-    assert both
-    for name in both:
-        assert TRAINING_POLICIES[name].look == SCHEDULERS[name].look
+        assert looks.scheduler_style(name) == declared.look
+    assert all(looks.scheduler_style(way.title) == way.look for way in WAYS.values())
+    both = set(TRAINING_POLICIES) & set(SCHEDULERS)
+    assert both, "policies of training clusters look as the schedulers of their names"
+    assert all(TRAINING_POLICIES[name].look == SCHEDULERS[name].look for name in both)
 
 
 def test_colours_stand_out_on_both_themes():
     for name, style in [pair for styles in CHARTS for pair in styles.items()]:
         for background in BACKGROUNDS:
             assert contrast(style.colour, background) >= 3.0, (name, background)
+    assert contrast(looks.scheduler_style("mine").colour, "#ffffff") >= 3.0
 
 
 def apart(one, other):
@@ -415,8 +360,3 @@ def test_like_hues_differ_in_dash_for_eyes_without_red_and_green():
         if not apart(styles[a], styles[b]) and styles[a].dash == styles[b].dash
     ]
     assert not like
-
-
-def test_a_scheduler_from_outside_has_a_look_too():
-    assert all(scheduler_style("mine") not in styles.values() for styles in CHARTS)
-    assert contrast(scheduler_style("mine").colour, "#ffffff") >= 3.0

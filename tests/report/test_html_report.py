@@ -7,7 +7,7 @@ from functools import partial
 from html.parser import HTMLParser
 
 import pytest
-from filled import but
+from filled import but, changed
 from training_sample import ABOUT
 from training_sample import outcome as training_outcome
 
@@ -22,8 +22,7 @@ from nona.report.simulations.findings import findings, headline
 from nona.report.text import share_text, time_text
 from nona.report.training.findings import dollars_text, finding, jct_text, runs_sentence
 from nona.results.simulation_charts import SimulationOutcome
-from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.sources.samples import scenario_path
+from nona.scenario.file import parse_scenario
 from nona.study.outcome import placement_outcome, simulation_outcome
 from nona.units import format_time
 
@@ -37,13 +36,10 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open = []
-        self.tags = []
-        self.wrong = []
-        self.text = []
-        self.rows = []
+        self.open, self.tags, self.wrong, self.text, self.rows = [], [], [], [], []
         self.feed(text)
         self.close()
+        self.wrong += self.open
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -58,9 +54,7 @@ class Page(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag):
-        if tag in VOID:
-            return
-        if not self.open or self.open.pop() != tag:
+        if tag not in VOID and (not self.open or self.open.pop() != tag):
             self.wrong.append(tag)
 
     def handle_data(self, data):
@@ -69,22 +63,16 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def outcome(name=HOSTILE):
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"name": name[:200], "description": name, "schedulers": ["nona", "local", "spread", "jsq-d"]}
-    data["simulation"] = {"jobs": 200, "replications": 3, "warmup": 100}
-    data["workload"] = [
-        {"model": "slides_example", "rate": "2/s", "slo": "40 ms", "name": name[:200]},
-        {"model": "slides_example", "rate": "1/s"},
-    ]
-    data["background"] = {"network": {"utilization": 0.2, "mean_size": "100 MB"}}
-    prepared = study.prepare(scenario_from_mapping(data))
-    return simulation_outcome(prepared, study.simulate(prepared, engine="simpy"), MADE)
-
-
 @pytest.fixture(scope="module")
 def data():
-    return outcome()
+    row = {"model": "slides_example", "rate": "2/s", "slo": "40 ms", "name": HOSTILE}
+    names = {"name": HOSTILE, "description": HOSTILE, "schedulers": ["nona", "local", "spread", "jsq-d"]}
+    effort = {"jobs": 200, "replications": 3, "warmup": 100}
+    busy = {"network": {"utilization": 0.2, "mean_size": "100 MB"}}
+    rows = [row, {"model": "slides_example", "rate": "1/s"}]
+    scenario = changed(**names, simulation=effort, workload=rows, background=busy)
+    prepared = study.prepare(scenario)
+    return simulation_outcome(prepared, study.simulate(prepared, engine="simpy"), MADE)
 
 
 @pytest.fixture(scope="module")
@@ -94,18 +82,17 @@ def page(data):
 
 def test_it_is_balanced_html_with_headings_in_order(page):
     assert page.wrong == []
-    assert page.open == []
-    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+    first, *others = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert first == 1
+    assert 1 not in others
+    assert all(b <= a + 1 for a, b in itertools.pairwise([first, *others]))
     charts = [a for tag, a in page.tags if tag == "svg"]
     assert len(charts) >= 6
     assert all(a["role"] == "img" and a["aria-label"] for a in charts)
     assert all(a.get("scope") in ("col", "row") for tag, a in page.tags if tag == "th")
 
 
-def test_it_asks_for_nothing_and_runs_nothing(data, page):
+def test_it_asks_for_nothing_runs_nothing_and_names_are_text(data, page):
     text = simulation_html(data)
     assert not {tag for tag, _ in page.tags} & {"script", "img", "link", "iframe", "object", "embed", "form"}
     loading = {"src", "href", "xlink:href", "data", "action", "poster", "srcset", "style"}
@@ -114,21 +101,25 @@ def test_it_asks_for_nothing_and_runs_nothing(data, page):
         assert not [a for a in attributes if a.startswith("on")]
     assert not re.search(r"url\(|@import", text)
     assert "default-src 'none'" in text
-
-
-def test_hostile_names_are_text(data, page):
     assert HOSTILE in "".join(page.text)
-    assert "<img src=x" not in simulation_html(data)
+    assert "<img src=x" not in text
     assert any(HOSTILE in row for rows in page.rows for row in rows)
 
 
-def test_equal_data_give_equal_bytes(data):
+def test_equal_data_give_equal_bytes_and_bars_are_as_long_as_their_means(data):
     again = SimulationOutcome.from_json(json.loads(json.dumps(data.to_json())))
     assert simulation_html(again) == simulation_html(data)
     assert MADE in simulation_html(data)
+    text = simulation_html(data)
+    first = text[text.index("<svg") : text.index("</svg>")]
+    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', first)]
+    means = [s.jct_s.mean for s in data.report.schedulers.values()]
+    assert len(widths) == len(means)
+    ratios = [w / m for w, m in zip(widths, means, strict=True)]
+    assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
 
 
-def test_its_numbers_are_those_of_the_report(data, page):
+def test_its_numbers_the_scenario_and_the_command_are_those_of_the_report(data, page):
     found = data.report.schedulers
     head = next(r for r in page.rows if r[:3] == ["scheduler", "state", "mean JCT"])
     results = page.rows[page.rows.index(head) + 1 :][: len(found)]
@@ -142,16 +133,11 @@ def test_its_numbers_are_those_of_the_report(data, page):
     baseline = next(iter(data.differences))
     for name, d in data.differences[baseline].items():
         assert [name, mean_text(d.jct_s, format_time)] in [r[:2] for r in page.rows], text[:99]
-
-
-def test_bars_are_as_long_as_their_means(data):
-    text = simulation_html(data)
-    first = text[text.index("<svg") : text.index("</svg>")]
-    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', first)]
-    means = [s.jct_s.mean for s in data.report.schedulers.values()]
-    assert len(widths) == len(means)
-    ratios = [w / m for w, m in zip(widths, means, strict=True)]
-    assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
+    codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
+    assert "nona simulate scenario.yaml --html report.html" in codes
+    scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
+    assert scenario.simulation.jobs == 200
+    assert data.about.seed == scenario.seed
 
 
 def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data):
@@ -164,14 +150,6 @@ def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data):
         assert all(0 <= r <= 100 for r in rate)
     none = but(data, report=but(data.report, slo_over_time={}))
     assert "SLO hits over time" not in simulation_html(none)
-
-
-def test_the_scenario_and_the_command_are_in_it(data, page):
-    codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
-    assert "nona simulate scenario.yaml --html report.html" in codes
-    scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
-    assert scenario.simulation.jobs == 200
-    assert data.about.seed == scenario.seed
 
 
 def test_findings_name_the_shortest_and_what_is_overloaded(data):
@@ -211,12 +189,11 @@ def test_pairs_that_cannot_be_told_apart_are_named_once(data):
     assert ": nona and local." in lines[0]
 
 
-def test_a_placement_has_its_certificate_and_configurations():
-    prepared = study.prepare(load_scenario(scenario_path("slides_example")))
+def test_a_placement_has_its_certificate_its_configurations_and_the_waits_of_its_links():
+    prepared = study.prepare(changed())
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))
     assert page.wrong == []
-    assert page.open == []
     text = "".join(page.text)
     assert time_text(data.nona.objective_s) in text
     assert bound_text(data.nona) in text
@@ -224,14 +201,18 @@ def test_a_placement_has_its_certificate_and_configurations():
     early = "".join(Page(placement_html(but(data, ended_early_s=3.0))).text)
     assert early_text(3.0) in early
     assert early_text(3.0) not in text
-    shown = [
-        c.probability
-        for m in data.nona.models.values()
-        for s in m.subgraphs
-        for c in s.configurations
-        if c.probability > 0.01
-    ]
+    placed = (c for m in data.nona.models.values() for s in m.subgraphs for c in s.configurations)
+    shown = [c.probability for c in placed if c.probability > 0.01]
     assert all(any(f"{p:.2%}" in row for row in page.rows) for p in shown)
+    prepared = study.prepare(changed("racks_and_nics", objective="formula"))
+    data = placement_outcome(prepared, study.place(prepared), MADE)
+    page = Page(placement_html(data))
+    links = data.nona.predicted.links
+    rows = {row[0]: row for row in page.rows if len(row) == 6}
+    assert [link.name for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
+    for link in links:
+        assert rows[link.name][-1] == time_text(link.wait_s)
+    assert link_finding(links) in "".join(page.text)
 
 
 @pytest.mark.parametrize("high", [0.0003, 0.7, 1.0, 9.99, 23.0, 1e6])
@@ -247,25 +228,12 @@ def test_marks_are_round_and_reach_both_ends(high):
     assert upright[-1] >= high * (1 - 1e-9)
 
 
-def test_several_links_have_a_table_of_their_waits():
-    scenario = but(load_scenario(scenario_path("racks_and_nics")), objective="formula")
-    prepared = study.prepare(scenario)
-    data = placement_outcome(prepared, study.place(prepared), MADE)
-    page = Page(placement_html(data))
-    links = data.nona.predicted.links
-    rows = {row[0]: row for row in page.rows if len(row) == 6}
-    assert [link.name for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
-    for link in links:
-        assert rows[link.name][-1] == time_text(link.wait_s)
-    assert link_finding(links) in "".join(page.text)
-
-
-def test_it_says_what_the_page_says_and_escapes_names():
+def test_the_report_on_training_says_what_the_page_says_escapes_names_and_says_which_order_is_not_sure():
     data = training_outcome()
     told = but(ABOUT, name=HOSTILE, description=HOSTILE)
     text = training_html(told, data.report, ["A note of the command."])
     page = Page(text)
-    assert (page.wrong, page.open) == ([], [])
+    assert page.wrong == []
     assert text == training_html(told, data.report, ["A note of the command."])
     assert "script" not in {tag for tag, _ in page.tags}
     said = " ".join(page.text)
@@ -274,19 +242,14 @@ def test_it_says_what_the_page_says_and_escapes_names():
     for name, policy in data.report.policies.items():
         (row,) = (r for r in page.rows if r[0] == name and jct_text(policy.jct_s) in r)
         assert dollars_text(policy.cost_usd) in row
-
-
-def test_an_order_that_is_not_sure_is_said_to_be_so():
     policies = training_outcome().report.policies
     assert runs_sentence(policies) == ""  # 2 ± 0.2 h against 3 ± 0.3 h
     names = list(policies)
 
     def with_interval(of):
-        changed = {
-            n: but(p, jct_s=but(p.jct_s, ci95=None if of is None else (p.jct_s.mean - of, p.jct_s.mean + of)))
-            for n, p in policies.items()
-        }
-        return runs_sentence(changed)
+        means = {n: p.jct_s.mean for n, p in policies.items()}
+        ends = {n: None if of is None else (m - of, m + of) for n, m in means.items()}
+        return runs_sentence({n: but(p, jct_s=but(p.jct_s, ci95=ends[n])) for n, p in policies.items()})
 
     assert f"The intervals of {names[0]} and {names[1]} overlap" in with_interval(3600.0)
     assert "figures of one run" in with_interval(None)

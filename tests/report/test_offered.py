@@ -42,19 +42,15 @@ def test_the_load_is_that_of_the_placement():
     study = prepare(scenario_from_mapping(SCENARIO))
     system = study.system
     background, queries = executor_utilization(system)
-    seconds = {
-        name: [model.costed[k].total_compute_s for model in study.models]
-        for k, name in enumerate(system.class_names)
-    }
-    found = offered_load([q.rate for q in system.queries], seconds, system.executors, background)
-    assert found.background == pytest.approx(0.2)
-    assert found.queries == pytest.approx(max(queries), rel=1e-9)
+    classes = enumerate(system.class_names)
+    seconds = {name: [m.costed[k].total_compute_s for m in study.models] for k, name in classes}
+    rates = np.array([q.rate for q in system.queries])
+    found = offered_load(rates.tolist(), seconds, system.executors, background)
+    assert (found.background, found.queries) == pytest.approx((0.2, max(queries)), rel=1e-9)
     assert found.kind == "a100-40gb/3g.20gb"
     assert sum(found.shares) == pytest.approx(1)
-    filled = offered_load(
-        [q.rate * found.factor for q in system.queries], seconds, system.executors, background
-    )
-    assert filled.total == pytest.approx(1)
+    full = offered_load((rates * found.factor).tolist(), seconds, system.executors, background)
+    assert full.total == pytest.approx(1)
 
 
 @examples(60)
@@ -93,15 +89,11 @@ def test_samples_have_the_spread_of_their_process(arrivals, cv):
     assert math.isfinite(sample.window_s)
 
 
-def test_bursts_are_seen():
-    sample = arrival_sample(
-        Arrivals("mmpp", burst_factor=8, burst_fraction=0.1, burst_mean_s=2), 50.0, 3, "x"
-    )
+def test_bursts_are_seen_and_the_sample_is_what_the_first_run_simulates():
+    bursts = Arrivals("mmpp", burst_factor=8, burst_fraction=0.1, burst_mean_s=2)
+    sample = arrival_sample(bursts, 50.0, 3, "x")
     assert sample.cv > 1.3
     assert sample.counts.max() > 3 * max(1.0, float(np.median(sample.counts)))
-
-
-def test_the_sample_is_what_the_first_run_simulates():
     system = prepare(scenario_from_mapping(SCENARIO)).system
     chunk = next(Workload(system, 0).chunks())
     for j, query in enumerate(system.queries):
@@ -139,7 +131,7 @@ def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces
         assert mean == pytest.approx(values[place == number, 1].mean())
 
 
-def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many():
+def test_the_same_jobs_give_the_same_sums_in_pieces_and_replications_are_averaged():
     rng = np.random.default_rng(5)
     arrival, jct = np.cumsum(rng.exponential(1.0, 400)), rng.exponential(0.03, 400)
     query = rng.integers(0, 2, 400)
@@ -154,6 +146,14 @@ def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many():
     assert one == but(many, mean_s=one.mean_s)
     assert one.hit_rate == np.mean(jct[query == 0] <= 0.02)
     assert whole.jobs == sum(one.counts) == 400
+    live = LiveSeries([1.0])
+    live.add("a", 0, progress([5.0, 6.0, 7.0], [0.25] * 3, busy=(0.2, 0.1)))
+    live.add("a", 1, progress([5.0, 9.0], [2.0] * 2, busy=(0.4, 0.3)))
+    found = live.snapshot()["a"]
+    assert found.jct_s == (0.25,) * len(found.t)
+    assert found.busy == pytest.approx([0.3, 0.2])
+    assert (found.jobs, found.hit_rate) == (5, 0.6)
+    assert LiveLine.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 @examples(80)
@@ -172,28 +172,7 @@ def test_every_completion_time_lies_in_its_bin(times):
     assert below == len(times)
 
 
-def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged():
-    live = LiveSeries([1.0])
-    live.add("a", 0, progress([5.0, 6.0, 7.0], [0.25] * 3, busy=(0.2, 0.1)))
-    live.add("a", 1, progress([5.0, 9.0], [2.0] * 2, busy=(0.4, 0.3)))
-    found = live.snapshot()["a"]
-    assert found.jct_s == (0.25,) * len(found.t)
-    assert found.busy == pytest.approx([0.3, 0.2])
-    assert (found.jobs, found.hit_rate) == (5, 0.6)
-    assert LiveLine.from_json(json.loads(json.dumps(found.to_json()))) == found
-
-
-def test_without_an_slo_or_a_load_there_is_none():
-    live = LiveSeries([None])
-    live.add("a", 0, progress([1.0], [0.1], busy=None))
-    live.add("b", 0, progress([], []))
-    assert list(live.snapshot()) == ["a"]
-    assert live.snapshot()["a"].hit_rate is None
-    assert live.snapshot()["a"].busy is None
-    assert live.loads(("link",)) == {}
-
-
-def test_each_executor_and_link_has_its_load_averaged_over_replications():
+def test_loads_are_averaged_over_replications_and_absent_where_unknown():
     live = LiveSeries([1.0])
     live.add("a", 0, progress([5.0], [0.25], busy=(0.2, 0.1)))
     live.add("a", 1, progress([5.0], [2.0], busy=(0.4, 0.3)))
@@ -201,6 +180,12 @@ def test_each_executor_and_link_has_its_load_averaged_over_replications():
     assert found.executors == pytest.approx((0.2, 0.4))
     assert [(x.link, x.utilization) for x in found.each_link] == [("core", 0.2), ("server 0 out", 0.0)]
     assert found.link == pytest.approx(0.2)
+    live = LiveSeries([None])
+    live.add("a", 0, progress([1.0], [0.1], busy=None))
+    live.add("b", 0, progress([], []))
+    assert list(live.snapshot()) == ["a"]
+    assert (live.snapshot()["a"].hit_rate, live.snapshot()["a"].busy) == (None, None)
+    assert live.loads(("link",)) == {}
 
 
 MIXED = (ServerGroup(3, gpus=2, mig="3g.20gb, 2g.10gb, 2g.10gb"), ServerGroup(2, "t4"))
@@ -257,20 +242,16 @@ def elements(node, kind):
     return own + [e for child in node[2] for e in elements(child, kind)]
 
 
-def test_few_executors_have_numbers_and_many_have_colours():
+def test_few_executors_have_numbers_many_have_colours_and_thousands_stay_a_small_drawing():
     few = Cluster((ServerGroup(2, gpus=2),))
     tree = cluster_tree(few, ResourceLoad(executors=(0.1, 0.2, 0.3, 0.4), link=0.5, links=()), measured=True)
     assert {"10 %", "20 %", "30 %", "40 %", "50 % busy"} <= set(texts(tree))
     many = Cluster((ServerGroup(300, gpus=4),))
     tree = cluster_tree(many, background_load(many, 0.55, 0.2), measured=True)
-    assert len(elements(tree, "server")) == 300
-    assert len(elements(tree, "gpu")) == 1200
+    assert [len(elements(tree, kind)) for kind in ("server", "gpu")] == [300, 1200]
     cells = [e for gpu in elements(tree, "gpu") for e in gpu[2]]
     assert {e[1]["--c"] for e in cells} == {"var(--s5)"}
     assert elements(tree, "unit")[0][1]["aria-label"].endswith("executors 55 % busy")
-
-
-def test_thousands_of_servers_and_hundreds_of_racks_stay_a_small_drawing():
     large = Cluster((ServerGroup(5000),))
     tree = cluster_tree(large, background_load(large, 0.1, 0.2), measured=True)
     assert len(elements(tree, "dot")) == MOST_SERVERS
@@ -279,12 +260,6 @@ def test_thousands_of_servers_and_hundreds_of_racks_stay_a_small_drawing():
     tree = cluster_tree(racks, background_load(racks, 0.1, 0.2), measured=True)
     assert len(elements(tree, "unit")) == MOST_UNITS
     assert any("68 more racks" in t and "10 % to 10 % busy" in t for t in texts(tree))
-
-
-def test_without_a_run_sizes_give_the_colours_and_nothing_is_said_to_be_busy():
-    cluster = Cluster(MIXED)
-    tree = cluster_tree(cluster, background_load(cluster, 0.25, 0.5), measured=False)
-    told = " ".join(texts(tree))
-    assert "25 % background" in told
-    assert "50 % background" in told
-    assert "busy" not in told
+    cluster = Cluster(MIXED)  # without a run sizes give the colours, and nothing is said to be busy
+    told = " ".join(texts(cluster_tree(cluster, background_load(cluster, 0.25, 0.5), measured=False)))
+    assert ["25 % background" in told, "50 % background" in told, "busy" in told] == [True, True, False]

@@ -5,33 +5,16 @@ import math
 
 import numpy as np
 import pytest
-from filled import but, filled
+from filled import but, changed, filled
 from placement_sample import MIX, RESPONSE, outcome, report
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import certificate_of
 from nona.placement.solve import solve
 from nona.report.html.placement import placement_section
-from nona.report.placements.certificate import (
-    bound_above,
-    bound_text,
-    comparison_finding,
-    error_text,
-    gap_text,
-    measure_text,
-    order_finding,
-)
+from nona.report.placements import certificate
+from nona.report.placements import text as words_of
 from nona.report.placements.report import gain_finding, placement_report
-from nona.report.placements.text import (
-    class_rows,
-    congestion_finding,
-    memory_finding,
-    placement_text,
-    price_text,
-    replica_rows,
-    servers_finding,
-    share_rows,
-)
 from nona.report.placements.working import working
 from nona.results import placement as results
 from nona.scenario.file import load_scenario, scenario_from_mapping
@@ -42,78 +25,81 @@ from nona.study.preparation import prepare
 from nona.study.simulation import compare, place, predictions
 
 
-def test_the_error_is_said_in_the_unit_of_the_value():
-    assert error_text(report(objective="mean-jct", objective_error_s=0.0003)) == "± 0.3 ms"
-    assert error_text(report(objective_error_s=None)) == ""
-
-
-def test_the_measure_is_the_formula_or_sampled_jobs():
-    assert measure_text(report()) == "by sampled jobs, all equal"
-    fields = {k: v for k, v in dict(report()).items() if k != "response"}
-    assert measure_text(results.PlacementReport(**fields)) == "by formula alone: mean waits"
+def test_error_measure_and_gap_are_told():
     sampled = report(objective="mean-jct", objective_error_s=0.0003)
-    assert measure_text(sampled) == "± 0.3 ms, by sampled jobs"
-
-
-def test_the_gap_is_a_share_none_or_unknown():
-    assert gap_text(report()) == "15 %"
-    assert gap_text(report(gap=None)) == "no bound"
-    high = report(
-        objective="mean-jct", formula=results.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
+    assert (certificate.error_text(sampled), certificate.error_text(report(objective_error_s=None))) == (
+        "± 0.3 ms",
+        "",
     )
-    assert bound_above(high)
-    assert gap_text(high) == "none"
-    assert bound_text(high) == "the formula's bound, 90 ms, is above the prediction"
+    assert certificate.measure_text(sampled) == "± 0.3 ms, by sampled jobs"
+    assert certificate.measure_text(report()) == "by sampled jobs, all equal"
+    fields = {k: v for k, v in dict(report()).items() if k != "response"}
+    assert certificate.measure_text(results.PlacementReport(**fields)) == "by formula alone: mean waits"
+    assert (certificate.gap_text(report()), certificate.gap_text(report(gap=None))) == ("15 %", "no bound")
+    formula = results.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
+    high = report(objective="mean-jct", formula=formula)
+    assert certificate.bound_above(high)
+    assert certificate.gap_text(high) == "none"
+    assert certificate.bound_text(high) == "the formula's bound, 90 ms, is above the prediction"
 
 
 def test_comparisons_say_how_far_below_and_what_overloads():
     found = outcome(3.0, 4.0, None)
-    assert comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
-    assert order_finding(found) == "nona is faster than local; spread overloads the link"
-    assert comparison_finding(outcome(3.0, None, 3.0)) == "nona: local overloads executors, as fast as spread"
+    assert certificate.comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
+    assert certificate.order_finding(found) == "nona is faster than local; spread overloads the link"
+    assert (
+        certificate.comparison_finding(outcome(3.0, None, 3.0))
+        == "nona: local overloads executors, as fast as spread"
+    )
 
 
-def test_one_class_is_told_alone_and_several_by_the_busiest():
-    assert servers_finding(report()) == "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
+def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
+    assert (
+        words_of.servers_finding(report())
+        == "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
+    )
     busy = results.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
     several = report(predicted=but(MIX, classes=(*MIX.classes, busy)))
-    assert servers_finding(several) == (
+    assert words_of.servers_finding(several) == (
         "l4 is the busiest of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
     )
+    study = prepare(changed())
+    told = placement_report(study.system, place(study), study.scenario.labels)
+    assert words_of.share_rows(told) == []
+    assert "% busy" in words_of.servers_finding(told)
+    assert words_of.memory_finding(told).startswith("No model states weights")
+    assert "a100-40gb: 3 x" not in words_of.placement_text(told)
 
 
 @pytest.mark.parametrize(
     ("price", "words"), [(None, "at its limit"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
 )
 def test_the_price_of_congestion_in_words(price, words):
-    assert words in price_text(but(MIX, congestion_price_s_per_byte=price))
+    assert words in words_of.price_text(but(MIX, congestion_price_s_per_byte=price))
 
 
-def test_overloaded_links_are_printed_with_a_dash():
-    card = results.PredictedLink(
-        name="server out", kind="nic", links=2, share=1.0, capacity=1e9, utilization=1.5, wait_s=float("inf")
-    )
-    core = but(card, name="core", wait_s=0.001)
-    printed = placement_text(report(predicted=but(MIX, links=(card, core))))
-    assert "server out: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait –" in printed
-    assert "core: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait 1 ms" in printed
-
-
-def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count():
+def test_the_headline_is_by_sampled_jobs_in_slo_hits_where_those_count_and_links_are_printed():
     found = outcome(0.08, 0.1, None)
-    printed = placement_text(found.nona)
+    printed = words_of.placement_text(found.nona)
     assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
     gained = {"value": 0.02, "error": 0.001, "formula_value": 0.03, "gain": 0.01, "gain_error": 0.001}
     search = filled(results.SampledSearch, **gained, origin="search")
-    late = but(RESPONSE, miss=0.02)
-    later = but(RESPONSE, miss=0.05)
-    slo = but(
-        found, nona=report(objective="slo", sampled=search, response=late), local=report(response=later)
+    late, later = (but(RESPONSE, miss=miss) for miss in (0.02, 0.05))
+    nona = report(objective="slo", sampled=search, response=late)
+    slo = but(found, nona=nona, local=report(response=later))
+    assert (
+        certificate.comparison_finding(slo)
+        == "nona: 3 points more hits than local, spread overloads the link"
     )
-    assert comparison_finding(slo) == "nona: 3 points more hits than local, spread overloads the link"
-    assert order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
-    assert placement_text(slo.nona).startswith("SLO hits 98 % ± 0.1 points, by sampled jobs\n")
+    assert certificate.order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
+    assert words_of.placement_text(slo.nona).startswith("SLO hits 98 % ± 0.1 points, by sampled jobs\n")
     assert "1 points fewer SLOs than the formula's optimum" in gain_finding(slo.nona)
+    of = {"kind": "nic", "links": 2, "share": 1.0, "capacity": 1e9, "utilization": 1.5}
+    card = results.PredictedLink(name="server out", wait_s=float("inf"), **of)
+    core = but(card, name="core", wait_s=0.001)
+    printed = words_of.placement_text(report(predicted=but(MIX, links=(card, core))))
+    assert "server out: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait –" in printed
+    assert "core: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait 1 ms" in printed
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +117,9 @@ def told_report(study):
     return told
 
 
-def test_weights_are_those_of_the_models_at_their_precision(study, told_report):
+def test_weights_are_those_of_the_models_at_their_precision_and_a_uniform_draw_is_told_as_such(
+    study, told_report
+):
     for model, name in zip(study.models, study.scenario.labels, strict=True):
         # fp32 files, costed at fp16
         assert told_report.memory.models[name].weight_bytes == pytest.approx(model.graph.weight_bytes / 2)
@@ -139,61 +127,39 @@ def test_weights_are_those_of_the_models_at_their_precision(study, told_report):
         assert row.memory_bytes == study.cluster.classes[row.executor_class].memory_bytes
         same = sum(e.executor_class == row.executor_class for e in study.cluster.executors)
         assert row.executors == same
-
-
-def test_a_uniform_draw_is_told_as_such(study):
     told = placement_report(study.system, local_placement(study.system), study.scenario.labels)
     for row in told.class_shares.values():
         assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
 
 
-def test_rows_and_findings_say_the_numbers(told_report):
+def test_words_rows_and_html_say_the_numbers_of_every_class(told_report):
     classes = told_report.predicted.classes
-    busiest = max(classes, key=lambda c: c.utilization)
-    assert servers_finding(told_report).startswith(
-        f"{busiest.executor_class} is the busiest of 3 executor classes"
-    )
-    assert "of an executor" in memory_finding(told_report)
-    assert [r["executor class"] for r in class_rows(told_report)] == [c.executor_class for c in classes]
-    shown = {r["model"]: r for r in share_rows(told_report)}
+    busiest = max(classes, key=lambda c: c.utilization).executor_class
+    assert words_of.servers_finding(told_report).startswith(f"{busiest} is the busiest of 3 executor classes")
+    assert "of an executor" in words_of.memory_finding(told_report)
+    assert [r["executor class"] for r in words_of.class_rows(told_report)] == [
+        c.executor_class for c in classes
+    ]
+    shown = {r["model"]: r for r in words_of.share_rows(told_report)}
     for name, row in told_report.class_shares.items():
         for kind, share in row.items():
             assert (shown[name][kind] == "–") == (share < 1e-6)
-    copies = {r["model"]: r["replicas"] for r in replica_rows(told_report)}
+    copies = {r["model"]: r["replicas"] for r in words_of.replica_rows(told_report)}
     for name, row in told_report.class_shares.items():
         held = sum(c.executors for c in classes if row[c.executor_class] > 0)
         assert copies[name] == held
-
-
-def test_text_and_html_have_every_class(told_report):
-    text, html = placement_text(told_report), placement_section(told_report)
-    for row in told_report.predicted.classes:
+    text, html = words_of.placement_text(told_report), placement_section(told_report)
+    for row in classes:
         assert f"{row.executor_class}: {row.executors} x" in text
         assert row.executor_class in html
     assert "Probability of each executor class" in html
 
 
-def test_one_class_needs_no_shares():
-    scenario = load_scenario(scenario_path("slides_example"))
-    study = prepare(scenario)
-    told = placement_report(study.system, place(study), scenario.labels)
-    assert share_rows(told) == []
-    assert "% busy" in servers_finding(told)
-    assert memory_finding(told).startswith("No model states weights")
-    assert "a100-40gb: 3 x" not in placement_text(told)
-
-
 def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     """Shares keep a slow class out of the way; what draws every executor alike cannot."""
-    scenario = scenario_from_mapping(
-        {
-            "version": 1,
-            "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "t4"}]},
-            "workload": [{"model": "vgg16", "rate": "550/s"}],
-            "schedulers": ["nona", "local", "spread"],
-        }
-    )
-    study = prepare(scenario)
+    cluster = {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "t4"}]}
+    names, row = ["nona", "local", "spread"], {"model": "vgg16", "rate": "550/s"}
+    study = prepare(scenario_from_mapping({"cluster": cluster, "workload": [row], "schedulers": names}))
     placement = place(study)
     found = compare(study, placement)
     assert (found.local, found.spread) == (None, None)
@@ -201,7 +167,9 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     by_formula = {"nona": placement.prediction.jct_s, "local": None, "spread": None}
     assert predictions(study, placement) == by_formula
     told = placement_outcome(study, placement, "today", found)
-    assert comparison_finding(told) == "nona: local overloads executors, spread overloads executors"
+    assert (
+        certificate.comparison_finding(told) == "nona: local overloads executors, spread overloads executors"
+    )
 
 
 TWO_MODELS = {
@@ -216,12 +184,10 @@ TWO_MODELS = {
 
 
 def systems():
-    shared = {
-        **TWO_MODELS,
-        "cluster": {**TWO_MODELS["cluster"], "network": {"discipline": "processor-sharing"}},
-    }
+    cluster = {**TWO_MODELS["cluster"], "network": {"discipline": "processor-sharing"}}
+    shared = {**TWO_MODELS, "cluster": cluster}
     return {
-        "slides": load_scenario(scenario_path("slides_example")),
+        "slides": changed(),
         "mix": scenario_from_mapping(TWO_MODELS),
         "shared": scenario_from_mapping(shared),
         "racks": but(load_scenario(scenario_path("racks_and_nics")), objective="formula"),
@@ -245,10 +211,9 @@ def test_every_line_equals_the_solvers_own_value(solved):
     found, p = working(system, placement, names), placement.prediction
     told = values(found)
     assert told["link_utilization"] == pytest.approx(p.network_utilization, rel=1e-12)
-    if system.discipline == "fifo":
-        assert told["link_wait"] == pytest.approx(p.network_wait_s, rel=1e-12)
-    else:
-        assert told["link_wait"] == pytest.approx(p.network_utilization / (1 - p.network_utilization))
+    shared = p.network_utilization / (1 - p.network_utilization)
+    wait, rel = (p.network_wait_s, 1e-12) if system.discipline == "fifo" else (shared, 1e-6)
+    assert told["link_wait"] == pytest.approx(wait, rel=rel)
     for link in p.links if len(p.links) > 1 else ():
         assert told[f"link_utilization:{link.name}"] == pytest.approx(link.utilization, rel=1e-12)
         assert told[f"link_wait:{link.name}"] == pytest.approx(link.wait_s, rel=1e-12)
@@ -263,6 +228,11 @@ def test_every_line_equals_the_solvers_own_value(solved):
         assert model.lines[0].value == pytest.approx(predicted.jct_s, rel=1e-12)
         for subgraph in model.subgraphs:
             assert sum(c.probability for c in subgraph.configurations) == pytest.approx(1)
+    for line in found.lines:  # formulas are filled with numbers
+        assert "=" in line.filled
+        assert any(c.isdigit() for c in line.filled)
+        assert line.filled.count("{") == line.filled.count("}")
+        assert "nan" not in line.filled
 
 
 @pytest.mark.parametrize("fixed", [local_placement, spread_placement])
@@ -273,17 +243,7 @@ def test_fixed_placements_add_up_too(fixed, solved):
     assert told["objective"] == pytest.approx(placement.objective_s, rel=1e-12)
     assert told["server_wait"] == pytest.approx(placement.prediction.server_wait_s, rel=1e-12)
     assert "gap" not in told
-    if fixed is local_placement:
-        assert told["price"] == 0.0
-
-
-def test_formulas_are_filled_with_numbers(solved):
-    found = working(*solved)
-    for line in found.lines:
-        assert "=" in line.filled
-        assert any(c.isdigit() for c in line.filled)
-        assert line.filled.count("{") == line.filled.count("}")
-        assert "nan" not in line.filled
+    assert fixed is not local_placement or told["price"] == 0.0
 
 
 def test_congestion_rises_to_where_splitting_stops_paying():
@@ -302,15 +262,11 @@ def test_congestion_rises_to_where_splitting_stops_paying():
     assert curve.stops is None or curve.now <= curve.stops <= 1
 
 
-def test_a_system_that_never_splits_says_so_at_once():
-    scenario = scenario_from_mapping({**TWO_MODELS, "workload": [{"model": "vgg16", "rate": "20/s"}]})
-    study = prepare(scenario)
-    curve = congestion_curve(study.system, points=3)
-    assert curve.stops == curve.now
-
-
-def test_the_finding_says_where_splitting_stops_paying():
+def test_the_finding_says_where_splitting_stops_paying_and_whether_it_ever_does():
     found = results.CongestionCurve(points=(), now=0.3, stops=0.96)
-    assert "stops paying when the background uses 96" in congestion_finding(found)
-    assert "to saturation" in congestion_finding(but(found, stops=None))
-    assert "does not pay" in congestion_finding(but(found, stops=0.3))
+    assert "stops paying when the background uses 96" in words_of.congestion_finding(found)
+    assert "to saturation" in words_of.congestion_finding(but(found, stops=None))
+    assert "does not pay" in words_of.congestion_finding(but(found, stops=0.3))
+    never = scenario_from_mapping({**TWO_MODELS, "workload": [{"model": "vgg16", "rate": "20/s"}]})
+    curve = congestion_curve(prepare(never).system, points=3)
+    assert curve.stops == curve.now, "said at once"

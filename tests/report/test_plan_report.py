@@ -4,35 +4,17 @@ import re
 from datetime import date
 
 import pytest
-from filled import but, filled
+from filled import FAST, SLOW, TWO_OFFERS, but, filled
 
+from nona.report import planning_figures as charts
 from nona.report.plan import floor_note, month_text, plan_finding, plan_rows, target_rows, tightest
 from nona.report.plan_options import bills, chain_rows, failure_rows, option_rows
-from nona.report.planning_figures import (
-    LOAD_MEASURES,
-    SYMBOLS,
-    cliff_figure,
-    costs_figure,
-    options_figure,
-    week_figure,
-)
 from nona.results.document import Estimate
 from nona.results.planning import PlanLoad, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
 from nona.study.planning.plan import plan
 
-FAST, SLOW = "a100-40gb", "l4"
-DATA = {
-    "version": 1,
-    "name": "two offers",
-    "models": {
-        "one": {
-            "nodes": [{"id": "a", "op_type": "Relu", "compute_ms": {FAST: 10.0, SLOW: 20.0}}],
-            "edges": [],
-        }
-    },
-    "cluster": {"servers": [{"count": 4, "gpu": FAST}], "network": {"capacity": "100 Gbit/s"}},
-    "workload": [{"model": "one", "rate": "150/s", "slo": "60 ms"}],
+DATA = TWO_OFFERS | {
     "simulation": {"jobs": 1500},
     "plan": {
         "hit": 0.9,
@@ -64,31 +46,29 @@ def test_the_tightest_target_is_the_one_with_least_of_its_budget_left(report):
 
 
 def test_every_simulated_option_has_a_marker_of_its_verdict(report):
-    drawn = options_figure(report)
-    points = {
-        (x, m): t.marker.symbol
-        for t in drawn.data
-        if t.name
-        for x, (m, _) in zip(t.x, t.customdata, strict=True)
+    drawn = charts.options_figure(report)
+    named = [t for t in drawn.data if t.name]
+    points = {(x, m): t.marker.symbol for t in named for x, (m, _) in zip(t.x, t.customdata, strict=True)}
+    simulated = {
+        (o.cost_per_hour, i): charts.SYMBOLS[o.verdict] for i, o in enumerate(report.options) if o.shares
     }
-    simulated = {(o.cost_per_hour, i): SYMBOLS[o.verdict] for i, o in enumerate(report.options) if o.shares}
     assert points == simulated
     named = [a.text for a in drawn.layout.annotations if a.arrowcolor]
     assert len(named) == 1
     other = next(i for i, o in enumerate(report.options) if o.shares and i != report.answer.option)
-    pinned = options_figure(report, "p99", [other, other])
+    pinned = charts.options_figure(report, "p99", [other, other])
     assert len([a for a in pinned.layout.annotations if a.arrowcolor]) == 2
 
 
 def test_the_cliff_shows_every_factor_and_the_headroom(report):
     known = [c for c in report.curve if c.shares]
-    for measure in LOAD_MEASURES:
-        drawn = cliff_figure(report, measure)
+    for measure in charts.LOAD_MEASURES:
+        drawn = charts.cliff_figure(report, measure)
         assert sorted(x for t in drawn.data if t.name for x in t.x) == [c.factor for c in known]
         assert report.answer.headroom in {s.x0 for s in drawn.layout.shapes}
-    (costs,) = [t for t in cliff_figure(report, "Cost per million").data if not t.name]
+    (costs,) = [t for t in charts.cliff_figure(report, "Cost per million").data if not t.name]
     assert list(costs.y) == [c.cost_per_million for c in known]
-    (times,) = [t for t in cliff_figure(report, "p99").data if not t.name]
+    (times,) = [t for t in charts.cliff_figure(report, "p99").data if not t.name]
     assert [y / 1000 for y in times.y] == pytest.approx([c.models["one"].p99_s for c in known])
 
 
@@ -98,19 +78,16 @@ def test_a_budget_drawn_above_its_value_says_so_where_the_pointer_is(report):
     options = [but(o, shares=never_late) if o.shares else o for o in report.options[:-1]]
     curve = [but(report.curve[0], shares=never_late), *report.curve[1:]]
     some = but(report, options=(*options, report.options[-1]), curve=tuple(curve))
-    option_dots = [
-        (y, tightest(some.targets, some.options[i].shares), hover)
-        for t in options_figure(some).data
-        if t.name
-        for y, (i, hover) in zip(t.y, t.customdata, strict=True)
-    ]
-    by_factor = {c.factor: tightest(some.targets, c.shares) for c in curve}
-    curve_dots = [
-        (y, by_factor[x], hover)
-        for t in cliff_figure(some).data
-        if t.name
-        for x, y, hover in zip(t.x, t.y, t.customdata, strict=True)
-    ]
+    by_option, by_factor = (
+        {key: tightest(some.targets, of.shares) for key, of in rows}
+        for rows in (enumerate(some.options), ((c.factor, c) for c in curve))
+    )
+    traces = [t for t in charts.options_figure(some).data if t.name]
+    told = [(y, *m) for t in traces for y, m in zip(t.y, t.customdata, strict=True)]
+    option_dots = [(y, by_option[i], hover) for y, i, hover in told]
+    traces = [t for t in charts.cliff_figure(some).data if t.name]
+    told = [dot for t in traces for dot in zip(t.x, t.y, t.customdata, strict=True)]
+    curve_dots = [(y, by_factor[x], hover) for x, y, hover in told]
     for dots in (option_dots, curve_dots):
         moved = [(y, found, hover) for y, found, hover in dots if found and y != found.used]
         assert moved
@@ -125,12 +102,10 @@ def test_options_that_differ_late_in_their_names_have_bars_of_their_own(report):
     mig = "3g.20gb, 2g.10gb, 2g.10gb"
     keeping = [o for o in report.options if o.verdict == "keeps"][:2]
     servers = tuple(but(s, mig=mig) for s in keeping[0].servers)
-    alike = tuple(
-        but(o, servers=servers, scheduler=name)
-        for o, name in zip(keeping, ("least-loaded", "least-loaded-d"), strict=True)
-    )
+    both = zip(keeping, ("least-loaded", "least-loaded-d"), strict=True)
+    alike = tuple(but(o, servers=servers, scheduler=name) for o, name in both)
     changed = but(report, options=alike)
-    shown = {y for t in costs_figure(changed).data for y in t.y}
+    shown = {y for t in charts.costs_figure(changed).data for y in t.y}
     assert {y.replace("<br>", " ") for y in shown} == {b.name for b in bills(changed)}
     assert len(shown) == 2
 
@@ -143,11 +118,11 @@ def test_bills_add_up_to_what_a_million_queries_cost(report):
     for bill, option in zip(found, keeping, strict=False):
         total = sum(c.per_hour for c in bill.costs)
         assert total == pytest.approx(option.cost_per_million * 150 * 3600 / 1e6)
-    bars = costs_figure(report)
+    bars = charts.costs_figure(report)
     assert sum(sum(t.x) for t in bars.data) == pytest.approx(sum(c.per_hour for b in found for c in b.costs))
 
 
-def test_the_finding_names_what_to_buy_how_tight_it_is_and_the_month(report):
+def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer(report):
     text = plan_finding(report, date(2026, 11, 24))
     (servers, *_) = report.best.servers
     assert text.startswith(f"Buy {servers.count} × {servers.gpu}")
@@ -157,14 +132,9 @@ def test_the_finding_names_what_to_buy_how_tight_it_is_and_the_month(report):
     assert "Every cheaper option misses" in text
     shown = float(re.search(r"headroom ([\d.]+)×", text).group(1))
     assert shown <= report.answer.headroom < shown + 0.01, "no more than was seen to keep"
-
-
-def test_rows_have_every_option_and_one_answer(report):
     rows = option_rows(report)
     assert len(rows) == len(report.options)
-    assert [i for i, row in enumerate(rows) if row["answer"]] == [
-        report.answer.option if report.answer else -1
-    ]
+    assert [i for i, row in enumerate(rows) if row["answer"]] == [report.answer.option]
     assert len(chain_rows(report)) == len(report.evidence)
     lost = failure_rows(report)
     assert [row["verdict"] for row in lost] == [f.verdict for f in report.failures]
@@ -177,41 +147,32 @@ def test_rows_have_every_option_and_one_answer(report):
 def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
     assert "on a link of" not in plan_finding(report)
     assert all("link" not in row for row in (*plan_rows(report), *chain_rows(report)))
-    place = report.answer.option if report.answer else -1
+    place = report.answer.option
     options = tuple(but(o, link=1.25e9 if i == place else 12.5e9) for i, o in enumerate(report.options))
     chains = tuple(but(c, link=12.5e9 * i) for i, c in enumerate(report.evidence, start=1))
     several = but(report, options=options, evidence=chains)
     assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
-    assert [row["link"] for row in plan_rows(several)] == [
-        "10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options))
-    ]
+    wanted = ["10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options))]
+    assert [row["link"] for row in plan_rows(several)] == wanted
     assert chain_rows(several)[0]["link"] == "100 Gbit/s"
 
 
 def test_each_target_says_up_to_which_traffic_it_holds(report):
-    targets = [
-        PlanTarget(model=m, share=s, within_s=0.1, text=m) for m, s in (("a", 0.9), ("b", 0.99), ("c", 0.5))
-    ]
+    shares = {"a": 0.9, "b": 0.99, "c": 0.5}
+    targets = tuple(PlanTarget(model=m, share=s, within_s=0.1, text=m) for m, s in shares.items())
 
     def load(factor, *lows):
         shares = tuple(Estimate(mean=low + 0.005, ci95=(low, low + 0.01)) for low in lows)
         return PlanLoad(factor=factor, verdict="open", models={}, cost_per_million=1.0, shares=shares)
 
-    curve = (
-        load(1.0, 0.95, 0.985, 0.9),
-        load(1.5, 0.91, 0.97, 0.9),
-        load(2.0, 0.85, 0.9, 0.8),
-        load(2.5, 0.91, 0.9, 0.7),
-    )
-    found = target_rows(but(report, targets=tuple(targets), curve=curve))
+    first, second = load(1.0, 0.95, 0.985, 0.9), load(1.5, 0.91, 0.97, 0.9)
+    curve = (first, second, load(2.0, 0.85, 0.9, 0.8), load(2.5, 0.91, 0.9, 0.7))
+    found = target_rows(but(report, targets=targets, curve=curve))
     assert [tuple(row.values()) for row in found] == [
         ("a", "1.5×", "2×"),  # what holds beyond a factor that misses is luck
         ("b", "–", "1.5×"),
         ("c", "2.5×", "–"),
     ]
-
-
-def test_no_target_is_said_to_hold_where_the_verdict_on_all_is_open(report):
     sure = (Estimate(mean=0.95, ci95=(0.91, 0.99)),)
     usual = {"models": {}, "cost_per_million": 1.0, "shares": sure}
     curve = (PlanLoad(factor=1.019, verdict="keeps", **usual), PlanLoad(factor=1.1, verdict="open", **usual))
@@ -224,7 +185,7 @@ def test_a_week_is_drawn_hour_by_hour():
     factors = tuple(1 + h % 24 / 24 for h in range(168))
     servers = tuple(1 + (h % 24 > 12) for h in range(168))
     week = filled(PlanWeek, factors=factors, peak=2.0, gpu=FAST, servers=servers)
-    traffic, constant, by_hour = week_figure(week).data
+    traffic, constant, by_hour = charts.week_figure(week).data
     assert list(traffic.y) == list(week.factors)
     assert set(constant.y) == {2}
     assert list(by_hour.y) == list(week.servers)

@@ -1,27 +1,14 @@
 """Serverless figures and titles: drawn is what was given, names are text, titles follow numbers."""
 
-import json
-
 import pytest
-from filled import but, filled
+from filled import NASTY, but, drawn, filled
+from simulation_rows import within
 
+from nona.report.serverless import figures as charts
 from nona.report.serverless import findings
-from nona.report.serverless.figures import (
-    latency_figure,
-    nodes_figure,
-    pareto_figure,
-    search_figure,
-    ways_title,
-)
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.text import serverless_text, sharing_text
-from nona.report.studies.policy_figures import (
-    cutoff_figure,
-    misses_figure,
-    sensitivity_figure,
-    settings_figure,
-    sharing_figure,
-)
+from nona.report.studies import policy_figures as study_charts
 from nona.report.studies.serverless_text import cutoff_title
 from nona.results import serverless
 from nona.results.document import Estimate
@@ -30,86 +17,74 @@ from nona.study.serverless.study_parts import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
 from nona.ui.pages.serverless_results import DECIDING, policy_rows
 
-NASTY = "<b>x</b><a href='http://e'>"
-
 
 def spread(p95=0.9):
     return serverless.Spread(mean=0.5, p5=0.3, p25=0.4, p50=0.5, p75=0.6, p95=p95, p99=2.0)
 
 
-def around(value):
-    return Estimate(mean=value, ci95=None if value is None else (0.9 * value, 1.1 * value))
-
-
 def policy(hits, usd, p95=0.9, state="stable"):
-    of = {"slo_s": 1.0, "calls": 10, "slo_hit_rate": hits, "cost_per_call_usd": usd}
+    shares = {"slo_hit_rate": hits, "cost_per_call_usd": usd}
+    per_hit = None if not hits or usd is None else usd / hits
+    means = {n: within(v, 0.1) for n, v in (shares | {"cost_per_hit_usd": per_hit}).items()}
+    of = {"slo_s": 1.0, "calls": 10, "latency_s": spread(p95), **shares}
+    searches = {"mean": 0.002, "p5": 0.0, "p25": 0.0, "p50": 0.001, "p75": 0.002, "p95": 0.004, "p99": 0.005}
     return filled(
         serverless.PolicyOutcome,
+        **means,
         state=state,
         state_reason="" if state == "stable" else "calls pile up",
         replications=3,
-        slo_hit_rate=around(hits),
-        cost_per_call_usd=around(usd),
-        cost_per_hit_usd=around(None if not hits or usd is None else usd / hits),
         latency_s=serverless.Latency(ci95=None, **spread(p95).to_json()),
-        applications={"app": filled(serverless.ApplicationOutcome, latency_s=spread(p95), **of)},
+        applications={"app": filled(serverless.ApplicationOutcome, **of)},
         cold_start_rate=0.01,
-        search_s=serverless.Spread(mean=0.002, p5=0.0, p25=0.0, p50=0.001, p75=0.002, p95=0.004, p99=0.005),
+        search_s=serverless.Spread(**searches),
         steps_mean=10.0,
         utilization=serverless.Utilization(vcpu=0.5, vgpu=0.6),
         calls=serverless.CallCounts(arrived=10, completed=10, in_flight=0),
     )
 
 
-ORACLE = serverless.Oracle(
-    cost_per_call_usd=5e-5,
-    cost_per_hit_usd=5e-5,
-    most_hits=1.0,
-    curve=((0.0, 4e-5), (1.0, 5e-5)),
-    how="all is free",
-)
+COSTS = {"cost_per_call_usd": 5e-5, "cost_per_hit_usd": 5e-5, "curve": ((0.0, 4e-5), (1.0, 5e-5))}
+ORACLE = serverless.Oracle(most_hits=1.0, how="all is free", **COSTS)
 
 
 def report(**policies):
-    return filled(
-        serverless.ServerlessReport, policies=policies, oracle=ORACLE, checks={"counts": True}, seconds=1.0
-    )
-
-
-def drawn(figure):
-    return str(json.dumps(json.loads(figure.to_json()), ensure_ascii=False))
+    of = {"oracle": ORACLE, "checks": {"counts": True}, "seconds": 1.0}
+    return filled(serverless.ServerlessReport, policies=policies, **of)
 
 
 def test_the_pareto_figure_shows_both_means_the_oracle_and_names_as_text():
     given = {"esg": policy(0.9, 1e-4), NASTY: policy(0.5, 2e-4, state="overloaded")}
-    made = pareto_figure(given, ORACLE)
+    made = charts.pareto_figure(given, ORACLE)
     points = {t.name: (t.x[0], t.y[0]) for t in made.data if t.mode == "markers"}
     assert points["esg"] == pytest.approx((0.1, 90.0))
     assert any("overloaded" in name for name in points)
     (oracle,) = [t for t in made.data if t.mode == "lines"]
     assert list(oracle.x) == pytest.approx([0.04, 0.05])
     assert "<b>x" not in drawn(made)
-    assert len(pareto_figure({"esg": policy(None, None)}, ORACLE).data) == 1  # the oracle alone
+    assert len(charts.pareto_figure({"esg": policy(None, None)}, ORACLE).data) == 1  # the oracle alone
 
 
-def test_latency_boxes_are_the_percentiles_over_the_slo():
+def test_latency_boxes_are_percentiles_over_the_slo_and_searches_of_no_time_have_no_point():
     given = {"esg": policy(0.9, 1e-4), "orion": policy(0.5, 1e-4, p95=1.4)}
-    (esg, _) = latency_figure(given).data
-    assert (esg.q1[0], esg.median[0], esg.q3[0], esg.lowerfence[0], esg.upperfence[0]) == (
-        pytest.approx((0.4, 0.5, 0.6, 0.3, 0.9))
-    )
-    (_, orion) = latency_figure(given, "app").data
+    (esg, _) = charts.latency_figure(given).data
+    box = (esg.lowerfence[0], esg.q1[0], esg.median[0], esg.q3[0], esg.upperfence[0])
+    assert box == pytest.approx((0.3, 0.4, 0.5, 0.6, 0.9))
+    (_, orion) = charts.latency_figure(given, "app").data
     assert orion.upperfence[0] == pytest.approx(1400)
     assert findings.latency_title(given) == (
         "esg keeps the 95th percentile of every application within its SLO; orion does not"
     )
     assert "app" in findings.latency_title(given, "app")
+    made = charts.search_figure({"esg": policy(1.0, 1.0).search_s, "infless": filled(serverless.Spread)})
+    values = [v for t in made.data for v in t.x]
+    assert values
+    assert all(v > 0 for v in values)
 
 
 def test_titles_name_the_best_and_the_cheapest():
-    told = findings.pareto_title(
-        {"a": policy(0.99, 3e-4), "b": policy(0.5, 1e-4), "c": policy(0.2, 9e-4, state="overloaded")}
-    )
+    over = policy(0.2, 9e-4, state="overloaded")
+    told = findings.pareto_title({"a": policy(0.99, 3e-4), "b": policy(0.5, 1e-4), "c": over})
     assert told.startswith("a keeps most SLOs, 99.0 %, at $0.3")
     assert "b is cheapest at $0.1 and keeps 50.0 %" in told
     assert told.endswith("c is overloaded")
@@ -123,30 +98,20 @@ def test_titles_name_the_best_and_the_cheapest():
     )
     del searching["esg"]
     assert findings.own_search_title(searching) == findings.search_title({"a": quick})
+    told = charts.ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")
+    assert told == "Under p, MPS keeps most SLOs (90.0 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
+    assert charts.ways_title({"mps": policy(None, None)}, "p") == "Under p, no call was completed"
 
 
-def test_searches_of_no_time_have_no_point_on_a_logarithmic_axis():
-    none = serverless.Spread(mean=0.0, p5=0.0, p25=0.0, p50=0.0, p75=0.0, p95=0.0, p99=0.0)
-    made = search_figure({"esg": policy(1.0, 1.0).search_s, "infless": none})
-    values = [v for t in made.data for v in t.x]
-    assert values
-    assert all(v > 0 for v in values)
-
-
-def test_the_text_of_a_simulation_tells_every_policy():
+def test_text_and_page_tell_every_policy_and_of_instances_where_some_stand():
     given = report(esg=policy(0.9, 1e-4), orion=policy(None, None, state="overloaded"))
     told = serverless_text(given)
     assert "calls pile up" in told
     assert "oracle: $0.05 per 1,000 calls" in told
     assert "checks: all passed" in told
     assert "mps" in sharing_text(serverless.SharingReport(sharing={"mig-counter": given, "mps": given}))
-
-
-def test_text_and_page_tell_of_instances_where_some_stand():
-    stands = but(
-        policy(0.5, 2e-4),
-        standing=serverless.StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4),
-    )
+    standing = serverless.StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4)
+    stands = but(policy(0.5, 2e-4), standing=standing)
     mixed, plain = report(leased=policy(0.9, 1e-4), stands=stands), report(leased=policy(0.9, 1e-4))
     assert "instances  starts  busy  idle" in serverless_text(mixed)
     assert "instances" not in serverless_text(plain)
@@ -159,26 +124,24 @@ def test_text_and_page_tell_of_instances_where_some_stand():
 
 def test_study_figures_draw_the_stored_numbers():
     data = shipped_serverless()
-    bars = {t.name: list(t.y) for t in settings_figure(data).data}
+    bars = {t.name: list(t.y) for t in study_charts.settings_figure(data).data}
     for name, values in bars.items():
         rows = [s.policies[name].slo_hit_rate.mean for s in data.settings.values()]
         assert values == pytest.approx([100 * r for r in rows])
-    misses = {t.name: list(t.y) for t in misses_figure(data).data}
+    misses = {t.name: list(t.y) for t in study_charts.misses_figure(data).data}
     assert misses["orion, slides"] == pytest.approx([9.6, 27.32, 51.68])
-    assert len(cutoff_figure(data).data[0].x) == len(data.cutoff.points)
+    assert len(study_charts.cutoff_figure(data).data[0].x) == len(data.cutoff.points)
     assert data.cutoff.setting in cutoff_title(data)
-    made = sensitivity_figure(data, "strict_light", "costs")
+    made = study_charts.sensitivity_figure(data, "strict_light", "costs")
     esg = next(t for t in made.data if t.name == "esg")
     assert esg.x[0] == pytest.approx(1.0)
     assert len(esg.x) == 1 + len(ALTERNATIVES)
-    assert {x for t in sharing_figure(data).data for x in t.x} == set(data.sharing.modes)
+    assert {x for t in study_charts.sharing_figure(data).data for x in t.x} == set(data.sharing.modes)
 
 
 def tried(nodes, hits=0.99):
-    estimate = Estimate(mean=hits, ci95=(0.8, 1.2))
-    return filled(
-        serverless.TriedNodes, nodes=nodes, slo_hit_rate=estimate, verdict="keeps", usd_hour=5.0 * nodes
-    )
+    of = {"slo_hit_rate": Estimate(mean=hits, ci95=(0.8, 1.2)), "verdict": "keeps", "usd_hour": 5.0 * nodes}
+    return filled(serverless.TriedNodes, nodes=nodes, **of)
 
 
 def nodes_report(target, **policies):
@@ -193,47 +156,20 @@ def test_the_finding_on_nodes_names_who_needs_fewest_and_who_never_does():
     assert told.startswith("a keeps 99.0 % of the SLOs with 4 nodes, $20.00 an hour; b 6 ($30.00)")
     assert "not with up to 9 nodes: c" in told
     looked = tried(3, 0.93), tried(4, 0.94)
-    (line,) = nodes_figure(nodes_report(0.93, a=serverless.NodesFor(found=looked[1], tried=looked))).data
+    (line,) = charts.nodes_figure(
+        nodes_report(0.93, a=serverless.NodesFor(found=looked[1], tried=looked))
+    ).data
     assert list(line.y) == pytest.approx([93.0, 94.0])
     assert max(v + e for v, e in zip(line.y, line.error_y.array, strict=True)) == pytest.approx(100.0)
     assert line.marker.size[1] > line.marker.size[0]
     assert "no policy reliably keeps 99.0 %" in findings.nodes_finding(nodes_report(0.99, c=none))
 
 
-def test_policies_are_ranked_and_set_beside_the_oracle():
+def test_policies_are_ranked_set_beside_the_oracle_and_money_has_no_powers_of_ten():
     given = {"a": policy(0.5, 9e-5), "b": policy(0.9, 9e-5), "c": policy(None, None)}
     assert findings.ranked(given, findings.hit_rate, highest=True) == {"b": 0.9, "a": 0.5}
     assert findings.over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
     assert findings.over_oracle(given, None) == {}
-
-
-def test_the_title_names_the_best_way_of_sharing_and_the_cheapest():
-    told = ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")
-    assert told == "Under p, MPS keeps most SLOs (90.0 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
-    assert ways_title({"mps": policy(None, None)}, "p") == "Under p, no call was completed"
-
-
-def batch(slots, vgpus, from_s=0.0, to_s=1.0):
-    times = {"from_s": from_s, "computes_s": from_s, "to_s": to_s}
-    return filled(LayoutBatch, slots=slots, vgpus=vgpus, jobs=1, **times)
-
-
-def test_batches_have_places_on_the_gpu_and_are_clipped():
-    free = batch(0, 2)
-    assert [(r.low, r.high) for r in placed([batch(0b0110, 2), free, free])] == [(1, 3), (0, 2), (2, 4)]
-    assert [(r.low, r.high) for r in placed([batch(0b101, 2)])] == [(0, 1), (2, 3)]
-    (one,) = clipped(placed([batch(1, 1, -1.0, 3.0)]), 2.0)
-    assert (one.from_s, one.computes_s, one.to_s) == (0.0, 0.0, 2.0)
-
-
-def test_stranded_slices_are_found_and_named():
-    rows = placed([batch(0b1111, 4, to_s=2.0), batch(0b1111111, 7, 2.0, 3.0)])
-    assert stranded_spans(rows, "a100-40gb", 3.0) == [(2.0, 3.0, 7)]
-    told = layouts_title(placed([batch(0b1111, 4)]), [(0.0, 0.5, 7)], 8)
-    assert told == "50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded"
-
-
-def test_money_has_no_powers_of_ten_and_the_table_shows_what_decides():
     made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
     rows = policy_rows(made)
     assert rows[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"
@@ -241,3 +177,20 @@ def test_money_has_no_powers_of_ten_and_the_table_shows_what_decides():
     assert len(DECIDING) < len(rows[0])
     tiny = Estimate(mean=1.47e-6, ci95=(1.47e-6 - 2.42e-9, 1.47e-6 + 2.42e-9))
     assert findings.cost_text(tiny) == "$0.00147 ± $0.00000242"
+
+
+def batch(slots, vgpus, from_s=0.0, to_s=1.0):
+    times = {"from_s": from_s, "computes_s": from_s, "to_s": to_s}
+    return filled(LayoutBatch, slots=slots, vgpus=vgpus, jobs=1, **times)
+
+
+def test_batches_have_places_on_the_gpu_and_stranded_slices_are_found():
+    free = batch(0, 2)
+    assert [(r.low, r.high) for r in placed([batch(0b0110, 2), free, free])] == [(1, 3), (0, 2), (2, 4)]
+    assert [(r.low, r.high) for r in placed([batch(0b101, 2)])] == [(0, 1), (2, 3)]
+    (one,) = clipped(placed([batch(1, 1, -1.0, 3.0)]), 2.0)
+    assert (one.from_s, one.computes_s, one.to_s) == (0.0, 0.0, 2.0)
+    rows = placed([batch(0b1111, 4, to_s=2.0), batch(0b1111111, 7, 2.0, 3.0)])
+    assert stranded_spans(rows, "a100-40gb", 3.0) == [(2.0, 3.0, 7)]
+    told = layouts_title(placed([batch(0b1111, 4)]), [(0.0, 0.5, 7)], 8)
+    assert told == "50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from filled import but, filled
+from filled import but, changed, filled
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -15,33 +15,20 @@ from sizes import examples
 
 from nona import study
 from nona.errors import SimulationError
-from nona.report.simulations import comparison
+from nona.report.simulations import comparison, tables
 from nona.report.simulations.comparison import replication_means
 from nona.report.simulations.figures import warmup_figure
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import MOST_LINKS, SimulatedRun, compared, simulation_report
 from nona.report.simulations.series import story_load, warmup_series
-from nona.report.simulations.tables import (
-    COLUMNS,
-    STYLE,
-    compared_text,
-    difference_text,
-    parts_text,
-    result_rows,
-    simulation_text,
-    summary_table,
-)
 from nona.report.simulations.tables import RESULT_COLUMNS as TEXT
 from nona.report.simulations.tables import RESULTS as HTML
 from nona.report.simulations.uncertainty import all_differences, differences, sureness_rows
 from nona.results.document import Estimate
 from nona.results.simulation import QuickAnswer, ReplicationMeans, WarmupReport
 from nona.results.simulation_charts import LiveRun, Story
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.collected import Busy, Progress
 from nona.simulation.summary import FEWEST
-from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_path
 from nona.study.link_load import network_story
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.preparation import prepare
@@ -49,11 +36,9 @@ from nona.study.simulation import simulate
 
 
 def simulated(**simulation):
-    path = scenario_path("vision_language_8_servers")
-    data = scenario_to_mapping(load_scenario(path))
-    data["simulation"] = {"jobs": 250, "replications": 5, **simulation}
-    data["schedulers"] = ["local", "spread", "random"]
-    prepared = study.prepare(scenario_from_mapping(data), Sources(path.parent))
+    effort = {"jobs": 250, "replications": 5, **simulation}
+    names = ["local", "spread", "random"]
+    prepared = study.prepare(changed("vision_language_8_servers", simulation=effort, schedulers=names))
     return prepared, study.simulate(prepared)
 
 
@@ -66,7 +51,7 @@ def slos(prepared):
     return [q.slo_s for q in prepared.system.queries]
 
 
-def test_differences_agree_with_the_means(fixed):
+def test_differences_agree_with_the_means_and_the_same_random_numbers_pay(fixed):
     prepared, result = fixed
     found = all_differences(result.records, slos(prepared))
     assert set(found) == set(result.records)
@@ -83,17 +68,9 @@ def test_differences_agree_with_the_means(fixed):
             assert row.verdict == verdict
             hits = result.summaries[name].hit_rate.mean - result.summaries[baseline].hit_rate.mean
             assert row.slo_hit_rate.mean == pytest.approx(hits)
-
-
-def test_the_same_random_numbers_pay(fixed):
-    prepared, result = fixed
     row = differences(result.records, slos(prepared), "random")["local"]
     assert row.correlation > 0
     assert row.variance_reduction > 1
-
-
-def test_an_unknown_baseline_is_refused(fixed):
-    prepared, result = fixed
     with pytest.raises(SimulationError, match="'nobody' is not simulated; choose one of local, spread"):
         differences(result.records, slos(prepared), "nobody")
 
@@ -103,19 +80,20 @@ def test_the_text_says_why_something_is_missing(fixed):
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     assert report.warmup == WarmupReport(rule="auto", jobs=250, schedulers={}, too_short=())
     assert report.precision is None
-    text = simulation_text(report)
+    assert warmup_series(result.warmup) is None, "without a pilot there is no plot"
+    text = tables.simulation_text(report)
     assert "withheld: p99 needs 1,000 completed jobs per replication; there are 250" in text
     assert "withheld: the interval of p95 needs 2,000" in text
     rows = differences(result.records, slos(prepared), "local")
-    told = compared_text(compared(report, "local", rows, {}, ()))
+    told = tables.compared_text(compared(report, "local", rows, {}, ()))
     assert told.startswith(text)
-    assert difference_text("local", rows) in told
-    assert compared_text(compared(report, None, {}, {}, ())) == text
-    assert len(difference_text("local", rows).splitlines()) == 4
-    assert "no other" in difference_text("local", {})
+    assert tables.difference_text("local", rows) in told
+    assert tables.compared_text(compared(report, None, {}, {}, ())) == text
+    assert len(tables.difference_text("local", rows).splitlines()) == 4
+    assert "no other" in tables.difference_text("local", {})
 
 
-def test_precision_and_warmup_are_told():
+def test_precision_and_warmup_are_told_and_what_was_not_reached():
     _, result = simulated(precision="30 %", max_replications=FEWEST + 2, warmup="mser", jobs=200)
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     json.dumps(report.to_json(), allow_nan=False)
@@ -128,7 +106,7 @@ def test_precision_and_warmup_are_told():
     for name, relative in precision.relative_half_width.items():
         assert (relative > precision.bound) == (name in precision.not_reached)
         assert len(result.records[name]) == precision.replications
-    text = simulation_text(report)
+    text = tables.simulation_text(report)
     assert f"warm-up: {warmup.jobs:,} jobs, by MSER-5" in text
     assert f"after {precision.replications} replications" in text
     series = warmup_series(result.warmup)
@@ -138,15 +116,12 @@ def test_precision_and_warmup_are_told():
         assert min(curve.statistic) == pytest.approx(1.0) or len(curve.statistic) == 240
         assert len(curve.at) == len(curve.jct_s) <= 240
         assert sum(trace.legendgroup == name for trace in made.data) == (2 if curve.too_short else 3)
-
-
-def test_a_precision_that_was_not_reached_is_said():
     _, result = simulated(precision=0.001, max_replications=FEWEST, jobs=60)
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     found = report.precision
     assert found.not_reached[0] == "local"
     assert {*found.not_reached, *found.overloaded} == set(result.records)
-    assert "NOT reached after 10 replications by local (±" in simulation_text(report)
+    assert "NOT reached after 10 replications by local (±" in tables.simulation_text(report)
 
 
 def test_decisions_in_python_are_told_where_they_cost_time(fixed):
@@ -157,17 +132,19 @@ def test_decisions_in_python_are_told_where_they_cost_time(fixed):
         summaries = {name: replace(s, engine=engine) for name, s in mixed.items()}
         report = simulation_report(summaries, result.seconds)
         assert report.schedulers["spread"].decisions == "python"
-        assert ("decisions: spread " in simulation_text(report)) == told
+        assert ("decisions: spread " in tables.simulation_text(report)) == told
 
 
 def test_the_busiest_of_several_links_are_told(fixed):
     assert simulation_report(fixed[1].summaries, 1.0).schedulers["random"].links == {}
-    path = scenario_path("vision_language_8_servers")
-    data = scenario_to_mapping(load_scenario(path))
-    data["simulation"] = {"jobs": 100, "replications": 2}
-    data["schedulers"] = ["random"]
-    data["cluster"]["network"]["nic"] = "5 Gbit/s"
-    result = study.simulate(study.prepare(scenario_from_mapping(data), Sources(path.parent)))
+    cluster = fixed[0].scenario.cluster
+    scenario = but(
+        changed(
+            "vision_language_8_servers", simulation={"jobs": 100, "replications": 2}, schedulers=["random"]
+        ),
+        cluster=but(cluster, network=but(cluster.network, nic=6.25e8)),
+    )
+    result = study.simulate(study.prepare(scenario))
     found = simulation_report(result.summaries, 1.0).schedulers["random"]
     assert len(found.links) == MOST_LINKS
     assert list(found.links.values()) == sorted(found.links.values(), reverse=True)
@@ -176,21 +153,13 @@ def test_the_busiest_of_several_links_are_told(fixed):
     assert found.utilization.network == pytest.approx(sum(busiest) / 2)
 
 
-def test_without_a_pilot_there_is_no_plot(fixed):
-    assert warmup_series(fixed[1].warmup) is None
-
-
 @pytest.fixture(scope="module")
 def run():
     """A run with an overloaded scheduler, several models, an SLO, a pilot and a precision."""
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data["schedulers"] = ["local", "spread"]
-    data["workload"] = [
-        {"model": "slides_example", "rate": "60/s", "slo": "40 ms", "name": "a"},
-        {"model": "slides_example", "rate": "5/s", "name": "b"},
-    ]
-    data["simulation"] = {"jobs": 100, "replications": 2, "warmup": "mser", "precision": 0.3}
-    prepared = study.prepare(scenario_from_mapping(data))
+    a = {"model": "slides_example", "rate": "60/s", "slo": "40 ms", "name": "a"}
+    rows = [a, {"model": "slides_example", "rate": "5/s", "name": "b"}]
+    effort = {"jobs": 100, "replications": 2, "warmup": "mser", "precision": 0.3}
+    prepared = study.prepare(changed(schedulers=["local", "spread"], workload=rows, simulation=effort))
     result = study.simulate(prepared, engine="simpy", timeline_jobs=TIMELINE_JOBS)
     live = LiveSeries([0.04, None])
     loads = Busy(np.array([0.5]), np.array([0.25]))
@@ -205,25 +174,17 @@ def run():
 
 
 def every_document(run):
-    scenario = load_scenario(scenario_path("slides_example"))
-    (point,) = network_story(study.with_value(scenario, "simulation.jobs", 20), (0.6,), engine="simpy")
+    (point,) = network_story(study.with_value(changed(), "simulation.jobs", 20), (0.6,), engine="simpy")
     load = story_load(point.load, point.runs, point.system)
-    answer = QuickAnswer(
-        predicted=run.predicted, report=run.report, replications=1, jobs=4, engine="x", failed={"y": "z"}
-    )
-    return [
-        run,
-        answer,
-        filled(Story, points=(load,), limit=0.8, jobs=20),
-        *sureness_rows(run.report, run.predicted, run.idle_s),
-    ]
+    effort = {"replications": 1, "jobs": 4, "engine": "x", "failed": {"y": "z"}}
+    answer = QuickAnswer(predicted=run.predicted, report=run.report, **effort)
+    story = filled(Story, points=(load,), limit=0.8, jobs=20)
+    return [run, answer, story, *sureness_rows(run.report, run.predicted, run.idle_s)]
 
 
 def test_results_survive_json_and_refuse_what_they_do_not_know(run):
-    states = {s.state for s in run.report.schedulers.values()}
-    assert "overloaded" in states
-    assert run.warmup is not None
-    assert run.report.precision is not None
+    assert "overloaded" in {s.state for s in run.report.schedulers.values()}
+    assert None not in (run.warmup, run.report.precision)
     for document in every_document(run):
         data = json.loads(json.dumps(document.to_json(), allow_nan=False))
         assert type(document).from_json(data) == document
@@ -231,41 +192,51 @@ def test_results_survive_json_and_refuse_what_they_do_not_know(run):
             type(document).from_json({**data, "stranger": 1})
 
 
-def test_a_row_of_a_table_is_the_scheduler_s_result(run):
-    rows = {(r.scheduler, r.model): r for r in result_rows(run.report.schedulers, run.predicted, models=True)}
+def test_a_row_of_a_table_is_the_scheduler_s_result_in_terminal_and_html(run):
+    rows = {
+        (r.scheduler, r.model): r
+        for r in tables.result_rows(run.report.schedulers, run.predicted, models=True)
+    }
     assert [model for name, model in rows if name == "local"] == ["all", "a", "b"]
     for name, s in run.report.schedulers.items():
         whole, one = rows[name, "all"], rows[name, "a"]
-        assert COLUMNS["jct"].read(whole) == s.jct_s
-        assert COLUMNS["jobs_in_flight"].read(whole) == s.jobs.in_flight
-        assert COLUMNS["jobs_in_flight"].read(one) is None
-        assert COLUMNS["slo"].read(one) == s.models["a"].slo_s == 0.04
-        assert COLUMNS["link_wait"].read(one) == s.models["a"].parts_s.link_wait
-
-
-def test_terminal_and_html_choose_from_the_same_columns(run):
+        assert tables.COLUMNS["jct"].read(whole) == s.jct_s
+        assert tables.COLUMNS["jobs_in_flight"].read(whole) == s.jobs.in_flight
+        assert tables.COLUMNS["jobs_in_flight"].read(one) is None
+        assert tables.COLUMNS["slo"].read(one) == s.models["a"].slo_s == 0.04
+        assert tables.COLUMNS["link_wait"].read(one) == s.models["a"].parts_s.link_wait
     assert {c.key for c in TEXT} <= {c.key for c in HTML}
     assert [c.heading for c in TEXT if c.key == "utilization_compute"] == ["compute"]
-    assert STYLE.cell(None, "s") == "–"
-    assert (STYLE.cell(0.5, "rate"), STYLE.cell(1200, "count")) == ("50.00 %", "1,200")
-    assert parts_text(run.report.schedulers).splitlines()[0].split()[:3] == ["scheduler", "model", "JCT"]
+    assert tables.STYLE.cell(None, "s") == "–"
+    assert (tables.STYLE.cell(0.5, "rate"), tables.STYLE.cell(1200, "count")) == ("50.00 %", "1,200")
+    assert tables.parts_text(run.report.schedulers).splitlines()[0].split()[:3] == [
+        "scheduler",
+        "model",
+        "JCT",
+    ]
 
 
 def test_a_summary_of_plain_numbers_has_every_interval(run):
-    table = summary_table(run.report)
+    table = tables.summary_table(run.report)
     assert list(table.columns[:6]) == ["scheduler", "model", "state", "jct_s", "jct_low_s", "jct_high_s"]
     assert {"jct_p95_low_s", "slo_hit_rate_high", "server_wait_s", "slo_s"} <= set(table.columns)
     over = table[(table["state"] == "overloaded") & (table["model"] == "all")]
     assert over["jct_s"].isna().all()
     assert (over["jobs_arrived"] > 0).all()
+    assert len(table) == sum(1 + len(s.models) for s in run.report.schedulers.values())
+    row = table[(table["scheduler"] == "local") & (table["model"] == "b")].iloc[0]
+    model = run.report.schedulers["local"].models["b"]
+    assert (row["jct_s"], row["jct_low_s"]) == (model.jct_s, model.jct_ci95[0])
+    assert table["jct_s"].dtype == "float64"
 
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12).filter(lambda v: np.ptp(v) > 1e-3)
 
 
-def scenario(**parts):
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    return scenario_from_mapping({**data, **parts})
+@pytest.fixture(scope="module")
+def small():
+    effort = {"jobs": 60, "replications": 3}
+    return simulate(prepare(changed(schedulers=["local", "spread"], simulation=effort)), engine="simpy")
 
 
 def means(jct, hits=0.9):
@@ -328,88 +299,73 @@ def test_a_run_that_was_overloaded_has_no_mean_and_no_change(paired):
     ],
 )
 def test_runs_are_paired_where_they_measured_the_same_jobs(parts, why):
-    found = comparison.pairing(scenario(), scenario(**parts), (0, 0))
+    found = comparison.pairing(changed(), changed(**parts), (0, 0))
     assert found.paired == (not why)
     assert why in found.why
     assert (f"another {why}" in found.text) == bool(why)
 
 
 def test_another_slo_or_warm_up_found_on_pilots():
-    row = scenario_to_mapping(load_scenario(scenario_path("slides_example")))["workload"][0]
-    assert comparison.pairing(scenario(), scenario(workload=[row | {"slo": "1 s"}]), (3, 3)).paired
-    assert not comparison.pairing(scenario(), scenario(), (3, 4)).paired
+    row = changed().model_dump(mode="json")["workload"][0]
+    assert comparison.pairing(changed(), changed(workload=[row | {"slo": "1 s"}]), (3, 3)).paired
+    assert not comparison.pairing(changed(), changed(), (3, 4)).paired
 
 
-def test_means_of_replications_are_those_of_the_summary():
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"schedulers": ["local", "spread"], "simulation": {"jobs": 60, "replications": 3}}
-    result = simulate(prepare(scenario_from_mapping(data)), engine="simpy")
-    found = comparison.replication_means(result.records, [0.02])
-    for name, summary in result.summaries.items():
+def test_means_of_replications_are_those_of_the_summary(small):
+    found = comparison.replication_means(small.records, [0.02])
+    for name, summary in small.summaries.items():
         assert np.mean(found[name].jct_s) == pytest.approx(summary.jct.mean.mean)
         assert np.mean(found[name].compute) == pytest.approx(summary.utilization_compute)
         assert np.mean(found[name].network) == pytest.approx(summary.utilization_network)
         assert np.mean(found[name].slo_hit_rate) == pytest.approx(summary.hit_rate.mean)
-    assert comparison.replication_means(result.records, [None])["local"].slo_hit_rate == (None,) * 3
+    assert comparison.replication_means(small.records, [None])["local"].slo_hit_rate == (None,) * 3
 
 
-def test_a_change_that_gains_nothing_is_said_to():
-    same = comparison.changes({"a": means([0.020, 0.022])}, {"a": means([0.021, 0.021])}, True)
-    assert "neither gain nor loss" in comparison.baseline_headline(
-        "Servers 12 → 16", same, {"a": ("stable", "stable")}
-    )
-    better = comparison.changes({"a": means([0.020, 0.022])}, {"a": means([0.010, 0.012])}, True)
-    assert "neither gain" not in comparison.baseline_headline("x", better, {})
-    hits = comparison.changes({"a": means([0.020, 0.022])}, {"a": means([0.021, 0.021], hits=0.95)}, True)
-    assert "neither gain" not in comparison.baseline_headline("x", hits, {})
-    single = comparison.changes({"a": means([0.020])}, {"a": means([0.021])}, True)
-    assert "neither gain" not in comparison.baseline_headline("x", single, {}), "nobody knows"
-    assert "neither gain" not in comparison.baseline_headline("x", same, {"a": ("overloaded", "stable")})
-    old = {"a": means([0.005, 0.006]), "b": means([0.020, 0.022]), "c": means([0.020, 0.030])}
-    new = {"a": means([0.006, 0.007]), "b": means([0.010, 0.012]), "c": means([0.030, 0.020])}
-    assert comparison.baseline_headline("Servers 12 → 16", comparison.changes(old, new, True), {}).endswith(
-        ". b gains by it; a, the fastest, does not."
-    )
-    worse = {"a": means([0.005, 0.006]), "b": means([0.030, 0.032]), "c": means([0.030, 0.020])}
-    told = comparison.baseline_headline("Servers 12 → 16", comparison.changes(old, worse, True), {})
-    assert told.endswith(". b takes clearly longer than before."), "not only the fastest is spoken of"
-    back = comparison.baseline_headline("Servers 16 → 12", comparison.changes(new, old, True), {})
-    assert "gain" not in back, "the fastest gains, as its own figures say"
+def moved(old, new, states=None, **more):
+    """The headline where the means of each scheduler went from ``old`` to ``new``."""
+    before, after = {n: means(v) for n, v in old.items()}, {n: means(v, **more) for n, v in new.items()}
+    found = comparison.changes(before, after, True)
+    return comparison.baseline_headline("Servers 12 → 16", found, states or {})
 
 
-def test_the_effect_of_what_if_names_only_who_surely_differs():
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"schedulers": ["local", "spread"], "simulation": {"jobs": 60, "replications": 3}}
-    found = simulation_report(simulate(prepare(scenario_from_mapping(data)), engine="simpy").summaries, 1.0)
+def test_the_effect_of_what_if_names_only_who_surely_differs(small):
+    found = simulation_report(small.summaries, 1.0).schedulers
 
     def with_mean(low_s, high_s):
         mean = Estimate(mean=(low_s + high_s) / 2, ci95=(low_s, high_s))
-        update = {"jct_s": mean}
-        return but(found, schedulers={n: s.model_copy(update=update) for n, s in found.schedulers.items()})
+        return {n: but(s, jct_s=mean) for n, s in found.items()}
 
-    before, now = with_mean(0.020, 0.022).schedulers, with_mean(0.021, 0.023).schedulers
+    before, now = with_mean(0.020, 0.022), with_mean(0.021, 0.023)
     assert "nothing is gained" in comparison.effect_text(now, before)
-    mixed = {"local": with_mean(0.010, 0.012).schedulers["local"], "spread": now["spread"]}
+    mixed = {"local": with_mean(0.010, 0.012)["local"], "spread": now["spread"]}
     told = comparison.effect_text(mixed, before)
     assert told.endswith("clearly faster: local; not clear: spread.")
     assert "clearly slower: local" in comparison.effect_text(before, mixed)
     assert comparison.effect_text(now, {}) == ""
 
 
-def test_the_headline_says_what_the_table_says():
-    old, new = {"a": means([0.020, 0.022])}, {"a": means([0.010, 0.012], hits=0.95)}
-    found = comparison.changes(old, new, True)
-    told = comparison.baseline_headline("Servers 8 → 12", found, {"a": ("overloaded", "stable")})
-    assert told.startswith(
-        "Servers 8 → 12: the mean JCT of a falls by 10 ms ± 0 s (-48 %), 5 points ± 0 points more"
-    )
+def test_the_headline_says_what_the_table_says_and_what_gains_nothing():
+    old, new = [0.020, 0.022], [0.010, 0.012]
+    told = moved({"a": old}, {"a": new}, {"a": ("overloaded", "stable")}, hits=0.95)
+    fell = "the mean JCT of a falls by 10 ms ± 0 s (-48 %), 5 points ± 0 points more"
+    assert told.startswith(f"Servers 12 → 16: {fell}")
     assert told.endswith("a was overloaded, is stable.")
-    row = comparison.baseline_rows(found)[0]
-    assert (row["mean JCT, baseline"].split(" ±")[0], row["mean JCT, this run"].split(" ±")[0]) == (
-        "21 ms",
-        "11 ms",
+    (row,) = comparison.baseline_rows(
+        comparison.changes({"a": means(old)}, {"a": means(new, hits=0.95)}, True)
     )
+    assert [row[f"mean JCT, {run}"].split(" ±")[0] for run in ("baseline", "this run")] == ["21 ms", "11 ms"]
     assert row["mean JCT, change"].endswith("*")
-    nothing = comparison.changes({"a": means([None, None])}, {"a": means([0.01, 0.012])}, True)
-    assert "had none before" in comparison.baseline_headline("x", nothing, {})
-    assert comparison.baseline_headline("x", {}, {}) == "x: no scheduler in common."
+    assert "had none before" in moved({"a": [None, None]}, {"a": new})
+    assert moved({}, {}) == "Servers 12 → 16: no scheduler in common."
+    was, same = {"a": [0.020, 0.022]}, {"a": [0.021, 0.021]}
+    assert "neither gain nor loss" in moved(was, same, {"a": ("stable", "stable")})
+    assert "neither gain" not in moved(was, {"a": [0.010, 0.012]})
+    assert "neither gain" not in moved(was, same, hits=0.95)
+    assert "neither gain" not in moved({"a": [0.020]}, {"a": [0.021]}), "nobody knows"
+    assert "neither gain" not in moved(was, same, {"a": ("overloaded", "stable")})
+    old = {"a": [0.005, 0.006], "b": [0.020, 0.022], "c": [0.020, 0.030]}
+    new = {"a": [0.006, 0.007], "b": [0.010, 0.012], "c": [0.030, 0.020]}
+    assert moved(old, new).endswith(". b gains by it; a, the fastest, does not.")
+    told = moved(old, {"a": [0.005, 0.006], "b": [0.030, 0.032], "c": [0.030, 0.020]})
+    assert told.endswith(". b takes clearly longer than before."), "not only the fastest is spoken of"
+    assert "gain" not in moved(new, old), "the fastest gains, as its own figures say"

@@ -6,23 +6,12 @@ import pytest
 from filled import but, filled
 from hypothesis import given
 from hypothesis import strategies as st
+from simulation_rows import within
 from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.report import sweep_figures
-from nona.report.sweep_findings import (
-    change_text,
-    crossings,
-    explanation,
-    headline,
-    holds_text,
-    stability_finding,
-    stability_text,
-    sweep_text,
-    target_finding,
-    unstable_spans,
-    value_rows,
-)
+from nona.report import sweep_findings as words
 from nona.report.sweep_grid_figure import grid_figure
 from nona.report.sweep_grids import cells, grid_finding, grid_rows, grid_targets, grid_text
 from nona.report.sweeps import curve_rows, parse_value, parse_values, spaced, turns, value_text
@@ -30,35 +19,20 @@ from nona.results import sweeps
 from nona.results.document import UNKNOWN, Estimate
 
 
-def around(mean, share):
-    """A mean with an interval of that share of it on both sides."""
-    ends = None if mean is None else ((1 - share) * mean, (1 + share) * mean)
-    return Estimate(mean=mean, ci95=ends)
-
-
 def point(value, mean, ratio=None, **more):
     """A point; without a mean it is overloaded."""
-    fields = {
-        "value": value,
-        "state": "overloaded" if mean is None else "stable",
-        "replications": 3,
-        "jct_s": around(mean, 0.02),
-        "means_s": (mean,),
-        "slo_hit_rate": Estimate(mean=0.5 if mean is None else 0.99, ci95=None),
-        "utilization": sweeps.SweptUtilization(compute=0.4, network=0.8),
-        "ratio": around(ratio, 0.05),
-    }
+    state, hits = ("stable", 0.99) if mean is not None else ("overloaded", 0.5)
+    measures = {"jct_s": within(mean, 0.02), "means_s": (mean,), "ratio": within(ratio, 0.05)}
+    measures |= {"slo_hit_rate": Estimate(mean=hits, ci95=None)}
+    busy = sweeps.SweptUtilization(compute=0.4, network=0.8)
+    fields = {"value": value, "state": state, "replications": 3, "utilization": busy, **measures}
     return filled(sweeps.SweptPoint, **(fields | more))
 
 
 def curve(*points, formula=None):
-    flags = [(p.value, p.steady) for p in points]
-    ends = tuple(
-        sweeps.SweptEdge(stable=a, overloaded=b)
-        if dict(flags)[a]
-        else sweeps.SweptEdge(stable=b, overloaded=a)
-        for a, b in turns(flags)
-    )
+    steady = {p.value: p.steady for p in points}
+    turned = ((a, b) if steady[a] else (b, a) for a, b in turns(list(steady.items())))
+    ends = tuple(sweeps.SweptEdge(stable=a, overloaded=b) for a, b in turned)
     return sweeps.SweptCurve(points=points, edges=ends, formula=formula, formula_edges=())
 
 
@@ -78,19 +52,10 @@ def report(without="", **curves):
         "twin": curve(*(point(v, 10.1e-3, 1.01) for v in values)),
     }
     names = {"key": "background.network.utilization", "label": "Link background", "unit": "fraction"}
-    return filled(
-        sweeps.SweepReport,
-        **names,
-        values=values,
-        jobs=4000,
-        replications=3,
-        slo_s=0.04,
-        reference="nona",
-        engine="compiled",
-        stage="done",
-        complete=True,
-        schedulers={n: c for n, c in (schedulers | curves).items() if n != without},
-    )
+    asked = {"values": values, "jobs": 4000, "replications": 3, "slo_s": 0.04, "reference": "nona"}
+    done = {"engine": "compiled", "stage": "done", "complete": True}
+    shown = {n: c for n, c in (schedulers | curves).items() if n != without}
+    return filled(sweeps.SweepReport, **names, **asked, **done, schedulers=shown)
 
 
 def alone(only):
@@ -99,65 +64,59 @@ def alone(only):
 
 
 def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up():
-    at_half = headline(report(), 0.5)
-    assert at_half == (
+    assert words.headline(report(), 0.5) == (
         "At 50 % link background nona is 3.1 × as fast as slow; quick is 2 × as fast as nona; "
         "twin does not differ clearly from it (simulated)."
     )
-    assert headline(report(), 0.9).endswith("slow has no steady state there.")
-    assert "slow" not in headline(report(), 0.9).split("(simulated)")[0]
-
-
-def test_where_the_reference_itself_gives_up_nothing_is_compared():
-    told = report(nona=curve(point(0.0, 10e-3, 1.0), point(0.9, None)))
-    assert headline(told, 0.9) == (
-        "At 90 % link background nona has no steady state; quick and twin are stable."
-    )
-    assert (
-        headline(alone(curve(point(0.9, None))), 0.9) == "At 90 % link background nona has no steady state."
-    )
+    assert words.headline(report(), 0.9).endswith("slow has no steady state there.")
+    assert "slow" not in words.headline(report(), 0.9).split("(simulated)")[0]
+    lost = curve(point(0.0, 10e-3, 1.0), point(0.9, None))  # then nothing is compared
+    nobody = "At 90 % link background nona has no steady state"
+    assert words.headline(report(nona=lost), 0.9) == f"{nobody}; quick and twin are stable."
+    assert words.headline(alone(curve(point(0.9, None))), 0.9) == f"{nobody}."
 
 
 def test_stability_in_words():
-    held, ends = stability_finding(report()).split(". ")
-    assert held == "Nona, quick and twin are stable from 0 % to 90 %"
-    assert ends == "slow is unstable from 71 %."
+    held = "Nona, quick and twin are stable from 0 % to 90 %"
+    assert words.stability_finding(report()) == f"{held}. slow is unstable from 71 %."
     lost_late = curve(point(0.0, 10e-3), point(0.8, None), point(0.9, None))
-    few = stability_finding(report(quick=lost_late, twin=lost_late))
-    assert few == (
+    assert words.stability_finding(report(quick=lost_late, twin=lost_late)) == (
         "Only nona is stable from 0 % to 90 %. slow is unstable from 71 %, quick and twin from 80 %."
     )
-    assert stability_finding(report(without="slow")) == "Every scheduler is stable from 0 % to 90 %."
+    assert words.stability_finding(report(without="slow")) == "Every scheduler is stable from 0 % to 90 %."
     lost = curve(point(1.0, None), point(4.0, None))
-    assert stability_text(lost, "count") == "unstable everywhere"
-    assert stability_finding(alone(lost)) == "Nona is unstable everywhere."
-    assert stability_text(curve(point(1.0, None), point(4.0, 1e-3)), "count") == "unstable up to 1"
+    assert words.stability_text(lost, "count") == "unstable everywhere"
+    assert words.stability_finding(alone(lost)) == "Nona is unstable everywhere."
+    assert words.stability_text(curve(point(1.0, None), point(4.0, 1e-3)), "count") == "unstable up to 1"
     gap = curve(point(1.0, 1e-3), point(2.0, None), point(3.0, None), point(4.0, 1e-3))
-    assert stability_text(gap, "count") == "unstable from 2 to 3"
+    assert words.stability_text(gap, "count") == "unstable from 2 to 3"
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
 def test_spans_cover_just_the_unstable_points(flags):
     points = [point(float(i), 1e-3 if ok else None) for i, ok in enumerate(flags)]
-    spans = unstable_spans(curve(*points))
+    spans = words.unstable_spans(curve(*points))
     for i, ok in enumerate(flags):
         inside = any((low is None or low <= i) and (high is None or i <= high) for low, high in spans)
         assert inside != ok
 
 
-def test_near_an_edge_luck_does_not_make_three_edges_of_one():
+def test_near_an_edge_luck_does_not_make_three_edges_of_one_and_one_known_badly_is_not_marked():
     flags = [(0.0, True), (0.5, True), (0.69, True), (0.7, False), (0.705, True), (0.71, False), (0.9, False)]
     told = report(slow=curve(*(point(v, 20e-3 if ok else None) for v, ok in flags)))
-    assert stability_text(told.schedulers["slow"], "fraction") == "unstable from 70 %"
+    assert words.stability_text(told.schedulers["slow"], "fraction") == "unstable from 70 %"
     (end,) = sweep_figures.curve_ends(told, lambda p: p.jct_s)
     assert (end.x, end.rightwards, end.label) == (70.0, True, "unstable ≥ 70 %")
     far = curve(point(0.0, 1e-3), point(0.1, None), point(0.5, 1e-3), point(0.9, None))
-    assert stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
+    assert words.stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
+    told = report(slow=curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None)))
+    assert sweep_figures.curve_ends(told, lambda p: p.jct_s) == []
+    assert len(sweep_figures.curve_ends(report(), lambda p: p.jct_s)) == 1
 
 
-def test_rows_for_people_and_for_files():
+def test_rows_for_people_for_files_and_the_explanation_hold_the_sweep_s_own_numbers():
     told = report()
-    rows = {r["scheduler"]: r for r in value_rows(told, 0.9)}
+    rows = {r["scheduler"]: r for r in words.value_rows(told, 0.9)}
     assert rows["slow"]["mean JCT"] == rows["slow"]["times nona"] == "–"
     assert rows["slow"]["state"] == "overloaded"
     assert rows["quick"]["times nona"] == "0.5 × (0.475–0.525)"
@@ -167,17 +126,13 @@ def test_rows_for_people_and_for_files():
     files = curve_rows(told)
     assert len(files) == sum(len(c.points) for c in told.schedulers.values())
     assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= files[0].keys()
-    assert "unstable from 71 %" in sweep_text(told)
-
-
-def test_the_explanation_holds_the_sweep_s_own_numbers():
-    told = report()
-    said = dict(explanation(told))
+    assert "unstable from 71 %" in words.sweep_text(told)
+    said = dict(words.explanation(told))
     assert "-10.0% (nona at" in said["By formula"]
     assert "slow is unstable from 71 %" in said["Edges of stability"]
     assert "slow takes 2 times as long as nona at 0 % and 3.1 times at 50 %" in said["Ratios near an edge"]
     nona = but(told.schedulers["nona"], formula=None)
-    assert list(dict(explanation(report("slow", nona=nona)))) == ["Simulated"]
+    assert list(dict(words.explanation(report("slow", nona=nona)))) == ["Simulated"]
 
 
 def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
@@ -189,9 +144,8 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
         assert all(y is None for y in beyond)
         (cross,) = [t for t in figure.data if t.name == "slow: unstable ≥ 71 %"]
         assert (cross.x[0], cross.marker.symbol) == (71.0, "x")
-        assert [a.text for a in figure.layout.annotations if "unstable" in (a.text or "")] == [
-            "unstable ≥ 71 %"
-        ]
+        (told_there,) = [a.text for a in figure.layout.annotations if "unstable" in (a.text or "")]
+        assert told_there == "unstable ≥ 71 %"
         nona = next(t for t in figure.data if t.name.split(" · ")[0] == "nona")
         assert (nona.y[0] is None) == (view == "none")
     jct = sweep_figures.sweep_figure(told, "JCT")
@@ -199,12 +153,6 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
     assert [t.y[0] for t in jct.data if t.name == "nona by formula"] == [9.0]
     assert "SLO 40 ms" in [a.text for a in jct.layout.annotations]
     assert not [t for t in sweep_figures.sweep_figure(told, "SLO hits").data if "formula" in t.name]
-
-
-def test_an_edge_that_is_known_badly_is_not_marked():
-    told = report(slow=curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None)))
-    assert sweep_figures.curve_ends(told, lambda p: p.jct_s) == []
-    assert len(sweep_figures.curve_ends(report(), lambda p: p.jct_s)) == 1
 
 
 def test_an_interval_that_reaches_below_zero_ends_on_the_axis():
@@ -228,29 +176,30 @@ def kept(*hits, unit="factor", values=()):
 
 def test_where_the_target_holds_in_numbers_and_words():
     told = kept(1.0, 0.995, 0.985, None)
-    (there,) = crossings(told.schedulers["nona"], 0.99)
+    (there,) = words.crossings(told.schedulers["nona"], 0.99)
     assert there.falls
     assert there.value == pytest.approx(1.25)
-    assert holds_text(told.schedulers["nona"], told) == "until +25 %"
-    assert target_finding(told) == "99 % of the SLOs hold until +25 % (nona)."
-    assert holds_text(kept(1.0, 1.0).schedulers["nona"], told) == "throughout"
-    assert holds_text(kept(0.9, 0.5).schedulers["nona"], told) == "nowhere"
-    assert [c.falls for c in crossings(kept(0.9, 1.0, None).schedulers["nona"], 0.99)] == [False, True]
+    assert words.holds_text(told.schedulers["nona"], told) == "until +25 %"
+    assert words.target_finding(told) == "99 % of the SLOs hold until +25 % (nona)."
+    assert words.holds_text(kept(1.0, 1.0).schedulers["nona"], told) == "throughout"
+    assert words.holds_text(kept(0.9, 0.5).schedulers["nona"], told) == "nowhere"
+    assert [c.falls for c in words.crossings(kept(0.9, 1.0, None).schedulers["nona"], 0.99)] == [False, True]
     servers = but(kept(0.9, 0.995, unit="count", values=(4.0, 8.0)), key="servers")
-    assert holds_text(servers.schedulers["nona"], servers) == "from 8"
-    assert [change_text(f) for f in (1.3, 1.0, 0.5)] == ["+30 %", "±0 %", "−50 %"]
+    assert words.holds_text(servers.schedulers["nona"], servers) == "from 8"
+    assert [words.change_text(f) for f in (1.3, 1.0, 0.5)] == ["+30 %", "±0 %", "−50 %"]
+    told = kept(1.0, 1.0, None)
+    *first, last = told.schedulers["nona"].points
+    lost = but(told.schedulers["nona"], points=(*first, but(last, slo_hit_rate=UNKNOWN)))
+    assert words.holds_text(lost, told) == "until ±0 %"  # the next value is unstable
 
 
-def test_the_servers_that_more_load_needs_are_said_as_simulated():
+def test_the_servers_that_more_load_needs_are_said_and_the_target_and_its_crossing_drawn():
     need = sweeps.ServersNeeded(scheduler="nona", value=1.5, now=8, servers=10, most=32)
-    said = target_finding(but(kept(1.0, 0.995, 0.985), needed=(need,)))
+    said = words.target_finding(but(kept(1.0, 0.995, 0.985), needed=(need,)))
     assert said.endswith("At +50 % two more servers are needed (nona, simulated).")
     few = but(need, servers=None, value=1.0)
-    said = target_finding(but(kept(1.0, 0.985), needed=(few,)))
+    said = words.target_finding(but(kept(1.0, 0.985), needed=(few,)))
     assert said.endswith("As the scenario stands 32 servers are too few (nona, simulated).")
-
-
-def test_the_chart_of_hits_draws_the_target_and_its_crossing():
     made = sweep_figures.sweep_figure(kept(1.0, 0.995, 0.985), "SLO hits")
     assert "target 99 %" in [a.text for a in made.layout.annotations]
     assert [s.y0 for s in made.layout.shapes] == [sweep_figures.nines(0.99)]
@@ -269,7 +218,7 @@ def two():
     return filled(sweeps.SweepGrid, **names, values=(4.0, 6.0, 8.0), rows=rows)
 
 
-def test_a_map_of_two_numbers_has_the_winner_of_each_cell():
+def test_a_map_of_two_numbers_has_the_winner_of_each_cell_or_one_scheduler_s_values():
     told = two()
     assert grid_finding(told) == "Lowest mean JCT of 6 cells: quick in 3 and nona in 3."
     best = cells(told, "Mean JCT")
@@ -283,24 +232,12 @@ def test_a_map_of_two_numbers_has_the_winner_of_each_cell():
     assert [list(row) for row in heat.z] == [[0, 0, 0], [None] * 3, [1, 1, 1]]
     assert heat.text[0][0] == "quick<br>5 ms"
     assert "not simulated yet" in heat.customdata[1][0]
-
-
-def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line():
     made = grid_figure(two(), "SLO hits", "slow")
     assert [round(v) if v is not None else None for v in made.data[0].z[0]] == [99, 99, None]
     line = made.data[-1]
     assert line.name == "99 % of the SLOs"
     assert list(line.x) == [1.5, 1.5, None] * 2  # between the second value and the third
     assert len(grid_figure(two(), "SLO hits", "nona").data) == 1  # all cells keep it
-
-
-def test_what_was_not_even_simulated_keeps_no_target():
-    """A scheduler without a placement has no SLO hits; beyond it is unstable all the same."""
-    told = kept(1.0, 1.0, None)
-    lost = but(told.schedulers["nona"].points[-1], slo_hit_rate=UNKNOWN)
-    points = (*told.schedulers["nona"].points[:-1], lost)
-    curve_ = but(told.schedulers["nona"], points=points)
-    assert holds_text(curve_, told) == "until ±0 %"  # the next value is unstable
 
 
 @examples(60)
@@ -341,16 +278,12 @@ def test_values_lie_between_the_ends_and_are_about_as_many(unit, low, width, cou
     assert (found[0], found[-1]) == (low, low + width)
     assert list(found) == sorted(set(found))
     assert len(found) <= count + 2
-    if unit == "count":
-        assert all(v == int(v) for v in found)
+    assert unit != "count" or all(v == int(v) for v in found)
 
 
-def test_ticks_are_round():
+def test_values_are_read_as_they_are_written_and_ticks_are_round():
     assert sweep_figures.round_ticks(0.9, 11) == [1.0, 2.0, 5.0, 10.0]
     assert sweep_figures.round_ticks(1e-3, 1e4) == [10.0**k for k in range(-3, 5)]
-
-
-def test_values_are_read_as_they_are_written():
     assert parse_values("0:0.9:0.1", "fraction")[3:5] == (0.3, 0.4)
     assert parse_values("5 Gbit/s,25 Gbit/s", "bandwidth") == (6.25e8, 3.125e9)
     assert parse_values("3, 1, 3", "count") == (1.0, 3.0)

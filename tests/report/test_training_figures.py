@@ -11,21 +11,20 @@ POLICIES = outcome().report.policies
 AWARE, AGNOSTIC = POLICIES
 
 
-def test_the_gain_is_the_ratio_of_the_twins_means():
+def test_the_gain_is_the_ratio_of_the_twins_means_and_without_them_the_shortest_mean_is_said():
     gain = findings.gain_of(POLICIES)
     assert (gain.aware, gain.agnostic) == (AWARE, AGNOSTIC)
     assert gain.ratio == pytest.approx(10_800 / 7200)
     assert findings.hero_figure(POLICIES)[1] == "1.50 ×"
-    assert "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under" in findings.gain_sentence(
-        POLICIES
-    )
+    told = "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under"
+    assert told in findings.gain_sentence(POLICIES)
     assert findings.best_sentence(POLICIES) == (
         "max-min-fairness has the shortest mean JCT, 2 h, at $12.0; "
         "max-min-fairness-agnostic costs least, $10.0."
     )
-
-
-def test_without_a_pair_the_shortest_mean_is_said():
+    close = but(POLICIES[AGNOSTIC], cost_usd=11.999)
+    told = findings.best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close})
+    assert told.endswith("at $12.0; no policy costs noticeably less.")
     alone = {AWARE: POLICIES[AWARE]}
     assert findings.gain_of(alone) is None
     assert findings.gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None, "no twins"
@@ -39,23 +38,13 @@ def test_without_a_pair_the_shortest_mean_is_said():
     assert findings.finding(alone)[0] == findings.best_sentence(alone)
 
 
-def test_costs_that_read_the_same_are_not_compared():
-    close = but(POLICIES[AGNOSTIC], cost_usd=11.999)
-    assert findings.best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close}).endswith(
-        "at $12.0; no policy costs noticeably less."
-    )
-
-
-def test_cost_against_jct_has_each_policy_and_the_frontier():
+def test_cost_against_jct_has_the_frontier_and_distributions_end_at_all_jobs():
     made = figures.pareto_figure(POLICIES)
     line, *points = made.data
     assert list(line.x) == [10.0, 12.0]
     assert [(p.name, p.x[0], p.y[0]) for p in points] == [(AWARE, 12.0, 2.0), (AGNOSTIC, 10.0, 3.0)]
     assert points[0].error_y.array[0] == pytest.approx(0.2)
     assert figures.frontier([(1, 1), (2, 2), (1, 2)]) == [(1, 1)]
-
-
-def test_distributions_end_at_all_jobs():
     jct, rho = figures.jct_cdf_figure(POLICIES), figures.rho_figure(POLICIES)
     assert list(jct.data[0].x) == [1.0, 1.0, 2.0, 3.0]
     assert list(jct.data[0].y) == pytest.approx([0, 100 / 3, 200 / 3, 100])
@@ -67,9 +56,8 @@ def test_distributions_end_at_all_jobs():
     x, y = figures.steps([float(k) for k in range(10_000)], 100)
     assert len(x) == len(y) == 101
     assert (x[-1], y[-1]) == (9999.0, 100.0)
-    assert findings.cdf_title(POLICIES).startswith(
-        "The 95th percentile of JCT is 3 h under max-min-fairness,"
-    )
+    told = "The 95th percentile of JCT is 3 h under max-min-fairness,"
+    assert findings.cdf_title(POLICIES).startswith(told)
     assert findings.rho_title(POLICIES) == (
         "The worst ρ is least under max-min-fairness: 1.2; 33 % of its jobs would be faster on an equal "
         "share of the cluster"
@@ -92,36 +80,31 @@ def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs():
 
 
 def test_a_window_holds_what_a_chart_can_and_says_what_is_left_out():
-    many = [
-        Stay(jobs=(k,), gpu="v100", gpus=(k % 100,), start_s=float(k), end_s=k + 1.0) for k in range(9000)
-    ]
+    def stay(k, gpu, seconds):
+        return Stay(jobs=(k,), gpu="v100", gpus=(gpu,), start_s=float(k), end_s=k + seconds)
+
+    many = [stay(k, k % 100, 1.0) for k in range(9000)]
     shown = figures.window(many, 0.0, 9000.0, "v100")
     assert len(shown.stays) == figures.MOST_BARS
     inside = sum(s.gpus[0] < figures.MOST_LANES for s in many)
     assert shown.left_out == inside - figures.MOST_BARS
-    assert {
-        g for s in figures.window(many, 0.0, 9000.0, "v100", figures.MOST_LANES).stays for g in s.gpus
-    } == set(range(figures.MOST_LANES, 2 * figures.MOST_LANES))
+    later = figures.window(many, 0.0, 9000.0, "v100", figures.MOST_LANES).stays
+    assert {g for s in later for g in s.gpus} == set(range(figures.MOST_LANES, 2 * figures.MOST_LANES))
     assert figures.window(many, 0.0, 9000.0, "k80").stays == ()
     assert figures.fitting_span(many * 100, 9000.0) == 3600.0
-    dense = [Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5) for k in range(9000)]
-    assert figures.fitting_span(dense[: figures.MOST_BARS], 30 * 86_400.0) == 30 * 86_400.0
-    assert figures.fitting_span(dense[: figures.MOST_BARS + 1], 30 * 86_400.0) < 30 * 86_400.0
+    dense, month_s = [stay(k, 0, 0.5) for k in range(9000)], 30 * 86_400.0
+    assert figures.fitting_span(dense[: figures.MOST_BARS], month_s) == month_s
+    assert figures.fitting_span(dense[: figures.MOST_BARS + 1], month_s) < month_s
 
 
-def test_an_instant_is_in_its_round():
+def test_rounds_are_drawn_and_heat_maps_show_what_was_planned_beside_what_was_received():
     rounds = trace().rounds
     assert [figures.round_at(rounds, t).number for t in (0.0, 359.0, 360.0, 1e9)] == [0, 0, 1, 5]
     assert figures.round_at(rounds, -1.0) is None
     made = figures.rounds_figure(rounds)
     assert list(made.data[0].y) == [2, 2, 2, 2, 3, 3]
-    assert (
-        findings.rounds_title(rounds)
-        == "On average 2.33 jobs run and 0.667 wait; at most 1 job waits, first in round 0"
-    )
-
-
-def test_heat_maps_show_what_was_planned_beside_what_was_received():
+    told = "On average 2.33 jobs run and 0.667 wait; at most 1 job waits, first in round 0"
+    assert findings.rounds_title(rounds) == told
     made = figures.allocation_figure(trace().received, sorted(TYPES), NAMES)
     planned, received = (t for t in made.data if t.type == "heatmap")
     assert [list(row) for row in planned.z] == [[0, 1.0], [0.7, 0], [0.3, 0]]
@@ -143,23 +126,8 @@ def test_tables_have_the_columns_that_decide():
     assert tables.deciding({AWARE: lost}) == (*tables.DECIDING, "work lost")
     assert tables.job_deciding(POLICIES[AWARE].jobs) == tables.JOB_DECIDING
     told = tables.priority_rows(trace().rounds[0].priorities, NAMES)
-    assert [(r["type"], r["job"], r["ran"]) for r in told] == [
-        ("k80", "b", "yes"),
-        ("k80", "c", "no"),
-        ("v100", "a", "yes"),
-    ]
-
-
-def test_teams_are_compared_where_there_are_several():
-    assert tables.team_rows(POLICIES) == []
-    jobs = [but(j, entity=t) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)]
-    teams = but(POLICIES[AWARE], jobs=tuple(jobs))
-    rows = tables.team_rows({AWARE: teams})
-    assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == [
-        ("x", 2, "90 min", "$2.00"),
-        ("y", 1, "3 h", "$1.00"),
-    ]
-    assert "team" in tables.job_deciding(jobs)
+    wanted = [("k80", "b", "yes"), ("k80", "c", "no"), ("v100", "a", "yes")]
+    assert [(r["type"], r["job"], r["ran"]) for r in told] == wanted
 
 
 def test_one_more_gpu_is_judged_by_time_and_by_price():
@@ -181,22 +149,25 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
     assert len(slices) == 2 * 3
     assert {e.name for e in slices} == {"a", "b", "b + c"}
     assert sum(e.dur or 0 for e in slices) == pytest.approx(2 * 12 * ROUND_S * 1e6)
-    assert {e.args["name"] for e in trace_file.events if e.args and e.name == "process_name"} == {
-        f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
-    }
+    processes = {e.args["name"] for e in trace_file.events if e.args and e.name == "process_name"}
+    assert processes == {f"{name}: {gpu}" for name in POLICIES for gpu in TYPES}
     threads = {(e.pid, e.tid) for e in trace_file.events if e.name == "thread_name"}
     assert {(e.pid, e.tid) for e in slices} <= threads
     assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3
 
 
-def test_failures_and_moves_are_told_where_they_took_time():
+def test_what_disturbed_teams_and_deadlines_are_told_where_there_are_some():
     assert tables.disturbance_rows(POLICIES) == []
     found = ExtensionFindings(failures=9, restart_s=2700, checkpoint_s=7200, move_s=90, undone_share=0.007)
     (row,) = tables.disturbance_rows({AWARE: but(POLICIES[AWARE], extensions=found)})
     assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
-
-
-def test_deadlines_are_told_where_there_are_some():
+    assert tables.team_rows(POLICIES) == []
+    jobs = [but(j, entity=t) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)]
+    teams = but(POLICIES[AWARE], jobs=tuple(jobs))
+    rows = tables.team_rows({AWARE: teams})
+    wanted = [("x", 2, "90 min", "$2.00"), ("y", 1, "3 h", "$1.00")]
+    assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == wanted
+    assert "team" in tables.job_deciding(jobs)
     undated = {n: but(p, slo_hit_rate=None) for n, p in POLICIES.items()}
     assert findings.slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}

@@ -78,13 +78,9 @@ def models():
 
 def checks():
     rows = comparison_rows(compare(KNOWN["M/D/1"](0.3), Effort(replications=3, scale=0.05, engine="simpy")))
+    of = {"effort": "short", "engine": "simpy", "level": 0.999, "replications": 3, "seconds": 1.0}
     check = SelfCheck(name="Water is wet", ok=None, found="")
-    return (
-        TheoryResult(
-            rows=tuple(rows), effort="short", engine="simpy", level=0.999, replications=3, seconds=1.0
-        ),
-        SelfCheckResult(rows=(check,), seconds=1.0, version="0"),
-    )
+    return TheoryResult(rows=tuple(rows), **of), SelfCheckResult(rows=(check,), seconds=1.0, version="0")
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +111,7 @@ def test_csv_keeps_every_cell_and_runs_none(rows):
         assert float(number) == value
 
 
-def test_parquet_keeps_types_and_writes_mixed_columns_as_text():
+def test_parquet_keeps_types_also_of_columns_without_a_value_and_writes_mixed_columns_as_text():
     frame = pd.DataFrame({"n": [1, 2], "s": ["=a", None], "x": [0.5, float("nan")], "m": [1, "two"]})
     back = pd.read_parquet(io.BytesIO(parquet_bytes(frame)))
     assert list(back["n"]) == [1, 2]
@@ -123,12 +119,9 @@ def test_parquet_keeps_types_and_writes_mixed_columns_as_text():
     assert back["s"][0] == "=a"
     assert back["s"].isna()[1]
     assert list(back["m"]) == ["1", "two"]
-
-
-def test_a_column_without_a_value_has_the_type_of_the_same_column_with_values():
     empty, full = (pd.DataFrame({"kWh": [value, None]}) for value in (None, 0.5))
-    assert pd.read_parquet(io.BytesIO(parquet_bytes(empty)))["kWh"].dtype == "float64"
-    assert pd.read_parquet(io.BytesIO(parquet_bytes(full)))["kWh"].dtype == "float64"
+    for frame in (empty, full):
+        assert pd.read_parquet(io.BytesIO(parquet_bytes(frame)))["kWh"].dtype == "float64"
 
 
 @pytest.mark.parametrize("section", sections(), ids=lambda s: s.name)
@@ -143,16 +136,13 @@ def test_examples_in_the_text_are_true_and_nothing_is_left_blank(section):
         assert test.examples
 
 
-def test_every_scheduler_is_there_with_what_it_does():
+def test_every_scheduler_is_there_with_what_it_does_and_titles_are_unique():
     text = next(s.text for s in sections() if s.name == "schedulers")
     for name in scheduler_names():
         found = get_scheduler(name)
         for part in (f"**{name}**", found.network_view.name, found.summary):
             assert part in text
     assert __version__ in next(s.text for s in sections() if s.name == "cite")
-
-
-def test_titles_and_names_are_unique():
     titles = section_titles()
     assert len(set(titles.values())) == len(titles) == len(sections()) >= 15
 
@@ -176,17 +166,13 @@ def facts(total_s, **shares):
     return filled(ModelFacts, total_compute_s=total_s, critical_path_s=total_s, **shown)
 
 
-def test_given_and_measured_times_have_no_range():
+def test_given_times_have_no_range_and_models_count_by_their_time():
     assert times_error([facts(1.0, given=1.0), facts(2.0, measured=0.5, given=0.5)]) is None
     assert times_error([]) is None
     assert mean_if_off(MeanParts(mean_s=1.0, compute_s=1.0), None) is None
-
-
-def test_models_count_by_their_time():
-    """Three quarters of the work is given, so that only a quarter may be off."""
     error = times_error([facts(3.0, given=1.0), facts(1.0, modelled=1.0)])
-    assert error.high == pytest.approx(0.75 + 0.25 * math.exp(1.6448536 * 0.35))
-    assert error.low == pytest.approx(0.75 + 0.25 * math.exp(-1.6448536 * 0.35))
+    factors = [math.exp(sign * 1.6448536 * 0.35) for sign in (-1, 1)]  # three quarters of the work are given
+    assert (error.low, error.high) == pytest.approx(tuple(0.75 + 0.25 * f for f in factors))
 
 
 @pytest.mark.parametrize("load", [0.1, 0.3, 0.55])
@@ -199,32 +185,27 @@ def test_one_queue_is_exact(load):
         assert told == pytest.approx(factor * service_s / (1 - factor * load))
 
 
-def test_background_and_transfers_stay_as_they_are():
+def test_background_stays_waits_within_a_job_scale_and_overload_has_no_upper_end():
     parts = MeanParts(mean_s=10.0, compute_s=4.0, server_wait_s=1.0, load=0.5, background=0.5)
     found = mean_if_off(parts, TimesError(0.5, 2.0))  # all load is background: waits scale with times alone
     assert (found.low_s, found.high_s) == (7.5, 15.0)
-
-
-def test_where_longer_times_overload_there_is_no_upper_end():
-    found = mean_if_off(
-        MeanParts(mean_s=3.0, compute_s=1.0, server_wait_s=2.0, load=0.8), TimesError(0.5, 1.5)
-    )
+    # On an idle cluster nobody else is waited for: what waits are there are for tasks of the same job.
+    parts = MeanParts(mean_s=3.5, compute_s=2.5, server_wait_s=1.0, load=1e-6)
+    found = mean_if_off(parts, TimesError(0.5, 2))
+    assert (found.low_s, found.high_s) == (pytest.approx(1.75, rel=1e-4), pytest.approx(7.0, rel=1e-4))
+    parts = MeanParts(mean_s=3.0, compute_s=1.0, server_wait_s=2.0, load=0.8)
+    found = mean_if_off(parts, TimesError(0.5, 1.5))
     assert found.high_s is None
     assert "overloaded" in off_text(found)
 
 
 def test_both_ends_are_in_one_unit():
-    assert off_text(OffRange(low_s=0.00098, high_s=0.00142)).startswith("0.98 to 1.4 ms if")
-    assert off_text(OffRange(low_s=0.12, high_s=0.36)).startswith("120 to 360 ms if")
-    assert off_text(OffRange(low_s=0.7, high_s=2.3)).startswith("0.7 to 2.3 s if")
-
-
-def test_waits_within_a_job_scale_with_its_times():
-    """On an idle cluster nobody else is waited for: what waits are there are for tasks of the same job."""
-    found = mean_if_off(
-        MeanParts(mean_s=3.5, compute_s=2.5, server_wait_s=1.0, load=1e-6), TimesError(0.5, 2)
-    )
-    assert (found.low_s, found.high_s) == (pytest.approx(1.75, rel=1e-4), pytest.approx(7.0, rel=1e-4))
+    for low_s, high_s, told in (
+        (0.00098, 0.00142, "0.98 to 1.4 ms"),
+        (0.12, 0.36, "120 to 360 ms"),
+        (0.7, 2.3, "0.7 to 2.3 s"),
+    ):
+        assert off_text(OffRange(low_s=low_s, high_s=high_s)).startswith(f"{told} if")
 
 
 DOCS = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -245,7 +226,7 @@ VAGUE = Agreement(Expected(0.010, 0.010), Interval(0.012, 0.004, 10))
 ABOVE = Agreement(Expected(0.010, 0.020), Interval(0.022, 0.003, 10))
 
 
-def test_rows_say_error_interval_and_verdict():
+def test_rows_say_error_interval_and_verdict_and_the_summary_counts_them():
     rows = comparison_rows(made_up(GOOD, WRONG, BETWEEN, ABOVE))
     assert [r.verdict for r in rows] == ["agrees", "differs", "agrees", "agrees"]
     assert [r.error_percent for r in rows] == pytest.approx([4.0, 20.0, 0.0, 10.0])
@@ -257,27 +238,27 @@ def test_rows_say_error_interval_and_verdict():
     assert comparison_rows(made_up(VAGUE))[0].verdict == "unclear"
     assert [r.jobs for r in rows] == ["", "some", "others", ""]
     assert {r.verdict for r in comparison_rows(made_up(GOOD, trouble=("why",)))} == {"no steady state"}
-
-
-def test_the_summary_counts_and_measures():
     summary = theory_summary(comparison_rows(made_up(GOOD, WRONG, BETWEEN)))
     assert (summary.rows, summary.agree) == (3, 2)
-    assert summary.mean_error == pytest.approx(0.08)
-    assert summary.largest_error == pytest.approx(0.2)
-    assert summary.worst == pytest.approx(0.2 / (1 / 12))
-    assert summary.half_width == pytest.approx(0.0666667, rel=1e-5)
+    assert (summary.mean_error, summary.largest_error) == pytest.approx((0.08, 0.2))
+    assert (summary.worst, summary.half_width) == pytest.approx((0.2 / (1 / 12), 0.0666667), rel=1e-5)
     assert theory_summary([]).rows == 0
 
 
-def test_theory_alone_has_the_same_columns():
+def test_theory_alone_has_the_same_columns_and_the_page_is_both_validations(monkeypatch):
     known = KNOWN["M/G/1 with priorities"](0.6)
     alone, both = theory_rows(known), comparison_rows(known_result(known.name, 0.6, QUICK))
     assert [r.jobs for r in alone] == ["urgent", "usual", "late"]
     for short, long in zip(alone, both, strict=True):
         assert dict(short).items() <= dict(long).items()
+    monkeypatch.setattr("nona.report.studies.validation_page.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
+    text = validation_page(QUICK)
+    times = validation_markdown(validation_report())
+    comparisons = [known_result("M/D/1", load, QUICK) for load in LOADS]
+    assert text == times + "\n" + theory_markdown(comparisons, QUICK)
 
 
-def test_the_figure_shows_every_row_where_it_belongs():
+def test_figure_and_markdown_show_every_row_where_it_belongs():
     comparisons = [made_up(GOOD, WRONG, load=0.3), made_up(GOOD, BETWEEN, load=0.6)]
     rows = [r for c in comparisons for r in comparison_rows(c)]
     made = theory_figure(rows)
@@ -291,9 +272,6 @@ def test_the_figure_shows_every_row_where_it_belongs():
         shown = [labels[round(y)] for y in trace.y]
         assert shown == [h.split(",")[0] for h in trace.text]
     assert "10 to 20 ms" in made.data[1].text[1]
-
-
-def test_the_markdown_has_a_line_for_every_row():
     effort = Effort(7, level=0.99)
     text = theory_markdown([made_up(GOOD, WRONG), made_up(BETWEEN, load=0.9)], effort)
     lines = [line for line in text.splitlines() if line.startswith("| M/M/1")]
@@ -307,24 +285,13 @@ def test_the_markdown_has_a_line_for_every_row():
     assert "99.0%" in text
 
 
-def test_the_page_is_both_validations(monkeypatch):
-    monkeypatch.setattr("nona.report.studies.validation_page.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
-    text = validation_page(QUICK)
-    times = validation_markdown(validation_report())
-    comparisons = [known_result("M/D/1", load, QUICK) for load in LOADS]
-    assert text == times + "\n" + theory_markdown(comparisons, QUICK)
-
-
-def test_the_documentation_has_the_modelled_times_as_they_are_computed():
-    assert DOCS.read_text("utf-8").startswith(validation_markdown(validation_report())), REMEDY
-
-
-def test_the_documentation_has_the_means_that_either_engine_finds():
+def test_the_documentation_has_the_times_and_the_means_as_they_are_computed():
     """One system here, on SimPy; all of them below, on the compiled engine."""
-    effort = replace(EFFORT, engine="simpy")
+    docs, effort = DOCS.read_text("utf-8"), replace(EFFORT, engine="simpy")
+    assert docs.startswith(validation_markdown(validation_report())), REMEDY
     text = theory_markdown([known_result("M/D/1", 0.3, effort)], effort)
     (line,) = (line for line in text.splitlines() if line.startswith("| M/D/1"))
-    assert line in DOCS.read_text("utf-8"), REMEDY
+    assert line in docs, REMEDY
 
 
 @pytest.mark.verify

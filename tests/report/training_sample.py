@@ -7,9 +7,8 @@ from tests.report.filled import filled
 TYPES = {"k80": 1, "v100": 1}
 NAMES = ("a", "b", "c")
 ROUND_S = 360.0
-ABOUT = filled(
-    About, name="Three jobs", hash="abc", version="0.1.0", made="2026-11-25 12:00 UTC", jobs=3, replications=2
-)
+MADE = {"hash": "abc", "version": "0.1.0", "made": "2026-11-25 12:00 UTC"}
+ABOUT = filled(About, name="Three jobs", jobs=3, replications=2, **MADE)
 
 
 def job(name, jct_s, rho):
@@ -18,24 +17,22 @@ def job(name, jct_s, rho):
 
 
 def policy(jcts, rhos, cost_usd):
-    mean, ordered = sum(jcts) / len(jcts), sorted(jcts)
-    tail = {"p50": ordered[1], "p95": ordered[-1], "p99": ordered[-1]}
+    mean, (_, median, most) = sum(jcts) / len(jcts), sorted(jcts)
+    ends = {"mean": mean, "ci95": (0.9 * mean, 1.1 * mean)}
+    rho = training.RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos))
+    solved = {"decisions": 2, "decision_s": 0.001, "decision_most_s": 0.002, "worst_gap": 1e-9}
     return filled(
         training.PolicyOutcome,
-        jct_s=training.JctSummary(mean=mean, ci95=(0.9 * mean, 1.1 * mean), **tail),
-        makespan_s=ordered[-1],
+        jct_s=training.JctSummary(p50=median, p95=most, p99=most, **ends),
+        makespan_s=most,
         utilization=0.9,
-        rho=training.RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos)),
+        rho=rho,
         cost_usd=cost_usd,
         preemptions=3.0,
-        moves=0.0,
-        decisions=2,
-        decision_s=0.001,
-        decision_most_s=0.002,
-        worst_gap=1e-9,
         received_error=0.031,
         ideal_jct_s=0.9 * mean,
         jobs=tuple(job(n, t, r) for n, t, r in zip(NAMES, jcts, rhos, strict=True)),
+        **solved,
     )
 
 
@@ -78,32 +75,20 @@ def outcome():
         "max-min-fairness": policy([3600.0, 7200.0, 10_800.0], [0.5, 0.8, 1.2], 12.0),
         "max-min-fairness-agnostic": policy([7200.0, 10_800.0, 14_400.0], [0.9, 1.0, 1.6], 10.0),
     }
-    setting = filled(
-        training.TrainingSetting,
-        name="Three jobs",
-        jobs=3,
-        measured=(0, 2),
-        replications=2,
-        round_s=ROUND_S,
-        reallocation_s=1920.0,
-        gpus=TYPES,
-        throughputs="gavel",
-        notes=("A note.",),
-    )
-    report = filled(
-        training.TrainingReport, policies=policies, checks={"capacity": True}, seconds=0.1, setting=setting
-    )
+    names = {"name": "Three jobs", "gpus": TYPES, "throughputs": "gavel", "notes": ("A note.",)}
+    of = {"jobs": 3, "measured": (0, 2), "replications": 2, "round_s": ROUND_S, "reallocation_s": 1920.0}
+    setting = filled(training.TrainingSetting, **names, **of)
+    of = {"checks": {"capacity": True}, "seconds": 0.1, "setting": setting}
+    report = filled(training.TrainingReport, policies=policies, **of)
     traces = {name: trace() for name in policies}
     return training.TrainingOutcome(about=ABOUT, report=report, job_names=NAMES, types=TYPES, traces=traces)
 
 
 def one_more():
     def row(gpu, mean_s, price):
-        ends, rest = (
-            (mean_s - 100, mean_s + 100),
-            {"makespan_s": 2 * mean_s, "worst_rho": 1.0, "cost_usd": 5.0},
-        )
-        return training.OneMoreRow(gpu=gpu, price_hour=price, mean_jct_s=mean_s, ci95=ends, **rest)
+        rest = {"makespan_s": 2 * mean_s, "worst_rho": 1.0, "cost_usd": 5.0}
+        rest |= {"price_hour": price, "ci95": (mean_s - 100, mean_s + 100)}
+        return training.OneMoreRow(gpu=gpu, mean_jct_s=mean_s, **rest)
 
     rows = (row("k80", 9000.0, 0.45), row("v100", 6000.0, 2.48))
     return training.OneMoreReport(policy="fifo", gpus=TYPES, base=row("", 10_000.0, None), rows=rows)

@@ -149,13 +149,8 @@ def test_simulated_the_placement_is_not_clearly_slower_than_one_by_hand(name):
 
 def test_the_slides_example_takes_22_32_and_14_milliseconds():
     result = study.simulate(_prepare("slides_example"))
-    for scheduler, milliseconds in {
-        "local": 22,
-        "spread": 32,
-        "nona": 14,
-        "nona-d2": 14,
-        "expert": 14,
-    }.items():
+    expected = {"local": 22, "spread": 32, "nona": 14, "nona-d2": 14, "expert": 14}
+    for scheduler, milliseconds in expected.items():
         mean = result.summaries[scheduler].jct.mean
         np.testing.assert_allclose(1e3 * mean.mean, milliseconds, rtol=1e-9)
         assert mean.half_width < 1e-9

@@ -37,13 +37,6 @@ def test_a_workflow_reads_clean_and_tells_its_origin(name):
     assert any(word in meta["provenance"] for word in ("stated", "recollected", "assumed"))
 
 
-def test_the_slides_example_has_the_times_of_the_slides():
-    bytes_per_ms = 8e9 / 8 / 1e3  # the link of its scenario
-    sizes = {(e.source, e.target): e.size_bytes / bytes_per_ms for e in load_sample("slides_example").edges}
-    assert _milliseconds("slides_example") == {"1": 2, "2": 10, "3": 8, "4": 2}
-    assert sizes == {("1", "2"): 9, ("2", "4"): 9, ("1", "3"): 1, ("3", "4"): 1}
-
-
 @pytest.mark.parametrize("name", sorted(ESG))
 def test_serverless_applications_are_chains_of_the_published_times(name):
     stages, total_ms = ESG[name]
@@ -69,7 +62,7 @@ def test_parallel_workflows_stay_parallel_after_contraction(name, tasks):
             "rag_pipeline",
             "query_vector",
             "embed_query",
-            {"search_documents", "search_tickets", "search_images"},
+            {f"search_{w}" for w in ("documents", "tickets", "images")},
         ),
         ("rag_pipeline", "prompt", "compose_prompt", {"generate_answer", "check_sources"}),
     ],

@@ -26,16 +26,10 @@ INSIDE = {"nodes": [{"id": "a", "compute_ms": 1.0}], "links": [], "directed": Tr
 def scenario():
     trace = {"process": "trace", "trace": "t.csv"}
     rows = {"own.onnx": {"arrivals": trace}, "inside": {}, "resnet18": {"arrivals": trace}, "two.dot": {}}
-    return scenario_from_mapping(
-        {
-            "version": 1,
-            "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}]},
-            "workload": [{"model": model, "rate": "1/s"} | more for model, more in rows.items()],
-            "cost": {"measured": "m.measured.csv"},
-            "models": {"inside": INSIDE},
-            "plan": {"profile": "week.csv"},
-        }
-    )
+    made = {"version": 1, "cluster": {"servers": [{"count": 2}]}, "models": {"inside": INSIDE}}
+    made["workload"] = [{"model": model, "rate": "1/s"} | more for model, more in rows.items()]
+    files = {"cost": {"measured": "m.measured.csv"}, "plan": {"profile": "week.csv"}}
+    return scenario_from_mapping(made | files)
 
 
 def test_files_are_listed_with_their_places():
@@ -68,7 +62,6 @@ def test_every_missing_file_is_named_at_once(tmp_path):
 
 
 def chain(length):
-    """A chain of operators in node-link form."""
     nodes = [{"id": f"n{i}", "compute_ms": 1 + i % 7} for i in range(length)]
     edges = [{"source": f"n{i}", "target": f"n{i + 1}", "bytes": i} for i in range(length - 1)]
     return {"nodes": nodes, "edges": edges}
@@ -137,9 +130,8 @@ def test_a_bundle_opens_with_all_its_files_anywhere(plan, tmp_path_factory):
     assert scenario.labels == first.labels, "a label names random streams: a bundle must not change it"
     one, two = prepare(first, beside), prepare(scenario, inside)
     assert one.system.queries[0].arrivals == two.system.queries[0].arrivals
-    assert [m.tasks.compute_s.tolist() for m in one.models] == [
-        m.tasks.compute_s.tolist() for m in two.models
-    ]
+    for a, b in zip(one.models, two.models, strict=True):
+        assert a.tasks.compute_s.tolist() == b.tasks.compute_s.tolist()
 
 
 def test_files_that_need_no_other_name_keep_the_fingerprint(plan):

@@ -8,6 +8,8 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, SubGraph
 from nona.placement.result import Configuration, Placement, Prediction, QueryPrediction, SubGraphPlacement
 from nona.schedulers.base import Ready, View
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream, System
 
 
@@ -64,6 +66,31 @@ def two_speeds(classes=(0, 1, 1, 0), slow_memory=1e12):
     )
 
 
+def quiet(system):
+    return replace(system, background_compute=Stream(), background_network=Stream())
+
+
+def bound(scheduler, system, tables, view, u, query=0):
+    """Executors of the tasks of one decision; what is not decided is −1."""
+    out = np.full(len(system.queries[query].tasks), -1, dtype=np.int64)
+    scheduler.decide(0.0, query, view, tables, np.asarray(u), out)
+    return out
+
+
+def picked(scheduler, tables, view, ready, u):
+    """The place in the list and the executor, or None."""
+    out = np.full(2, -1, dtype=np.int64)
+    said = scheduler.decide(0.0, view, ready, tables, np.asarray(u), out)
+    return (int(out[0]), int(out[1])) if said else None
+
+
+def run_of(system, name, placement=None, options=None, **size):
+    scheduler = get_scheduler(name)
+    return simulate_run(
+        system, scheduler, scheduler.prepare(system, placement, options or {}), RunOptions(**size)
+    )
+
+
 def random_configuration(interior, rng):
     """A random set partition with random root and sink parts (−1 among them)."""
     label = {}
@@ -116,18 +143,10 @@ def random_ready(system, rng, longest=6):
     query = rng.integers(0, len(system.queries), n)
     task = np.array([rng.integers(0, len(system.queries[q].tasks)) for q in query], dtype=np.int64)
     job = rng.integers(0, 20, n)
-    return Ready(
-        n,
-        job,
-        query,
-        task,
-        np.sort(rng.exponential(1.0, n)),
-        rng.integers(0, 4, n),
-        rng.integers(-1, system.executors, n),
-        int(len(set(job.tolist())) + rng.integers(0, 3)),
-        task,
-        rng.integers(1, 4, n),
-        rng.random(n),
-        np.arange(n, dtype=np.int64) * most,
-        rng.integers(-1 - system.executors, -1, n * most),  # all complete, somewhere
-    )
+    return ready_rows(
+        *(n, int(len(set(job.tolist())) + rng.integers(0, 3))),
+        job=job, query=query, task=task, since_s=np.sort(rng.exponential(1.0, n)),
+        job_running=rng.integers(0, 4, n), home=rng.integers(-1, system.executors, n), batch_first=task,
+        batch_size=rng.integers(1, 4, n), job_draw=rng.random(n), base=np.arange(n) * most,
+        places=rng.integers(-1 - system.executors, -1, n * most),  # all complete, somewhere
+    )  # fmt: skip

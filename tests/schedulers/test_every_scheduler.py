@@ -8,15 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from scheduler_cases import (
+    bound,
     fork_join_chain,
+    picked,
+    quiet,
     random_placement,
     random_ready,
     random_view,
+    run_of,
     slides_query,
     system_of,
+    two_speeds,
 )
 
 from nona.errors import SimulationError
+from nona.placement.solve import solve
 from nona.schedulers.base import FAMILY_TITLES, NetworkView, Prepared, Scheduler, as_lists
 from nona.schedulers.registry import SCHEDULERS, get_scheduler, scheduler_names
 from nona.simulation.compiled.build import compile_function
@@ -49,14 +55,11 @@ def test_unknown_options_and_missing_placements_are_refused(name):
             scheduler.prepare(system, None, {})
 
 
-SHARES = ("fairness", "barrier", "remote_penalty")
+SHARES, NO_SHARE = ("fairness", "barrier", "remote_penalty"), (-0.1, 1.1, "half", True)
+NO_ORDER = ("slides", ["x"], 3, [["slides"]], [None], ["slides", "slides"])
 DRAWING, NO_COUNT = ("least-loaded-d", "jsq-d", "sparrow"), (0, -1, 2.0, "2", True, 65, None)
 WRONG = [
-    *(
-        ("tetris", {o: v}, f"{o}=.* must be a number from 0 to 1")
-        for o in SHARES
-        for v in (-0.1, 1.1, "half", True)
-    ),
+    *(("tetris", {o: v}, f"{o}=.* must be a number from 0 to 1") for o in SHARES for v in NO_SHARE),
     *((name, {"d": d}, "d=.* must be a whole number from 1 to 64") for name in DRAWING for d in NO_COUNT),
     ("sparrow", {"round_trip_s": -1e-3}, "round_trip_s=-0.001 must be a number from 0 to 10"),
     ("sparrow", {"round_trip_s": "1 ms"}, "round_trip_s='1 ms' must be a number"),
@@ -65,11 +68,7 @@ WRONG = [
     ("flexflow", {"alpha": -1}, "alpha=-1 must be a number"),
     ("gavel", {"policy": "fifo"}, "policy='fifo'.*choose from max-min-fairness"),
     *(("nona-live", {"link": link}, "link=.* must be one of live, none") for link in ("maybe", None, 1)),
-    *(
-        ("priority", {"order": o}, "must list names of the workload")
-        for o in ("slides", ["x"], 3, [["slides"]], [None])
-    ),
-    ("priority", {"order": ["slides", "slides"]}, "must list names of the workload"),
+    *(("priority", {"order": o}, "must list names of the workload") for o in NO_ORDER),
     ("expert", {"models": {"nobody": "local"}}, "must map names of the workload"),
     ("expert", {"models": ["local"]}, "must map names of the workload"),
     ("expert", {"models": {"slides": "everywhere"}}, "must be a preset"),
@@ -108,60 +107,24 @@ def test_register_adds_once_and_refuses_a_taken_name():
     assert "mine" not in scheduler_names()
 
 
-SYSTEM = system_of([fork_join_chain("a", (3, 2), 1, 60.0), fork_join_chain("b", (4,), 2, 40.0)])
+BUSY = system_of([fork_join_chain("a", (3, 2), 1, 60.0), fork_join_chain("b", (4,), 2, 40.0)])
+
+
+def prepared_for(scheduler, system, seed=9):
+    return scheduler.prepare(
+        system, random_placement(system, seed) if scheduler.needs_placement else None, {}
+    )
 
 
 @pytest.mark.parametrize("name", scheduler_names())
 def test_parts_add_up(name):
     scheduler = get_scheduler(name)
-    placement = random_placement(SYSTEM) if scheduler.needs_placement else None
-    prepared = scheduler.prepare(SYSTEM, placement, {})
-    records = simulate_run(SYSTEM, scheduler, prepared, RunOptions(jobs=300, warmup=50))
-    done = ~np.isnan(records.completion_s)
-    assert done.all()
+    records = simulate_run(BUSY, scheduler, prepared_for(scheduler, BUSY, 1), RunOptions(jobs=300, warmup=50))
     assert records.parts_s.min() >= 0
     np.testing.assert_allclose(records.parts_s.sum(axis=1), records.completion_time_s, rtol=1e-9)
     np.testing.assert_allclose(records.tally.parts_s.sum(), records.completion_time_s.sum(), rtol=1e-9)
-    least = np.array([q.tasks.compute_s.min() for q in SYSTEM.queries])
+    least = np.array([q.tasks.compute_s.min() for q in BUSY.queries])
     assert (records.parts_s[:, 0] >= 2 * least[records.query]).all()  # a root and a sink at the least
-
-
-LISTED = system_of([fork_join_chain("a", [3, 0, 4], 1, rate=40.0), slides_query()], (0, 0, 1, 1, 2))
-TAKERS = [n for n in scheduler_names() if get_scheduler(n).takes_lists]
-
-
-def prepared_on_lists(scheduler):
-    placement = random_placement(LISTED, 4) if scheduler.needs_placement else None
-    return scheduler.prepare(LISTED, placement, {})
-
-
-def test_those_that_sample_tables_take_lists():
-    assert {"nona", "nona-d2", "local", "spread", "expert", "random"} <= set(TAKERS)
-
-
-@pytest.mark.parametrize("name", TAKERS)
-def test_lists_and_arrays_give_the_same_decisions(name):
-    scheduler = get_scheduler(name)
-    prepared = prepared_on_lists(scheduler)
-    lists = as_lists(prepared.tables)
-    rng = np.random.default_rng(0)
-    for query in (0, 1) * 20:
-        view, u = random_view(LISTED, rng), rng.random(prepared.uniforms_per_job)
-        tasks = len(LISTED.queries[query].tasks)
-        array, plain = np.full(tasks, -1, dtype=np.int64), [-1] * tasks
-        scheduler.decide(0.0, query, view, prepared.tables, u, array)
-        scheduler.decide(0.0, query, view, lists, u.tolist(), plain)
-        assert plain == array.tolist()
-
-
-@pytest.mark.parametrize("name", TAKERS)
-def test_runs_are_the_same_with_either(name):
-    scheduler = get_scheduler(name)
-    prepared = prepared_on_lists(scheduler)
-    options = RunOptions(jobs=300, warmup=20)
-    lists = simulate_run(LISTED, scheduler, prepared, options)
-    arrays = simulate_run(LISTED, replace(scheduler, takes_lists=False), prepared, options)
-    assert lists.completion_s.tobytes() == arrays.completion_s.tobytes()
 
 
 SYSTEMS = [
@@ -170,60 +133,51 @@ SYSTEMS = [
 ]
 
 
-def machine_code(scheduler, prepared):
-    """The machine code that the engine calls, kept on disk, and the tables as it gets them."""
-    policy = policy_of(scheduler, prepared)
-    assert policy.machine is not None
-    return policy
-
-
-@pytest.mark.parametrize("name", [n for n in scheduler_names() if not get_scheduler(n).picks])
-def test_compiled_bind_decides_as_the_plain_one(name):
+@pytest.mark.parametrize("name", scheduler_names())
+def test_machine_code_and_decisions_on_lists_are_those_of_the_plain_function(name):
+    """The code that the engine calls, kept on disk, and the tables as it gets them."""
     scheduler = get_scheduler(name)
-    rng = np.random.default_rng(8)
-    seen = set()
+    rng, seen = np.random.default_rng(8), set()
     for system in SYSTEMS:
-        placement = random_placement(system, 5) if scheduler.needs_placement else None
-        prepared = scheduler.prepare(system, placement, {})
-        compiled = machine_code(scheduler, prepared)
-        for i in range(60):
-            query = i % 3
-            view, u = random_view(system, rng), rng.random(prepared.uniforms_per_job)
-            plain = np.full(12, -1, dtype=np.int64)
-            fast = plain.copy()
-            scheduler.decide(1.0, query, view, prepared.tables, u, plain)
-            compiled.machine(1.0, query, view, compiled.flat.ints, compiled.flat.floats, u, fast)
-            tasks = len(system.queries[query].tasks)
+        prepared = prepared_for(scheduler, system, 5)
+        compiled = policy_of(scheduler, prepared)
+        tables, lists = (compiled.flat.ints, compiled.flat.floats), as_lists(prepared.tables)
+        for i in range(100):
+            view, u = random_view(system, rng, busiest=3), rng.random(prepared.uniforms_per_job)
+            asked = (view, random_ready(system, rng)) if scheduler.picks else (i % 3, view)
+            tasks = 2 if scheduler.picks else len(system.queries[i % 3].tasks)
+            plain, fast = np.full((2, 12), -1, dtype=np.int64)
+            said = scheduler.decide(1.0, *asked, prepared.tables, u, plain)
+            assert said == compiled.machine(1.0, *asked, *tables, u, fast)
             assert plain.tolist() == fast.tolist()
-            assert plain[:tasks].min() >= 0
             assert (plain[tasks:] == -1).all()
-            seen.add(tuple(plain.tolist()))
-    assert len(seen) > 10
-
-
-@pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "pick"])
-def test_compiled_pick_decides_as_the_plain_one(name):
-    scheduler = get_scheduler(name)
-    rng = np.random.default_rng(8)
-    outcomes = set()
-    for system in SYSTEMS:
-        prepared = scheduler.prepare(system, None, {})
-        compiled = machine_code(scheduler, prepared)
-        for _ in range(100):
-            view, ready = random_view(system, rng, busiest=3), random_ready(system, rng)
-            u = rng.random(prepared.uniforms_per_job)
-            plain, fast = np.full(2, -1, dtype=np.int64), np.full(2, -1, dtype=np.int64)
-            said = scheduler.decide(1.0, view, ready, prepared.tables, u, plain)
-            assert said == compiled.machine(
-                1.0, view, ready, compiled.flat.ints, compiled.flat.floats, u, fast
-            )
-            assert plain.tolist() == fast.tolist()
-            if said:
-                assert 0 <= plain[0] < ready.n
+            if scheduler.takes_lists:
+                listed = [-1] * tasks
+                scheduler.decide(1.0, *asked, lists, u.tolist(), listed)
+                assert listed == plain[:tasks].tolist()
+            if not scheduler.picks:
+                assert plain[:tasks].min() >= 0
+            elif said:
+                assert 0 <= plain[0] < asked[1].n
                 assert view.queue_length[plain[1]] == 0
-            outcomes.add((bool(said), *plain.tolist()))
-    assert {o[0] for o in outcomes} == {True, False}
-    assert len(outcomes) > 5
+            seen.add((said, *plain.tolist()))
+    assert len(seen) > 5
+    assert {said for said, *_ in seen} == ({True, False} if scheduler.picks else {None})
+
+
+NOWHERE = {"random", "jsq-d", "opportunistic", "spark-fair", "spark-fifo", "priority", "sparrow", "tetris"}
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_no_query_runs_where_its_model_does_not_fit_but_by_those_that_look_at_nothing(name):
+    system = quiet(two_speeds((0, 1, 1, 0, 1, 0), slow_memory=1e6))
+    large = system.queries[0]
+    system = replace(system, queries=(large, replace(large, name="small", weight_bytes=2e5)))
+    placement = solve(system) if get_scheduler(name).needs_placement else None
+    run = run_of(system, name, placement, jobs=200, warmup=0, timeline_jobs=200)
+    of_large = [t for t in run.timeline.tasks if run.query[t.job] == 0]
+    used = {int(system.executor_class[t.executor]) for t in of_large}
+    assert used == ({0, 1} if name in NOWHERE else {0})
 
 
 def test_only_plain_functions_are_compiled():
@@ -244,7 +198,8 @@ class Outer(NamedTuple):
 
 
 def test_tables_in_tables_travel_flat_and_are_made_again():
-    tables = Outer(np.array([1, 2]), Inner(0.5, np.array([3])), Inner(1.5, np.array([4.0, 5.0])), 7)
+    inner, again = Inner(np.float64(0.5), np.array([3])), Inner(np.float64(1.5), np.array([4.0, 5.0]))
+    tables = Outer(np.array([1, 2]), inner, again, np.int64(7))
     flat = flatten_tables(tables)
     assert flat.kinds == "i(Fi)(Ff)I"
     assert flat.types == (Outer, Inner, Inner)
@@ -252,12 +207,7 @@ def test_tables_in_tables_travel_flat_and_are_made_again():
     scope["decide"] = lambda now, view, ready, made, uniforms, out: made
     exec(adapter_source("pick", flat.kinds), scope)
     made = scope["adapter"](0.0, None, None, flat.ints, flat.floats, None, None)
-    assert isinstance(made, Outer)
-    assert isinstance(made.inner, Inner)
-    assert made.starts.tolist() == [1, 2]
-    assert (made.inner.share, made.inner.rows.tolist()) == (0.5, [3])
-    assert (made.again.share, made.again.rows.tolist()) == (1.5, [4.0, 5.0])
-    assert made.count == 7
+    assert repr(made) == repr(tables)
 
 
 FIELD_LEVEL = {
@@ -268,7 +218,6 @@ FIELD_LEVEL = {
     "link_queue_bytes": NetworkView.N4,
 }
 SEEN = system_of([fork_join_chain("a", [3, 2], 1, rate=40.0), slides_query()], (0, 0, 1, 2, 3, 4))
-PLACEMENT = random_placement(SEEN, 9)
 
 
 def cheat(field, declared):
@@ -278,13 +227,7 @@ def cheat(field, declared):
         value = getattr(view, field)
         out[:] = 0 if math.isnan(value) else int(value * 1e6) % len(view.executor_server)
 
-    return Scheduler(
-        "cheat", "bind", declared, "", "", "", decide, lambda system, placement, options: Prepared((), 1)
-    )
-
-
-def prepared_for(scheduler):
-    return scheduler.prepare(SEEN, PLACEMENT if scheduler.needs_placement else None, {})
+    return Scheduler("cheat", "bind", declared, "", "", "", decide, lambda *_: Prepared((), 1))
 
 
 def scrambled(view, scheduler, rng):
@@ -299,17 +242,14 @@ def scrambled(view, scheduler, rng):
 
 
 def decision(scheduler, prepared, view, ready, query, u):
-    if not scheduler.picks:
-        out = np.full(len(SEEN.queries[query].tasks), -1, dtype=np.int64)
-        scheduler.decide(0.0, query, view, prepared.tables, u, out)
-        return out.tolist()
-    out = np.full(2, -1, dtype=np.int64)
-    return [bool(scheduler.decide(0.0, view, ready, prepared.tables, u, out)), *out.tolist()]
+    if scheduler.picks:
+        return picked(scheduler, prepared.tables, view, ready, u)
+    return bound(scheduler, SEEN, prepared.tables, view, u, query).tolist()
 
 
 def decides_by_what_it_declares(scheduler, rounds=150):
     rng = np.random.default_rng(17)
-    prepared = prepared_for(scheduler)
+    prepared = prepared_for(scheduler, SEEN)
     for i in range(rounds):
         view, ready = random_view(SEEN, rng, 2), random_ready(SEEN, rng)
         u = rng.random(prepared.uniforms_per_job)
@@ -370,5 +310,5 @@ def test_in_a_run_hidden_fields_are_nan_and_do_not_matter(name):
         decided = again != -1
         assert again[decided].tolist() == out[decided].tolist()
 
-    watched_run(SEEN, scheduler, prepared_for(scheduler), watch)
+    watched_run(SEEN, scheduler, prepared_for(scheduler, SEEN), watch)
     assert calls >= 320

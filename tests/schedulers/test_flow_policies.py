@@ -4,18 +4,7 @@ import numpy as np
 import pytest
 from flow_cases import AMPLE, cluster, question, seen
 
-from nona.schedulers.flows.allotter import (
-    ALL,
-    AskPolicy,
-    Claims,
-    Known,
-    hold,
-    learned,
-    owned,
-    sets_of,
-    single_claims,
-    within_needs,
-)
+from nona.schedulers.flows import allotter
 from nona.schedulers.flows.gandiva import AskGandiva, Trial
 from nona.schedulers.flows.gavel import flow_policies
 from nona.schedulers.flows.optimus import AskOptimus
@@ -30,22 +19,22 @@ def test_max_min_fairness_by_hand():
     2a/6 = (4 − a)/4 gives a = 12/7, and both have 4/7 of what they could.
     """
     asked = question([[2, 1], [1, 1]], [2, 2])
-    claims, _ = AskPolicy("max-min-fairness")(asked, None)
+    claims, _ = allotter.AskPolicy("max-min-fairness")(asked, None)
     assert claims.rows == ((0,), (1,))
     assert claims.executors == pytest.approx(np.array([[12 / 7, 0], [2 / 7, 2]]), abs=1e-5)
 
 
 def test_makespan_gives_every_flow_the_same_headroom():
     asked = question([[1.0], [1.0]], [8], expected=[3.0, 1.0])
-    claims, _ = AskPolicy("makespan")(asked, None)
+    claims, _ = allotter.AskPolicy("makespan")(asked, None)
     assert claims.executors[:, 0] == pytest.approx([6, 2], abs=1e-5)
 
 
 @pytest.mark.parametrize("policy", flow_policies())
 def test_every_policy_that_gavel_takes_gives_executors_that_there_are_and_that_hold_the_model(policy):
     asked = question([[2, 1], [1, 0], [3, 3]], [4, 2], open=[3, 0, 1])
-    claims, _ = AskPolicy(policy)(asked, None)
-    cut = within_needs(asked, claims).executors
+    claims, _ = allotter.AskPolicy(policy)(asked, None)
+    cut = allotter.within_needs(asked, claims).executors
     assert (cut.sum(axis=0) <= np.array([4, 2]) + 1e-5).all()
     assert cut[1, 1] == 0
     assert cut.sum() > 0
@@ -55,7 +44,7 @@ def test_themis_lets_the_worst_off_bid():
     """Of two flows with f = 0.8 one bids. Flow 1's queries have waited, so its ρ is worse; alone, it pays
     nothing and gets all."""
     asked = question([[1.0], [1.0]], [4], expected=[4.0, 4.0], open=[0, 8], now_s=9.0)
-    claims, _ = AskPolicy("themis-auction", {"fairness_knob": 0.8})(asked, None)
+    claims, _ = allotter.AskPolicy("themis-auction", {"fairness_knob": 0.8})(asked, None)
     assert claims.executors[:, 0] == pytest.approx([0, 4], abs=1e-4)
 
 
@@ -105,9 +94,9 @@ def test_gandiva_gives_each_row_an_equal_part_and_remembers_slowdowns_alone():
 
 
 ASKS = [
-    AskPolicy("max-min-fairness"),
-    AskPolicy("finish-time-fairness"),
-    AskPolicy("themis-auction"),
+    allotter.AskPolicy("max-min-fairness"),
+    allotter.AskPolicy("finish-time-fairness"),
+    allotter.AskPolicy("themis-auction"),
     AskTiresias((1.0, 2.0), 1.0),
     AskGandiva(3),
     AskOptimus(),
@@ -117,21 +106,24 @@ ASKS = [
 
 @pytest.mark.parametrize("ask", ASKS, ids=repr)
 def test_flows_without_queries_claim_nothing(ask):
-    nobody, memory = ask(question([[1.0], [1.0]], [4], expected=[1e-300, 1e-300]), None)
-    assert within_needs(question([[1.0], [1.0]], [4], expected=[1e-300] * 2), nobody).executors.sum() == 0
+    idle = question([[1.0], [1.0]], [4], expected=[1e-300, 1e-300])
+    nobody, memory = ask(idle, None)
+    assert allotter.within_needs(idle, nobody).executors.sum() == 0
     one = question([[1.0], [1.0]], [4], expected=[1e-300, AMPLE])
-    claims = within_needs(one, ask(one, memory)[0])
+    claims = allotter.within_needs(one, ask(one, memory)[0])
     assert claims.executors[[0 in row for row in claims.rows]].sum() <= 1e-6
 
 
 def test_claims_are_cut_to_what_the_work_needs():
     asked = question([[2.0], [1.0]], [9], expected=[4.0, 100.0])
-    cut = within_needs(asked, single_claims(np.array([[4.0], [5.0]])))
+    cut = allotter.within_needs(asked, allotter.single_claims(np.array([[4.0], [5.0]])))
     assert cut.executors[:, 0].tolist() == [2.0, 5.0]  # 4 queries/s at 2/s each
-    pair = within_needs(asked, Claims(((0, 1),), np.array([[9.0]])))
+    pair = allotter.within_needs(asked, allotter.Claims(((0, 1),), np.array([[9.0]])))
     assert pair.executors.tolist() == [[9.0]]  # 4/18 and 100/9 of it
     little = question([[2.0], [1.0]], [9], expected=[2.0, 1.0])
-    assert within_needs(little, Claims(((0, 1),), np.array([[9.0]]))).executors.tolist() == [[2.0]]
+    assert allotter.within_needs(
+        little, allotter.Claims(((0, 1),), np.array([[9.0]]))
+    ).executors.tolist() == [[2.0]]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -139,9 +131,9 @@ def test_over_rounds_every_row_gets_what_it_claims_to_less_than_an_executor(seed
     rng = np.random.default_rng(seed)
     of = cluster(np.ones((3, 2)).tolist(), [5, 3])
     claim = rng.dirichlet(np.ones(4), 2).T[:3] * np.array([5, 3])
-    claims, held, got = single_claims(claim), None, np.zeros((4, 2))
+    claims, held, got = allotter.single_claims(claim), None, np.zeros((4, 2))
     for rounds in range(1, 60):
-        held = hold(of, claims, held)
+        held = allotter.hold(of, claims, held)
         assert held.owner.min() >= 0
         for k in range(2):
             got[:, k] += np.bincount(held.owner[of.executor_class == k], minlength=4)
@@ -151,22 +143,24 @@ def test_over_rounds_every_row_gets_what_it_claims_to_less_than_an_executor(seed
 
 def test_a_row_keeps_its_executors_and_all_flows_share_the_rest():
     of = cluster([[1.0], [1.0]], [6])
-    first = hold(of, single_claims(np.array([[2.0], [3.0]])), None)
+    first = allotter.hold(of, allotter.single_claims(np.array([[2.0], [3.0]])), None)
     assert first.owner.tolist() == [0, 0, 1, 1, 1, 2]
-    assert sets_of(of, first).astype(int).tolist() == [[1, 1, 0, 0, 0, 1], [0, 0, 1, 1, 1, 1]]
-    assert owned(of, first).tolist() == [2, 3]
-    second = hold(of, single_claims(np.array([[3.0], [2.0]])), first)
+    assert allotter.sets_of(of, first).astype(int).tolist() == [[1, 1, 0, 0, 0, 1], [0, 0, 1, 1, 1, 1]]
+    assert allotter.owned(of, first).tolist() == [2, 3]
+    second = allotter.hold(of, allotter.single_claims(np.array([[3.0], [2.0]])), first)
     assert second.owner.tolist() == [0, 0, 1, 1, 0, 2]  # the last of flow 1's goes to flow 0
-    together = hold(of, Claims(((0, 1),), np.array([[6.0]])), second)
-    assert together.rows == ((0, 1), ALL)
-    assert sets_of(of, together).all()
+    together = allotter.hold(of, allotter.Claims(((0, 1),), np.array([[6.0]])), second)
+    assert together.rows == ((0, 1), allotter.ALL)
+    assert allotter.sets_of(of, together).all()
 
 
 def test_rates_and_expectations_are_half_measured():
     of = cluster([[4.0], [4.0]], [2])
-    known = learned(of, None, seen(of, offered=[10, 2], completed=[[6], [0]], service_s=[[3.0], [0.0]]))
+    known = allotter.learned(
+        of, None, seen(of, offered=[10, 2], completed=[[6], [0]], service_s=[[3.0], [0.0]])
+    )
     assert known.expected.tolist() == [10.0, 2.0]
     assert known.rates[:, 0].tolist() == [3.0, 4.0]  # half of 4 and of 6 in 3 s
-    later = learned(of, Known(known.expected, known.rates), seen(of, offered=[0, 4]))
+    later = allotter.learned(of, allotter.Known(known.expected, known.rates), seen(of, offered=[0, 4]))
     assert later.expected.tolist() == [5.0, 3.0]
     assert later.rates[:, 0].tolist() == [3.0, 4.0]

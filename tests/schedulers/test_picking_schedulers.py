@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduler_cases import random_view, ready_rows, slides_query, system_of
+from scheduler_cases import picked, quiet, random_view, ready_rows, run_of, slides_query, system_of
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, decompose
 from nona.schedulers.base import Prepared, View
 from nona.schedulers.jsq_d import Draws
-from nona.schedulers.registry import get_scheduler
+from nona.schedulers.registry import SCHEDULERS, get_scheduler
 from nona.schedulers.tetris import best_executors, neediest, progress, work_left_s
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.theory import choices_jct_s
-from nona.system import Arrivals, QueryClass, Stream
+from nona.system import Arrivals, QueryClass
 from nona.topology import make_topology
 
 TETRIS = get_scheduler("tetris")
@@ -31,9 +31,7 @@ def query_of(name, seconds, edges, rate=1.0):
 A = query_of("a", [1.0, 1.0, 4.0], [(0, 1, 40.0), (1, 2, 8.0)])
 B = query_of("b", [1.0, 2.0], [(0, 1, 60.0)])
 C = query_of("c", [5.0], [])
-SYSTEM = replace(
-    system_of([A, B, C], range(4)), capacity=CARD, background_compute=Stream(), background_network=Stream()
-)
+SYSTEM = replace(quiet(system_of([A, B, C], range(4))), capacity=CARD)
 DONE = -2
 
 
@@ -53,10 +51,7 @@ def ready_places(rows):
 
 
 def pick(view, rows, u=0.0, **options):
-    tables = TETRIS.prepare(SYSTEM, None, options).tables
-    out = np.full(2, -1, dtype=np.int64)
-    said = TETRIS.decide(0.0, view, ready_places(rows), tables, np.array([u]), out)
-    return (int(out[0]), int(out[1])) if said else None
+    return picked(TETRIS, TETRIS.prepare(SYSTEM, None, options).tables, view, ready_places(rows), [u])
 
 
 def aligned(view, row, e, system=SYSTEM, **options):
@@ -126,9 +121,8 @@ def test_only_the_neediest_jobs_are_considered():
 
 
 def test_the_last_tasks_of_a_stage_come_first():
-    wide = query_of(
-        "wide", [1.0] * 12, [(0, i, 1.0) for i in range(1, 11)] + [(i, 11, 1.0) for i in range(1, 11)]
-    )
+    edges = [(0, i, 1.0) for i in range(1, 11)] + [(i, 11, 1.0) for i in range(1, 11)]
+    wide = query_of("wide", [1.0] * 12, edges)
     system = replace(SYSTEM, queries=(wide, C))
     tables = TETRIS.prepare(system, None, {"fairness": 0.0}).tables
     short = (9, 1, 0, 0, (-1,))
@@ -138,26 +132,17 @@ def test_the_last_tasks_of_a_stage_come_first():
         tables_c = tables._replace(work_s=np.append(tables.work_s[:-1], 0.1))  # c is nearly free of work
         assert progress(table, 0, tables) == pytest.approx(done / 10)
         assert work_left_s(table, 0, tables) == pytest.approx(11 - done)
-        out = np.full(2, -1, dtype=np.int64)
-        assert TETRIS.decide(0.0, view_of({0}), table, tables_c, np.zeros(1), out)
-        assert out.tolist() == [chosen, 0]
+        assert picked(TETRIS, tables_c, view_of({0}), table, [0.0]) == (chosen, 0)
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 @pytest.mark.parametrize("cards", [False, True])
 def test_in_a_run_no_card_is_promised_more_than_it_has_or_one_task_needs(engine, cards):
-    fork = query_of(
-        "fork",
-        [0.2, 0.5, 0.3, 0.4, 0.1],
-        [(0, 1, 9.0), (0, 2, 9.0), (0, 3, 5.0), (1, 4, 3.0), (2, 4, 3.0), (3, 4, 2.0)],
-    )
-    system = replace(
-        system_of([replace(fork, rate=3.0)], (0, 0, 1, 1, 2, 2, 3, 3)),
-        capacity=CARD,
-        background_compute=Stream(),
-        background_network=Stream(),
-        topology=make_topology(4, CARD, nic=40.0) if cards else None,
-    )
+    edges = [(0, 1, 9.0), (0, 2, 9.0), (0, 3, 5.0), (1, 4, 3.0), (2, 4, 3.0), (3, 4, 2.0)]
+    fork = query_of("fork", [0.2, 0.5, 0.3, 0.4, 0.1], edges, 3.0)
+    topology = make_topology(4, CARD, nic=40.0) if cards else None
+    system = quiet(system_of([fork], (0, 0, 1, 1, 2, 2, 3, 3)))
+    system = replace(system, capacity=CARD, topology=topology)
     prepared = TETRIS.prepare(system, None, {})
     capacity = 40.0 if cards else CARD
     assert prepared.tables.card_bytes_s.tolist() == [capacity] * 8
@@ -180,27 +165,20 @@ def test_in_a_run_no_card_is_promised_more_than_it_has_or_one_task_needs(engine,
 SPARROW = get_scheduler("sparrow")
 
 
-def ready_of(rows):
-    """Rows of (job, first of the batch, size of the batch, the job's draw)."""
-    names = ("job", "batch_first", "batch_size", "job_draw")
-    columns = dict(zip(names, zip(*rows, strict=True), strict=False))
-    return ready_rows(len(rows), len({row[0] for row in rows}), **columns, places=[-1] * 4)
-
-
-def picked(free, executors, rows, d=2):
-    """Place in the list and executor; ``None``: nothing is picked."""
+def reserved(free, executors, rows, d=2):
+    """What is picked of rows of (job, first of the batch, size of the batch, the job's draw)."""
     system = system_of([slides_query()], range(executors))
     queue = np.array([0 if e in free else 1 for e in range(executors)])
     view = random_view(system, np.random.default_rng(0))._replace(queue_length=queue)
-    out = np.full(2, -1, dtype=np.int64)
-    tables = SPARROW.prepare(system, None, {"d": d}).tables
-    said = SPARROW.decide(0.0, view, ready_of(rows), tables, np.zeros(1), out)
-    return (int(out[0]), int(out[1])) if said else None
+    names = ("job", "batch_first", "batch_size", "job_draw")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=False))
+    ready = ready_rows(len(rows), len({row[0] for row in rows}), **columns, places=[-1] * 4)
+    return picked(SPARROW, SPARROW.prepare(system, None, {"d": d}).tables, view, ready, [0.0])
 
 
 def probed(executors, row, d=2):
     """The executors that would take a task of a batch, found by leaving one free at a time."""
-    return [e for e in range(executors) if picked({e}, executors, [row], d)]
+    return [e for e in range(executors) if reserved({e}, executors, [row], d)]
 
 
 @pytest.mark.parametrize("executors", [1, 2, 6, 7, 12])
@@ -226,23 +204,18 @@ def test_a_free_executor_serves_its_oldest_reservation_and_no_other():
     mine = [set(probed(9, row)) for row in rows]
     for e in range(9):
         expected = next(((i, e) for i, probes in enumerate(mine) if e in probes), None)
-        assert picked({e}, 9, rows) == expected
-    assert any(picked({e}, 9, rows) is None for e in range(9))
+        assert reserved({e}, 9, rows) == expected
+    assert any(reserved({e}, 9, rows) is None for e in range(9))
 
 
 def test_when_the_tasks_of_a_batch_are_placed_its_reservations_are_gone():
     row = (3, 0, 2, 0.9)
     probes = set(probed(9, row))
     assert len(probes) == 4
-    first = picked(probes, 9, [row, row])
-    second = picked(probes - {first[1]}, 9, [row])  # one of two is left, the batch is still one of two
+    first = reserved(probes, 9, [row, row])
+    second = reserved(probes - {first[1]}, 9, [row])  # one of two is left, the batch is still one of two
     assert second[1] in probes - {first[1]}
-    assert picked(probes, 9, []) is None
-
-
-def quiet(query, executors, seed=3):
-    system = system_of([query], range(executors), seed)
-    return replace(system, background_compute=Stream(), background_network=Stream())
+    assert reserved(probes, 9, []) is None
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
@@ -250,10 +223,10 @@ def test_a_round_trip_is_paid_once_for_each_layer(engine):
     # alone: 2 ms, then 10 and 8 ms apart or one after the other, then 2 ms; at every step one round trip
     query = replace(slides_query(), arrivals=Arrivals(process="deterministic"))
     graph = replace(query.tasks, tensor_bytes=np.zeros(len(query.tasks.tensor_bytes)))
-    system = quiet(replace(query, tasks=graph), 8)
+    system = quiet(system_of([replace(query, tasks=graph)], range(8)))
     for round_trip_s in (0.0, 0.004):
-        prepared = SPARROW.prepare(system, None, {"round_trip_s": round_trip_s})
-        run = simulate_run(system, SPARROW, prepared, RunOptions(jobs=40, warmup=2, engine=engine))
+        given = {"round_trip_s": round_trip_s}
+        run = run_of(system, "sparrow", options=given, jobs=40, warmup=2, engine=engine)
         assert run.completion_time_s == pytest.approx([0.014 + 3 * round_trip_s] * 40, abs=1e-9)
         assert run.parts_s.sum(axis=1) == pytest.approx(run.completion_time_s)
         assert run.parts_s[:, 3] == pytest.approx([3 * round_trip_s] * 40, abs=1e-9)  # as for a server
@@ -265,10 +238,8 @@ def single(tasks, rate):
     return QueryClass("bag", graph, Decomposition((), ()), rate, service_scv=1.0)
 
 
-def mean_s(system, scheduler, options, jobs):
-    prepared = scheduler.prepare(system, None, options)
-    run = simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, warmup=jobs // 5))
-    return float(run.completion_time_s.mean())
+def mean_s(system, name, jobs, **options):
+    return float(run_of(system, name, options=options, jobs=jobs, warmup=jobs // 5).completion_time_s.mean())
 
 
 EXECUTORS = 200
@@ -283,10 +254,10 @@ def test_single_tasks_take_as_long_as_theory_says(load):
     E[T] = 1 + ∫F² dw = −ln(1 − λ²) / λ². Looking at queue lengths only, by contrast, gives
     E[T] = Σ λ^(2ⁱ − 2), which is what ``jsq-d`` takes.
     """
-    system = quiet(single(1, load * EXECUTORS), EXECUTORS)
-    late = mean_s(system, SPARROW, {}, 25_000)
+    system = quiet(system_of([single(1, load * EXECUTORS)], range(EXECUTORS)))
+    late = mean_s(system, "sparrow", 25_000)
     assert late == pytest.approx(-math.log(1 - load**2) / load**2, rel=0.03)
-    per_task = mean_s(system, get_scheduler("jsq-d"), {"d": 2}, 25_000)
+    per_task = mean_s(system, "jsq-d", 25_000, d=2)
     assert per_task == pytest.approx(choices_jct_s(load, 1.0, 2), rel=0.03)
     terms = sum(load ** (2**i - 2) for i in range(1, 12))
     assert choices_jct_s(load, 1.0, 2) == pytest.approx(terms)
@@ -313,12 +284,11 @@ def batch_sampling():
 
 
 def test_the_order_of_the_ways_of_sampling_at_load_0_8():
-    tasks, executors = 20, 200
-    system = quiet(single(tasks, 0.8 * executors / tasks), executors)
-    chance = mean_s(system, get_scheduler("random"), {}, 4000)
-    per_task = mean_s(system, get_scheduler("jsq-d"), {"d": 2}, 4000)
-    batch = mean_s(system, batch_sampling(), {}, 4000)
-    late = mean_s(system, SPARROW, {}, 4000)
+    system = quiet(system_of([single(20, 0.8 * EXECUTORS / 20)], range(EXECUTORS)))
+    chance, late = mean_s(system, "random", 4000), mean_s(system, "sparrow", 4000)
+    per_task = mean_s(system, "jsq-d", 4000, d=2)
+    with SCHEDULERS.registered(batch_sampling()):
+        batch = mean_s(system, "batch", 4000)
     assert chance > 2 * per_task
     assert per_task > 1.02 * batch
     assert batch > 1.02 * late

@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_cases import (
+    bound,
     fork_join_chain,
+    picked,
+    quiet,
     random_ready,
     random_view,
     ready_rows,
+    run_of,
     slides_query,
     system_of,
     two_speeds,
@@ -22,16 +26,13 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.errors import PlacementError
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.run import RunOptions, simulate_run
-from nona.system import QueryClass, Stream
+from nona.system import QueryClass
 
 LEAST = get_scheduler("least-loaded")
 
 
 def least(system, view, draw=0.5):
-    prepared = LEAST.prepare(system, None, {})
-    out = np.full(5, -1, dtype=np.int64)
-    LEAST.decide(0.0, 0, view, prepared.tables, np.array([draw]), out)
+    out = bound(LEAST, system, LEAST.prepare(system, None, {}).tables, view, [draw])
     assert len(set(out.tolist())) == 1
     return int(out[0])
 
@@ -54,24 +55,19 @@ def test_ties_go_to_the_shortest_queue_and_are_drawn_evenly():
     assert np.bincount(drawn, minlength=6).tolist() == [0, 0, 50, 0, 50, 0]
 
 
-def test_executors_without_room_for_the_model_are_left_out():
+def test_a_model_that_fits_nowhere_is_refused():
     system = two_speeds(slow_memory=1e6)
-    view = random_view(system, np.random.default_rng(0))._replace(backlog_s=np.array([5.0, 0, 0, 6.0]))
-    assert least(system, view) == 0
     with pytest.raises(PlacementError, match="must fit one executor"):
         LEAST.prepare(replace(system, class_memory_bytes=np.array([1e6, 1e6])), None, {})
 
 
 def test_on_one_executor_it_is_the_queue_of_theory():
-    """With one executor and no background: M/G/1, here M/D/1."""
+    """M/G/1, here M/D/1."""
     query = fork_join_chain("a", [2], 1, rate=20.0)
-    system = replace(system_of([query], [0]), background_compute=Stream(), background_network=Stream())
     own_s = float(query.tasks.compute_s.sum())
     wait_s = 20.0 * own_s**2 / (2 * (1 - 20.0 * own_s))  # Pollaczek and Khinchine
-    runs = [
-        simulate_run(system, LEAST, LEAST.prepare(system, None, {}), RunOptions(jobs=8000, replication=r))
-        for r in range(6)
-    ]
+    system = quiet(system_of([query], [0]))
+    runs = [run_of(system, "least-loaded", jobs=8000, replication=r) for r in range(6)]
     means = np.array([r.completion_time_s.mean() for r in runs])
     assert means.mean() == pytest.approx(own_s + wait_s, abs=4 * means.std(ddof=1) / np.sqrt(6))
 
@@ -83,8 +79,7 @@ CLASSES = (0, 1, 1, 0, 1, 0)
 def best_drawn(system, view, u, d):
     prepared = DRAWN.prepare(system, None, {"d": d})
     assert prepared.uniforms_per_job == d
-    out = np.full(5, -1, dtype=np.int64)
-    DRAWN.decide(0.0, 0, view, prepared.tables, u, out)
+    out = bound(DRAWN, system, prepared.tables, view, u)
     assert len(set(out.tolist())) == 1
     return int(out[0])
 
@@ -109,36 +104,20 @@ def test_equals_go_to_the_shorter_queue_and_then_to_the_first_drawn():
     assert best_drawn(system, view, np.array([0.6, 0.3, 0.0]), 3) == 2
 
 
-def test_only_executors_with_room_for_the_model_are_drawn():
-    system = two_speeds(CLASSES, slow_memory=1e6)
-    view = random_view(system, np.random.default_rng(0))
-    drawn = {best_drawn(system, view, np.array([(i + 0.5) / 60]), 1) for i in range(60)}
-    assert drawn == {0, 3, 5}
-
-
 def test_with_equal_services_it_is_the_shortest_of_the_queues_drawn():
     """The least backlog is the shortest queue then; ``jsq-d`` gets the same draws."""
     query = QueryClass("one", TaskGraph.from_edges("one", [1.0], []), Decomposition((0,), ()), 24.0)
-    system = replace(system_of([query], range(30)), background_compute=Stream(), background_network=Stream())
-    runs = []
-    for name in ("least-loaded-d", "jsq-d"):
-        scheduler = get_scheduler(name)
-        prepared = scheduler.prepare(system, None, {"d": 2})
-        runs.append(simulate_run(system, scheduler, prepared, RunOptions(jobs=4000, warmup=500)))
-    assert runs[0].completion_s.tobytes() == runs[1].completion_s.tobytes()
-    chance = get_scheduler("random")
-    drawn = simulate_run(system, chance, chance.prepare(system, None, {}), RunOptions(jobs=4000, warmup=500))
-    assert runs[0].completion_time_s.mean() < 0.8 * drawn.completion_time_s.mean()
+    system, size = quiet(system_of([query], range(30))), {"jobs": 4000, "warmup": 500}
+    least, shortest = (run_of(system, n, options={"d": 2}, **size) for n in ("least-loaded-d", "jsq-d"))
+    assert least.completion_s.tobytes() == shortest.completion_s.tobytes()
+    assert least.completion_time_s.mean() < 0.8 * run_of(system, "random", **size).completion_time_s.mean()
 
 
 SIX = system_of([fork_join_chain("a", [3], 1), fork_join_chain("one", [])], range(6))
 
 
 def joined(query, view, u, options):
-    prepared = JSQ.prepare(SIX, None, options)
-    out = np.full(5, -1, dtype=np.int64)
-    JSQ.decide(0.0, query, view, prepared.tables, u, out)
-    return out[: len(SIX.queries[query].tasks)].tolist()
+    return bound(JSQ, SIX, JSQ.prepare(SIX, None, options).tables, view, u, query).tolist()
 
 
 @examples(80)
@@ -162,9 +141,8 @@ def test_two_draws_unless_told_and_one_draw_is_random():
     assert joined(0, view, u, {}) == joined(0, view, u, {"d": 2})
     assert JSQ.prepare(SIX, None, {}).uniforms_per_job == 10
     chance = get_scheduler("random")
-    out = np.zeros(5, dtype=np.int64)
-    chance.decide(0.0, 0, view, chance.prepare(SIX, None, {}).tables, u, out)
-    assert joined(0, view, u, {"d": 1}) == out.tolist()
+    drawn = bound(chance, SIX, chance.prepare(SIX, None, {}).tables, view, u)
+    assert joined(0, view, u, {"d": 1}) == drawn.tolist()
 
 
 PRIORITY = get_scheduler("priority")
@@ -188,12 +166,11 @@ def test_the_most_urgent_class_then_the_oldest_job_then_the_first_to_be_ready(or
     rng = np.random.default_rng(seed)
     prepared = PRIORITY.prepare(FOUR, None, {"order": order})
     view, ready = random_view(FOUR, rng, 2), random_ready(FOUR, rng)
-    out = np.full(2, -1, dtype=np.int64)
     u = rng.random(1)
-    said = PRIORITY.decide(0.0, view, ready, prepared.tables, u, out)
+    out = picked(PRIORITY, prepared.tables, view, ready, u)
     free = np.flatnonzero(view.queue_length == 0)
-    assert said == bool(ready.n and len(free))
-    if said:
+    assert (out is not None) == bool(ready.n and len(free))
+    if out:
         urgency = [
             (order.index("abcd"[q]), j, i)
             for i, (q, j) in enumerate(zip(ready.query, ready.job, strict=True))
@@ -205,34 +182,28 @@ def test_the_most_urgent_class_then_the_oldest_job_then_the_first_to_be_ready(or
 
 def test_urgency_pays_in_a_run():
     """Two classes alike, in either order: the urgent one is quicker, and by order alone."""
-    base = replace(FOUR, background_compute=Stream(), background_network=Stream(), capacity=1e12)
     alike = [replace(fork_join_chain("x", [2], 1, rate=130.0), name=n) for n in "ab"]
-    system = replace(base, queries=tuple(alike))
+    system = replace(quiet(FOUR), capacity=1e12, queries=tuple(alike))
     for order in ("ab", "ba"):
-        prepared = PRIORITY.prepare(system, None, {"order": list(order)})
-        run = simulate_run(system, PRIORITY, prepared, RunOptions(jobs=4000, warmup=500))
-        jct = run.completion_s - run.arrival_s
-        urgent, other = (jct[run.query == "ab".index(n)].mean() for n in order)
+        run = run_of(system, "priority", options={"order": list(order)}, jobs=4000, warmup=500)
+        urgent, other = (run.completion_time_s[run.query == "ab".index(n)].mean() for n in order)
         assert urgent < 0.9 * other
 
 
 SYSTEM = system_of([slides_query()], range(5))
-PICKERS = [n for n in scheduler_names() if get_scheduler(n).kind == "pick"]
-
-
-def ready_list(rows, open_jobs):
-    """Rows of (job, executors held, home)."""
-    columns = dict(zip(("job", "job_running", "home"), zip(*rows, strict=True), strict=False))
-    return ready_rows(len(rows), open_jobs, **columns, places=[-1] * 4)
 
 
 def pick(name, queue_length, rows, open_jobs, u=0.0):
+    """What is picked of rows of (job, executors held, home)."""
     scheduler = get_scheduler(name)
     prepared = scheduler.prepare(SYSTEM, None, {"d": 5} if name == "sparrow" else {})  # it looks at all five
     view = random_view(SYSTEM, np.random.default_rng(0))._replace(queue_length=np.array(queue_length))
-    out = np.full(2, -1, dtype=np.int64)
-    said = scheduler.decide(0.0, view, ready_list(rows, open_jobs), prepared.tables, np.array([u]), out)
-    return tuple(out.tolist()) if said else None
+    columns = dict(zip(("job", "job_running", "home"), zip(*rows, strict=True), strict=False))
+    ready = ready_rows(len(rows), open_jobs, **columns, places=[-1] * 4)
+    return picked(scheduler, prepared.tables, view, ready, [u])
+
+
+PICKERS = [n for n in scheduler_names() if get_scheduler(n).kind == "pick"]
 
 
 @pytest.mark.parametrize("name", PICKERS)
@@ -253,28 +224,25 @@ def test_free_executors_are_drawn_uniformly(name):
     assert ((among - 1000) ** 2 / 1000).sum() < chi2.ppf(0.999, 2)
 
 
-def test_opportunistic_serves_in_order_of_readiness():
-    assert pick("opportunistic", [0, 0, 0, 0, 0], [(7, 4, 2), (1, 0, 3)], 2, 0.999) == (0, 4)
+OLDEST = [(7, 0, 0), (2, 0, 3), (2, 0, 1)]
 
 
-def test_spark_fifo_serves_the_oldest_job_and_prefers_its_executor():
-    rows = [(7, 0, 0), (2, 0, 3), (2, 0, 1)]
-    assert pick("spark-fifo", [0] * 5, rows, 3) == (1, 3)
-    assert pick("spark-fifo", [0, 0, 0, 1, 1], rows, 3, 0.999) == (1, 2)
-
-
-def test_spark_fair_serves_the_freed_executors_own_job_first():
-    rows = [(1, 0, -1), (5, 9, 2)]
-    assert pick("spark-fair", [1, 1, 0, 1, 1], rows, 2) == (1, 2)
-
-
-def test_spark_fair_caps_jobs_at_their_share():
-    # five executors: two open jobs may hold ⌈5/2⌉ = 3, five may hold 1, nine may hold 1
-    rows = [(1, 3, -1), (4, 2, -1)]
-    assert pick("spark-fair", [0] * 5, rows, 2)[0] == 1
-    assert pick("spark-fair", [0] * 5, [(1, 2, -1), (4, 0, -1)], 2)[0] == 0
-    assert pick("spark-fair", [0] * 5, [(1, 1, -1), (4, 0, -1)], 5)[0] == 1
-    assert pick("spark-fair", [0] * 5, [(1, 1, -1), (4, 1, -1)], 9) is None
+@pytest.mark.parametrize(
+    ("name", "queues", "rows", "open_jobs", "u", "chosen"),
+    [
+        ("opportunistic", [0] * 5, [(7, 4, 2), (1, 0, 3)], 2, 0.999, (0, 4)),  # in order of readiness
+        ("spark-fifo", [0] * 5, OLDEST, 3, 0.0, (1, 3)),  # the oldest job, at home where that is free
+        ("spark-fifo", [0, 0, 0, 1, 1], OLDEST, 3, 0.999, (1, 2)),
+        ("spark-fair", [1, 1, 0, 1, 1], [(1, 0, -1), (5, 9, 2)], 2, 0.0, (1, 2)),  # the freed executor's own
+        # five executors: two open jobs may hold ⌈5/2⌉ = 3, five may hold 1, nine may hold 1
+        ("spark-fair", [0] * 5, [(1, 3, -1), (4, 2, -1)], 2, 0.0, (1, 0)),
+        ("spark-fair", [0] * 5, [(1, 2, -1), (4, 0, -1)], 2, 0.0, (0, 0)),
+        ("spark-fair", [0] * 5, [(1, 1, -1), (4, 0, -1)], 5, 0.0, (1, 0)),
+        ("spark-fair", [0] * 5, [(1, 1, -1), (4, 1, -1)], 9, 0.0, None),
+    ],
+)
+def test_picks_by_hand(name, queues, rows, open_jobs, u, chosen):
+    assert pick(name, queues, rows, open_jobs, u) == chosen
 
 
 def test_spark_fair_never_goes_beyond_the_cap_except_for_a_freed_executor():
@@ -284,8 +252,7 @@ def test_spark_fair_never_goes_beyond_the_cap_except_for_a_freed_executor():
     capped = 0
     for _ in range(500):
         view, ready = random_view(SYSTEM, rng, 2), random_ready(SYSTEM, rng)
-        out = np.zeros(2, dtype=np.int64)
-        if scheduler.decide(0.0, view, ready, prepared.tables, rng.random(1), out):
+        if out := picked(scheduler, prepared.tables, view, ready, rng.random(1)):
             i, e = out
             cap = -(-SYSTEM.executors // max(ready.open_jobs, 1))
             assert ready.home[i] == e or ready.job_running[i] < cap

@@ -6,38 +6,36 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
+from scheduler_cases import (
+    bound,
+    fork_join_chain,
+    quiet,
+    random_placement,
+    random_view,
+    run_of,
+    slides_query,
+    system_of,
+)
 from scipy.stats import chi2
 from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, SubGraph
 from nona.errors import SimulationError
-from nona.placement.fixed import (
-    PRESETS,
-    branches_of,
-    idle_presets,
-    local_placement,
-    place_fixed,
-    spread_placement,
-    traffic_of,
-)
+from nona.placement import fixed
 from nona.placement.result import Configuration, SubGraphPlacement
 from nona.placement.solve import solve
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling import place_by_table
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, QueryClass, Stream
 
+LOCAL = get_scheduler("local")  # draws from tables, as all here do
 CLUSTERS = [tuple(range(8)), (0, 0, 1, 1, 2, 2), (0, 1, 0, 2, 0, 1), (0, 0, 0), (0,), (0, 1)]
 
 
 def decide(system, prepared, query, uniforms, view=None):
-    out = np.full(len(system.queries[query].tasks), -7, dtype=np.int64)
     view = view or random_view(system, np.random.default_rng(0))
-    place_by_table(0.0, query, view, prepared.tables, np.asarray(uniforms), out)
-    return out
+    return bound(LOCAL, system, prepared.tables, view, uniforms, query)
 
 
 def sampled_configurations(placed_query, out):
@@ -80,14 +78,10 @@ def test_every_task_gets_an_executor_and_parts_are_apart_as_far_as_servers_allow
 
             def apart(fit):
                 _, root, remote = fit
-                executors = {root, *remote}
+                executors, parts = {root, *remote}, 1 + len(remote)
                 servers = {int(server[e]) for e in executors}
-                parts = 1 + len(remote)
-                return (
-                    len(servers) == min(parts, system.servers)
-                    and len(executors) == min(parts, system.executors)
-                    and (parts > system.servers or len(servers) == parts)
-                )
+                least = min(parts, system.servers), min(parts, system.executors)
+                return (len(servers), len(executors)) == least
 
             assert any(apart(f) for f in fits)
 
@@ -148,16 +142,10 @@ CLASSED = [
 def classed(queries, cluster):
     servers, kinds = cluster
     names = tuple(f"k{i}" for i in range(max(kinds) + 1))
-    made = [
-        replace(
-            q,
-            tasks=TaskGraph(**{**q.tasks.__dict__, "compute_s": np.tile(q.tasks.compute_s, (len(names), 1))}),
-        )
-        for q in queries
-    ]
-    return replace(
-        system_of(made, servers), executor_class=np.array(kinds, dtype=np.int64), class_names=names
-    )
+    times = [np.tile(q.tasks.compute_s, (len(names), 1)) for q in queries]
+    made = [replace(q, tasks=replace(q.tasks, compute_s=t)) for q, t in zip(queries, times, strict=True)]
+    of = {"executor_class": np.array(kinds, dtype=np.int64), "class_names": names}
+    return replace(system_of(made, servers), **of)
 
 
 def told(system, query, placed, shares, uniforms, uniform):
@@ -186,15 +174,12 @@ def told(system, query, placed, shares, uniforms, uniform):
         kept = np.flatnonzero(p > 0)
         chosen = kept[0]
         if len(kept) > 1:
-            u = next(used_draws)
-            chosen = kept[
-                min(int(np.searchsorted(np.cumsum(p[kept]) / p[kept].sum(), u, "right")), len(kept) - 1)
-            ]
+            at = int(np.searchsorted(np.cumsum(p[kept]) / p[kept].sum(), next(used_draws), "right"))
+            chosen = kept[min(at, len(kept) - 1)]
         c = place.configurations[chosen]
         # draws of parts that the configuration does not use are left over
-        most = max(
-            len(x.parts) - (0 <= x.root_part < len(x.parts)) for x in (place.configurations[i] for i in kept)
-        )
+        used_ones = [place.configurations[i] for i in kept]
+        most = max(len(x.parts) - (0 <= x.root_part < len(x.parts)) for x in used_ones)
         own = [next(used_draws) for _ in range(most)]
         used, sink = [root], root
         for number, part in enumerate(c.parts):
@@ -231,8 +216,7 @@ def test_draws_are_those_of_plain_lists(seed, cluster, widths, alike):
     prepared = build_tables(system, placement.queries, shares=given_shares)
     for query in range(2):
         uniforms = rng.random(prepared.uniforms_per_job)
-        out = np.full(len(system.queries[query].tasks), -7, dtype=np.int64)
-        place_by_table(0.0, query, random_view(system, rng), prepared.tables, uniforms, out)
+        out = decide(system, prepared, query, uniforms, random_view(system, rng))
         uniform = alike or classes == 1
         assert out.tolist() == told(system, query, placement.queries[query], shares, uniforms, uniform)
 
@@ -262,8 +246,7 @@ def test_every_part_has_the_class_shares_of_its_query(cluster):
     for query in range(2):
         homes, parts = np.zeros(system.executors), np.zeros(classes)
         for _ in range(count):
-            out = np.zeros(4, dtype=np.int64)
-            place_by_table(0.0, query, random_view(system, rng), prepared.tables, rng.random(2), out)
+            out = decide(system, prepared, query, rng.random(2))
             homes[out[0]] += 1
             parts[system.executor_class[out[2]]] += 1
         used = shares[query] > 0
@@ -285,9 +268,8 @@ def test_of_two_choices_each_is_drawn_by_the_shares_and_the_shorter_queue_wins()
     for _ in range(4000):
         view = random_view(system, rng)
         queues = np.where(system.executor_class == 0, 9, 0)
-        out = np.zeros(4, dtype=np.int64)
         u = rng.random(prepared.uniforms_per_job)
-        place_by_table(0.0, 0, view._replace(queue_length=queues), prepared.tables, u, out)
+        out = decide(system, prepared, 0, u, view._replace(queue_length=queues))
         first[system.executor_class[out[0]]] += 1
     # class 0 is taken only where both candidates are of it
     assert first[0] / 4000 == pytest.approx(0.25**2, abs=4 * np.sqrt(0.0625 * 0.94 / 4000))
@@ -303,36 +285,20 @@ def test_shares_that_cannot_be_drawn_are_refused():
         build_tables(system, placement.queries, shares=np.ones((1, 3)) / 3)
 
 
-@pytest.mark.parametrize("name", ["local", "spread", "expert"])
-def test_fixed_placements_draw_only_where_the_weights_fit(name):
-    system = classed([slides_query()], CLASSED[0])
-    large = replace(system.queries[0], weight_bytes=8e9)
-    system = replace(system, queries=(large,), class_memory_bytes=np.array([5e9, 16e9]))
-    prepared = get_scheduler(name).prepare(system, None, {})
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        out = np.zeros(4, dtype=np.int64)
-        u = rng.random(prepared.uniforms_per_job)
-        place_by_table(0.0, 0, random_view(system, rng), prepared.tables, u, out)
-        assert (system.executor_class[out] == 1).all()
-
-
-def bound(system, name, options=None, query=0, seed=0):
-    scheduler = get_scheduler(name)
-    prepared = scheduler.prepare(system, None, options or {})
-    rng = np.random.default_rng(seed)
-    out = np.full(len(system.queries[query].tasks), -1, dtype=np.int64)
+def expert(system, table=None, query=0, seed=0):
+    rng, prepared = np.random.default_rng(seed), get_scheduler("expert").prepare(system, None, table or {})
     view = random_view(system, rng)
-    scheduler.decide(0.0, query, view, prepared.tables, rng.random(prepared.uniforms_per_job), out)
-    return out
+    return decide(system, prepared, query, rng.random(prepared.uniforms_per_job), view)
 
 
 @pytest.mark.parametrize("cluster", [tuple(range(9)), (0, 1), (0, 0, 0), (0,), (0, 0, 1, 1, 2, 2)])
-@pytest.mark.parametrize(("name", "placement"), [("local", local_placement), ("spread", spread_placement)])
+@pytest.mark.parametrize(
+    ("name", "placement"), [("local", fixed.local_placement), ("spread", fixed.spread_placement)]
+)
 def test_presets_are_the_fixed_placements_that_are_predicted(name, placement, cluster):
     system = system_of([fork_join_chain("a", [3, 0, 5], rate=0.1), slides_query()], cluster)
     for placed, query in zip(placement(system).queries, system.queries, strict=True):
-        ours = place_fixed(system, query, name)
+        ours = fixed.place_fixed(system, query, name)
         assert [p.configurations for p in ours] == [p.configurations for p in placed]
 
 
@@ -340,16 +306,16 @@ def test_presets_are_the_fixed_placements_that_are_predicted(name, placement, cl
 @given(
     widths=st.lists(st.integers(0, 6), max_size=4),
     seed=st.integers(0, 999),
-    name=st.sampled_from(list(PRESETS)),
+    name=st.sampled_from(list(fixed.PRESETS)),
 )
 def test_presets_partition_every_interior_and_keep_roots_and_sinks_together(widths, seed, name):
     query = fork_join_chain("q", widths, seed)
     system = system_of([query])
-    for placed in place_fixed(system, query, name):
+    for placed in fixed.place_fixed(system, query, name):
         (c,) = placed.configurations
         assert sorted(t for part in c.parts for t in part) == list(placed.subgraph.interior)
         assert not c.sink_moves
-    out = bound(system, "expert", {"models": {"q": name}}, seed=seed)
+    out = expert(system, {"models": {"q": name}}, seed=seed)
     assert len({out[c] for c in query.decomposition.cuts}) == 1
 
 
@@ -358,23 +324,17 @@ def test_half_keeps_branches_whole_and_balances_them():
     edges = [(0, 1, 9e6), (1, 2, 1e3), (2, 5, 9e6), (0, 3, 1e6), (3, 5, 1e6), (0, 4, 1e6), (4, 5, 1e6)]
     tasks = TaskGraph.from_edges("b", [1e-3, 2e-3, 3e-3, 4e-3, 2e-3, 1e-3], edges)
     query = QueryClass("b", tasks, Decomposition((0, 5), (SubGraph(0, 5, (1, 2, 3, 4)),)), 1.0)
-    assert branches_of(traffic_of(tasks), (1, 2, 3, 4)) == [(1, 2), (3,), (4,)]
-    (placed,) = place_fixed(system_of([query]), query, "half")
+    assert fixed.branches_of(fixed.traffic_of(tasks), (1, 2, 3, 4)) == [(1, 2), (3,), (4,)]
+    (placed,) = fixed.place_fixed(system_of([query]), query, "half")
     assert placed.configurations[0].parts == ((1, 2), (3, 4))
     assert placed.configurations[0].root_part == 0
 
 
 def test_a_shared_tensor_counts_once_in_each_direction():
     tasks = TaskGraph.from_edges("s", [1e-3] * 4, [(0, 1, 5.0), (0, 2, 5.0), (1, 3, 2.0), (2, 3, 3.0)])
-    shared = replace(
-        tasks,
-        edge_tensor=np.array([0, 0, 1, 2]),
-        tensor_source=np.array([0, 1, 2]),
-        tensor_bytes=np.array([5.0, 2.0, 3.0]),
-    )
-    assert traffic_of(shared).moved_bytes({1, 2}) == 5 + 2 + 3
-    assert traffic_of(shared).moved_bytes({1}) == 5 + 2
-    assert traffic_of(shared).moved_bytes({0, 1}) == 5 + 2
+    tensors = {"tensor_source": np.array([0, 1, 2]), "tensor_bytes": np.array([5.0, 2.0, 3.0])}
+    moved = fixed.traffic_of(replace(tasks, edge_tensor=np.array([0, 0, 1, 2]), **tensors)).moved_bytes
+    assert [moved({1, 2}), moved({1}), moved({0, 1})] == [5 + 2 + 3, 5 + 2, 5 + 2]
 
 
 def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
@@ -383,41 +343,28 @@ def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
     big = replace(heavy.tasks, tensor_bytes=heavy.tasks.tensor_bytes * 1e6)
     small = replace(light.tasks, tensor_bytes=light.tasks.tensor_bytes * 1e-6)
     system = system_of([replace(heavy, tasks=big), replace(light, tasks=small)])
-    first, second = idle_presets(system)
+    first, second = fixed.idle_presets(system)
     assert first == "local"
     assert second in ("spread", "keep-heaviest")
-    assert len(set(bound(system, "expert", query=0).tolist())) == 1
-    assert len(set(bound(system, "expert", query=1).tolist())) > 1
-
-
-def test_idle_presets_does_not_depend_on_load():
-    system = system_of([slides_query(), fork_join_chain("a", [2, 3], 4)])
-    busy = replace(
-        system,
-        background_compute=Stream(150.0, 5e-3, 4.0),
-        background_network=Stream(900.0, 1e6, 1.0),
-        queries=tuple(replace(q, rate=q.rate * 100) for q in system.queries),
-    )
-    assert idle_presets(system) == idle_presets(busy)
+    assert len(set(expert(system).tolist())) == 1
+    assert len(set(expert(system, query=1).tolist())) > 1
+    busy = {"background_compute": Stream(150.0, 5e-3, 4.0), "background_network": Stream(900.0, 1e6, 1.0)}
+    loaded = tuple(replace(q, rate=q.rate * 100) for q in system.queries)  # the load does not matter
+    assert fixed.idle_presets(replace(system, queries=loaded, **busy)) == (first, second)
 
 
 def test_expert_table_by_preset_and_by_parts():
     system = system_of([slides_query(), fork_join_chain("a", [4, 2], 2)])
     table = {"models": {"slides": "local", "a": [["t1", "t3", "t6"], ["t4"]]}}
-    assert len(set(bound(system, "expert", table).tolist())) == 1
-    out = bound(system, "expert", table, query=1)
+    assert len(set(expert(system, table).tolist())) == 1
+    out = expert(system, table, query=1)
     assert out[0] == out[2] == out[5] == out[7] == out[8]
     assert out[1] == out[3]
     assert len({out[0], out[1], out[4]}) == 3
     assert out[6] != out[0]
 
 
-EVERY_SECOND = Arrivals(process="deterministic")
-SYSTEM = replace(
-    system_of([replace(slides_query(), arrivals=EVERY_SECOND)]),
-    background_compute=Stream(),
-    background_network=Stream(),
-)
+SYSTEM = quiet(system_of([replace(slides_query(), arrivals=Arrivals(process="deterministic"))]))
 
 
 @pytest.mark.parametrize(
@@ -434,30 +381,20 @@ SYSTEM = replace(
         ("flexflow", {}, 0.014),
         ("nona-live", {}, 0.014),
         ("least-loaded-d", {}, 0.022),
+        # task 2 follows task 1 at home, task 3 goes elsewhere; the sink is picked when both are done, at
+        # 12 ms, where task 2 ran; only then is task 3's output (1 ms) sent there: 2 + 10 + 1 + 2 ms
+        ("spark-fair", {}, 0.015),
+        ("spark-fifo", {}, 0.015),
     ],
 )
 def test_a_job_alone(name, options, jct_s):
-    scheduler = get_scheduler(name)
-    placement = solve(SYSTEM) if scheduler.needs_placement else None
-    prepared = scheduler.prepare(SYSTEM, placement, options)
-    run = simulate_run(SYSTEM, scheduler, prepared, RunOptions(jobs=50, warmup=2))
-    assert run.completion_s - run.arrival_s == pytest.approx([jct_s] * 50, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["spark-fair", "spark-fifo"])
-def test_pickers_that_prefer_the_freed_executor(name):
-    # task 2 follows task 1 at home, task 3 goes elsewhere; the sink is picked when both are done, at
-    # 12 ms, where task 2 ran; only then is task 3's output (1 ms) sent there: 2 + 10 + 1 + 2 ms
-    scheduler = get_scheduler(name)
-    run = simulate_run(SYSTEM, scheduler, scheduler.prepare(SYSTEM, None, {}), RunOptions(jobs=50, warmup=2))
-    assert run.completion_s - run.arrival_s == pytest.approx([0.015] * 50, abs=1e-9)
+    placement = solve(SYSTEM) if get_scheduler(name).needs_placement else None
+    run = run_of(SYSTEM, name, placement, options, jobs=50, warmup=2)
+    assert run.completion_time_s == pytest.approx([jct_s] * 50, abs=1e-9)
 
 
 def test_opportunistic_ignores_the_network():
     # at worst both children and the sink go elsewhere: 2 + (1 + 9) + 10 + (9 + 1) + 2 ms
-    scheduler = get_scheduler("opportunistic")
-    run = simulate_run(SYSTEM, scheduler, scheduler.prepare(SYSTEM, None, {}), RunOptions(jobs=50, warmup=2))
-    jct = run.completion_s - run.arrival_s
-    assert jct.min() >= 0.014 - 1e-9
-    assert jct.max() <= 0.034 + 1e-9
+    jct = run_of(SYSTEM, "opportunistic", jobs=50, warmup=2).completion_time_s
+    assert 0.014 - 1e-9 <= jct.min() <= jct.max() <= 0.034 + 1e-9
     assert jct.mean() > 0.022

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
+from scheduler_cases import bound, fork_join_chain, quiet, random_placement, run_of, slides_query, system_of
 from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
@@ -36,10 +36,7 @@ def drawn_query(tasks, seed):
 
 
 def lone(query, servers, **changes):
-    system = system_of([query], servers)
-    return replace(
-        system, background_compute=Stream(), background_network=Stream(), latency_s=1e-4, **changes
-    )
+    return replace(quiet(system_of([query], servers)), latency_s=1e-4, **changes)
 
 
 def partitions(n):
@@ -70,19 +67,14 @@ def jct_s(system, places):
 @pytest.mark.parametrize("cards", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_cost_of_a_placement_is_what_the_simulator_says(servers, cards, seed):
-    query = drawn_query(6, seed)
-    count = max(servers) + 1
-    topology = make_topology(count, 1e9, nic=5e8) if cards else None
+    query, rng = drawn_query(6, seed), np.random.default_rng(seed)
+    topology = make_topology(max(servers) + 1, 1e9, nic=5e8) if cards else None
     system = lone(query, servers, topology=topology)
     cost = alone(system, query, 0, servers)
-    rng = np.random.default_rng(seed)
+    close = 0.25 if cards else 1e-9  # messages that meet at several links may be served in another order
     for _ in range(6):
         places = tuple(rng.integers(0, 6, 6).tolist())
-        expected = jct_s(system, places)
-        if cards:  # messages that meet at several links may be served in another order
-            assert cost.completion_s(places) == pytest.approx(expected, rel=0.25)
-        else:
-            assert cost.completion_s(places) == pytest.approx(expected, rel=1e-9)
+        assert cost.completion_s(places) == pytest.approx(jct_s(system, places), rel=close)
 
 
 @pytest.mark.parametrize(("tasks", "seed"), [(2, 0), (3, 1), (4, 2), (5, 3), (6, 4), (7, 5), (7, 6), (8, 7)])
@@ -121,9 +113,7 @@ def test_the_placement_starts_at_every_executor_alike_and_keeps_its_shape():
     tables = FLEX.prepare(system, None, {}).tables._replace(place=np.array([0, 1, 2, 0, 3, 4]))
     firsts = []
     for i in range(80):
-        out = np.full(6, -1, dtype=np.int64)
-        view = type("V", (), {"executor_class": system.executor_class})
-        FLEX.decide(0.0, 0, view, tables, np.array([(i + 0.5) / 80]), out)
+        out = bound(FLEX, system, tables, idle_view(system), [(i + 0.5) / 80])
         servers = system.executor_server[out]
         firsts.append(int(out[0]))
         assert ((servers - servers[0]) % 4).tolist() == [0, 0, 1, 0, 1, 2]
@@ -136,44 +126,16 @@ def test_models_of_one_task_use_every_executor_of_a_server():
     query = drawn_query(1, 0)
     system = lone(replace(query, rate=6 / float(query.tasks.compute_s.sum())), (0,) * 8)
     system = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals()),))
-    run = simulate_run(system, FLEX, FLEX.prepare(system, None, {}), RunOptions(jobs=600, warmup=50))
+    run = run_of(system, "flexflow", jobs=600, warmup=50)
     assert (run.executor_busy_s > 0).all()
 
 
-def test_only_executors_with_room_are_used():
-    query = replace(slides_query(), weight_bytes=2e6)
-    times = np.vstack([query.tasks.compute_s, 3 * query.tasks.compute_s])
-    query = replace(query, tasks=replace(query.tasks, compute_s=times))
-    system = replace(
-        lone(query, (0, 1, 2, 3)),
-        executor_class=np.array([0, 1, 0, 1]),
-        class_names=("large", "small"),
-        class_memory_bytes=np.array([1e9, 1e6]),
-    )
-    prepared = FLEX.prepare(system, None, {})
-    run = simulate_run(system, FLEX, prepared, RunOptions(jobs=30, warmup=2, timeline_jobs=30))
-    assert {task.executor for task in run.timeline.tasks} == {0, 2}
+LIVE = get_scheduler("nona-live")
 
 
-LIVE, LEAST = get_scheduler("nona-live"), get_scheduler("least-loaded")
-
-
-def quiet(system):
-    return replace(system, background_compute=Stream(), background_network=Stream())
-
-
-def bound(system, view, placement, options=None, query=0, u=(0.5, 0.0)):
-    prepared = LIVE.prepare(system, placement, options or {})
-    tasks = len(system.queries[query].tasks)
-    out = np.full(tasks, -1, dtype=np.int64)
-    LIVE.decide(0.0, query, view, prepared.tables, np.array(u), out)
-    return out.tolist()
-
-
-def simulated_jct_s(system, scheduler, placement=None):
-    prepared = scheduler.prepare(system, placement, {})
-    runs = [simulate_run(system, scheduler, prepared, RunOptions(jobs=1500, replication=r)) for r in range(5)]
-    return np.array([r.completion_time_s.mean() for r in runs])
+def decided(system, view, placement, options=None, query=0, u=(0.5, 0.0)):
+    tables = LIVE.prepare(system, placement, options or {}).tables
+    return bound(LIVE, system, tables, view, u, query).tolist()
 
 
 @pytest.mark.parametrize("placed", [local_placement, spread_placement])
@@ -188,21 +150,21 @@ def test_the_estimate_of_a_job_that_is_alone_is_its_time(placed):
 def test_a_long_queue_at_the_link_keeps_the_query_whole_unless_the_link_is_not_read():
     system = quiet(system_of([slides_query()], range(3)))
     plan, full = local_placement(system), idle_view(system)._replace(link_queue_bytes=1e8)  # 100 ms
-    assert len(set(bound(system, full, plan))) == 1
-    assert len(set(bound(system, full, plan, {"link": "none"}))) == 2
+    assert len(set(decided(system, full, plan))) == 1
+    assert len(set(decided(system, full, plan, {"link": "none"}))) == 2
 
 
 def test_busy_executors_keep_the_query_whole_on_the_least_loaded():
     system = quiet(system_of([slides_query()], range(3)))
     view = idle_view(system)._replace(backlog_s=np.array([0.5, 0.0, 0.7]), queue_length=np.array([1, 0, 1]))
-    assert bound(system, view, spread_placement(system)) == [1, 1, 1, 1]
+    assert decided(system, view, spread_placement(system)) == [1, 1, 1, 1]
 
 
 def test_executors_of_one_server_need_no_link():
     """Two executors on the first server: both interior tasks run side by side, 2 + 10 + 2 ms."""
     system = replace(quiet(system_of([slides_query()], (0, 0))), capacity=1.0)
-    decided = bound(system, idle_view(system), local_placement(system))
-    assert decided[1] != decided[2]
+    out = decided(system, idle_view(system), local_placement(system))
+    assert out[1] != out[2]
 
 
 def test_a_quota_bounds_what_is_sent_where_the_link_is_not_read():
@@ -211,30 +173,16 @@ def test_a_quota_bounds_what_is_sent_where_the_link_is_not_read():
     plan = local_placement(system)
     share = LIVE.prepare(system, plan, {"link": "none"}).tables.quota[0]
     assert share * 5000 * 2e6 == pytest.approx(0.8 * system.capacity)  # 1 MB there and 1 MB back
-    assert len(set(bound(system, idle_view(system), plan, {"link": "none"}, u=(0.5, share + 1e-6)))) == 1
-    assert len(set(bound(system, idle_view(system), plan, {"link": "none"}, u=(0.5, share - 1e-6)))) == 2
-
-
-def test_executors_without_room_for_the_model_get_no_part():
-    query = replace(slides_query(), weight_bytes=2e6)
-    query = replace(query, tasks=replace(query.tasks, compute_s=np.tile(query.tasks.compute_s, (2, 1))))
-    system = replace(
-        quiet(system_of([query], range(4))),
-        executor_class=np.array([0, 1, 1, 0]),
-        class_names=("large", "small"),
-        class_memory_bytes=np.array([1e7, 1e6]),
-    )
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        assert set(bound(system, random_view(system, rng, 2), local_placement(system))) <= {0, 3}
+    assert len(set(decided(system, idle_view(system), plan, {"link": "none"}, u=(0.5, share + 1e-6)))) == 1
+    assert len(set(decided(system, idle_view(system), plan, {"link": "none"}, u=(0.5, share - 1e-6)))) == 2
 
 
 def test_several_links_count_as_the_slowest_on_the_way():
     system = quiet(system_of([slides_query()], range(4)))
     racks = make_topology(4, 1e9, nic=1e9, rack_size=2, uplink=1e5)
     system = replace(system, topology=racks)
-    decided = bound(system, idle_view(system), local_placement(system), u=(0.0, 0.0))
-    assert decided == [0, 0, 1, 0]  # the neighbour in the rack
+    out = decided(system, idle_view(system), local_placement(system), u=(0.0, 0.0))
+    assert out == [0, 0, 1, 0]  # the neighbour in the rack
 
 
 @given(work=st.floats(0, 1e3, allow_subnormal=False), wait=st.floats(0, 1e3, allow_subnormal=False))
@@ -270,7 +218,10 @@ def small_systems(draw):
 @given(system=small_systems(), plan=st.sampled_from(["local", "random"]))
 def test_it_is_not_slower_than_least_loaded(system, plan):
     placement = local_placement(system) if plan == "local" else random_placement(system, 3)
-    live, least = simulated_jct_s(system, LIVE, placement), simulated_jct_s(system, LEAST)
+    live, least = (
+        np.array([run_of(system, *of, jobs=1500, replication=r).completion_time_s.mean() for r in range(5)])
+        for of in (("nona-live", placement), ("least-loaded",))
+    )
     excess = live - least
     half = 2.78 * excess.std(ddof=1) / math.sqrt(len(excess))  # 95 % of Student's t, 4 degrees of freedom
     assert excess.mean() <= half + 0.01 * least.mean()

@@ -1,9 +1,5 @@
 """Small random systems and plain policies on which two simulators must agree."""
 
-from __future__ import annotations
-
-from types import MappingProxyType
-
 from hypothesis import strategies as st
 
 from nona.gpu_sharing.pool import Invoker
@@ -12,7 +8,7 @@ from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
-from nona.serverless.policies.base import Place, Plan, Policy
+from nona.serverless.policies.base import Plan, Policy
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem, SharedNetwork
 from nona.system import Arrivals, Stream
 from nona.topology import make_topology
@@ -32,7 +28,7 @@ RULES = ("home", "warm", "walk", "most-free")
 class PlainPlanner:
     """Ranks three configurations by a rule without sense; searches, carries and waits as it is told."""
 
-    place: Place | None = None
+    place = None
 
     def __init__(self, system, options):
         self.size, self.options = len(system.space), options
@@ -66,16 +62,8 @@ class PlainPlanner:
         return None
 
 
-DEFAULTS = MappingProxyType(
-    {"search_s": 0.0, "carries": False, "wait_s": 0.0, "wait_for": 0, "places": False}
-)
-
-
-def _prepare(system, options):
-    return PlainPlanner(system, {**DEFAULTS, **options})
-
-
-PLAIN = Policy("plain", "Plain", "", "", "", _prepare, DEFAULTS, MappingProxyType({}))
+DEFAULTS = {"search_s": 0.0, "carries": False, "wait_s": 0.0, "wait_for": 0, "places": False}
+PLAIN = Policy("plain", "Plain", "", "", "", lambda s, o: PlainPlanner(s, DEFAULTS | o), DEFAULTS, {})
 
 
 @st.composite
@@ -90,9 +78,15 @@ def plain_options(draw):
     }
 
 
-def function(number, seconds, cold_s):
-    law = LawTimes(GpuLaw(0.4 * seconds, 0.3 * seconds, 0.3 * seconds), CpuLaw(0.2 * seconds, 0.1 * seconds))
-    return Function(f"f{number}", law, cold_start_s=cold_s, input_bytes=1e6)
+@st.composite
+def functions_of(draw, count):
+    made = []
+    for number in range(count):
+        s = draw(st.sampled_from((0.0211, 0.0987, 0.2903)))
+        law = LawTimes(GpuLaw(0.4 * s, 0.3 * s, 0.3 * s), CpuLaw(0.2 * s, 0.1 * s))
+        cold_s = draw(st.sampled_from((0.0, 0.0513, 0.397)))
+        made.append(Function(f"f{number}", law, cold_start_s=cold_s, input_bytes=1e6))
+    return tuple(made)
 
 
 @st.composite
@@ -116,11 +110,13 @@ def applications(draw, functions):
     return tuple(made)
 
 
-@st.composite
-def spaces(draw):
-    batch = draw(st.sampled_from(((1,), (1, 2), (1, 2, 4))))
-    vgpus = draw(st.sampled_from(((1,), (1, 2), (1, 3, 7), (1, 2, 4))))
-    return grid(batch, draw(st.sampled_from(((1,), (1, 3)))), vgpus)
+def any_of(*values):
+    return st.sampled_from(values)
+
+
+SPACES = st.builds(
+    grid, any_of((1,), (1, 2), (1, 2, 4)), any_of((1,), (1, 3)), any_of((1,), (1, 2), (1, 3, 7), (1, 2, 4))
+)
 
 
 @st.composite
@@ -140,15 +136,14 @@ def dispatches(draw):
     )
 
 
-@st.composite
-def containers(draw):
-    return ContainersSpec(
-        warm=draw(st.integers(0, 2)),
-        prewarm=draw(st.sampled_from(("none", "spare", "ewma"))),
-        spare=draw(st.integers(1, 2)),
-        keep_alive=draw(st.sampled_from((0.0, 0.149, 0.797, 600.0))),
-        ewma_weight=draw(st.sampled_from((0.25, 0.7))),
-    )
+CONTAINERS = st.builds(
+    ContainersSpec,
+    warm=st.integers(0, 2),
+    prewarm=any_of("none", "spare", "ewma"),
+    spare=st.integers(1, 2),
+    keep_alive=any_of(0.0, 0.149, 0.797, 600.0),
+    ewma_weight=any_of(0.25, 0.7),
+)
 
 
 MODES = ("mig-counter", *WAYS)  # the plain way twice as often
@@ -198,20 +193,13 @@ def systems(draw, modes=MODES, shared_links=False, paid_waits=False, scarce=Fals
         memory=memory,
         network=draw(networks(nodes)) if shared_links else None,
         idle_cost=draw(st.sampled_from((0.1, 1.0))) if paid_waits else 0.0,
-        space=draw(spaces()),
-        functions=tuple(
-            function(
-                f,
-                draw(st.sampled_from((0.0211, 0.0987, 0.2903))),
-                draw(st.sampled_from((0.0, 0.0513, 0.397))),
-            )
-            for f in range(functions)
-        ),
+        space=draw(SPACES),
+        functions=draw(functions_of(functions)),
         applications=apps,
         invokers=(node,) * nodes,
         sharing=sharing,
         transfer=TransferSpec(),
-        containers=draw(containers()),
+        containers=draw(CONTAINERS),
         dispatch=draw(dispatches()),
         noise=draw(st.sampled_from((0.0, 0.1, 0.5))),
         interval=draw(st.sampled_from((None, None, IntervalSpec(least=0.01, most=0.2)))),

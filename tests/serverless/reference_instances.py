@@ -1,15 +1,13 @@
 """The second simulator where batches run on instances that stand, written from the description."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reference_parts import Message
 from reference_platform import Batch, Queue, ReferencePlatform
 
 from nona.gpu_sharing.pool import Lease
-from nona.serverless.policies.base import Ask, Fleet, Scales
+from nona.serverless.policies.base import Ask, Fleet
 
 READY, SCALE = 7, 8
 A_MOMENT_S = 1e-9
@@ -36,22 +34,12 @@ class StandingPlatform(ReferencePlatform):
 
     def __init__(self, system, policy, options, warmup, measured, replication=0):
         super().__init__(system, policy, options, warmup, measured, replication)
-        assert isinstance(self.planner, Scales)
-        assert self.planner.scaler is not None
         self.scaler = self.planner.scaler
-        self.instances = []
-        self.served_by = []
-        self.came = []
+        self.instances, self.served_by, self.came = [], [], []
         self.push(self.scaler.every_s, SCALE, (0, 0, 1), 1)
 
-    def handle(self, event):
-        kind, more = event[1], event[-1]
-        if kind == READY:
-            self.becomes_free(more[0])
-        elif kind == SCALE:
-            self.on_look(more[0])
-        else:
-            super().handle(event)
+    def handlers(self):
+        return super().handlers() | {READY: self.becomes_free, SCALE: self.on_look}
 
     def join(self, call, stage):
         super().join(call, stage)
@@ -82,14 +70,10 @@ class StandingPlatform(ReferencePlatform):
         there, where = self.standing(queue), (queue.application, queue.stage)
         fleet = Fleet(*where, self.recent_rate(queue), tuple(i.configuration for i in there))
         lacking = self.scaler.excess(fleet)
-        if lacking > 0:
-            while lacking > 0:
-                made = self.begin(queue, self.scaler.ranked(*where, lacking), False)
-                if made is None:
-                    break
-                lacking -= self.scaler.service(*where, made.configuration).most
-            return
-        for place in self.scaler.stops(fleet):
+        grows = lacking > 0
+        while lacking > 0 and (made := self.begin(queue, self.scaler.ranked(*where, lacking), False)):
+            lacking -= self.scaler.service(*where, made.configuration).most
+        for place in () if grows else self.scaler.stops(fleet):
             if len(self.standing(queue)) == 1 and queue.jobs:
                 break  # somebody must serve them
             there[place].told_to_stop = True
@@ -114,7 +98,6 @@ class StandingPlatform(ReferencePlatform):
             return None
         configuration, invoker = found
         lease = self.pools[invoker].take(self.system.space[configuration], self.now)
-        assert lease is not None
         cold = self.containers.take(invoker, queue.function, self.now)
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
         ready = self.now + lease.setup_s + cold_s
@@ -133,11 +116,8 @@ class StandingPlatform(ReferencePlatform):
         if self.planner.place is not None:
             answer = self.planner.place(Ask(queue.application, queue.stage, 1, 0.0), ranked, self)
             return None if answer is None else (ranked[answer[0]], answer[1])
-        for n in ranked:
-            found = self.first_that_fits(queue, n)
-            if found is not None:
-                return n, found
-        return None
+        found = ((n, self.first_that_fits(queue, n)) for n in ranked)
+        return next((pair for pair in found if pair[1] is not None), None)
 
     def where_inputs_are(self, queue):
         return ()
@@ -172,7 +152,6 @@ class StandingPlatform(ReferencePlatform):
         else:
             queue.failures += 1
             queue.rechecking = True
-            self.rechecks += 1
 
     def full(self, instance):
         return len(instance.queue.jobs) >= self.system.space[instance.configuration].batch
@@ -197,22 +176,15 @@ class StandingPlatform(ReferencePlatform):
         transfer_s, local_s, local, messages = self.transfer(queue, jobs, instance.invoker)
         values = self.values(taken, self.now, self.now + transfer_s, instance.lease)
         values |= {"setup_s": 0.0, "forced": instance.forced, "local": local, "transfer_s": transfer_s}
-        batch = Batch(
-            len(self.batches), queue, jobs, instance.configuration, instance.invoker, instance.lease, values
-        )
+        where = instance.configuration, instance.invoker, instance.lease
+        batch = Batch(len(self.batches), queue, jobs, *where, values)
         instance.batch = batch
         self.batches.append(batch)
         self.served_by.append(instance)
         for call in jobs:
             call.batch[queue.stage] = batch
-        batch.timed = min(
-            (
-                n
-                for n, c in enumerate(space.configurations)
-                if (c.vcpus, c.vgpus) == (own.vcpus, own.vgpus) and c.batch >= len(jobs)
-            ),
-            key=lambda n: space[n].batch,
-        )
+        sizes = [c.batch for c in space.configurations if c.batch >= len(jobs)]
+        batch.timed = space.number[replace(own, batch=min(sizes))]
         batch.missing, batch.local_s, batch.asked_s = len(messages), local_s, self.now
         for which, (source, size) in enumerate(messages):
             self.send(Message(batch, which, self.links.path(source, instance.invoker), size), self.now)

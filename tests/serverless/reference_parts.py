@@ -1,7 +1,5 @@
 """Containers and links of the second simulator: lists that are gone through from their start."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -10,7 +8,6 @@ from typing import Any
 from nona.random_streams import RandomStreams
 from nona.simulation.workload import link_background
 
-Place = tuple[int, int]
 CONTAINER = 2
 
 

@@ -106,8 +106,7 @@ class ReferencePlatform:
         self.fastest = least_times(system)[0].min(axis=1).tolist()
         self.pools = [make_pool(node, system.sharing) for node in system.invokers]
         self.containers = ReferenceContainers(system, self.push)
-        self.events = []
-        self.now = 0.0
+        self.events, self.now = [], 0.0
         self.queues = [
             Queue(a, s, system.applications[a].function[s], p) for p, (a, s) in enumerate(system.queues)
         ]
@@ -115,10 +114,7 @@ class ReferencePlatform:
         self.due = set()
         self.last_served = len(self.queues) - 1
         self.controller_free = True
-        self.calls = []
-        self.batches = []
-        self.on_gpu = {}
-        self.rechecks = 0
+        self.calls, self.batches, self.on_gpu = [], [], {}
         self.source = reference_arrivals(system, replication)
         streams = RandomStreams(system.seed, replication)
         self.draws = [streams.generator("serverless", "noise", a.name) for a in system.applications]
@@ -149,7 +145,8 @@ class ReferencePlatform:
                 break
             self.now = self.events[0][0]
             while self.events and self.events[0][0] == self.now:
-                self.handle(heappop(self.events))
+                _, kind, *_, more = heappop(self.events)
+                self.handlers()[kind](*more)
             self.examine_due()
         return self
 
@@ -167,27 +164,26 @@ class ReferencePlatform:
             for from_s, until_s, configuration in self.containers.all_waits()
         )
 
-    def handle(self, event):
-        kind, more = event[1], event[-1]
-        if kind == BATCH_END:
-            self.on_batch_end(more[0], more[1])
-        elif kind == ARRIVAL:
-            self.on_arrival(more[0])
-        elif kind == CONTAINER:
-            short = not self.containers.room_for_all(more[1][0])
-            self.containers.on_event(self.now, *more)
-            if more[0] == "ready" and short:
-                self.due |= {q.place for q in self.queues if q.rechecking}
-        elif kind == DECISION:
-            self.on_decision(*more)
-        elif kind == WAIT:
-            queue, token = more
-            if queue.waiting == token:
-                self.due.add(queue.place)
-        elif kind == JOINS_LINK:
-            self.on_link(more[0])
-        else:
-            self.on_gpu_phase(more[0])
+    def handlers(self):
+        return {
+            BATCH_END: self.on_batch_end,
+            ARRIVAL: self.on_arrival,
+            CONTAINER: self.on_container,
+            DECISION: self.on_decision,
+            WAIT: self.on_wait_end,
+            GPU_PHASE: self.on_gpu_phase,
+            JOINS_LINK: self.on_link,
+        }
+
+    def on_container(self, what, place, which):
+        short = not self.containers.room_for_all(place[0])
+        self.containers.on_event(self.now, what, place, which)
+        if what == "ready" and short:
+            self.due |= {q.place for q in self.queues if q.rechecking}
+
+    def on_wait_end(self, queue, token):
+        if queue.waiting == token:
+            self.due.add(queue.place)
 
     # Calls and queues
 
@@ -309,7 +305,6 @@ class ReferencePlatform:
         if found is None:
             queue.failures += 1
             queue.rechecking = True
-            self.rechecks += 1
             return
         self.dispatch(queue, plan.ranked[found[0]], found[1], plan, began_s, forced)
 
@@ -375,8 +370,9 @@ class ReferencePlatform:
         return room and self.pools[invoker].fits(self.system.space[configuration])
 
     def ready(self, invoker, configuration):
-        room = self.system.memory is None or self.containers.has_room(invoker, self.asking)
-        return room and self.pools[invoker].ready(self.system.space[configuration])
+        return self.fits(invoker, configuration) and self.pools[invoker].ready(
+            self.system.space[configuration]
+        )
 
     # Batches
 
@@ -385,7 +381,6 @@ class ReferencePlatform:
         taken, queue.jobs = queue.jobs[: configuration.batch], queue.jobs[configuration.batch :]
         jobs = [call for _, _, call in taken]
         lease = self.pools[invoker].take(configuration, self.now)
-        assert lease is not None
         cold = self.containers.take(invoker, queue.function, self.now)
         transfer_s, local_s, local, messages = self.transfer(queue, jobs, invoker)
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0

@@ -1,7 +1,5 @@
 """Small systems of which one can say what must happen, planners that do as told, views of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
@@ -88,8 +86,7 @@ def assert_equal(one, other, but=("seconds",), where="records"):
 
 def latencies(records):
     calls = records.calls
-    found = (calls.completion_s - calls.arrival_s)[calls.measured].tolist()
-    return found
+    return (calls.completion_s - calls.arrival_s)[calls.measured].tolist()
 
 
 def measured_latency(records):
@@ -101,25 +98,19 @@ DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))
 SPACE = grid([1, 2, 4], [1, 2, 4], [1, 2, 7])
 
 
-def workflow_system(smallest_s, edges=(), *, slo_s=1.0, space=SPACE, input_bytes=0.0, **rest):
+def workflow_system(smallest_s, edges=(), *, input_bytes=0.0, **rest):
     """One application of stages with these times at the smallest configuration, by the default law."""
-    n = len(smallest_s)
-    functions = tuple(Function(f"f{i}", default_times(t)) for i, t in enumerate(smallest_s))
-    names = tuple(f"s{i}" for i in range(n))
-    application = Application(
-        "app", names, tuple(range(n)), Dag.from_edges(n, edges), (input_bytes,) * n, slo_s, 5.0
-    )
-    settings = {"transfer": NO_TRANSFER, "noise": 0.0, "invokers": (Invoker(),) * 3, **rest}
-    return ServerlessSystem(space=space, functions=functions, applications=(application,), **settings)
+    functions = [Function(f"f{i}", default_times(t)) for i, t in enumerate(smallest_s)]
+    usual = {"space": SPACE, "containers": ContainersSpec(), "noise": 0.0, "invokers": (Invoker(),) * 3}
+    usual |= {"slo_s": 1.0, "rate": 5.0, "input_bytes": (input_bytes,) * len(functions)}
+    return one_application(functions, edges, **usual | rest)
 
 
 def table_system(seconds, *, slo_s, space):
     """One stage whose configurations take these seconds, in their order."""
     times = TableTimes(dict(zip(space.configurations, seconds, strict=True)))
-    application = Application("app", ("s0",), (0,), Dag.from_edges(1, []), (0.0,), slo_s, 5.0)
-    return ServerlessSystem(
-        space, (Function("f", times),), (application,), (Invoker(),), transfer=NO_TRANSFER
-    )
+    usual = {"containers": ContainersSpec(), "invokers": (Invoker(),), "rate": 5.0}
+    return one_application([Function("f", times)], slo_s=slo_s, space=space, **usual)
 
 
 @dataclass

@@ -14,7 +14,6 @@ from nona.random_streams import RandomStreams
 from nona.serverless.functions import grid
 from nona.serverless.policies.aquatope import POLICY as AQUATOPE
 from nona.serverless.policies.aquatope import (
-    AquatopePlanner,
     Cube,
     Effort,
     Platform,
@@ -24,7 +23,7 @@ from nona.serverless.policies.aquatope import (
     improvement,
 )
 from nona.serverless.policies.base import Ask
-from nona.serverless.policies.orion import POLICY, Limits, Model, OrionPlanner, search, steps_up
+from nona.serverless.policies.orion import POLICY, Limits, Model, search, steps_up
 
 TINY = grid([1, 2], [1, 2], [1, 2])
 NO_CUTOFF = Limits(cutoff_s=1e9)
@@ -91,12 +90,8 @@ def test_the_cutoff_bounds_the_neighbours_and_gives_the_best_so_far():
         latest = found.latency_s
     assert latest <= 0.45
     assert search(system, model, Limits(cutoff_s=1e9, rounds=1)).steps == 9
-
-
-def test_a_step_passes_over_what_the_table_lacks():
-    """A function without times on 2 vGPUs steps from 1 to 7."""
-    space = grid([1], [1], [1, 2, 7])
-    system = table_system([1.0, np.inf, 0.2], slo_s=0.5, space=space)
+    # a step passes over what the table lacks: without times on 2 vGPUs from 1 to 7
+    system = table_system([1.0, np.inf, 0.2], slo_s=0.5, space=grid([1], [1], [1, 2, 7]))
     assert steps_up(system, 0) == {0: (2,), 2: ()}
     assert _search(system)[1].state == (2,)
 
@@ -111,7 +106,6 @@ def test_the_percentile_of_a_chain_is_that_of_simulated_calls():
 
 def test_the_search_is_charged_once_a_call_and_the_plan_carried():
     planner = POLICY.prepare(workflow_system([0.3, 0.3], [(0, 1)], slo_s=0.5), {"step_s": 0.002})
-    assert isinstance(planner, OrionPlanner)
     first = planner.plan(Ask(0, 0, 1, 0.5))
     assert first.carry == planner.found[0].state
     assert first.search_s == pytest.approx(0.002 * planner.found[0].steps)
@@ -156,9 +150,8 @@ def test_on_a_larger_space_a_tenth_of_the_plans_leads_close_to_the_cheapest():
         seen = _trained(system, Effort(), seed).seen
         assert len(seen) == 70
         found.append(best_seen(seen, 0.6).cost / optimum)
-        random.append(
-            best_seen(_trained(system, Effort(initial=70, rounds=0), seed).seen, 0.6).cost / optimum
-        )
+        tried = _trained(system, Effort(initial=70, rounds=0), seed).seen
+        random.append(best_seen(tried, 0.6).cost / optimum)
     assert max(found) <= 1.05
     assert min(found) >= 1
     assert sum(found) < sum(random)
@@ -172,11 +165,7 @@ def test_a_process_follows_its_data_and_is_unsure_elsewhere():
     drawn = process.samples(np.vstack([x, [[1.0]]]), 400, np.random.default_rng(0))
     assert drawn[:, :-1].mean(axis=0) == pytest.approx(y, abs=0.02)
     assert drawn[:, -1].std() > 5 * drawn[:, :-1].std(axis=0).max()
-
-
-def test_a_process_of_equal_values_is_that_value():
-    process = Process()
-    process.fit(np.array([[0.0], [0.5], [1.0]]), np.full(3, 2.0))
+    process.fit(np.array([[0.0], [0.5], [1.0]]), np.full(3, 2.0))  # equal values
     assert process.samples(np.array([[0.5]]), 50, np.random.default_rng(0)).mean() == pytest.approx(
         2, abs=0.3
     )
@@ -216,12 +205,8 @@ def test_points_round_to_plans_and_unusable_ones_to_the_nearest():
 
 
 def test_the_seed_alone_decides_and_training_is_not_charged():
-    system = workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.5, noise=0.1, seed=3)
-    again = workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.5, noise=0.1, seed=3)
-    few = {"rounds": 2}
-    first, second = AQUATOPE.prepare(system, few), AQUATOPE.prepare(again, few)
-    assert isinstance(first, AquatopePlanner)
-    assert isinstance(second, AquatopePlanner)
+    systems = [workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.5, noise=0.1, seed=3) for _ in range(2)]
+    first, second = (AQUATOPE.prepare(system, {"rounds": 2}) for system in systems)
     assert first.trained == second.trained
     answer = first.plan(Ask(0, 0, 1, 0.5))
     assert (answer.search_s, answer.carry) == (0.0, first.trained[0].plan)

@@ -12,8 +12,7 @@ from serverless_cases import DIAMOND, SPACE, table_system, workflow_system
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Invoker
-from nona.hardware.device import find_device
+from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import DispatchSpec, PricesSpec, ServerlessSpec, SharingSpec
 from nona.serverless.policies.base import Ask, known_options
@@ -30,9 +29,13 @@ def _diamond(slo_s):
     return workflow_system([0.1, 0.3, 0.2, 0.4], DIAMOND, slo_s=slo_s, noise=0.1, input_bytes=1e6)
 
 
+def prepared(name, system):
+    return get_policy(name).prepare(system, QUICK.get(name, {}))
+
+
 @cache
 def _planner(name, slo_s):
-    return get_policy(name).prepare(_diamond(slo_s), QUICK.get(name, {}))
+    return prepared(name, _diamond(slo_s))
 
 
 def asks(slo_s):
@@ -58,7 +61,7 @@ def test_answers_are_legal_and_equal_for_equal_asks(name, data):
     planner = _planner(name, slo_s)
     plan = planner.plan(ask)
     assert plan == planner.plan(ask)
-    assert plan == get_policy(name).prepare(_diamond(slo_s), QUICK.get(name, {})).plan(ask)
+    assert plan == prepared(name, _diamond(slo_s)).plan(ask)
     possible = usable(_diamond(slo_s), _diamond(slo_s).applications[0].function[ask.stage])
     assert set(plan.ranked) <= set(possible)
     assert len(set(plan.ranked)) == len(plan.ranked)
@@ -81,22 +84,18 @@ def test_a_carried_plan_is_kept_or_missed(name, data):
     assert (plan.search_s, plan.carry) == (0.0, ask.carried)
     first = SPACE[plan.ranked[0]]
     if plan.missed:
-        same = (first.vcpus, first.vgpus) == (SPACE[chosen].vcpus, SPACE[chosen].vgpus)
-        assert same
+        assert (first.vcpus, first.vgpus) == (SPACE[chosen].vcpus, SPACE[chosen].vgpus)
         assert first.batch == max(b for b in (1, 2, 4) if b <= ask.length)
     else:
         assert plan.ranked[0] == chosen
 
 
-def test_fall_backs_lie_around_the_plan_the_smaller_first():
+def test_fall_backs_lie_around_the_plan_the_smaller_first_and_partial_batches_keep_it():
     system = workflow_system([0.3])
-    chosen = next(n for n, c in enumerate(SPACE.configurations) if (c.batch, c.vcpus, c.vgpus) == (2, 2, 2))
+    chosen = SPACE.number[Configuration(2, 2, 2)]
     ranked = CarriedPlans(system).answer(Ask(0, 0, 4, 1.0, carried=(chosen,)), (chosen,)).ranked
     sizes = [(SPACE[n].batch, SPACE[n].vcpus, SPACE[n].vgpus) for n in ranked]
     assert sizes == [(2, 2, 2), (1, 2, 2), (2, 2, 1), (2, 1, 2), (4, 2, 2)]
-
-
-def test_partial_batches_keep_a_carried_plan():
     system = workflow_system([0.3], dispatch=DispatchSpec(partial=True))
     largest = len(SPACE) - 1
     plan = CarriedPlans(system).answer(Ask(0, 0, 1, 1.0, carried=(largest,)), (largest,))
@@ -106,17 +105,9 @@ def test_partial_batches_keep_a_carried_plan():
 @pytest.mark.parametrize("name", policy_names())
 def test_only_what_fixed_slices_can_hold_is_named(name):
     """Seven slices of one vGPU: two vGPUs exist by their count and can never be had."""
-    board = find_device("a100-40gb").mig
-    assert board is not None
-    layout = parse_layout(", ".join(["1g.5gb"] * 7), board)
-    system = workflow_system(
-        [0.2, 0.3],
-        [(0, 1)],
-        slo_s=0.4,
-        sharing=SharingSpec(mode="mig-fixed"),
-        invokers=(Invoker(board=board, layout=layout),),
-    )
-    planner = get_policy(name).prepare(system, QUICK.get(name, {}))
+    invoker = Invoker(layout=parse_layout(", ".join(["1g.5gb"] * 7), "a100-40gb"))
+    fixed = {"sharing": SharingSpec(mode="mig-fixed"), "invokers": (invoker,)}
+    planner = prepared(name, workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.4, **fixed))
     for stage in (0, 1):
         for length in (1, 5):
             ranked = planner.plan(Ask(0, stage, length, 0.4, rate=50.0, waited_s=9.0)).ranked
@@ -126,9 +117,8 @@ def test_only_what_fixed_slices_can_hold_is_named(name):
 
 def test_a_gap_in_a_table_stays_closed_where_resources_are_free():
     seconds = [math.inf if n % 3 == 2 else 0.2 for n in range(len(SPACE))]
-    free = replace(
-        table_system(seconds, slo_s=1.0, space=SPACE), prices=PricesSpec(vcpu_hour=0.0, vgpu_hour=0.0)
-    )
+    paid = table_system(seconds, slo_s=1.0, space=SPACE)
+    free = replace(paid, prices=PricesSpec(vcpu_hour=0.0, vgpu_hour=0.0))
     for name in policy_names():
         named = get_policy(name).prepare(free, {}).plan(Ask(0, 0, 4, 1.0)).ranked
         assert named
@@ -153,6 +143,8 @@ def test_an_unknown_name_and_a_taken_one_are_refused():
         SimulationError, match=f"'lass' is not known; choose from {', '.join(policy_names())}"
     ):
         get_policy("lass")
+    with pytest.raises(SimulationError, match="it takes no options"):
+        known_options("x", {"b": 3}, {})
     with pytest.raises(SimulationError, match=r"'fixed': the name is taken"):
         POLICIES.register(replace(get_policy("fixed")))
 
@@ -166,48 +158,24 @@ def test_an_unknown_option_is_refused_with_the_known_ones(name):
     assert "\n" not in str(e.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "option", "value"),
-    [
-        ("esg", "k", 0),
-        ("esg", "group", 2.5),
-        ("esg", "search", "blades"),
-        ("esg", "replan", "no"),
-        ("esg", "later_batches", 4),
-        ("esg", "step_s", -1),
-        ("infless", "wait", 1),
-        ("infless", "batch_vcpus", "yes"),
-        ("infless", "gpu_share", 1.5),
-        ("infless", "vcpu_weight", 0),
-        ("infless", "gpu_weight", float("nan")),
-        ("infless", "search_s", -1),
-        ("fast-gshare", "ranked", 0),
-        ("fast-gshare", "search_s", None),
-        ("orion", "cutoff_s", "soon"),
-        ("orion", "step_s", True),
-        ("orion", "rounds", 2.5),
-        ("orion", "percentile", 100),
-        ("orion", "priority", "luck"),
-        ("aquatope", "initial", 0),
-        ("aquatope", "rounds", -1),
-        ("aquatope", "percentile", 101),
-        ("fixed", "batch", 0),
-        ("fixed", "vcpus", 1.0),
-        ("fixed", "vgpus", "7"),
-    ],
-)
+WRONG = {
+    "esg": {"k": 0, "group": 2.5, "search": "blades", "replan": "no", "later_batches": 4, "step_s": -1},
+    "infless": {"wait": 1, "batch_vcpus": "yes", "gpu_share": 1.5, "vcpu_weight": 0, "search_s": -1},
+    "fast-gshare": {"ranked": 0, "search_s": None},
+    "orion": {"cutoff_s": "soon", "step_s": True, "rounds": 2.5, "percentile": 100, "priority": "luck"},
+    "aquatope": {"initial": 0, "rounds": -1, "percentile": 101},
+    "fixed": {"batch": 0, "vcpus": 1.0, "vgpus": "7"},
+}
+VALUES = [(name, option, value) for name, options in WRONG.items() for option, value in options.items()]
+
+
+@pytest.mark.parametrize(("name", "option", "value"), [*VALUES, ("infless", "gpu_weight", float("nan"))])
 def test_a_wrong_value_is_refused_in_one_line(name, option, value):
     with pytest.raises(SimulationError) as e:
         get_policy(name).prepare(SYSTEM, {option: value})
     assert option in str(e.value)
     assert repr(value) in str(e.value) or option == "gpu_weight"
     assert "\n" not in str(e.value)
-
-
-def test_defaults_stay_and_given_values_win():
-    assert known_options("x", {"b": 3}, {"a": 1, "b": 2}) == {"a": 1, "b": 3}
-    with pytest.raises(SimulationError, match="it takes no options"):
-        known_options("x", {"b": 3}, {})
 
 
 def test_fixed_keeps_to_its_configuration_and_shrinks_the_batch():
@@ -219,8 +187,5 @@ def test_fixed_keeps_to_its_configuration_and_shrinks_the_batch():
         batches[length] = SPACE[chosen].batch
     assert batches == {1: 1, 2: 2, 3: 2, 4: 4, 9: 4}
     assert get_policy("fixed").prepare(SYSTEM, {}).plan(Ask(0, 0, 9, 1.0)).ranked == (SPACE.smallest,)
-
-
-def test_fixed_refuses_what_the_scenario_does_not_list():
     with pytest.raises(SimulationError, match="3 jobs, 1 vCPU, 1 vGPU is not among"):
         get_policy("fixed").prepare(SYSTEM, {"batch": 3})

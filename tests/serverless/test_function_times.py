@@ -1,12 +1,10 @@
 """Times of functions: laws fitted to measurements, and users' profiles."""
 
-import csv
-import io
 import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
@@ -16,13 +14,11 @@ from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.fits import shipped_fits
 from nona.serverless.functions import (
-    MEASURED,
     DefaultLaw,
     GpuLaw,
     default_times,
     grid,
     network_names,
-    shipped_function,
 )
 from nona.serverless.measurements import (
     Points,
@@ -133,24 +129,11 @@ def test_the_smallest_configuration_takes_the_given_time(seconds, share, floor, 
     assert times.gpu.seconds(1, 1) == pytest.approx((1 - share) * seconds)
 
 
-def test_networks_are_functions_of_measured_provenance():
-    for name in network_names():
-        function = shipped_function(name)
-        assert function.confirmed == (MEASURED,)
-        assert "ParvaGPU" in function.source
-        assert function.times.gpu == FITS[name].law
-        assert function.times.cpu.seconds(8, 1) == 0, "no part on the CPU was measured"
-
-
 def test_too_little_is_refused():
     five = np.arange(1.0, 6.0)
-    for points in (
-        Points(five[:4], five[:4], five[:4]),
-        Points(five, np.ones(5), five),
-        Points(np.ones(5), five, five),
-    ):
+    for few in ((five[:4], five[:4], five[:4]), (five, np.ones(5), five), (np.ones(5), five, five)):
         with pytest.raises(CostError, match="Fitting a law"):
-            fit_law(points)
+            fit_law(Points(*few))
     with pytest.raises(CostError, match="not among the measured"):
         measured_points("alexnet")
 
@@ -174,38 +157,22 @@ def test_three_layouts_say_the_same():
     ours = b"# measured yesterday\nbatch,vgpus,ms\n1,1,10\n4,1,20\n4,2,10\n"
     assert read_profile(PARVAGPU) == read_profile(ours)
     own = b"model,vcpus,gpu_percent,batch,ms\nssd,2,10,1,60\nssd,2,20,1,50\n"
-    assert read_profile(INFLESS) == read_profile(own), (
-        "what did not finish, or ran without a GPU, is left out"
-    )
+    # what did not finish, or ran without a GPU, is left out
+    assert read_profile(INFLESS) == read_profile(own)
 
 
-sizes = st.integers(1, 4096)
+sizes, percents = st.integers(1, 4096), st.none() | st.integers(1, 100)
+KEYS = st.tuples(sizes, st.none() | sizes, percents, st.sampled_from((5.0, 50.0, 95.0)))
 
 
-@examples(25, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.dictionaries(
-        st.tuples(
-            sizes, st.none() | sizes, st.none() | st.integers(1, 100), st.sampled_from((5.0, 50.0, 95.0))
-        ),
-        st.floats(1e-3, 1e6),
-        min_size=1,
-        max_size=4,
-    )
-)
+@examples(25)
+@given(st.dictionaries(KEYS, st.floats(1e-3, 1e6), min_size=1, max_size=4))
 def test_what_is_written_is_read(rows):
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(("ms", "batch", "vcpus", "gpu_percent", "percentile"))
-    for (batch, vcpus, percent, percentile), ms in rows.items():
-        writer.writerow((repr(ms), batch, vcpus, percent, percentile))
-    read = read_profile(out.getvalue().encode())
-    found = {
-        (r.batch, r.vcpus, None if r.gpu_share is None else round(100 * r.gpu_share), r.percentile): r
-        for r in read
-    }
-    assert set(found) == set(rows)
-    assert all(r.seconds == pytest.approx(rows[key] / 1e3) for key, r in found.items())
+    lines = [",".join("" if x is None else str(x) for x in (*key, repr(ms))) for key, ms in rows.items()]
+    read = read_profile("\n".join(["batch,vcpus,gpu_percent,percentile,ms", *lines]).encode())
+    percent = [None if r.gpu_share is None else round(100 * r.gpu_share) for r in read]
+    found = {(r.batch, r.vcpus, p, r.percentile): r.seconds for r, p in zip(read, percent, strict=True)}
+    assert found == pytest.approx({key: ms / 1e3 for key, ms in rows.items()})
     kept = rows_of(read, "any")
     (percentile,) = {r.percentile for r in kept}
     assert abs(percentile - 50) == min(abs(r.percentile - 50) for r in read)
@@ -223,10 +190,8 @@ def test_a_power_law_is_met_between_its_points(seconds, power, at):
 
 def test_measured_configurations_take_the_measured_time_and_others_cannot_be_chosen():
     points = measured_points("resnet152")
-    rows = tuple(
-        ProfileRow(int(b), s, vgpus=int(g))
-        for b, g, s in zip(points.batch, points.vgpus, points.seconds, strict=True)
-    )
+    every = zip(points.batch, points.vgpus, points.seconds, strict=True)
+    rows = tuple(ProfileRow(int(b), s, vgpus=int(g)) for b, g, s in every)
     space = grid([1, 2, 3, 4, 8, 16, 24, 32, 64], [1, 5], [1, 2, 3, 4, 5, 7])
     times = profile_times(rows, space).rows
     for row in rows:
@@ -270,12 +235,12 @@ def test_what_is_refused_is_said_in_one_line(data, words):
     assert "\n" not in str(caught.value)
 
 
-def scenario(function):
+def scenario(function, node=None):
     return Scenario.model_validate(
         {
             "cluster": {"servers": [{"count": 2}]},
             "workload": [{"model": "one", "rate": 3.0, "slo": "2 s"}],
-            "models": {"one": {"nodes": [{"id": "f"}], "edges": []}},
+            "models": {"one": {"nodes": [node or {"id": "f"}], "edges": []}},
             "serverless": {"configurations": SMALL, "functions": {"f": function}},
         }
     )
@@ -284,18 +249,19 @@ def scenario(function):
 def test_a_network_is_a_function_of_a_scenario():
     made = prepare_serverless(scenario({"network": "bert", "cpu": {"parallel": "2 ms"}}))
     (function,) = made.functions
-    law = next(f.law for f in shipped_fits() if f.network == "bert")
     number = made.space.number[Configuration(4, 2, 7)]
-    assert made.gpu_s[0, number] == law.seconds(4, 7)
+    assert made.gpu_s[0, number] == FITS["bert"].law.seconds(4, 7)
     assert made.cpu_s[0, number] == pytest.approx(4 * 0.001)
-    assert function.confirmed == ("measured",)
-    named = Scenario.model_validate(
-        {
-            **scenario({"network": "bert"}).model_dump(mode="json"),
-            "models": {"one": {"nodes": [{"id": "a", "attributes": {"function": "vgg19"}}], "edges": []}},
-        }
-    )
+    assert (function.confirmed, "ParvaGPU" in function.source) == (("measured",), True)
+    named = scenario({"network": "bert"}, {"id": "a", "attributes": {"function": "vgg19"}})
     assert prepare_serverless(named).functions[0].name == "vgg19", "a stage may name it without more"
+    with pytest.raises(ValueError, match="2 are given, keep one"):
+        scenario({"network": "bert", "profile": "p.csv"})
+    with pytest.raises(ValueError, match="leave cpu out"):
+        scenario({"profile": "p.csv", "cpu": {"parallel": 1}})
+    (line,) = unknown_names({"serverless": {"functions": {"f": {"network": "vgg61"}}}})
+    assert line.startswith("serverless.functions.f.network: 'vgg61' is not a measured network")
+    assert "vgg16" in line
 
 
 def test_a_profile_is_a_file_beside_the_scenario_and_in_its_bundle(tmp_path):
@@ -303,10 +269,9 @@ def test_a_profile_is_a_file_beside_the_scenario_and_in_its_bundle(tmp_path):
     chosen = scenario({"profile": "p.csv"})
     made = prepare_serverless(chosen, Sources(tmp_path))
     time_s = {made.space[c]: float(made.time_s[0, c]) for c in range(len(made.space))}
-    assert time_s[Configuration(1, 2, 1)] == 0.010
-    assert time_s[Configuration(2, 1, 1)] == pytest.approx(0.010 * 2**0.5)
+    expected = {(1, 2, 1): 0.010, (2, 1, 1): 0.010 * 2**0.5, (4, 1, 2): 0.010}
+    assert {c: time_s[Configuration(*c)] for c in expected} == pytest.approx(expected)
     assert time_s[Configuration(1, 1, 2)] == np.inf, "it was not measured"
-    assert time_s[Configuration(4, 1, 2)] == 0.010
     assert made.functions[0].source == "p.csv: 3 measured times"
     assert read_bundle(pack_bundle(chosen, Sources(tmp_path)))["p.csv"] == PARVAGPU
     with pytest.raises(NonaError, match=r"serverless.functions.f.profile: 'p.csv' is not a file here"):
@@ -317,13 +282,3 @@ def test_a_profile_is_a_file_beside_the_scenario_and_in_its_bundle(tmp_path):
     (tmp_path / "p.csv").write_bytes(b"batch,model,ms\n1,a,10\n1,b,11\n")
     with pytest.raises(NonaError, match=r"2 models .a, b., none called 'f'"):
         prepare_serverless(chosen, Sources(tmp_path))
-
-
-def test_one_kind_of_times_only_and_known_networks():
-    with pytest.raises(ValueError, match="2 are given, keep one"):
-        scenario({"network": "bert", "profile": "p.csv"})
-    with pytest.raises(ValueError, match="leave cpu out"):
-        scenario({"profile": "p.csv", "cpu": {"parallel": 1}})
-    (line,) = unknown_names({"serverless": {"functions": {"f": {"network": "vgg61"}}}})
-    assert "serverless.functions.f.network: 'vgg61' is not a measured network" in line
-    assert "vgg16" in line

@@ -12,8 +12,6 @@ from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration, Invoker
-from nona.gpu_sharing.registry import make_pool
-from nona.scenario.file import load_scenario
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
 from nona.serverless.dispatch import candidates as candidate_invokers
 from nona.serverless.dispatch import home_and_step, home_invoker, name_hash, steps, walk
@@ -24,15 +22,10 @@ from nona.serverless.policies.gshare import POLICY as GSHARE
 from nona.serverless.policies.gshare import WHOLE_TIME, FreeRectangles, Rectangle, best_fit
 from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, candidates, listed
 from nona.serverless.policies.registry import get_policy
-from nona.sources.samples import scenario_path
 
 
 def _planner(system, **options):
     return POLICY.prepare(system, options)
-
-
-def _gshare(system):
-    return GSHARE.prepare(system, {})
 
 
 SYSTEM = workflow_system([0.3, 0.2], [(0, 1)], slo_s=1.2)
@@ -66,9 +59,7 @@ def test_a_batch_needs_the_load_that_fills_it_in_time():
     assert planner.plan(Ask(0, 0, 5, 1.0, rate=3.3)).ranked == (0,)
     assert planner.plan(Ask(0, 0, 5, 1.0, rate=3.4)).ranked == (1, 0)
     waiting = planner.plan(Ask(0, 0, 1, 1.0, waited_s=0.1, rate=3.4))
-    assert waiting.ranked == ()
-    assert waiting.wait_s == pytest.approx(0.5)
-    assert waiting.wait_for == 2
+    assert (waiting.ranked, waiting.wait_s, waiting.wait_for) == ((), pytest.approx(0.5), 2)
     assert planner.plan(Ask(0, 0, 1, 1.0, waited_s=0.6, rate=3.4)).ranked == (0,)
     assert _planner(system, wait=False).plan(Ask(0, 0, 1, 1.0, rate=3.4)).ranked == (0,)
 
@@ -115,7 +106,7 @@ THREE = workflow_system([0.3, 0.1, 0.5], CHAIN, slo_s=0.9)
 @given(st.lists(st.floats(0.05, 1), min_size=3, max_size=3), st.floats(0.2, 3), st.integers(1, 6))
 def test_the_first_one_has_the_largest_throughput_per_cost(times, slo_s, length):
     system = workflow_system(times, CHAIN, slo_s=slo_s)
-    planner = _gshare(system)
+    planner = GSHARE.prepare(system, {})
     for stage, share_s in enumerate(static_shares(system, system.applications[0])):
         kept = {
             n: c.batch / system.time_s[stage, n] / system.price_per_s[n]
@@ -129,12 +120,15 @@ def test_the_first_one_has_the_largest_throughput_per_cost(times, slo_s, length)
             assert efficiency == pytest.approx(sorted(kept.values(), reverse=True)[:5])
         else:
             assert {SPACE[n].batch for n in ranked} == {1}
+    free = workflow_system([0.3], prices=PricesSpec(vcpu_hour=0, vgpu_hour=0))
+    first = GSHARE.prepare(free, {}).plan(Ask(0, 0, 1, 1.0)).ranked[0]
+    assert free.time_s[0, first] == free.time_s[0][SPACE.batch == 1].min(), "without prices the fastest"
 
 
 @examples(100)
 @given(views(THREE), st.permutations(range(len(SPACE))))
 def test_the_place_takes_the_first_that_fits_on_the_fullest_gpu_in_use(view, order):
-    place = _gshare(THREE).place
+    place = GSHARE.prepare(THREE, {}).place
     ranked = tuple(order[:5])
     found = place(Ask(0, 0, 4, 0.9), ranked, view)
     fitting = [[i for i in range(3) if view.fits(i, n)] for n in ranked]
@@ -152,7 +146,7 @@ def test_the_place_takes_the_first_that_fits_on_the_fullest_gpu_in_use(view, ord
 def test_batches_that_hold_slices_all_the_time_go_where_rectangles_would(sizes):
     """Strips of a GPU's whole time, put down one after the other by best-area fit."""
     system = workflow_system([0.1], invokers=(Invoker(),) * 4)
-    place = _gshare(system).place
+    place = GSHARE.prepare(system, {}).place
     gpus = [FreeRectangles(WHOLE_TIME, 7) for _ in range(4)]
     for vgpus in sizes:
         n = SPACE.number[Configuration(1, 1, vgpus)]
@@ -161,12 +155,6 @@ def test_batches_that_hold_slices_all_the_time_go_where_rectangles_would(sizes):
         assert (found[1] if found else None) == best_fit(gpus, WHOLE_TIME, vgpus)
         if found:
             gpus[found[1]].place(WHOLE_TIME, vgpus)
-
-
-def test_without_prices_the_fastest_comes_first():
-    system = workflow_system([0.3], prices=PricesSpec(vcpu_hour=0, vgpu_hour=0))
-    ranked = _gshare(system).plan(Ask(0, 0, 1, 1.0)).ranked
-    assert system.time_s[0, ranked[0]] == system.time_s[0][SPACE.batch == 1].min()
 
 
 WIDTH, HEIGHT = 8, 7
@@ -210,34 +198,31 @@ def test_rectangles_never_overlap_and_free_ones_are_all_the_maximal_ones(steps):
     assert set(gpu.free) == _maximal(board)
 
 
-def test_the_best_area_is_filled_first_and_releasing_undoes_placing():
+def test_the_best_area_and_a_gpu_in_use_are_filled_first_and_releasing_undoes_placing():
     gpu = FreeRectangles(10, 10)
     wide = gpu.place(10, 7)
     assert gpu.best(3, 3) == Rectangle(0, 7, 10, 3)
-    assert wide is not None
     gpu.release(wide)
     assert gpu.free == (Rectangle(0, 0, 10, 10),)
-    with pytest.raises(SimulationError, match="is not placed here"):
-        gpu.release(wide)
-
-
-@pytest.mark.parametrize("sides", [(0, 1), (1, -1)])
-def test_sides_without_extent_are_refused(sides):
-    with pytest.raises(SimulationError):
-        FreeRectangles(*sides)
-    with pytest.raises(SimulationError):
-        FreeRectangles(2, 2).place(*sides)
-
-
-def test_few_gpus_are_used():
-    """Pods of 100, 50 and 50 by 2 of 4 fill one GPU before a second one is opened."""
     gpus = [FreeRectangles(100, 4) for _ in range(3)]
-    for width in (100, 50, 50):
-        number = best_fit(gpus, width, 2)
-        assert number == 0
-        gpus[number].place(width, 2)
-    assert gpus[0].free == ()
-    assert best_fit(gpus, 10, 1) == 1
+    for width in (100, 50, 50):  # one GPU is filled before a second one is opened
+        assert best_fit(gpus, width, 2) == 0
+        gpus[0].place(width, 2)
+    assert (gpus[0].free, best_fit(gpus, 10, 1)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: FreeRectangles(9, 9).release(Rectangle(0, 0, 1, 1)), "is not placed here"),
+        *((lambda w=w, h=h: FreeRectangles(w, h), "holds nothing") for w, h in ((0, 1), (1, -1))),
+        *((lambda w=w, h=h: FreeRectangles(2, 2).place(w, h), "is empty") for w, h in ((0, 1), (1, -1))),
+        (lambda: steps(0), "n=0"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, why):
+    with pytest.raises(SimulationError, match=why):
+        make()
 
 
 @pytest.mark.parametrize("name", ["infless", "fast-gshare"])
@@ -247,36 +232,14 @@ def test_few_gpus_are_used():
 )
 def test_existing_slices_come_first(name, mode, ready_first, invoker):
     """All four are empty and equal; on odd ones no slice need be made."""
-    system = workflow_system(
-        [0.3],
-        invokers=(Invoker(board="a100-40gb"),) * 4,
-        sharing=SharingSpec(mode=mode),
-        dispatch=DispatchSpec(ready_first=ready_first),
-    )
-    planner = get_policy(name).prepare(system, {})
-    view = CountedView(system, (16,) * 4, (7,) * 4)
-    ask = Ask(0, 0, 1, 1.0, rate=1.0)
-    found = planner.place(ask, planner.plan(ask).ranked, view)
+    rules = {"sharing": SharingSpec(mode=mode), "dispatch": DispatchSpec(ready_first=ready_first)}
+    system = workflow_system([0.3], invokers=(Invoker(board="a100-40gb"),) * 4, **rules)
+    planner, ask = get_policy(name).prepare(system, {}), Ask(0, 0, 1, 1.0, rate=1.0)
+    found = planner.place(ask, planner.plan(ask).ranked, CountedView(system, (16,) * 4, (7,) * 4))
     assert found[1] == invoker
 
 
-def test_in_the_mps_demo_clients_slow_each_other_down():
-    """At the default, caps add up to at most one GPU, and nobody is slowed down."""
-    spec = load_scenario(scenario_path("mig_or_mps")).serverless
-    for settings, slower in ((spec.sharing, True), (SharingSpec(), False)):
-        pool = make_pool(Invoker(board="a100-40gb"), settings.model_copy(update={"mode": "mps"}))
-        leases = []
-        while lease := pool.take(Configuration(1, 1, 1), 0.0):
-            leases.append(lease)
-        assert (pool.speed(leases[0], tuple(leases)) < 1) == slower
-
-
 RULES = ("home", "predecessor", "warm", "walk", "most-free")
-
-
-def test_the_documented_example():
-    assert home_and_step(13, 10) == (3, 3)
-    assert walk(3, 3, 10) == (3, 6, 9, 2, 5, 8, 1, 4, 7, 0)
 
 
 @given(name=st.text(max_size=30), n=st.integers(1, 200))
@@ -285,6 +248,7 @@ def test_a_walk_visits_every_invoker_once_from_home_on(name, n):
     visited = walk(home, step, n)
     assert visited[0] == home == name_hash(name) % n
     assert sorted(visited) == list(range(n))
+    assert walk(*home_and_step(13, 10), 10) == (3, 6, 9, 2, 5, 8, 1, 4, 7, 0), "the documented example"
 
 
 def test_steps_are_coprime_to_n_and_to_each_other_and_none_is_missing():
@@ -293,11 +257,6 @@ def test_steps_are_coprime_to_n_and_to_each_other_and_none_is_missing():
         assert all(gcd(a, b) == 1 for a, b in combinations((n, *found), 2))
         for other in set(range(1, n + 1)) - set(found):
             assert gcd(other, n) > 1 or any(gcd(other, s) > 1 for s in found if s < other)
-
-
-def test_without_invokers_there_is_no_step():
-    with pytest.raises(SimulationError, match="n=0"):
-        steps(0)
 
 
 @given(name=st.text(max_size=12))

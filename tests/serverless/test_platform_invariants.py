@@ -113,21 +113,14 @@ def check_money(system, records):
         assert summarise(system, [records]).cost_per_call_usd.mean == pytest.approx(float(mean))
 
 
-@given(system=systems(), policy=st.sampled_from(POLICIES))
-@examples(60, **QUIET)
-def test_resources_calls_and_money_add_up(system, policy):
-    records = simulate_serverless(system, get_policy(policy), {}, RUN)
-    check_resources(system, records)
-    check_calls(system, records)
-    check_money(system, records)
-
-
 @pytest.mark.parametrize("mode", sorted(set(MODES)))
-@given(data=st.data())
-@examples(12, **QUIET)
-def test_they_add_up_with_a_policy_that_asks_for_anything(mode, data):
+@given(data=st.data(), policy=st.sampled_from(("plain", *POLICIES)))
+@examples(24, **QUIET)
+def test_resources_calls_and_money_add_up(mode, data, policy):
+    """Also with a policy that asks for anything."""
     system = data.draw(systems(modes=(mode,)))
-    records = simulate_serverless(system, PLAIN, data.draw(plain_options()), RUN)
+    chosen = (PLAIN, data.draw(plain_options())) if policy == "plain" else (get_policy(policy), {})
+    records = simulate_serverless(system, *chosen, RUN)
     check_resources(system, records)
     check_calls(system, records)
     check_money(system, records)
@@ -158,8 +151,7 @@ def test_busy_idle_and_starting_are_the_lives_of_containers(system, options):
         assert all(a[1] == b[0] for a, b in pairwise(pieces))
         total = sum(b - a for a, b in pieces) + (begin - born_s)
         assert total == pytest.approx(gone_s - born_s, abs=1e-9)
-    on = lives.invoker[lives.of_batch], lives.function[lives.of_batch]
-    assert on[0].tolist() == of.invoker.tolist()
+    assert lives.invoker[lives.of_batch].tolist() == of.invoker.tolist()
     assert all(check.ok for check in run_checks(system, records))
     found, sums = container_time(system, records, lives), records.sums
     gone_s = np.where(np.isnan(lives.gone_s), end_s, lives.gone_s)
@@ -169,11 +161,9 @@ def test_busy_idle_and_starting_are_the_lives_of_containers(system, options):
 
 
 def test_the_result_names_both_costs():
-    data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
-    data["serverless"]["idle_cost"] = "2 %"
     how = {"policies": ["fixed", "esg"], "calls": 200, "replications": 2}
-    paid = report_of(simulate_serverless_scenario(scenario_from_mapping(data), **how))
-    free = report_of(simulate_serverless_scenario(load_scenario(scenario_path("strict_light")), **how))
+    settings = (_scenario(idle_cost="2 %"), load_scenario(scenario_path("strict_light")))
+    paid, free = (report_of(simulate_serverless_scenario(s, **how)) for s in settings)
     assert all(paid.checks.values())
     for name, outcome in paid.policies.items():
         of, without = outcome.containers, free.policies[name]
@@ -232,19 +222,13 @@ def test_what_does_not_fit_here_goes_to_another_node():
     assert [[(r.invoker, r.why) for r in s.refusals] for s in records.stories] == [[], [(0, NO_MEMORY)]]
 
 
-def test_a_function_that_no_node_holds_is_refused():
-    with pytest.raises(SimulationError, match="Function 'b': its container needs 5 GB, no node has more"):
-        NodeMemory((4 * 10**9,), (10**9, 5 * 10**9), ("a", "b"))
-
-
-def _scenario(memory, **more):
+def _scenario(**more):
     data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
-    data["serverless"] = {**data["serverless"], "memory": memory, **more}
-    return scenario_from_mapping(data)
+    return scenario_from_mapping(data | {"serverless": data["serverless"] | more})
 
 
 def test_a_scenario_limits_memory_and_the_result_tells_its_use():
-    scenario = _scenario({"limit": "gpus", "container": "6 GB"})
+    scenario = _scenario(memory={"limit": "gpus", "container": "6 GB"})
     result = simulate_serverless_scenario(scenario, policies=["esg", "infless"], calls=200, replications=2)
     report = report_of(result)
     assert set(result.system.memory.node_bytes) == {40 * 10**9}
@@ -268,7 +252,7 @@ def test_weights_are_those_of_the_sample_models_and_what_is_stated_comes_first()
     assert all(int(r["parameters"]) == known[r["parameters_from"]] for r in named)
     functions = {"deblur": {"network": "vgg16"}, "segmentation": {"network": "bert", "memory": "3 GB"}}
     memory = {"limit": "node", "node": "20 GB", "container": "1 GB", "overhead": "0.25 GB"}
-    found = prepare_serverless(_scenario(memory, functions=functions)).memory
+    found = prepare_serverless(_scenario(memory=memory, functions=functions)).memory
     needs = dict(zip(found.names, found.container_bytes, strict=True))
     assert needs["deblur"] == 4 * known["vgg16"] + 250_000_000
     assert needs["segmentation"] == 3_000_000_000
@@ -278,14 +262,10 @@ def test_weights_are_those_of_the_sample_models_and_what_is_stated_comes_first()
 @pytest.mark.parametrize("late", list(LATE))
 def test_a_policy_s_own_rule_comes_before_the_scenario_s(late):
     """In overload, with branches: equal to the scenario that says so; every dropped call was hopeless."""
-    system = replace(
-        workflow_system(
-            [0.1, 0.3, 0.2, 0.4], DIAMOND, slo_s=0.9, noise=0.2, dispatch=DispatchSpec(late="keep")
-        ),
-        seed=5,
+    keep = DispatchSpec(late="keep")
+    system = workflow_system(
+        [0.1, 0.3, 0.2, 0.4], DIAMOND, slo_s=0.9, noise=0.2, dispatch=keep, seed=5, rate=100
     )
-    busy = (replace(system.applications[0], rate=100.0),)
-    system = replace(system, applications=busy)
     other = replace(system, dispatch=DispatchSpec(late=late))
     size = RunOptions(calls=150, warmup=20)
     policy = get_policy("esg")
@@ -306,6 +286,8 @@ def test_a_policy_s_own_rule_comes_before_the_scenario_s(late):
 
 def test_refusals_and_the_former_name():
     assert DispatchSpec(late="cheapest").late == "keep"
+    with pytest.raises(SimulationError, match="Function 'b': its container needs 5 GB, no node has more"):
+        NodeMemory((4 * 10**9,), (10**9, 5 * 10**9), ("a", "b"))
     with pytest.raises(ValueError, match="'keep', 'fastest' or 'drop'"):
         DispatchSpec(late="never")
     for name in policy_names():

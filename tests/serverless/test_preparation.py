@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nona.errors import NonaError, ScenarioError
+from nona.errors import NonaError
 from nona.gpu_sharing.pool import Configuration
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
@@ -20,7 +20,11 @@ from nona.study.serverless.comparisons import dag_scenario, simulate_dag_schedul
 from nona.study.serverless.functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
+from tests.report.filled import but
 
+SLIDES = load_scenario(scenario_path("slides_example"))
+SCENARIO = load_scenario(scenario_path("strict_light"))
+SYSTEM = prepare_serverless(SCENARIO)
 FORK = {
     "nodes": [{"id": "a", "compute_ms": 40}, {"id": "b", "compute_ms": 60}, {"id": "c", "compute_ms": 90}],
     "edges": [
@@ -29,6 +33,7 @@ FORK = {
         {"source": "b", "target": "c", "bytes": 500},
     ],
 }
+MYSTERY = {"nodes": [{"id": "deblur"}, {"id": "mystery"}], "edges": []}
 CONFIGURATIONS = {"batch": [1, 4], "vcpus": [1, 2], "vgpus": [1, 7]}
 
 
@@ -60,10 +65,9 @@ def test_a_workflow_becomes_an_application():
 
 
 def test_the_slo_factor_stands_in_for_slos():
-    (app,) = system(row={"slo": None}, slo_factor=0.8).applications
-    assert app.slo_s == pytest.approx(0.8 * 0.190)
-    (kept,) = system(slo_factor=1.5).applications
-    assert kept.slo_s == pytest.approx(1.5 * 0.190)
+    for row, factor in (({"slo": None}, 0.8), ({}, 1.5)):
+        (app,) = system(row=row, slo_factor=factor).applications
+        assert app.slo_s == pytest.approx(factor * 0.190)
 
 
 def test_own_functions_come_first_and_keep_their_law():
@@ -73,17 +77,13 @@ def test_own_functions_come_first_and_keep_their_law():
     b = next(f for f in made.functions if f.name == "b")
     number = made.functions.index(b)
     assert b.cold_start_s == 1.0
-    assert made.time_s[number, made.space.number[Configuration(1, 1, 1)]] == pytest.approx(0.015)
-    assert made.time_s[number, made.space.number[Configuration(4, 2, 7)]] == pytest.approx(
-        4 * 0.001 + max(0.004, 0.043 / 7)
-    )
+    time_s = [made.time_s[number, made.space.number[Configuration(*c)]] for c in ((1, 1, 1), (4, 2, 7))]
+    assert time_s == pytest.approx([0.015, 4 * 0.001 + max(0.004, 0.043 / 7)])
 
 
 def test_a_table_leaves_out_what_it_lacks():
-    rows = [
-        {"batch": 1, "vcpus": 1, "vgpus": 1, "time": 0.2},
-        {"batch": 4, "vcpus": 2, "vgpus": 7, "time": 0.1},
-    ]
+    names = ("batch", "vcpus", "vgpus", "time")
+    rows = [dict(zip(names, row, strict=True)) for row in ((1, 1, 1, 0.2), (4, 2, 7, 0.1))]
     made = system(functions={"a": {"table": rows}})
     known = {made.space[c] for c in range(len(made.space)) if made.time_s[0, c] < float("inf")}
     assert known == {Configuration(1, 1, 1), Configuration(4, 2, 7)}
@@ -92,9 +92,8 @@ def test_a_table_leaves_out_what_it_lacks():
 
 
 def test_one_function_serves_every_workflow_that_names_it():
-    made = prepare_serverless(load_scenario(scenario_path("strict_light")))
-    assert len(made.functions) == 6
-    assert len({f.name for f in made.functions}) == 6
+    made = SYSTEM
+    assert len(made.functions) == len({f.name for f in made.functions}) == 6
     by_name = {app.name: app for app in made.applications}
     deblur = next(f for f, function in enumerate(made.functions) if function.name == "deblur")
     assert sum(deblur in app.function for app in made.applications) == 3
@@ -104,10 +103,7 @@ def test_one_function_serves_every_workflow_that_names_it():
 
 
 def test_equal_names_with_other_times_are_told_apart():
-    same = [
-        {"id": n, "compute_ms": t, "attributes": {"function": "same"}}
-        for n, t in zip("abc", (1, 2, 3), strict=True)
-    ]
+    same = [{"id": "abc"[t - 1], "compute_ms": t, "attributes": {"function": "same"}} for t in (1, 2, 3)]
     edges = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
     made = system("chain", nodes={"nodes": same, "edges": edges}, rows=2)
     assert [f.name for f in made.functions] == ["same", "same (chain)", "same (chain 2)"]
@@ -146,8 +142,7 @@ def test_tasks_of_a_network_are_stages_where_that_makes_sense():
     near = {"remote_latency": "10 us", "remote_bandwidth": "100 GB/s"}
     made = system("resnet50", models="tasks", transfer=near, row={"slo": "50 ms"})
     (app,) = made.applications
-    assert 1 < app.stages <= MOST_STAGES
-    assert made.notes == ()
+    assert (1 < app.stages <= MOST_STAGES, made.notes) == (True, ())
     whole = system("resnet50", transfer=near)
     assert made.time_s.sum(axis=0) == pytest.approx(whole.time_s[0])  # tasks add up to the network
     assert len(app.dag) == app.stages
@@ -160,45 +155,24 @@ def test_tasks_of_a_network_are_stages_where_that_makes_sense():
 def test_why_tasks_are_no_stages_is_said(model, reason):
     made = system(model, models="tasks", row={"slo": "1 s"})
     assert made.applications[0].stages == 1
-    assert len(made.notes) == 1
-    assert reason in made.notes[0]
-    assert model in made.notes[0]
-
-
-def test_a_network_on_a_gpu_without_slices_gets_parts_of_it():
-    made = system("resnet50", server={"gpu": "t4"})
-    time_s = made.time_s[0]
-    assert (
-        time_s[made.space.number[Configuration(1, 1, 7)]] < time_s[made.space.number[Configuration(1, 1, 1)]]
-    )
-
-
-def test_servers_of_several_kinds_are_noted():
-    assert "a100-40gb" in system("resnet18", [{"gpu": "a100-40gb"}, {"gpu": "a30"}]).notes[0]
-
-
-def unknown_stage():
-    return system("w", nodes={"nodes": [{"id": "deblur"}, {"id": "mystery"}], "edges": []})
+    (note,) = made.notes
+    assert reason in note
+    assert model in note
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (
-            lambda: prepare_serverless(load_scenario(scenario_path("slides_example"))),
-            "serverless: is missing",
-        ),
-        (unknown_stage, "mystery.*no known function"),
+        (lambda: prepare_serverless(SLIDES), "serverless: is missing"),
+        (lambda: dag_scenario(SLIDES, SYSTEM), "serverless: is missing"),
+        (lambda: system("w", nodes=MYSTERY), "mystery.*no known function"),
         (lambda: system(row={"slo": None}), "no slo"),
         (lambda: system("nowhere.json"), "not a file|no files"),
         (lambda: system(server={"gpu": "t4", "mig": "1g.5gb"}), "no MIG"),
         (lambda: system(server={"mig": "9g.90gb"}), "9g.90gb"),
         (lambda: system("llama2_7b"), "weights .* do not fit"),
         (lambda: system("resnet18", row={"batch": 2000}), "more than 4096"),
-        (
-            lambda: system(server={"vcpus": 1}, configurations={"batch": [1], "vcpus": [2], "vgpus": [1]}),
-            "vCPUs",
-        ),
+        (lambda: system(server={"vcpus": 1}, configurations=CONFIGURATIONS | {"vcpus": [2]}), "vCPUs"),
     ],
 )
 def test_what_is_refused_is_said_in_one_line(make, words):
@@ -207,18 +181,19 @@ def test_what_is_refused_is_said_in_one_line(make, words):
     assert "\n" not in str(caught.value)
 
 
-def test_a_large_network_runs_on_large_slices():
-    made = system(
-        "llama2_7b", configurations={"batch": [1], "vcpus": [1], "vgpus": [4, 7]}, row={"slo": "10 s"}
-    )
-    assert made.functions[0].cold_start_s > 5 + 10  # its weights are fetched
-    assert load_sample("llama2_7b").name == made.functions[0].name
+def test_networks_run_on_large_slices_and_get_parts_of_a_gpu_without_slices():
+    large = system("llama2_7b", configurations=CONFIGURATIONS | {"vgpus": [4, 7]}, row={"slo": "10 s"})
+    assert large.functions[0].cold_start_s > 5 + 10  # its weights are fetched
+    assert load_sample("llama2_7b").name == large.functions[0].name
+    parts = system("resnet50", server={"gpu": "t4"})
+    one, seven = (parts.space.number[Configuration(1, 1, n)] for n in (1, 7))
+    assert parts.time_s[0, seven] < parts.time_s[0, one]
+    assert "a100-40gb" in system("resnet18", [{"gpu": "a100-40gb"}, {"gpu": "a30"}]).notes[0]
 
 
 def test_the_report_says_why_tasks_are_no_stages():
     own = {"models": "tasks", "configurations": CONFIGURATIONS, "policies": ["esg"]}
-    short = {"jobs": 40, "replications": 1}
-    made = scenario("resnet18", row={"slo": "100 ms"}, simulation=short, serverless=own)
+    made = scenario("resnet18", simulation={"jobs": 40, "replications": 1}, serverless=own)
     result = simulate_serverless_scenario(made, oracle=False)
     assert result.setting.notes == (result.system.notes[0],)
     report = serverless_report(result.summaries, result.setting)
@@ -242,10 +217,6 @@ def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_wh
     assert first_s(given={"flow": factors}) == pytest.approx(0.120)
 
 
-SCENARIO = load_scenario(scenario_path("strict_light"))
-SYSTEM = prepare_serverless(SCENARIO)
-
-
 def test_the_core_gets_the_smallest_slices_and_their_times():
     core = prepare(dag_scenario(SCENARIO, SYSTEM)).system
     assert set(core.class_names) == {"a100-40gb/1g.5gb"}
@@ -264,20 +235,14 @@ def test_arrivals_have_the_mean_and_variation_of_what_each_row_gets():
         gaps = np.diff(times[which == number])
         assert 1 / row.rate == pytest.approx(gaps.mean(), rel=0.03)
         assert row.arrivals.cv == pytest.approx(gaps.std() / gaps.mean(), rel=0.03)
-
-
-def test_rows_keep_their_own_arrivals_without_an_interval():
-    serverless = SCENARIO.serverless
-    plain = SCENARIO.model_copy(update={"serverless": serverless.model_copy(update={"interval": None})})
+    plain = but(SCENARIO, serverless=but(SCENARIO.serverless, interval=None))  # rows keep their own
     core = dag_scenario(plain, prepare_serverless(plain))
     assert [(r.rate, r.arrivals) for r in core.workload] == [(r.rate, r.arrivals) for r in plain.workload]
 
 
 def test_a_call_costs_its_work_at_the_smallest_price():
-    chosen = tuple(SchedulerSpec(name=n) for n in ("local", "spark-fair"))
-    rows = simulate_dag_schedulers(
-        SCENARIO.model_copy(update={"schedulers": chosen}), calls=2000, replications=2
-    ).schedulers
+    of = but(SCENARIO, schedulers=tuple(SchedulerSpec(name=n) for n in ("local", "spark-fair")))
+    rows = simulate_dag_schedulers(of, calls=2000, replications=2).schedulers
     assert list(rows) == ["local", "spark-fair"]
     work_s = np.mean([SYSTEM.smallest_s(app) for app in SYSTEM.applications])
     for row in rows.values():
@@ -287,8 +252,3 @@ def test_a_call_costs_its_work_at_the_smallest_price():
         for app in SYSTEM.applications:  # queues come on top of the work
             assert row.applications[app.name].latency_s.mean > 0.98 * SYSTEM.smallest_s(app)
         assert 0 <= row.slo_hit_rate.mean < 0.1  # 0.8 of the work without messages cannot be kept
-
-
-def test_a_scenario_that_is_not_serverless_is_refused():
-    with pytest.raises(ScenarioError, match="serverless: is missing"):
-        dag_scenario(SCENARIO.model_copy(update={"serverless": None}), SYSTEM)

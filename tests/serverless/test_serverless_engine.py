@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from heapq import heapify, heapreplace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, PricesSpec, SharingSpec, TransferSpec
 from nona.serverless.checks import checks_of, run_checks
 from nona.serverless.containers import Containers
+from nona.serverless.dispatch import home_invoker
 from nona.serverless.engine.options import RunOptions, ServerlessProgress
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.run import simulate_serverless
@@ -44,10 +46,8 @@ TRANSFER = TransferSpec(local_latency=0.5, local_bandwidth=10.0, remote_latency=
 
 def test_a_call_alone_takes_the_sum_of_its_parts():
     functions = [function("a", 0.25, 0.125), function("b", 1.0, 0.5)]
-    system = one_application(
-        functions, [(0, 1)], input_bytes=(3.0, 5.0), transfer=TRANSFER, arrivals=trace(0.0, 50.0, 100.0)
-    )
-    records = run(system, 3)
+    of = {"input_bytes": (3.0, 5.0), "transfer": TRANSFER, "arrivals": trace(0.0, 50.0, 100.0)}
+    records = run(one_application(functions, [(0, 1)], **of), 3)
     entry = 2.0 + 3.0 + 0.25 + 0.125
     inner = 0.5 + 5.0 / 10 + 1.0 + 0.5
     assert latencies(records) == pytest.approx([entry + inner] * 3, abs=1e-12)
@@ -56,18 +56,15 @@ def test_a_call_alone_takes_the_sum_of_its_parts():
 
 def test_stories_say_who_refused_and_why():
     system = one_application(
-        [function("a", 10.0)],
+        [function(next(n for n in "abcd" if home_invoker(n, 2)[0] == 0), 10.0)],
         arrivals=trace(0.0, 1.0, 50.0),
         invokers=(Invoker(vcpus=1), Invoker(vcpus=2)),
         dispatch=DispatchSpec(first=("home", "walk")),
     )
-    records = run(system, 2, stories=2)
-    first, second = records.stories
+    first, second = run(system, 2, stories=2).stories
     assert (first.batch, first.rule, first.refusals) == (0, "home", ())
-    home = int(records.batches.invoker[0])
-    refused = [(r.invoker, r.rule) for r in second.refusals]
-    assert refused == ([(home, "home")] if home == 0 else [])
-    assert all("vCPUs" in r.why for r in second.refusals)
+    (refusal,) = second.refusals
+    assert (refusal.invoker, refusal.rule, "vCPUs" in refusal.why) == (0, "home", True)
 
 
 def test_progress_is_told_two_hundred_times():
@@ -81,10 +78,8 @@ def test_progress_is_told_two_hundred_times():
 
 
 def test_snapshots_show_what_is_so_at_their_time():
-    system = one_application(
-        [function("a", 4.0)], arrivals=trace(0.0, 1.0, 7.0, 20.0), invokers=(Invoker(vcpus=1),)
-    )
-    records = run(system, 3, snapshot_s=3.0)
+    of = {"arrivals": trace(0.0, 1.0, 7.0, 20.0), "invokers": (Invoker(vcpus=1),)}
+    records = run(one_application([function("a", 4.0)], **of), 3, snapshot_s=3.0)
     # Runs 0–4, 4–8, 8–12.
     seen = [(s.time_s, s.queues[0], s.free_vcpus[0], s.completed) for s in records.snapshots]
     assert seen == [(3.0, 1, 0, 0), (6.0, 0, 0, 1), (9.0, 0, 0, 2)]
@@ -123,9 +118,8 @@ def servers(count, rate, noise=0.0, **others):
 def test_the_wait_for_one_server_is_that_of_pollaczek_and_khinchine(noise):
     """Wq = λ·E[S²] / (2·(1 − ρ)); M/D/1 without noise. Source: Kleinrock, Queueing Systems I, 1975, 5.6."""
     rate = 0.6
-    found = [
-        measured_latency(run(servers(1, rate, noise), 3000, warmup=300, replication=r)) for r in range(6)
-    ]
+    system = servers(1, rate, noise)
+    found = [measured_latency(run(system, 3000, warmup=300, replication=r)) for r in range(6)]
     expected = 1 + rate * (1 + noise**2) / (2 * (1 - rate))
     assert mean_interval(found, 0.99).covers(expected)
 
@@ -164,8 +158,9 @@ def test_turns_on_one_gpu_are_processor_sharing():
         sharing=SharingSpec(mode="time-slicing", oversubscription=48),
     )
     found = [measured_latency(run(system, 2500, warmup=300, replication=r)) for r in range(6)]
-    factors = noise_factors(system, np.zeros(20000, dtype=np.int64))[:, 0]
-    mean = float(factors.mean())  # a little above 1: factors are at least 0.1
+    mean = float(
+        noise_factors(system, np.zeros(20000, dtype=np.int64))[:, 0].mean()
+    )  # a little above 1: factors are at least 0.1
     assert mean_interval(found, 0.99).covers(mean / (1 - rate * mean))
 
 
@@ -317,11 +312,8 @@ def test_processes_do_not_change_results():
 def test_replications_refuse_what_cannot_be_and_can_be_cancelled():
     system = one_application([function("a", 0.5)])
 
-    def enough(progress):
-        raise Cancelled
-
     with pytest.raises(Cancelled):
-        run_policies(system, [(SMALLEST, {})], RunOptions(calls=50), 1, 1, enough)
+        run_policies(system, [(SMALLEST, {})], RunOptions(calls=50), 1, 1, Mock(side_effect=Cancelled))
     for arguments, why in (
         (([], RunOptions(), 1, 1), "no policy"),
         (([(SMALLEST, {})] * 2, RunOptions(), 1, 1), "twice"),

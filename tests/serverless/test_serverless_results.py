@@ -1,7 +1,7 @@
 """Results of serverless runs: written and read, exported, and over loads."""
 
 import json
-import math
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise, product
 from tempfile import TemporaryDirectory
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sizes import examples
 
-from nona.cli.main import main
 from nona.errors import ScenarioError
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table, serverless_trace
@@ -43,53 +42,35 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import calls_per_s, serverless_outcome, simulate_serverless_scenario
 from nona.study.serverless.study import StudySettings, serverless_study
 from nona.study.serverless.tasks import Done
-from nona.study.shipped import shipped, shipped_serverless
+from nona.study.shipped import shipped
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
+from tests.cli.calling import refusal, text
 
+STRICT = load_scenario(scenario_path("strict_light"))
 SMALL = {"jobs": 40, "replications": 2}
+FIXED = {"policies": ["fixed"], "target": 0.5, "calls": 20}
 TASKS = {
     "serverless": (run_serverless, ServerlessOutcome, {}),
     "serverless-sharing": (compare_ways, WaysReport, {"policy": "esg", "calls": 20, "replications": 1}),
-    "serverless-nodes": (
-        find_nodes,
-        NodesReport,
-        {"target": 0.5, "policies": ["fixed"], "calls": 20, "most": 2},
-    ),
-    "serverless-over": (
-        run_over,
-        OverReport,
-        {
-            "key": "load",
-            "values": [1.0, 8.0],
-            "policies": ["fixed"],
-            "target": 0.5,
-            "calls": 20,
-            "extend": False,
-        },
-    ),
+    "serverless-nodes": (find_nodes, NodesReport, FIXED | {"most": 2}),
+    "serverless-over": (run_over, OverReport, FIXED | {"key": "load", "values": [1.0, 8.0], "extend": False}),
     "serverless-schedulers": (run_schedulers, SchedulersReport, {}),
 }
 
 
 @cache
 def sent(kind):
-    data = scenario_to_mapping(load_scenario(scenario_path("strict_light")))
+    data = scenario_to_mapping(STRICT)
     data["serverless"]["policies"] = ["esg", "orion"]
     data["schedulers"] = ["local"]
     run, _, options = TASKS[kind]
     desk = Desk(emit=lambda line: json.dumps(line, allow_nan=False))
     with TemporaryDirectory() as folder:
         outcome = run({"scenario": data | {"simulation": SMALL}, "folder": folder, **options}, desk)
-    made = json.loads(json.dumps(outcome, allow_nan=False))
-    return made
-
-
-def refuses(result, data):
-    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        result.from_json({**data, "unheard_of": 1})
+    return json.loads(json.dumps(outcome, allow_nan=False))
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -98,7 +79,8 @@ def test_a_job_s_result_is_read_as_its_type_and_written_as_it_came(kind):
     assert type(made) is TASKS[kind][1]
     assert made.to_json() == sent(kind)
     assert type(made).from_json(made.to_json()) == made
-    refuses(type(made), sent(kind))
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        type(made).from_json({**sent(kind), "unheard_of": 1})
 
 
 def test_without_an_oracle_the_report_says_so_in_json():
@@ -108,27 +90,11 @@ def test_without_an_oracle_the_report_says_so_in_json():
     assert ServerlessReport.from_json(report.to_json()) == report
 
 
-def test_the_shipped_study_is_written_as_it_was_read():
-    assert json.dumps(shipped_serverless().to_json()) == json.dumps(shipped("serverless"))
-    refuses(ServerlessStudy, shipped("serverless"))
-
-
 @pytest.mark.verify
 def test_a_small_study_is_read_back_equal():
-    made = serverless_study(
-        StudySettings(
-            calls=30,
-            replications=2,
-            small=30,
-            few=1,
-            loads=(1.0,),
-            profile_sets=1,
-            scarce=1,
-            settings=("strict_light",),
-            alternatives=(1, 46),
-            cutoffs_s=(0.01, 0.1),
-        )
-    )
+    runs = {"calls": 30, "replications": 2, "small": 30, "few": 1, "loads": (1.0,)}
+    sets = {"profile_sets": 1, "scarce": 1, "settings": ("strict_light",), "alternatives": (1, 46)}
+    made = serverless_study(StudySettings(**runs, **sets, cutoffs_s=(0.01, 0.1)))
     assert ServerlessStudy.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
     assert set(made.to_json()) == set(shipped("serverless"))
     assert [p.cutoff_s for p in made.cutoff.points] == [0.01, 0.1]
@@ -136,13 +102,8 @@ def test_a_small_study_is_read_back_equal():
 
 
 @pytest.fixture(scope="module")
-def scenario():
-    return load_scenario(scenario_path("strict_light"))
-
-
-@pytest.fixture(scope="module")
-def result(scenario):
-    return simulate_serverless_scenario(scenario, policies=("fixed", "fast-gshare"), calls=80, replications=2)
+def result():
+    return simulate_serverless_scenario(STRICT, policies=("fixed", "fast-gshare"), calls=80, replications=2)
 
 
 def test_the_table_of_calls_adds_up_to_the_report(result, tmp_path):
@@ -179,8 +140,8 @@ def test_batches_on_one_thread_follow_one_another_and_arrows_go_forwards(result)
     assert few.about.jobs["fixed"].shown < trace.about.jobs["fixed"].shown
 
 
-def test_the_html_report_says_what_the_run_says(scenario, result):
-    outcome = serverless_outcome(scenario, result, "2026-01-01")
+def test_the_html_report_says_what_the_run_says(result):
+    outcome = serverless_outcome(STRICT, result, "2026-01-01")
     page = serverless_html(outcome)
     assert page == serverless_html(outcome)
     assert "<script" not in page
@@ -190,22 +151,15 @@ def test_the_html_report_says_what_the_run_says(scenario, result):
     assert "recollected" in page  # where the defaults come from
 
 
-def test_files_are_written_by_the_command_and_not_over_others(tmp_path, capsys):
-    files = {
-        f"--{kind}": tmp_path / f"run.{end}"
-        for kind, end in (("html", "html"), ("trace", "json"), ("records", "parquet"))
-    }
+def test_files_are_written_by_the_command(tmp_path, capsys):
+    ends = {"--html": "html", "--trace": "json", "--records": "parquet"}
+    files = {option: tmp_path / f"run.{end}" for option, end in ends.items()}
     asked = ["serverless", "strict_light", "--policy", "fixed", "--calls", "40", "--replications", "1"]
-    words = [word for option, path in files.items() for word in (option, str(path))]
-    assert main([*asked, *words]) == 0
+    text(capsys, *asked, *(word for both in files.items() for word in both))
     assert all(path.stat().st_size for path in files.values())
     assert len(pd.read_parquet(files["--records"])) == 40
-    capsys.readouterr()
-    assert main([*asked, "--html", str(files["--html"])]) == 2
-    assert "add --force" in capsys.readouterr().err
-    assert main([*asked, "--dag-schedulers", "--html", str(tmp_path / "other.html")]) == 2
-    assert main([*asked, "--values", "1,2"]) == 2
-    assert "add --over load" in capsys.readouterr().err
+    assert refusal(capsys, *asked, "--dag-schedulers", "--html", tmp_path / "other.html")
+    assert "add --over load" in refusal(capsys, *asked, "--values", "1,2")
 
 
 CALLS = 2000
@@ -226,28 +180,21 @@ def seen(ratio, replications, state="stable"):
 
 def searched(asked, keeps):
     """Drive one policy's searches with runs that keep the target exactly where ``keeps`` says."""
-    found = {}
-    looked = []
-    for search in (
-        *(point_search(asked, "fixed", v, found) for v in asked.values),
-        knee_search(asked, "fixed", found),
-    ):
-        look = next(search, None)
-        while look is not None:
-            looked.append(look.value)
-            answer = seen(0.5 if keeps(look.value) else 2.0, look.replications)
-            try:
-                look = search.send(answer)
-            except StopIteration:
-                look = None
+    found, looked = {}, []
+    points = (point_search(asked, "fixed", v, found) for v in asked.values)
+    for search in (*points, knee_search(asked, "fixed", found)):
+        with suppress(StopIteration):
+            look = next(search)
+            while True:
+                looked.append(look.value)
+                look = search.send(seen(0.5 if keeps(look.value) else 2.0, look.replications))
     return found, looked
 
 
 @given(st.floats(LEAST_LOAD, MOST_LOAD - 1e-6))
 @examples(60)
 def test_the_knee_of_load_is_bracketed_wherever_it_is(edge):
-    scenario = load_scenario(scenario_path("strict_light"))
-    asked = OverSettings(over_number(scenario, LOAD), (0.5, 1.0, 4.0), ("fixed",), extend=True)
+    asked = OverSettings(over_number(STRICT, LOAD), (0.5, 1.0, 4.0), ("fixed",), extend=True)
     found, looked = searched(asked, lambda load: load <= edge)
     (knee,) = knees_of(found)
     assert knee.kept <= edge < knee.missed
@@ -259,8 +206,7 @@ def test_the_knee_of_load_is_bracketed_wherever_it_is(edge):
 @given(st.integers(1, 32), st.booleans())
 @examples(40)
 def test_a_knee_of_a_whole_number_is_exact_in_either_direction(edge, more_helps):
-    scenario = load_scenario(scenario_path("strict_light"))
-    number = over_number(scenario, "cluster.servers[0].vcpus")
+    number = over_number(STRICT, "cluster.servers[0].vcpus")
     asked = OverSettings(number, (1.0, 8.0, 33.0), ("fixed",), close=0.0)
     found, _ = searched(asked, lambda vcpus: (vcpus > edge) == more_helps)
     (knee,) = knees_of(found)
@@ -268,20 +214,17 @@ def test_a_knee_of_a_whole_number_is_exact_in_either_direction(edge, more_helps)
     assert (knee.kept, knee.missed) == wanted
 
 
-def test_a_point_is_what_a_plain_run_measures_and_words_follow(scenario):
-    asked = OverSettings(
-        over_number(scenario, LOAD), (1.0, 40.0), ("fixed", "fast-gshare"), calls=60, first=2, most=2
-    )
+def test_a_point_is_what_a_plain_run_measures_and_words_follow():
+    number, names = number_named(STRICT, LOAD), ("fixed", "fast-gshare")
+    asked = OverSettings(over_number(STRICT, LOAD), (1.0, 40.0), names, calls=60, first=2, most=2)
     heard = []
-    report = policies_over(scenario, asked, on_progress=lambda progress: heard.append(progress.fraction))
+    report = policies_over(STRICT, asked, on_progress=lambda progress: heard.append(progress.fraction))
     assert heard == sorted(heard)
     assert heard[-1] < 1
     assert len(set(heard)) > 2 * sum(len(p.points) for p in report.policies.values())  # also within runs
     assert OverReport.from_json(report.to_json()) == report
-    loaded = number_named(scenario, LOAD).set(scenario, 40.0)
-    plain = simulate_serverless_scenario(
-        loaded, policies=("fast-gshare",), calls=60, replications=2, oracle=False
-    )
+    how = {"policies": ("fast-gshare",), "calls": 60, "replications": 2, "oracle": False}
+    plain = simulate_serverless_scenario(number.set(STRICT, 40.0), **how)
     point = next(p for p in report.policies["fast-gshare"].points if p.value == 40.0)
     summary = plain.summaries["fast-gshare"]
     assert point.slo_hit_rate.mean == summary.slo_hit_rate.mean
@@ -316,16 +259,13 @@ def said_of(report, verdicts):
 @given(st.floats(0.1, 50.0))
 @examples(20)
 def test_load_multiplies_the_calls_per_second(factor):
-    for name in ("strict_light", "esg_workflows"):
-        scenario = load_scenario(scenario_path(name))
-        if scenario.serverless is None:
-            continue
-        before = calls_per_s(prepare_serverless(scenario))
-        after = calls_per_s(prepare_serverless(number_named(scenario, LOAD).set(scenario, factor)))
-        assert math.isclose(after, factor * before, rel_tol=1e-9)
+    loaded = number_named(STRICT, LOAD).set(STRICT, factor)
+    before, after = (calls_per_s(prepare_serverless(s)) for s in (STRICT, loaded))
+    assert after == pytest.approx(factor * before, rel=1e-9)
 
 
-def test_numbers_without_effect_are_refused_and_all_others_can_be_set(scenario):
+def test_numbers_without_effect_are_refused_and_all_others_can_be_set():
+    scenario = STRICT
     keys = {n.key for n in numbers_of(scenario)}
     for key in ("background.compute.utilization", "cluster.network.capacity", "workload[0].slo"):
         with pytest.raises(ScenarioError, match=r"does not depend|slo_factor"):

@@ -16,14 +16,14 @@ from nona.report.serverless.layouts import layout_rows
 from nona.report.serverless.report import policy_outcome
 from nona.report.serverless.text import standing_rows
 from nona.report.text import share_text
-from nona.scenario.serverless import ContainersSpec, SharingSpec
+from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import grid
 from nona.serverless.held import leases
 from nona.serverless.metrics import summarise
-from nona.serverless.policies.base import Fleet, Scales
+from nona.serverless.policies.base import Fleet
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import HOUR_S
@@ -33,17 +33,13 @@ NAMES = ("infless", "fast-gshare")
 
 
 def scaler(name, system, **options):
-    planner = get_policy(name).prepare(system, {"standing": True, **options})
-    assert isinstance(planner, Scales)
-    assert planner.scaler is not None
-    return planner.scaler
+    return get_policy(name).prepare(system, {"standing": True, **options}).scaler
 
 
 def stood(system, name, calls, warmup=0, replication=0, **options):
     run = RunOptions(calls=calls, warmup=warmup, replication=replication)
     records = simulate_serverless(system, get_policy(name), {"standing": True, **options}, run)
     assert [c for c in run_checks(system, records) if not c.ok] == []
-    assert records.instances is not None
     return records, records.instances
 
 
@@ -84,11 +80,13 @@ def test_what_calls_cost_is_what_instances_held(name, rate, mode, warm, late):
         [0.1, 0.3],
         [(0, 1)],
         slo_s=1.2,
+        rate=rate,
         noise=0.2,
+        seed=int(rate),
         sharing=SharingSpec(mode=mode),
         containers=ContainersSpec(warm=warm, prewarm="none", keep_alive=5.0),
+        dispatch=DispatchSpec(late=late),
     )
-    system = _at(system, rate, late)
     records, of = stood(system, name, 80, 20, scale_s=0.7, window_s=2.0)
     sums, expected, busy = records.sums, 0.0, 0.0
     for n in range(len(of.started_s)):
@@ -107,13 +105,6 @@ def test_what_calls_cost_is_what_instances_held(name, rate, mode, warm, late):
     assert 0 < summary.standing.busy.mean <= 1
 
 
-def _at(system, rate, late):
-    apps = tuple(replace(app, rate=rate) for app in system.applications)
-    return replace(
-        system, applications=apps, dispatch=system.dispatch.model_copy(update={"late": late}), seed=int(rate)
-    )
-
-
 def test_the_band_of_the_documented_row():
     """b = 8, 115 of 300 ms: 69.57 and 43.24 a second. Two: 139.13 and 86.49, well used from 128.60 on."""
     system = table_system([0.200, 0.115], slo_s=0.300, space=grid([1, 8], [1], [1]))
@@ -127,14 +118,9 @@ def test_the_band_of_the_documented_row():
 
     assert of.excess(Fleet(0, 0, 70.0, (1,))) == pytest.approx(0.4348, abs=1e-4)
     assert of.excess(Fleet(0, 0, 69.5, (1,))) < 0
-    assert stops(64.4, 1) == ()  # 0.8 · (69.57 − 43.24) + 43.24 = 64.30
-    assert stops(64.2, 1) == ()  # below the band, but none would be left
-    assert stops(128.7, 2) == ()
-    assert stops(128.5, 2) == ()  # below the band, but one is not enough
-    assert stops(69.6, 2) == ()
-    assert stops(69.5, 2) == (1,)  # one is enough: the newest goes
-    assert stops(60.0, 3) == (2, 1)
-    assert stops(0.0, 2) == (1, 0)
+    # 0.8 · (69.57 − 43.24) + 43.24 = 64.30; below the band, but none would be left, or one is not enough
+    assert [stops(*at) for at in ((64.4, 1), (64.2, 1), (128.7, 2), (128.5, 2), (69.6, 2))] == [()] * 5
+    assert (stops(69.5, 2), stops(60.0, 3), stops(0.0, 2)) == ((1,), (2, 1), (1, 0))  # the newest go
 
 
 rates = st.floats(0, 60)
@@ -237,6 +223,5 @@ def test_reports_name_instances_and_the_idle_part_only_where_instances_stand():
     of = found["fast-gshare"].standing
     assert of.idle_share == pytest.approx(1 - of.busy_share)
     (row,) = standing_rows(found)
-    assert row["policy"] == "fast-gshare"
-    assert row["idle"] == share_text(of.idle_share)
+    assert (row["policy"], row["idle"]) == ("fast-gshare", share_text(of.idle_share))
     assert standing_rows({"infless": found["infless"]}) == []

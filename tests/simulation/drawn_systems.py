@@ -32,16 +32,9 @@ def systems(draw, grid, discipline):
     instants = sorted(draw(st.lists(st.integers(0, 40).map(float), min_size=3, max_size=6)))
     trace = Arrivals("trace", times_s=(*instants, 60.0), scale_to_rate=False)
     arrivals = trace if grid else Arrivals()
-    queries = [
-        query(
-            draw(graphs(times, sizes, classes)),
-            0.1,
-            0.0 if grid else draw(st.sampled_from([0.0, 0.5, 1.0])),
-            arrivals,
-            name,
-        )
-        for name in ("a", "b")[: draw(st.integers(1, 2))]
-    ]
+    scvs = st.just(0.0) if grid else st.sampled_from([0.0, 0.5, 1.0])
+    names = "ab"[: draw(st.integers(1, 2))]
+    queries = [query(draw(graphs(times, sizes, classes)), 0.1, draw(scvs), arrivals, n) for n in names]
     busy = not grid and draw(st.booleans())
     return make_system(
         *queries,

@@ -1,9 +1,7 @@
-"""A scheduler whose process dies in the middle of a run, a stated number of times in all.
+"""A small system; a scheduler whose process dies in the middle of a run, a stated number of times in all.
 
 Every death takes a file out of a folder, so that its number does not depend on the number of processes.
 """
-
-from __future__ import annotations
 
 import os
 import signal
@@ -13,6 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.agreement import one_task_query, system_of
+from nona.system import Stream
+
+SYSTEM = system_of(
+    [one_task_query("a", 30.0, 0.01, scv=1.0), one_task_query("b", 20.0, 0.02)],
+    executors=2,
+    background_compute=Stream(5.0, 0.01, 1.0),
+)
+
+
+def prepared(names=("random", "opportunistic")):
+    return [(s, s.prepare(SYSTEM, None, {})) for s in map(get_scheduler, names)]
 
 
 class Fate(NamedTuple):
@@ -40,20 +51,14 @@ def take_one(folder):
     return False
 
 
-def no_prepare(system, placement, options):
-    """Never called: the tests make the tables."""
-    raise NotImplementedError
-
-
 def mortal(folder, deaths, after_s, name="mortal"):
     """The scheduler with its tables; ``folder`` is made and holds the deaths."""
     folder.mkdir()
     for death in range(deaths):
         (folder / str(death)).touch()
-    scheduler = Scheduler(name, "bind", NetworkView.N0, "", "", "", decide, no_prepare)
+    scheduler = Scheduler(name, "bind", NetworkView.N0, "", "", "", decide, prepared)
     return scheduler, Prepared(Fate(str(folder), after_s), 0)
 
 
 def total_jobs(reports):
-    """Measured jobs in all reports together."""
     return int(np.sum([len(r.run.query) for r in reports]))

@@ -5,12 +5,9 @@ events; queue lengths are counted when asked for; processor sharing updates ever
 links services begin and end in events of their own.
 """
 
-from __future__ import annotations
-
 import math
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -28,13 +25,13 @@ class Reference:
         self.pick = scheduler.kind == "pick"
         self.server = system.executor_server.tolist()
         n = len(self.server)
-        self.heap: list[tuple[Any, ...]] = []
-        self.jobs: list[dict[str, Any]] = []
-        self.running: list[Any] = [None] * n  # (job, task) or "background"
-        self.queue: list[list[Any]] = [[] for _ in range(n)]
-        self.link: list[list[Any]] = []  # [left, (job, number), message or None]
+        self.heap = []
+        self.jobs = []
+        self.running = [None] * n  # (job, task) or "background"
+        self.queue = [[] for _ in range(n)]
+        self.link = []  # [left, (job, number), message or None]
         self.link_time, self.plan_id = 0.0, 0
-        self.ready: list[dict[str, Any]] = []
+        self.ready = []
         hidden = [math.nan] * 6
         nothing = np.full(n, -1)
         self.blind = View(system.executor_server, system.executor_class, nothing, *hidden)
@@ -130,7 +127,7 @@ class Reference:
             return
         inputs = [i for i in job["inputs"] if i[2] == task]
         for tensor in sorted({i[0] for i in inputs}):
-            reached: dict[int, list[int]] = {}
+            reached = {}
             for _, target, _ in (i for i in inputs if i[0] == tensor):
                 reached.setdefault(self.server[job["executor"][target]], []).append(target)
             here = reached.pop(self.server[e], [])
@@ -191,14 +188,8 @@ class Reference:
     def on_arrival(self, number, _, payload):
         query, draws, uniforms = payload
         graph = self.system.queries[query].tasks
-        inputs = sorted(
-            zip(
-                graph.edge_tensor.tolist(),
-                graph.edge_target.tolist(),
-                graph.edge_source.tolist(),
-                strict=True,
-            )
-        )
+        columns = (graph.edge_tensor, graph.edge_target, graph.edge_source)
+        inputs = sorted(zip(*(c.tolist() for c in columns), strict=True))
         job = {
             "number": number, "query": query, "draws": draws, "graph": graph, "inputs": inputs,
             "ended": set(),
@@ -221,13 +212,9 @@ class Reference:
 
     def bound(self):
         """(job, task) pairs bound to an executor and not complete."""
-        return [
-            (j, t)
-            for j in self.jobs
-            if math.isnan(j["done"])
-            for t, e in enumerate(j["executor"])
-            if e is not None and t not in j["ended"]
-        ]
+        there = [j for j in self.jobs if math.isnan(j["done"])]
+        places = [(j, t, e) for j in there for t, e in enumerate(j["executor"])]
+        return [(j, t) for j, t, e in places if e is not None and t not in j["ended"]]
 
     def view(self):
         n = len(self.server)
@@ -243,15 +230,8 @@ class Reference:
             background = sum(1 for x in items if x is not None and x[0] == "background")
             length[e] += background
             backlog[e] += background * mean
-        s = self.system
-        return View(
-            s.executor_server,
-            s.executor_class,
-            length,
-            backlog.round(9),
-            *[math.nan] * 5,
-            np.full(2 * s.servers, math.nan),
-        )
+        s, cards = self.system, np.full(2 * self.system.servers, math.nan)
+        return View(s.executor_server, s.executor_class, length, backlog.round(9), *[math.nan] * 5, cards)
 
     def decide_picks(self):
         while self.ready:
@@ -267,21 +247,8 @@ class Reference:
             since = np.array([r["since"] for r in self.ready])
             n_open = sum(math.isnan(j["done"]) for j in self.jobs)
             alone, draws = np.ones_like(task), np.zeros(len(task))  # no policy that is compared reads them
-            table = Ready(
-                len(self.ready),
-                job,
-                query,
-                task,
-                since,
-                running,
-                home,
-                n_open,
-                task,
-                alone,
-                draws,
-                alone,
-                alone,
-            )
+            own = (job, query, task, since, running, home)
+            table = Ready(len(self.ready), *own, n_open, task, alone, draws, alone, alone)
             out = np.zeros(2, dtype=np.int64)
             if not self.scheduler.decide(self.now, view, table, self.prepared.tables, self.pick_row, out):
                 return
@@ -319,9 +286,9 @@ class PathReference(Reference):
         assert system.topology is not None
         self.topology = system.topology
         self.speed = self.topology.link_capacity.tolist()
-        self.line: list[list[dict[str, Any]]] = [[] for _ in self.speed]
+        self.line = [[] for _ in self.speed]
         self.busy = [False] * len(self.speed)
-        self.served: list[list[tuple[float, float]]] = [[] for _ in self.speed]
+        self.served = [[] for _ in self.speed]
         super().__init__(system, scheduler, prepared, run_on)
         streams = RandomStreams(system.seed, 0)
         self.link_of = {len(self.server): self.topology.core}  # place of a background source → its link

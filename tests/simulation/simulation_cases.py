@@ -1,9 +1,7 @@
 """Small task graphs, systems and schedulers for the tests of the simulation."""
 
-from __future__ import annotations
-
-from dataclasses import fields
-from typing import Any, NamedTuple
+from dataclasses import fields, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +15,7 @@ from nona.system import Arrivals, QueryClass, Stream, System
 NO_CUTS = Decomposition((), ())
 
 
-def task_graph(
-    compute_s,
-    tensors=(),
-    name="graph",
-):
+def task_graph(compute_s, tensors=(), name="graph"):
     """``tensors``: (source, targets, bytes) each."""
     times = np.atleast_2d(np.array(compute_s, dtype=float))
     edges = sorted((s, t, k) for k, (s, targets, _) in enumerate(tensors) for t in targets)
@@ -52,46 +46,18 @@ def query(graph, rate=1.0, scv=0.0, arrivals=None, name="q"):
 
 def make_system(*queries, servers=(0,), **changes):
     """One executor per entry of ``servers``, all of one class, on a link of 1 byte/s without latency."""
-    fields: dict[str, Any] = {
-        "executor_server": np.array(servers, dtype=np.int64),
-        "executor_class": np.zeros(len(servers), dtype=np.int64),
-        "class_names": ("gpu",),
-        "capacity": 1.0,
-        "latency_s": 0.0,
-        "discipline": "fifo",
-        "background_compute": Stream(),
-        "background_network": Stream(),
-        "queries": queries,
-        "seed": 11,
-    }
-    return System(**(fields | changes))
+    place, kind = np.array(servers, dtype=np.int64), np.zeros(len(servers), dtype=np.int64)
+    plain = System(place, kind, ("gpu",), 1.0, 0.0, "fifo", Stream(), Stream(), queries, 11)
+    return replace(plain, **changes)
 
 
-def scheduler(
-    decide,
-    kind="bind",
-    view=NetworkView.N0,
-    reads_queues=False,
-    uniforms=0,
-    tables=None,
-):
-    prepared = Prepared(tables, uniforms)
-    made = Scheduler(
-        name=decide.__name__.strip("_"),
-        kind=kind,
-        network_view=view,
-        summary="",
-        source="",
-        adaptation="",
-        decide=decide,
-        prepare=lambda system, placement, options: prepared,
-        reads_queues=reads_queues,
-    )
+def scheduler(decide, kind="bind", view=NetworkView.N0, reads_queues=False, uniforms=0, tables=None):
+    prepared, name = Prepared(tables, uniforms), decide.__name__.strip("_")
+    made = Scheduler(name, kind, view, "", "", "", decide, lambda *_: prepared, reads_queues=reads_queues)
     return made, prepared
 
 
 def fixed(places):
-    """Every job on the same executors."""
     return scheduler(fixed_places, tables=Places(np.array(places, dtype=np.int64), np.array([0])))
 
 
@@ -116,12 +82,10 @@ def fixed_places(now, query, view, tables, u, out):
 
 
 def uniform(draws):
-    """Every task on an executor drawn uniformly."""
     return scheduler(uniform_places, uniforms=draws, tables=NoTables())
 
 
 def uniform_places(now, query, view, tables, u, out):
-    """Likewise."""
     for t in range(min(len(out), len(u))):
         out[t] = int(u[t] * len(view.executor_server))
 
@@ -185,3 +149,10 @@ def same(a, b):
         elif f.name != "tally":
             assert x == y, f.name
     assert a.digest() == b.digest()
+
+
+def same_runs(a, b):
+    assert list(a) == list(b)
+    for name in a:
+        for one, other in zip(a[name], b[name], strict=True):
+            same(one, other)

@@ -1,9 +1,6 @@
 """Arrival processes by their definition, draws that depend on names only, traces and windows of them."""
 
-from __future__ import annotations
-
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ RATE = 50.0
 
 def times(arrivals, n=60_000, rate=RATE, replication=0):
     chunks = arrival_chunks(arrivals, rate, np.random.default_rng(5), replication)
-    out: list[np.ndarray] = []
+    out = []
     while sum(map(len, out)) < n:
         out += islice(chunks, 1)
     return np.concatenate(out)[:n]
@@ -41,7 +38,6 @@ def times(arrivals, n=60_000, rate=RATE, replication=0):
         (Arrivals("gamma", cv=0.0), 0.0),
         (Arrivals("deterministic"), 0.0),
     ],
-    ids=lambda x: f"{x.process}-{x.cv}" if isinstance(x, Arrivals) else "",
 )
 def test_rate_and_cv_of_renewal_processes(arrivals, cv):
     gaps = np.diff(times(arrivals))
@@ -70,16 +66,13 @@ def test_instants_increase_across_chunks(process):
     assert (np.diff(times(Arrivals(process, cv=2.0))) >= 0).all()
 
 
-def test_trace_keeps_its_own_time_and_goes_round():
+def test_a_trace_keeps_its_own_time_or_is_scaled_and_goes_round():
     trace = Arrivals("trace", times_s=(10.0, 11.0, 13.0), scale_to_rate=False)
     assert effective_rate(trace, RATE) == pytest.approx(1 / 1.5)
     assert times(trace, 7) == pytest.approx([0, 1, 3, 4.5, 5.5, 7.5, 9.0])
-
-
-def test_trace_scaled_to_the_rate():
-    trace = Arrivals("trace", times_s=(10.0, 11.0, 13.0))
-    assert effective_rate(trace, 2.0) == 2.0
-    assert times(trace, 4, rate=2.0) == pytest.approx([0, 1 / 3, 1, 1.5])
+    scaled = Arrivals("trace", times_s=(10.0, 11.0, 13.0))
+    assert effective_rate(scaled, 2.0) == 2.0
+    assert times(scaled, 4, rate=2.0) == pytest.approx([0, 1 / 3, 1, 1.5])
 
 
 def test_trace_starts_elsewhere_in_other_replications():
@@ -113,7 +106,7 @@ TWO = task_graph([1.0, 2.0])
 
 
 def rows(*queries, uniforms=0, chunks=6):
-    out: list[tuple] = []
+    out = []
     for c in islice(Workload(make_system(*queries), 0, uniforms).chunks(), chunks):
         out += [(*row[:3], row[3].tolist()) for row in c.rows([len(q.tasks) for q in queries])]
     return out
@@ -174,9 +167,6 @@ def test_background_has_its_rate_and_moments(scv):
     assert items[:, 1].mean() == pytest.approx(3.0, rel=5 * (scv / len(items)) ** 0.5 + 1e-12)
     assert items[:, 1].var() == pytest.approx(9.0 * scv, rel=0.1, abs=1e-12)
     assert gamma_draws(np.random.default_rng(0), scv, 3).shape == (3,)
-
-
-def test_no_background_ends_at_once():
     assert list(background_items(Stream(), RandomStreams(1), "x")) == []
 
 
@@ -185,37 +175,33 @@ def test_names_of_streams_are_unique():
     assert stream_names(queries) == ("a", "b", "a#1")
 
 
-def test_a_class_without_rate_never_arrives_and_all_without_is_an_error():
+def test_a_class_without_rate_never_arrives_and_all_without_or_a_negative_scv_are_errors():
     assert {q for _, q, _, _ in rows(query(ONE, 0.0, name="never"), query(ONE, 1.0))} == {1}
     with pytest.raises(SimulationError, match="no query class has a rate"):
         Workload(make_system(query(ONE, 0.0)), 0)
-
-
-def test_negative_scv_is_named():
     with pytest.raises(SimulationError, match="service_scv=-1"):
         Workload(make_system(query(ONE, 1.0, scv=-1.0)), 0)
 
 
-LLM_2023 = (
-    b"TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
-    b"2023-11-16 18:17:03.9799600,4808,10\r\n"
-    b"2023-11-16 18:17:04.0319601,3180,8\r\n"
-    b"2023-11-16 18:17:04.0319600,110,27"  # out of order, and no newline at the end
+LLM = b"TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds"),
+    [
+        (  # seven decimals, out of order, no zone, and no newline at the end
+            b"2023-11-16 18:17:03.9799600,48,1\r\n2023-11-16 18:17:04.0319601,31,8\r\n"
+            b"2023-11-16 18:17:04.0319600,1,2",
+            [0.0, 0.052, 0.0520001],
+        ),
+        (  # zones, and whole seconds among others
+            b"2024-05-12 00:00:00+00:00,1,2\n2024-05-10 00:00:00.009930+00:00,1,2\n",
+            [0.0, 2 * 86400 - 0.00993],
+        ),
+    ],
 )
-
-
-def test_seven_decimals_without_zone_and_without_last_newline():
-    times = traces.read_azure_llm(LLM_2023, "code.csv")
-    assert times == pytest.approx([0.0, 0.052, 0.0520001], abs=1e-12)
-
-
-def test_mixed_zones_and_whole_seconds_of_2024():
-    data = (
-        b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
-        b"2024-05-12 00:00:00+00:00,1,2\n"
-        b"2024-05-10 00:00:00.009930+00:00,1,2\n"
-    )
-    assert traces.read_azure_llm(data, "x.csv") == pytest.approx([0.0, 2 * 86400 - 0.00993], abs=1e-9)
+def test_traces_of_language_models(rows, seconds):
+    assert traces.read_azure_llm(LLM + rows, "code.csv") == pytest.approx(seconds, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -234,15 +220,17 @@ def test_times_in_all_notations(text, seconds):
 
 @pytest.mark.parametrize(
     "data",
-    [b"1.5\n3\n2\n", b"time_s\n1.5\n\n3\n2\n", b"\xef\xbb\xbft,x\n1.5,a\n3,b\n2,c", b"1e0\r\n2.5\r\n1.5\r\n"],
-    ids=["plain", "header and blank line", "byte order mark and columns", "windows"],
+    [
+        b"1.5\n3\n2\n",
+        b"time_s\n1.5\n\n3\n2\n",
+        b"\xef\xbb\xbft,x\n1.5,a\n3,b\n2,c",
+        b"1e0\r\n2.5\r\n1.5\r\n",
+        b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n2023-01-01 00:00:00.5",
+    ],
+    ids=["plain", "header and blank line", "byte order mark and columns", "windows", "timestamps"],
 )
 def test_one_column_of_times(data):
     assert traces.read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
-
-
-def test_times_may_be_timestamps_without_header():
-    assert traces.read_times(b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n", "t.csv").tolist() == [0.0, 1.5]
 
 
 FUNCTIONS = (
@@ -320,11 +308,8 @@ def folder(tmp_path_factory):
 
 def scenario(*arrivals, scaled=False):
     usual = {"process": "trace", "trace": "t.csv", "scale_to_rate": scaled}
-    names = "abcdef"
-    rows = [
-        {"model": "slides_example", "name": names[i], "rate": 1, "arrivals": usual | a}
-        for i, a in enumerate(arrivals)
-    ]
+    row = {"model": "slides_example", "rate": 1}
+    rows = [row | {"name": name, "arrivals": usual | a} for name, a in zip("abc", arrivals, strict=False)]
     return scenario_from_mapping({"version": 1, "cluster": {"servers": [{}]}, "workload": rows})
 
 
@@ -334,9 +319,6 @@ def test_a_file_without_the_new_keys_means_what_it_meant(folder):
     assert first.times_s == pytest.approx(relative, abs=1e-9)
     assert (first.period_s, first.trace, second.period_s) == (0.0, "", 0.0)
     assert effective_rate(first, 7.0) == 7.0
-
-
-def test_the_system_has_the_trace_s_own_rate(folder):
     query = prepare(scenario({}), Sources(folder)).system.queries[0]
     assert query.rate == pytest.approx(5.0, rel=0.01), "placements saw the row's rate, which nothing had"
 
@@ -359,8 +341,7 @@ def test_a_window_is_replayed_again_and_again(folder):
 
 
 def test_a_factor_on_the_load_speeds_a_trace_up(folder):
-    keys: tuple[dict[str, Any], ...] = ({}, {"start": "60 s", "length": "2 min"})
-    for part in keys:
+    for part in ({}, {"start": "60 s", "length": "2 min"}):
         slow = scenario(part)
         fast = number_named(slow, "load").set(slow, 2.0)
         one, two = (arrivals_of(s, 0, Sources(folder)) for s in (slow, fast))
@@ -384,12 +365,10 @@ def test_a_column_names_the_row(folder):
 
 def test_rows_of_one_trace_stay_in_step_in_every_run(folder):
     prepared = prepare(scenario({"column": "model"}, {"column": "model"}), Sources(folder))
-    together = np.sort((TIMES - TIMES[0]).round(5))
+    every = np.diff(np.sort((TIMES - TIMES[0]).round(5)))
     for replication in (0, 1):
         chunks = islice(Workload(prepared.system, replication).chunks(), 3)
-        found = np.concatenate([c.arrival_s for c in chunks])[:1500]
-        gaps = np.diff(found)
-        every = np.diff(together)
+        gaps = np.diff(np.concatenate([c.arrival_s for c in chunks])[:1500])
         at = int(np.argmin([np.abs(every[k : k + 50] - gaps[:50]).sum() for k in range(2900)]))
         assert every[at : at + 50] == pytest.approx(gaps[:50], abs=1e-4), "gaps of the whole trace, in order"
 
@@ -426,4 +405,3 @@ def test_parts_that_the_trace_does_not_have_are_named(folder, keys, why):
 def test_the_keys_are_written_and_read_back():
     made = scenario({"start": "60 s", "length": "2 min", "share": 0.25}, {"column": "model", "value": "b"})
     assert parse_scenario(dump_scenario(made)) == made
-    assert Arrivals() == Arrivals(period_s=0.0, trace="")

@@ -1,7 +1,5 @@
 """Where compiled code is kept, who compiles it, and what answers until it is there."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
@@ -16,14 +14,13 @@ from nona.simulation.run import engine_named
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """An empty cache."""
     monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(preparation, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
 def test_simpy_answers_until_the_code_is_there(folder, monkeypatch):
-    started: list[object] = []
+    started = []
 
     class Started:
         pid = os.getpid()

@@ -1,7 +1,5 @@
 """Running: cohort, determinism, checks, stability, errors, and the example of the slides by hand."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -10,16 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulation_cases import (
-    first_fit,
-    fixed,
-    make_system,
-    query,
-    scheduler,
-    shortest_queue,
-    task_graph,
-    uniform,
-)
+from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
 
 from nona.errors import SimulationError
 from nona.simulation.records import run_checks
@@ -36,14 +25,9 @@ SINGLE = task_graph([3e-3], name="single")
 
 
 def busy_system(**changes):
-    fields: dict[str, object] = {
-        "servers": [0, 0, 1, 2, 2, 3],
-        "capacity": 2e8,
-        "latency_s": 2e-5,
-        "background_compute": Stream(20.0, 5e-3, 1.0),
-        "background_network": Stream(100.0, 5e5, 1.0),
-        "seed": 3,
-    }
+    fields = {"servers": [0, 0, 1, 2, 2, 3], "capacity": 2e8, "latency_s": 2e-5, "seed": 3}
+    fields["background_compute"] = Stream(20.0, 5e-3, 1.0)
+    fields["background_network"] = Stream(100.0, 5e5, 1.0)
     queries = (query(DIAMOND, 120.0, 0.5, name="diamond"), query(SINGLE, 150.0, 1.0, name="single"))
     return make_system(*queries, **(fields | changes))
 
@@ -72,13 +56,6 @@ def test_same_seed_same_bytes_in_every_process_and_hash_seed():
         found.add(done.stdout)
     assert len(found) == 1
     assert len(set(found.pop().split())) == 4
-
-
-def test_seed_and_replication_change_the_run():
-    base = simulate_run(busy_system(), *uniform(4), OPTIONS)
-    other = simulate_run(busy_system(seed=4), *uniform(4), OPTIONS)
-    second = simulate_run(busy_system(), *uniform(4), replace(OPTIONS, replication=1))
-    assert len({r.digest() for r in (base, other, second)}) == 3
 
 
 def test_cohort_follows_the_warmup_and_all_jobs_are_counted():
@@ -147,36 +124,8 @@ def test_a_graph_without_tasks_is_an_error():
         simulate_run(make_system(query(empty)), *fixed([]), OPTIONS)
 
 
-DIAMOND_2 = task_graph([2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5), (2, [3], 1e5)])
-NAMES = ["conservation", "work of executors", "work of link", "Little's law", "causality"]
-
-
-def checked_system(discipline="fifo", rate=250.0):
-    return make_system(
-        query(DIAMOND_2, rate, 1.0),
-        servers=[0, 0, 1, 2, 2, 3],
-        capacity=4e8,
-        latency_s=2e-5,
-        discipline=discipline,
-        background_compute=Stream(20.0, 5e-3, 2.0),
-        background_network=Stream(100.0, 5e5, 1.0),
-    )
-
-
-@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-@pytest.mark.parametrize(
-    "make", [lambda: uniform(4), shortest_queue, first_fit], ids=["bind", "queues", "pick"]
-)
-@pytest.mark.parametrize("rate", [250.0, 900.0], ids=["stable", "overloaded"])
-def test_all_checks_hold(discipline, make, rate):
-    records = simulate_run(checked_system(discipline, rate), *make(), RunOptions(jobs=600))  # type: ignore[operator]
-    assert [c.name for c in records.checks] == NAMES
-    assert [c.name for c in records.checks if not c.ok] == []
-    assert records.executor_busy_s.max() <= (records.window_s[1] - records.window_s[0]) * (1 + 1e-9)
-
-
-def raw_run(discipline="fifo"):
-    made_system = checked_system(discipline)
+def raw_run():
+    made_system = busy_system()
     size = RunSize(10, 100, 0, True, 0, 1000, 100.0)
     return made_system, SimPyRun(made_system, *uniform(4), size, None).run()
 
@@ -204,7 +153,7 @@ def test_lost_jobs_vanished_work_and_wrong_counts_are_noticed():
 def test_an_effect_before_its_cause_is_noticed():
     made_system, raw = raw_run()
     tasks = list(raw.traced_tasks)
-    assert len(tasks) == 4 * len(raw.collected.traced) > 100
+    assert len(tasks) > 100
     last = next(i for i, t in enumerate(tasks) if t.task == 3)
     early = tasks[last].ready_s - 6e-3
     tasks[last] = replace(tasks[last], ready_s=early)
@@ -262,9 +211,9 @@ def test_overload_is_bounded_and_nothing_is_dropped():
 
 def test_starved_jobs_stay_without_completion():
     def only_even(now, view, ready, tables, u, out):
-        free = np.flatnonzero(view.queue_length == 0)  # type: ignore[attr-defined]
-        for i in range(ready.n):  # type: ignore[attr-defined]
-            if ready.job[i] % 2 == 0:  # type: ignore[attr-defined]
+        free = np.flatnonzero(view.queue_length == 0)
+        for i in range(ready.n):
+            if ready.job[i] % 2 == 0:
                 out[:] = i, free[0]
                 return True
         return False
@@ -289,13 +238,9 @@ def test_a_policy_that_never_picks_ends():
 
 @pytest.mark.parametrize("make", [first_fit, lambda: uniform(1)])
 def test_many_executors_at_moderate_load_are_stable_in_short_runs(make):
-    system = make_system(query(ONE, 40.0, 1.0), servers=list(range(80)))
     for seed in range(3):
-        records = simulate_run(
-            make_system(*system.queries, servers=list(range(80)), seed=seed),
-            *make(),
-            RunOptions(jobs=200),  # type: ignore[operator]
-        )
+        system = make_system(query(ONE, 40.0, 1.0), servers=range(80), seed=seed)
+        records = simulate_run(system, *make(), RunOptions(jobs=200))
         assert records.state == "stable", records.state_reason
 
 
@@ -328,73 +273,52 @@ def test_marks_count_the_jobs_just_before_equally_many_arrivals():
     assert raw.open_at.tolist() == before
 
 
-MS = 1e-3
-SLIDES = task_graph(
-    [2 * MS, 10 * MS, 8 * MS, 2 * MS],
-    [(0, [1], 9 * MS), (0, [2], 1 * MS), (1, [3], 9 * MS), (2, [3], 1 * MS)],
-)
-
-
-def run_slides(places, discipline="fifo", latency_s=0.0):
-    system = make_system(
-        query(SLIDES, 1e-6), servers=[0, 1, 2, 3], discipline=discipline, latency_s=latency_s
-    )
-    return simulate_run(system, *fixed(places), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
+# In milliseconds, on links of 1 byte/ms.
+SLIDES = task_graph([2.0, 10.0, 8.0, 2.0], [(0, [1], 9.0), (0, [2], 1.0), (1, [3], 9.0), (2, [3], 1.0)])
+ALONE = RunOptions(jobs=1, warmup=0, timeline_jobs=1)
 
 
 @pytest.mark.parametrize(
-    ("places", "expected_ms"),
-    [([0, 0, 0, 0], 22), ([0, 1, 2, 0], 32), ([0, 0, 1, 0], 14)],
-    ids=["local", "spread", "network-aware"],
+    ("discipline", "latency_ms", "total_ms", "ran_ms"),
+    [
+        ("fifo", 0, 32, {0: (0, 2), 1: (11, 21), 2: (12, 20), 3: (30, 32)}),
+        # latency comes after the service and does not hold the link
+        ("fifo", 5, 42, {0: (0, 2), 1: (16, 26), 2: (17, 25), 3: (40, 42)}),
+        # 1→2 and 1→3 share: 1→3 is there at 4, 1→2 at 12; 3→4 ends at 13, 2→4 has the link from 22 to 31
+        ("processor-sharing", 0, 33, {0: (0, 2), 1: (12, 22), 2: (4, 12), 3: (31, 33)}),
+    ],
 )
-def test_times_of_the_slides(places, expected_ms):
-    assert run_slides(places).completion_time_s == pytest.approx([expected_ms * MS], abs=1e-9)
-
-
-def test_shared_link_by_hand():
-    """1→2 and 1→3 share: 1→3 is there at 4, 1→2 at 12; 3→4 ends at 13, 2→4 has the link from 22 to 31."""
-    assert run_slides([0, 1, 2, 0], "processor-sharing").completion_time_s == pytest.approx(
-        [33 * MS], abs=1e-9
+def test_the_timeline_of_the_slides_by_hand(discipline, latency_ms, total_ms, ran_ms):
+    system = make_system(
+        query(SLIDES, 1e-6), servers=[0, 1, 2, 3], discipline=discipline, latency_s=latency_ms
     )
-
-
-def test_latency_comes_after_service_and_does_not_hold_the_link():
-    """Both messages leave one after the other as before; each is 5 ms later: 12 + … on both hops."""
-    records = run_slides([0, 1, 2, 0], latency_s=5 * MS)
-    assert records.completion_time_s == pytest.approx([42 * MS], abs=1e-9)
-    first, second = records.timeline.messages[:2]
-    assert second.start_s == first.end_s
-    assert first.delivered_s == pytest.approx(first.end_s + 5 * MS)
-
-
-def test_timeline_holds_every_interval():
-    timeline = run_slides([0, 1, 2, 0]).timeline
-    begin = timeline.tasks[0].ready_s
-    spans = {
-        t.task: (round((t.start_s - begin) / MS, 6), round((t.end_s - begin) / MS, 6)) for t in timeline.tasks
-    }
-    assert spans == {0: (0, 2), 1: (11, 21), 2: (12, 20), 3: (30, 32)}
-    assert [(m.source, m.destination) for m in timeline.messages] == [(0, 1), (0, 2), (2, 0), (1, 0)]
+    records = simulate_run(system, *fixed([0, 1, 2, 0]), ALONE)
+    tasks, messages = records.timeline.tasks, records.timeline.messages
+    begin = tasks[0].ready_s
+    assert records.completion_time_s == pytest.approx([total_ms], abs=1e-6)
+    assert {t.task: (round(t.start_s - begin, 6), round(t.end_s - begin, 6)) for t in tasks} == ran_ms
+    assert {(m.source, m.destination) for m in messages} == {(0, 1), (0, 2), (2, 0), (1, 0)}
+    assert all(m.delivered_s == pytest.approx(m.end_s + latency_ms) for m in messages)
 
 
 def test_another_executor_of_the_same_server_needs_no_message():
     system = make_system(query(SLIDES, 1e-6), servers=[0, 0, 0])
-    records = simulate_run(system, *fixed([0, 1, 2, 0]), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
-    assert records.completion_time_s == pytest.approx([14 * MS], abs=1e-9)
+    records = simulate_run(system, *fixed([0, 1, 2, 0]), ALONE)
+    assert records.completion_time_s == pytest.approx([14], abs=1e-6)
     assert records.timeline.messages == ()
 
 
 def test_one_tensor_goes_once_to_a_server():
     graph = task_graph([1.0, 1.0, 1.0, 1.0], [(0, [1, 2, 3], 5.0)])
     system = make_system(query(graph, 1e-6), servers=[0, 1, 1, 2])
-    records = simulate_run(system, *fixed([0, 1, 2, 3]), RunOptions(jobs=1, warmup=0, timeline_jobs=1))
+    records = simulate_run(system, *fixed([0, 1, 2, 3]), ALONE)
     assert [m.destination for m in records.timeline.messages] == [1, 2]
     assert records.completion_time_s == pytest.approx([1 + 5 + 5 + 1])
 
 
 @pytest.mark.parametrize(("run_on", "expected"), [(True, [6.0, 7.0]), (False, [7.0, 4.0])])
 def test_run_on(run_on, expected):
-    """A chain of 3 + 3 s meets a task of 1 s: with run_slides-on that task waits for the whole chain."""
+    """A chain of 3 + 3 s meets a task of 1 s: with run-on that task waits for the whole chain."""
     once = Arrivals("trace", times_s=(0.0, 1e6), scale_to_rate=False)
     chain = query(task_graph([3.0, 3.0], [(0, [1], 1.0)]), arrivals=once, name="chain")
     single = query(task_graph([1.0]), arrivals=once, name="single")

@@ -146,17 +146,13 @@ def priority_chain_mean(rates, means_s, most):
     return [sum(s[k] * p for s, p in found.items()) / rates[k] for k in (0, 1)]
 
 
-def test_two_priorities_agree_with_their_markov_chain():
-    rates, means_s = (0.3, 0.2), (0.5, 1.5)
-    streams = [Stream(r, m, 1.0) for r, m in zip(rates, means_s, strict=True)]
-    assert theory.priority_jct_s(streams) == pytest.approx(priority_chain_mean(rates, means_s, 40), rel=1e-6)
-
-
-def test_the_urgent_class_is_served_in_overload_as_its_markov_chain_says():
-    rates, means_s = (0.6, 2.0), (0.5, 1.5)
-    first, second = theory.priority_jct_s([Stream(r, m, 1.0) for r, m in zip(rates, means_s, strict=True)])
-    assert first == pytest.approx(priority_chain_mean(rates, means_s, 30)[0], rel=1e-6)
-    assert second == math.inf
+@pytest.mark.parametrize(("rates", "most", "overload"), [((0.3, 0.2), 40, False), ((0.6, 2.0), 30, True)])
+def test_two_priorities_agree_with_their_markov_chain_and_the_urgent_class_also_in_overload(
+    rates, most, overload
+):
+    expected = priority_chain_mean(rates, (0.5, 1.5), most)
+    found = theory.priority_jct_s([Stream(r, m, 1.0) for r, m in zip(rates, (0.5, 1.5), strict=True)])
+    assert found == pytest.approx([expected[0], math.inf if overload else expected[1]], rel=1e-6)
 
 
 def jackson_chain_mean(external, routing, means_s, most):

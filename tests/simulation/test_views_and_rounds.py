@@ -1,40 +1,35 @@
 """What schedulers see, their level and no more, and true; rounds that give queries sets of executors."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from simulation_cases import make_system, query, scheduler, task_graph
 
 from nona.errors import SimulationError
-from nona.schedulers.base import Allotment, NetworkView, Round, View
+from nona.schedulers.base import Allotment, NetworkView
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, Stream
 from nona.topology import make_topology
 
 PAIR = task_graph([1.0, 1.0], [(0, [1], 2.0)])
-NETWORK = ("capacity", "latency_s", "past_transfer_s", "link_promised_s", "link_queue_bytes")
+LEVELS = {"capacity": 1, "latency_s": 1, "past_transfer_s": 2, "link_promised_s": 3, "link_queue_bytes": 4}
 
 
 def views(level, reads=False, **changes):
     """The views at the arrivals at 0, 2, 4, 6 s; every job sends 2 bytes from server 0 to 1."""
-    seen: list[tuple[float, View]] = []
+    seen = []
 
     def watch(now, query, view, tables, u, out):
-        seen.append(
-            (now, view._replace(queue_length=view.queue_length.copy(), backlog_s=view.backlog_s.copy()))
-        )
+        copied = {"queue_length": view.queue_length.copy(), "backlog_s": view.backlog_s.copy()}
+        seen.append((now, view._replace(**copied)))
         out[:] = (0, 1)
 
     arrivals = Arrivals("trace", times_s=(0.0, 2.0, 4.0, 6.0, 1e6), scale_to_rate=False)
-    fields: dict[str, Any] = {"servers": [0, 1, 1], "capacity": 1.0, "latency_s": 0.25}
-    system = make_system(query(PAIR, arrivals=arrivals), **(fields | changes))
+    system = make_system(query(PAIR, arrivals=arrivals), servers=[0, 1, 1], latency_s=0.25, **changes)
     simulate_run(system, *scheduler(watch, view=level, reads_queues=reads), RunOptions(jobs=4, warmup=0))
     return seen[:4]
 
@@ -42,20 +37,15 @@ def views(level, reads=False, **changes):
 @pytest.mark.parametrize("level", NetworkView)
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 def test_fields_above_the_level_are_nan(level, discipline):
-    shown = {"capacity": 1, "latency_s": 1, "past_transfer_s": 2, "link_promised_s": 3, "link_queue_bytes": 4}
     for _, view in views(level, discipline=discipline):
-        hidden = {name for name in NETWORK if math.isnan(getattr(view, name))}
-        assert hidden == {name for name in NETWORK if shown[name] > level}
+        for name, least in LEVELS.items():
+            assert math.isnan(getattr(view, name)) == (least > level)
 
 
-def test_queues_are_hidden_from_those_that_do_not_read_them():
+def test_queues_are_hidden_from_those_that_do_not_read_them_and_arrays_cannot_be_written():
     for _, view in views(NetworkView.N4):
         assert view.queue_length.tolist() == [-1, -1, -1]
         assert np.isnan(view.backlog_s).all()
-
-
-def test_arrays_of_the_cluster_cannot_be_written():
-    _, view = views(NetworkView.N0)[0]
     with pytest.raises(ValueError, match="read-only"):
         view.executor_server[0] = 5
 
@@ -120,7 +110,7 @@ FORK = [(0, [1, 2], 0.05), (1, [3], 0.02), (2, [3], 0.02)]
 def busy(**changes):
     """Two classes that fork and a short one, on six executors of two classes, with background everywhere."""
     times = np.array([0.2, 0.5, 0.3, 0.4])
-    fields: dict[str, Any] = {
+    fields = {
         "executor_class": np.array([0, 0, 0, 1, 1, 1]),
         "class_names": ("quick", "slow"),
         "latency_s": 0.01,
@@ -136,31 +126,24 @@ def busy(**changes):
     )
 
 
-@dataclass
-class Watched:
-    """Asks ``allocate`` and keeps what was said; None: the scheduler's own."""
+def watched_run(system, name, engine="simpy", scramble=lambda seen: seen, **options):
+    scheduler, watched = get_scheduler(name), SimpleNamespace(rounds=[], sets=[])
+    prepared = scheduler.prepare(system, None, {"round_s": ROUND_S})
 
-    allocate: Any
-    rounds: list[Round] = field(default_factory=list)
-    sets: list[Any] = field(default_factory=list)
-    scramble: Callable[[Round], Round] = lambda seen: seen
-
-    def __call__(self, seen, memory):
-        found = self.allocate(self.scramble(seen), memory)
+    def allocate(seen, memory):
+        found = prepared.allocate(scramble(seen), memory)
         kept = {name: np.copy(part) for name, part in seen._asdict().items() if name != "view"}
-        self.rounds.append(seen._replace(**kept))
-        self.sets.append(found.sets)
+        watched.rounds.append(seen._replace(**kept))
+        watched.sets.append(found.sets)
         return found
 
-
-def watched_run(system, name, engine="simpy", scramble=None, **options):
-    scheduler = get_scheduler(name)
-    prepared = scheduler.prepare(system, None, {"round_s": ROUND_S})
-    watched = Watched(prepared.allocate)
-    if scramble:
-        watched.scramble = scramble
     size = RunOptions(**{"jobs": JOBS, "warmup": 0, "timeline_jobs": JOBS, "engine": engine, **options})
-    return simulate_run(system, scheduler, prepared._replace(allocate=watched), size), watched
+    return simulate_run(system, scheduler, prepared._replace(allocate=allocate), size), watched
+
+
+def least_loaded(system, engine):
+    scheduler, size = get_scheduler("least-loaded"), RunOptions(JOBS, 0, timeline_jobs=JOBS, engine=engine)
+    return simulate_run(system, scheduler, scheduler.prepare(system, None, {}), size)
 
 
 def same_records(a, b):
@@ -173,7 +156,7 @@ def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name, engine)
     records, watched = watched_run(busy(), name, engine)
     assert [c.name for c in records.checks if not c.ok] == []
     assert len(watched.sets) > 20
-    where: dict[int, set[int]] = {}
+    where = {}
     for task in records.timeline.tasks:
         where.setdefault(task.job, set()).add(task.executor)
     narrow, times = 0, [seen.now_s for seen in watched.rounds]
@@ -225,19 +208,12 @@ def test_a_round_sees_what_happened_before_it(name, engine):
 def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name):
     """Every field above the declared level is changed; the sets must not change by one executor."""
     level = get_scheduler(name).network_view
-    levels = {
-        "capacity": 1,
-        "latency_s": 1,
-        "past_transfer_s": 2,
-        "link_promised_s": 3,
-        "link_queue_bytes": 4,
-    }
     rng = np.random.default_rng(3)
 
     def scramble(seen):
-        for part, least in levels.items():
+        for part, least in LEVELS.items():
             assert np.isnan(getattr(seen.view, part)) == (least > level)
-        hidden = {part: float(rng.exponential(9.0)) for part, least in levels.items() if least > level}
+        hidden = {part: float(rng.exponential(9.0)) for part, least in LEVELS.items() if least > level}
         if level < NetworkView.N2:
             assert np.isnan(seen.slowdown).all()
             seen = seen._replace(slowdown=rng.exponential(9.0, len(seen.slowdown)))
@@ -267,45 +243,18 @@ def test_as_queries_send_nothing_no_network_changes_a_decision(name, network):
 
 
 @pytest.mark.parametrize("name", FLOWS)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_no_query_runs_where_its_model_does_not_fit(name, engine):
-    system = busy()
-    big = tuple(replace(q, weight_bytes=5e6 if q.name == "a" else 1e6) for q in system.queries)
-    system = replace(system, queries=big, class_memory_bytes=np.array([1e7, 2.5e6]))
-    records, watched = watched_run(system, name, engine)
-    kinds = {
-        int(system.executor_class[t.executor]) for t in records.timeline.tasks if records.query[t.job] == 0
-    }
-    assert kinds == {0}
-    assert all((seen.completed[0, 1] == 0) for seen in watched.rounds)
-
-
-@pytest.mark.parametrize("name", FLOWS)
 def test_a_flow_that_is_alone_has_all_executors(name):
     """One class on equal executors: the same run as with least-loaded."""
     system = make_system(
         query(task_graph([0.2, 0.3], [(0, [1], 0.1)]), 5.0, 1.0), servers=(0, 1, 2, 3), latency_s=0.01
     )
-    least = get_scheduler("least-loaded")
-    size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine="simpy")
-    expected = simulate_run(system, least, least.prepare(system, None, {}), size)
-    assert same_records(watched_run(system, name)[0], expected)
+    assert same_records(watched_run(system, name)[0], least_loaded(system, "simpy"))
 
 
-def by_hand(system, allocate, round_s=0.5):
-    scheduler = get_scheduler("least-loaded")
-    prepared = scheduler.prepare(system, None, {})._replace(round_s=round_s, allocate=allocate)
+def by_hand(system, sets, round_s=0.5):
+    scheduler, always = get_scheduler("least-loaded"), Allotment(np.array(sets, dtype=np.bool_), None)
+    prepared = scheduler.prepare(system, None, {})._replace(round_s=round_s, allocate=lambda *_: always)
     return replace(scheduler, name="by-hand", kind="allocate"), prepared
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """The same sets every round."""
-
-    sets: Any
-
-    def __call__(self, seen, memory):
-        return Allotment(np.array(self.sets, dtype=np.bool_), None)
 
 
 def test_flows_with_an_executor_each_are_queues_of_their_own():
@@ -315,16 +264,10 @@ def test_flows_with_an_executor_each_are_queues_of_their_own():
         query(task_graph([1.0]), 0.7, 1.0, name="b"),
         servers=(0, 1),
     )
-    made = by_hand(system, Fixed([[1, 0], [0, 1]]), round_s=50.0)
-    means = np.array(
-        [
-            [r.completion_time_s[r.query == k].mean() for k in (0, 1)]
-            for r in (
-                simulate_run(system, *made, RunOptions(jobs=8000, replication=i, engine="compiled"))
-                for i in range(8)
-            )
-        ]
-    )
+    made = by_hand(system, [[1, 0], [0, 1]], round_s=50.0)
+    sizes = [RunOptions(jobs=8000, replication=i, engine="compiled") for i in range(8)]
+    runs = [simulate_run(system, *made, size) for size in sizes]
+    means = np.array([[r.completion_time_s[r.query == k].mean() for k in (0, 1)] for r in runs])
     error = means.std(axis=0, ddof=1) / np.sqrt(8)
     for k, rate in enumerate((0.5, 0.7)):
         assert means[:, k].mean() == pytest.approx(1 / (1 - rate), abs=4 * error[k])
@@ -333,11 +276,9 @@ def test_flows_with_an_executor_each_are_queues_of_their_own():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_flow_without_an_executor_may_use_all_that_hold_its_model(engine):
     system = busy()
-    least = get_scheduler("least-loaded")
-    size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine=engine)
-    expected = simulate_run(system, least, least.prepare(system, None, {}), size)
-    found = simulate_run(system, *by_hand(system, Fixed(np.zeros((3, 6)))), size)
-    assert same_records(found, expected)
+    size = RunOptions(JOBS, 0, timeline_jobs=JOBS, engine=engine)
+    found = simulate_run(system, *by_hand(system, np.zeros((3, 6))), size)
+    assert same_records(found, least_loaded(system, engine))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -352,9 +293,9 @@ def test_rounds_count_from_the_start_and_each_run_begins_anew(engine):
 def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine):
     system, size = busy(), RunOptions(jobs=20, engine=engine)
     with pytest.raises(SimulationError, match=r"by-hand.*shape \(3, 5\) must be of bool and shape \(3, 6\)"):
-        simulate_run(system, *by_hand(system, Fixed(np.ones((3, 5)))), size)
+        simulate_run(system, *by_hand(system, np.ones((3, 5))), size)
     with pytest.raises(SimulationError, match=r"by-hand.*round_s=0 must be above 0"):
-        simulate_run(system, *by_hand(system, Fixed(np.ones((3, 6))), round_s=0.0), size)
+        simulate_run(system, *by_hand(system, np.ones((3, 6)), round_s=0.0), size)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -363,7 +304,7 @@ def test_rounds_without_a_query_are_left_out(engine):
     system = make_system(query(task_graph([2.5]), 1 / 60, 0.0), servers=(0, 1))
     records, watched = watched_run(system, "optimus", engine, jobs=60)
     asked = {float(seen.now_s) for seen in watched.rounds}
-    expected: set[float] = set()
+    expected = set()
     for arrival_s, completion_s in zip(records.arrival_s, records.completion_s, strict=True):
         first = np.floor(arrival_s / ROUND_S) + 1
         last = np.floor(completion_s / ROUND_S) + 1

@@ -1,10 +1,6 @@
 """Items to save: simulations, each made once, and items without meaning for the data base alone."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from nona import study
 from nona.results.saved import SavedFacts
@@ -15,15 +11,8 @@ from nona.store.contents import Contents, NewItem
 from nona.store.simulations import run_item
 from nona.study.outcome import simulated_run, simulation_outcome
 
-FACTS = SavedFacts(
-    fingerprint="0" * 12,
-    version="1",
-    made="now",
-    scenario="Monday",
-    schedulers=("local", "nona"),
-    models=("gpt2",),
-    finding="local is shortest.",
-)
+MADE = {"fingerprint": "0" * 12, "version": "1", "made": "now", "scenario": "Monday"}
+FACTS = SavedFacts(schedulers=("local", "nona"), models=("gpt2",), finding="local is shortest.", **MADE)
 
 
 def probe(name, note="", text=b"{}"):
@@ -31,26 +20,19 @@ def probe(name, note="", text=b"{}"):
     return NewItem(name, note, Contents("probe", b"bundle of " + text, text), FACTS)
 
 
-SCENARIO: Mapping[str, Any] = {
+SCENARIO = {
     "version": 1,
     "name": "Two servers",
-    "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}]},
     "workload": [{"model": "slides_example", "rate": "20/s", "slo": "40 ms"}],
     "simulation": {"jobs": 60, "replications": 3},
-    "schedulers": ["local", "spread"],
 }
-BOTH = ("local", "spread")
 
 
 @cache
 def simulated(servers=2, seed=1, schedulers=("local", "spread")):
     """A small run on so many servers."""
-    data = {
-        **SCENARIO,
-        "seed": seed,
-        "cluster": {"servers": [{"count": servers, "gpu": "a100-40gb"}]},
-        "schedulers": list(schedulers),
-    }
+    cluster = {"servers": [{"count": servers, "gpu": "a100-40gb"}]}
+    data = SCENARIO | {"seed": seed, "cluster": cluster, "schedulers": list(schedulers)}
     prepared = study.prepare(scenario_from_mapping(data))
     result = study.simulate(prepared, engine="simpy")
     outcome = simulation_outcome(prepared, result, "now")
@@ -58,5 +40,4 @@ def simulated(servers=2, seed=1, schedulers=("local", "spread")):
 
 
 def new_item(name, run, sources=None):
-    """A run as it is saved."""
     return run_item(name, "", run, sources or Sources())

@@ -15,7 +15,6 @@ from saved_things import probe
 from sizes import sized
 
 from nona.errors import StoreError
-from nona.results.saved import SavedItem
 from nona.store.database import APPLICATION_ID, FILE, MIGRATIONS, Database
 from nona.store.store import Store
 
@@ -37,14 +36,9 @@ for number in range(int(sys.argv[3])):
 
 
 def writer(folder, owner, many):
-    code = WRITER.format(here=str(HERE))
-    return subprocess.Popen(  # closed by whoever asked for it
-        [sys.executable, "-c", code, str(folder), owner, str(many)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=HERE.parents[1],
-    )
+    command = [sys.executable, "-c", WRITER.format(here=str(HERE)), str(folder), owner, str(many)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=HERE.parents[1], **pipes)  # closed by whoever asked for it
 
 
 def begin(process):
@@ -111,7 +105,7 @@ def filled(folder):
 
 def use(store):
     """Every operation; each may refuse, in one line."""
-    refused: list[str] = []
+    refused = []
 
     def attempt(call):
         try:
@@ -146,7 +140,6 @@ def test_whatever_happens_to_the_file_is_one_line(tmp_path):
 
 
 def foreign():
-    """A data base of another program."""
     with sqlite3.connect(":memory:") as other:
         other.execute("CREATE TABLE items (id TEXT)")
         data = other.serialize()
@@ -154,14 +147,13 @@ def foreign():
     return data
 
 
+DAMAGED = (b"{}" * 900, bytes(5000), b"x", b"SQLite format 3\0" + bytes(4080))
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        *(
-            (data, r"it is damaged, or is no data base.*put a copy")
-            for data in (b"{}" * 900, bytes(5000), b"x")
-        ),
-        (b"SQLite format 3\0" + bytes(4080), r"it is damaged, or is no data base.*put a copy"),
+        *((data, r"it is damaged, or is no data base.*put a copy") for data in DAMAGED),
         (foreign(), r"another program wrote it; name another folder"),
     ],
 )
@@ -212,7 +204,7 @@ def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path):
 
 def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path):
     store = Store(Database(tmp_path, most_pages=40), "ada")
-    kept: list[SavedItem] = []
+    kept = []
 
     def fill():
         while len(kept) < 100:

@@ -1,11 +1,9 @@
 """How many servers keep the SLOs: by prediction, beside simulation."""
 
-import json
 import re
 
 import pytest
 
-from nona.cli.main import main
 from nona.errors import ScenarioError
 from nona.report import capacity
 from nona.report.planning_figures import capacity_figure
@@ -17,6 +15,7 @@ from nona.sources.samples import scenario_path
 from nona.study.capacity import cheapest, fewest_servers, with_gpu
 from nona.study.preparation import prepare
 from nona.study.sweep_numbers import with_value
+from tests.cli.calling import answer, refusal
 
 NAME = "vision_language_8_servers"
 SOURCES = Sources(scenario_path(NAME).parent)
@@ -36,15 +35,11 @@ def found(scenario):
 
 
 @pytest.mark.verify
-def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found):
+def test_the_count_found_keeps_the_slo_one_fewer_does_not_and_the_simulation_agrees(found):
     assert found.predicted.miss <= 0.03 < found.one_fewer.miss
     assert found.servers == found.predicted.servers == found.one_fewer.servers + 1
     assert [t.servers for t in found.tried] == sorted({t.servers for t in found.tried})
     assert found.cost == pytest.approx(2.0 * found.servers)
-
-
-@pytest.mark.verify
-def test_the_simulation_agrees_with_what_was_predicted(found):
     for tried in (found.predicted, found.one_fewer):
         low, high = tried.simulated_hit_rate.ci95
         error = 2 * tried.error + (high - low) / 2
@@ -75,8 +70,6 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(scenario, fo
 def modelled(slo):
     return scenario_from_mapping(
         {
-            "version": 1,
-            "name": "one model",
             "cluster": {"servers": [{"count": 4, "gpu": "a100-40gb"}]},
             "workload": [{"model": "resnet18", "rate": "4000/s", "slo": slo}],
             "simulation": {"jobs": 2000, "replications": 3},
@@ -86,23 +79,18 @@ def modelled(slo):
 
 def test_an_slo_below_the_longest_chain_is_out_of_reach():
     none = fewest_servers(modelled("1 us"), Sources(), 0.03)
-    assert none.servers is None
-    assert none.least_miss > 0.03
-    assert not none.tried
+    assert (none.servers, none.tried, none.least_miss > 0.03) == (None, (), True)
     told = capacity.capacity_finding(capacity.capacity_report([none], None, 0.97, 0, 4096))
     assert "No number of servers keeps 97 % of the SLOs with nona" in told
     assert "the longest chain of tasks alone" in told
 
 
-def test_modelled_times_make_the_count_a_range():
+def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     found = fewest_servers(modelled("5 ms"), Sources(), 0.05, scheduler="local")
     off = found.if_times_off
     assert off.low < found.servers < off.high
     told = capacity.capacity_finding(capacity.capacity_report([found], found, 0.95, 0, 4096))
     assert f"({capacity.range_text(off)} if times are off as they usually are)" in told
-
-
-def test_longer_times_can_put_the_slo_out_of_reach():
     total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
     found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
     assert found.if_times_off.high is None
@@ -127,12 +115,12 @@ def test_one_per_cent_can_be_seen_on_the_axis():
 
 def test_too_few_at_most_is_said(scenario):
     none = fewest_servers(scenario, SOURCES, 0.03, most=2)
-    assert none.servers is None
-    assert none.predicted is None
-    assert {t.miss for t in none.tried} == {None}
+    assert (none.servers, none.predicted, {t.miss for t in none.tried}) == (None, None, {None})
     assert cheapest([none]) is None
     told = capacity.capacity_report([none], None, 0.97, 0, 2)
     assert "2 servers do not suffice to keep 97 % of the SLOs" in capacity.capacity_text(told)
+    with pytest.raises(ScenarioError, match="must lie between 0 and 1"):
+        fewest_servers(scenario, SOURCES, 1.5)
 
 
 def of(servers, gpu, cost):
@@ -141,37 +129,30 @@ def of(servers, gpu, cost):
     return DeviceCapacity(**of, servers=servers, predicted=count, one_fewer=None, tried=(count,))
 
 
-def test_the_cheapest_is_not_the_smallest():
+def test_the_cheapest_is_not_the_smallest_and_another_device_drops_a_layout_that_is_not_its_own():
     many, few = of(20, "t4", 7.0), of(4, "h100", 16.0)
     assert cheapest([few, many]) is many
     plain = [c.model_copy(update={"cost": None}) for c in (many, few)]
     assert cheapest(plain) is plain[1]
-
-
-def test_another_device_drops_a_layout_that_is_not_its_own():
     sliced = load_scenario(scenario_path("mig_layouts"))
     group = next(i for i, g in enumerate(sliced.cluster.servers) if g.mig)
-    changed = with_gpu(sliced, group, "t4")
-    assert changed.cluster.servers[group].gpu == "t4"
-    assert changed.cluster.servers[group].mig is None
-    assert changed.cluster.servers[group].count == sliced.cluster.servers[group].count
+    before, after = (s.cluster.servers[group] for s in (sliced, with_gpu(sliced, group, "t4")))
+    assert (after.gpu, after.mig, after.count) == ("t4", None, before.count)
 
 
 @pytest.mark.verify
 def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
     """The slides' example takes 22 ms on one server and 14 ms on two; its SLO lies between."""
-    arguments = ["--hit", "97%", "--scheduler", "nona", "--scheduler", "local", "--json"]
-    assert main(["capacity", "slides_example", *arguments]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(d["scheduler"], d["method"]) for d in told["devices"]] == [
+    arguments = ["--hit", "97%", "--scheduler", "nona", "--scheduler", "local"]
+    told = answer(capsys, "capacity", "slides_example", *arguments)
+    assert {(d["scheduler"], d["method"]) for d in told["devices"]} == {
         ("nona", "prediction"),
         ("local", "prediction"),
-    ]
-    nona = told["devices"][0]
+    }
+    nona, local = told["devices"]
     assert (nona["servers"], nona["predicted"]["miss"], nona["one_fewer"]["miss"]) == (2, 0.0, 1.0)
-    assert nona["if_times_off"] is None
-    assert told["best_scheduler"] == "nona"
-    assert told["devices"][1]["servers"] is None  # one server takes 22 ms, more than the SLO
+    assert (told["best_scheduler"], nona["if_times_off"]) == ("nona", None)
+    assert local["servers"] is None  # one server takes 22 ms, more than the SLO
     text = capacity.capacity_text(CapacityReport.from_json(told))
     assert "With nona, 2 servers with" in text
     assert "local is out of reach" in text
@@ -188,16 +169,7 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
     ],
 )
 def test_bad_input_is_one_line(arguments, why, capsys):
-    assert main(["capacity", NAME, *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert why in told.err
-    assert len(told.err.strip().splitlines()) == 1
-
-
-def test_a_target_is_a_share(scenario):
-    with pytest.raises(ScenarioError, match="must lie between 0 and 1"):
-        fewest_servers(scenario, SOURCES, 1.5)
+    assert why in refusal(capsys, "capacity", NAME, *arguments)
 
 
 def test_every_scheduler_can_be_drawn():

@@ -1,10 +1,9 @@
 """Sweeps against loads in closed form; an overloaded scheduler that prediction knows is stopped early."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from hypothesis import given
@@ -46,7 +45,6 @@ WORK_S, BYTES = 10e-3, 6e6
 def scenario(rate=80.0, servers=4, capacity=2e9, **more):
     return scenario_from_mapping(
         {
-            "version": 1,
             "seed": 5,
             "cluster": {"servers": [{"count": servers}], "network": {"capacity": capacity, "latency": 0}},
             "workload": [{"model": "split", "rate": rate, "slo": "40 ms"}],
@@ -65,9 +63,8 @@ def swept(given_, key, values, *names, jobs=400, runs=2):
     return last
 
 
-def edges(found, name):
-    curve = sweep_report(found).schedulers[name]
-    return [(e.stable, e.overloaded) for e in curve.edges]
+def edges(found, name, of="edges"):
+    return [(e.stable, e.overloaded) for e in getattr(sweep_report(found).schedulers[name], of)]
 
 
 def test_local_gives_up_where_the_executors_are_offered_all_they_can_do():
@@ -77,10 +74,8 @@ def test_local_gives_up_where_the_executors_are_offered_all_they_can_do():
     ((stable, overloaded),) = edges(found, "local")
     assert stable < truth <= overloaded
     assert overloaded - stable <= 0.01 * overloaded + 1e-9
-    ((formula_stable, formula_over),) = [
-        (e.stable, e.overloaded) for e in sweep_report(found).schedulers["local"].formula_edges
-    ]
-    assert formula_stable < truth <= formula_over
+    ((stable, overloaded),) = edges(found, "local", "formula_edges")
+    assert stable < truth <= overloaded
 
 
 def test_spread_gives_up_where_the_link_is_full_of_its_own_messages_and_of_others():
@@ -109,9 +104,8 @@ def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side():
 def test_unstable_everywhere_and_a_single_value():
     over = swept(scenario(900.0), "load", (1.0, 2.0), "local", "spread")
     assert [p.state for p in over.points["local"].values()] == ["overloaded"] * 2
-    report = sweep_report(over)
-    assert report.schedulers["local"].edges == ()
-    assert report.schedulers["spread"].points[0].ratio == UNKNOWN
+    assert edges(over, "local") == []
+    assert sweep_report(over).schedulers["spread"].points[0].ratio == UNKNOWN
     one = swept(scenario(), "background.compute.utilization", (0.3,), "local")
     assert list(one.points["local"]) == [0.3]
     assert one.fraction == 1
@@ -139,34 +133,22 @@ def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit():
 
 def test_workers_take_the_runs_and_change_nothing(monkeypatch):
     """That processes give the same records is tested where they are made; here, that they are asked."""
-    asked: list[int] = []
-
-    class Counted(ThisProcess):
-        def __init__(self, workers):
-            asked.append(workers)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            asked.append(0)
-
-        def run(self, work, keys, report):
-            asked.append(-len(keys))
-            return super().run(work, keys, report)
-
-    monkeypatch.setattr("nona.study.sweep_bench.ProcessPool", Counted)
+    pool = MagicMock()
+    run = pool.return_value.__enter__.return_value.run = Mock(side_effect=ThisProcess().run)
+    monkeypatch.setattr("nona.study.sweep_bench.ProcessPool", pool)
     given_ = scenario(150.0)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     *_, alone = curves(given_, chosen)
-    assert asked == []
+    assert not pool.called
     *_, shared = curves(given_, chosen, workers=2)
-    assert (asked[0], asked[-1]) == (2, 0)
-    assert -sum(asked[1:-1]) == 8  # two values, two schedulers, two runs
+    pool.assert_called_once_with(2)
+    pool.return_value.__exit__.assert_called_once()
+    assert (
+        sum(len(asked.args[1]) for asked in run.call_args_list) == 8
+    )  # two values, two schedulers, two runs
     for name in chosen.schedulers:
-        assert {v: p.means_s for v, p in alone.points[name].items()} == {
-            v: p.means_s for v, p in shared.points[name].items()
-        }
+        one, other = ({v: p.means_s for v, p in of.points[name].items()} for of in (alone, shared))
+        assert one == other
 
 
 def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_on():
@@ -180,34 +162,21 @@ def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_
     assert stable < 2 / (150 * WORK_S) <= overloaded
 
 
-def test_it_tells_early_and_never_goes_back():
+def test_it_tells_early_never_goes_back_and_stops_when_nobody_wants_it_any_more():
     given_ = scenario()
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 4.0), ("local", "spread"), 100, 2)
     told = list(curves(given_, chosen))
     assert len(told[0].points["local"]) == 1
     fractions = [t.fraction for t in told]
     assert fractions == sorted(fractions)
-    assert fractions[-1] == 1
     for before, after in itertools.pairwise(told):
         for name in chosen.schedulers:
             assert before.points[name].keys() <= after.points[name].keys()
-    assert [t.stage for t in told][-1] == "done"
+    assert (told[-1].fraction, told[-1].stage) == (1, "done")
     assert len(told[0].points["local"]) == 1  # what was told does not change afterwards
-
-
-def test_it_stops_when_nobody_wants_it_any_more():
-    calls = 0
-
-    def check():
-        nonlocal calls
-        calls += 1
-        if calls > 5:
-            raise Cancelled
-
-    given_ = scenario()
-    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0), ("local",), 400, 2)
+    chosen = SweepSettings(number_named(scenario(), "load"), (0.5, 1.0), ("local",), 400, 2)
     with pytest.raises(Cancelled):
-        list(curves(given_, chosen, check=check))
+        list(curves(scenario(), chosen, check=Mock(side_effect=[None] * 5 + [Cancelled])))
 
 
 @pytest.mark.parametrize(
@@ -221,9 +190,8 @@ def test_it_stops_when_nobody_wants_it_any_more():
     ],
 )
 def test_what_cannot_be_swept_is_said_before_anything_runs(key, values, names, why):
-    given_ = scenario()
     with pytest.raises(ScenarioError, match=why):
-        next(curves(given_, SweepSettings(number_named(given_, key), values, names, 10, 1)))
+        next(curves(scenario(), SweepSettings(number_named(scenario(), key), values, names, 10, 1)))
 
 
 @given(st.integers(1, 60))
@@ -282,15 +250,10 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked():
         *_, alone = curves(both.second.set(given_, count), chosen)
         assert row.points.keys() == alone.points.keys()
         for name in alone.points:
-            assert [p.means_s for p in row.points[name].values()] == [
-                p.means_s for p in alone.points[name].values()
-            ]
-
-    def stop():
-        raise Cancelled
-
+            one, other = ([p.means_s for p in of.points[name].values()] for of in (row, alone))
+            assert one == other
     with pytest.raises(Cancelled):
-        list(grid(given_, both, check=stop))
+        list(grid(given_, both, check=Mock(side_effect=Cancelled)))
     with pytest.raises(ScenarioError, match="given twice"):
         list(grid(given_, replace(both, second=chosen.number)))
 
@@ -334,17 +297,12 @@ def test_a_precision_counts_it_among_the_overloaded():
     assert "spread" in found.precision.overloaded
     assert found.precision.not_reached == ()
     assert len(found.records["local"]) > len(found.records["spread"])
+    every = simulated(prepared(6000, rate="100000/s"))
+    assert {s.state for s in every.summaries.values()} == {"overloaded"}
+    assert all(r.jobs == bounded.SHORT_JOBS for runs in every.records.values() for r in runs)
 
 
-def test_where_every_scheduler_is_overloaded_all_stop():
-    found = simulated(prepared(6000, rate="100000/s"))
-    assert {s.state for s in found.summaries.values()} == {"overloaded"}
-    assert all(r.jobs == bounded.SHORT_JOBS for runs in found.records.values() for r in runs)
-
-
-def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(
-    monkeypatch,
-):
+def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(monkeypatch):
     of = prepared(6000)
     whole = simulated(of)
     monkeypatch.setattr("nona.study.simulation.predictions", lambda *a: dict.fromkeys(("local", "spread")))

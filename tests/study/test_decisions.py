@@ -2,14 +2,12 @@
 
 import csv
 import json
-import math
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from nona.cli.main import main
 from nona.report.studies import decisions
 from nona.report.studies.decisions_text import decisions_text, findings, heat_title, title, with_results
 from nona.report.studies.figures import heat_figure, ratios_figure
@@ -41,6 +39,7 @@ from nona.study.decisions import (
 )
 from nona.study.preparation import prepare
 from nona.study.shipped import shipped_decisions
+from tests.cli.calling import refusal, text
 from tests.report.filled import filled
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
@@ -98,7 +97,6 @@ def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server():
     cell = Cell(None, None, 0.5)
     row = measure(workload_table()["vgg16"], cell, Size(jobs=6000, replications=5, most=5, engine="auto"))
     service_s = float(cell_system("vgg16", cell).queries[0].tasks.compute_s[0].sum())
-    assert isinstance(row, studies.SimulatedCell)
     for name in ("nona", "local", "expert"):
         mean_s, half_width_s = known(row, name)
         assert abs(mean_s - 1.5 * service_s) <= 2 * half_width_s
@@ -109,10 +107,6 @@ def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server():
 def known(cell, name):
     """Mean JCT and half-width of a scheduler that has a steady state."""
     return cell.schedulers[name].mean_s, cell.schedulers[name].half_width_s
-
-
-def mean_s(found, name):
-    return found.entrant(name).mean_s or math.nan
 
 
 def contest(names, question, cell, effort):
@@ -128,10 +122,8 @@ def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run():
     found = contest(
         names, Question("local", names[1:]), Cell(10.0, 0.6, 0.5), Effort(400, 100, 400, 2, 4, "auto")
     )
-    assert found.entrant("local").runs == 2
-    for name in names[1:]:
-        assert found.entrant(name).runs == 0
-        assert found.entrant(name).reason
+    assert [found.entrant(name).runs for name in names] == [2, 0, 0]
+    assert all(found.entrant(name).reason for name in names[1:])
     assert found.answer(found.questions[0]) is None
 
 
@@ -145,13 +137,11 @@ def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_rep
     assert is_precise(answer.ratio) or runs["random"] == 6
     assert runs["local"] == 1  # nearly twice as long as those that split
     assert (found.entrant("local").half_width_s or 0) > 0
-    best = min(("spread", "jsq-d"), key=lambda n: mean_s(found, n))
+    best = min(("spread", "jsq-d"), key=lambda n: found.entrant(n).mean_s)
     assert answer.best == best
-    ratio = mean_s(found, "random") / mean_s(found, best)
+    ratio = found.entrant("random").mean_s / found.entrant(best).mean_s
     assert answer.ratio.value == pytest.approx(ratio, rel=0.05)
-
-
-def test_a_ratio_far_from_1_need_not_be_known_as_well():
+    # a ratio far from 1 need not be known as well
     assert is_precise(Ratio(0.5, 0.46, 0.54, 5))
     assert not is_precise(Ratio(0.99, 0.98, 1.0, 5))
     assert not is_precise(Ratio(1.0, float("nan"), float("nan"), 1))
@@ -162,7 +152,6 @@ def test_results_do_not_depend_on_the_number_of_processes():
     settings = DecisionSettings(networks=("vgg16",), jobs=150, replications=2, most=2)
 
     def timeless(cell):
-        assert isinstance(cell, studies.SimulatedCell)
         placement = cell.placement.model_copy(update={"seconds": 0.0})
         return cell.model_copy(update={"seconds": 0.0, "placement": placement})
 
@@ -172,7 +161,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
     assert studies.DecisionStudy.from_json(json.loads(json.dumps(alone.to_json(), allow_nan=False))) == alone
 
 
-def test_the_stored_study_has_its_cells_and_its_origin():
+def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_in_the_document():
     data = shipped_decisions()
     about = data.about
     assert about.command.startswith("nona study decisions --json")
@@ -180,6 +169,15 @@ def test_the_stored_study_has_its_cells_and_its_origin():
     assert "--network" in about.command or set(data.networks) == set(workload_table()) - TWINS
     for cell in data.simulated():
         assert set(cell.schedulers) <= set(about.schedulers)
+    told = decisions_text(data)
+    assert title(data) in told
+    assert decisions.where(max(decisions.compared(data, "blind"), key=lambda c: c.answer.ratio).cell) in told
+    for key in decisions.QUESTIONS:
+        drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
+        assert drawn == len(decisions.compared(data, key))
+    assert len(decisions.cell_rows(data)) == len(data.cells)
+    text = DOCS.read_text("utf-8")
+    assert with_results(text, data) == text, REMEDY
 
 
 @pytest.mark.verify
@@ -189,7 +187,6 @@ def test_a_cell_of_the_stored_study_can_be_made_again(name):
     kept = next(c for c in shipped_decisions().simulated() if c.network == name)
     cell = Cell(kept.link, kept.background, kept.load)
     again = measure(workload_table()[name], cell, Size(jobs=3000, replications=5, most=5, engine="auto"))
-    assert isinstance(again, studies.SimulatedCell)
     assert again.placement.objective_s == pytest.approx(kept.placement.objective_s, rel=0.03)
     for scheduler in ("nona", "local"):
         (new_s, new_half_s), (old_s, old_half_s) = known(again, scheduler), known(kept, scheduler)
@@ -247,7 +244,7 @@ def test_verdicts_need_the_whole_interval():
     assert decisions.prediction_error(DATA.simulated()[3]) == pytest.approx(-0.5)
 
 
-def test_what_has_no_steady_state_meets_no_goal():
+def test_what_has_no_steady_state_meets_no_goal_and_what_has_no_placement_is_told():
     held = {"nona": studies.Entrant(reason="offered to the link: 1.3"), "local": steady(0.01)}
     lost = made(1.0, 1.0, blind=None, schedulers=held)
     data = study_of(*DATA.cells, lost)
@@ -256,9 +253,7 @@ def test_what_has_no_steady_state_meets_no_goal():
     assert title(data).startswith("Of 5 cells")
     assert "without a steady state in 1 more" in findings(data)[0]
     assert decisions.network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
-
-
-def test_a_cell_without_a_placement_is_told_with_its_reason():
+    # a cell without a placement is told with its reason
     lost = studies.UnplacedCell(
         network="net", link=25.0, background=0.3, load=0.8, error="No room.", seconds=1.0
     )
@@ -284,37 +279,18 @@ def test_words_rows_and_figures_say_what_the_data_say():
     assert len(decisions.missed_gains(DATA)) == 3
     assert len(decisions.file_rows(DATA)) == 12
     assert decisions.cell_rows(DATA)[0]["spread"] == "–"
-    figure = ratios_figure(DATA, "blind")
-    assert list(figure.data[0].y) == [0.9, 1.005, 1.02, 2.0]
+    assert list(ratios_figure(DATA, "blind").data[0].y) == [0.9, 1.005, 1.02, 2.0]
     (heat,) = heat_figure(DATA, "blind").data
-    assert heat.z[0][0] == pytest.approx(2.0)
-    assert heat.text[0][0] == "2.00"
-
-
-def test_the_stored_study_is_told_in_full():
-    data = shipped_decisions()
-    told = decisions_text(data)
-    assert title(data) in told
-    assert decisions.where(max(decisions.compared(data, "blind"), key=lambda c: c.answer.ratio).cell) in told
-    for key in decisions.QUESTIONS:
-        drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
-        assert drawn == len(decisions.compared(data, key))
-    assert len(decisions.cell_rows(data)) == len(data.cells)
-
-
-def test_the_document_has_the_stored_figures():
-    text = DOCS.read_text("utf-8")
-    assert with_results(text, shipped_decisions()) == text, REMEDY
+    assert (heat.z[0][0], heat.text[0][0]) == (pytest.approx(2.0), "2.00")
 
 
 def test_the_command_runs_and_writes(capsys, tmp_path, monkeypatch):
     file, asked = tmp_path / "cells.csv", []
     monkeypatch.setattr("nona.cli.studies.decisions_study", lambda given, **how: asked.append(given) or DATA)
     words = "--network slides_example --link 25 --jobs 150 --replications 2 --most 2 --engine auto"
-    assert main(["study", "decisions", *words.split(), "--csv", str(file)]) == 0
+    shown = text(capsys, "study", "decisions", *words.split(), "--csv", file)
     of = {"networks": ("slides_example",), "links": (25.0,)}
     assert asked == [DecisionSettings(**of, jobs=150, replications=2, most=2)]
-    assert title(DATA) in capsys.readouterr().out
+    assert title(DATA) in shown
     assert len(list(csv.DictReader(file.read_text("utf-8").splitlines()))) == len(decisions.file_rows(DATA))
-    assert main(["study", "decisions", "--network", "nothing"]) == 2
-    assert "nothing" in capsys.readouterr().err
+    assert "nothing" in refusal(capsys, "study", "decisions", "--network", "nothing")

@@ -1,9 +1,6 @@
 """The network story: the talk's three times, the edge by bisection; and the steps of a search."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -25,11 +22,7 @@ from nona.study.sweep_numbers import with_value
 @pytest.fixture(scope="module")
 def scenario():
     found = load_scenario(scenario_path("slides_example")).model_copy(update={"objective": "formula"})
-    changes: Mapping[str, float | str] = {
-        "workload[0].rate": "1/s",
-        "simulation.jobs": 40,
-        "simulation.replications": 2,
-    }
+    changes = {"workload[0].rate": "1/s", "simulation.jobs": 40, "simulation.replications": 2}
     for path, value in changes.items():
         found = with_value(found, path, value)
     return found
@@ -40,12 +33,9 @@ def points(scenario):
     return list(network_story(scenario, (0.0, 0.6, 0.9), engine="simpy"))
 
 
-def test_an_idle_link_gives_the_times_of_the_talk(points):
+def test_an_idle_link_gives_the_times_of_the_talk_and_the_typical_job_is_whole(points):
     found = {name: 1e3 * points[0].runs[name].mean.mean for name in STRATEGIES}
     assert found == pytest.approx({"local": 22, "spread": 32, "nona": 14})
-
-
-def test_the_typical_job_is_whole(points):
     for point in points:
         for run in point.runs.values():
             assert len(run.tasks) == 4
@@ -57,24 +47,20 @@ def test_the_typical_job_is_whole(points):
 
 def test_splitting_stops_paying_where_the_waits_eat_its_gain(scenario):
     """Bisection over the solver against the condition itself: below the edge a split wins, above none."""
-    limit = paying_limit(scenario)
-    below, above = (
-        place(prepare(with_value(scenario, "background.network.utilization", limit + d)))
-        for d in (-0.005, 0.005)
+    limit, key = paying_limit(scenario), "background.network.utilization"
+    below, above, local = (
+        place(prepare(with_value(scenario, key, load))) for load in (limit - 0.005, limit + 0.005, 0.98)
     )
-    local = place(prepare(with_value(scenario, "background.network.utilization", 0.98)))
     assert below.prediction.jct_s < local.prediction.jct_s * (1 - 1e-6)
     assert above.prediction.jct_s == pytest.approx(local.prediction.jct_s)
+    quick, slow = (
+        paying_limit(with_value(scenario, "cluster.network.capacity", c))
+        for c in ("8000 Gbit/s", "0.1 Gbit/s")
+    )
+    assert (quick, slow) == (None, 0.0), "it always or never pays"
 
 
-def test_there_is_no_edge_where_splitting_always_or_never_pays(scenario):
-    quick = with_value(scenario, "cluster.network.capacity", "8000 Gbit/s")
-    slow = with_value(scenario, "cluster.network.capacity", "0.1 Gbit/s")
-    assert paying_limit(quick) is None
-    assert paying_limit(slow) == 0.0
-
-
-def test_the_blocks_are_the_intervals_in_milliseconds(points):
+def test_the_blocks_are_the_intervals_in_milliseconds_and_the_headline_says_when_it_stopped_paying(points):
     row = story_load(points[0].load, points[0].runs, points[0].system)
     spread = row.runs["spread"]
     assert spread.servers == 3
@@ -83,14 +69,10 @@ def test_the_blocks_are_the_intervals_in_milliseconds(points):
     assert [b.end_ms - b.start_ms for b in on_link] == pytest.approx([9, 1, 1, 9])
     assert all(b.asked_ms <= b.start_ms < b.end_ms for b in spread.blocks)
     assert row.runs["local"].servers == 1
-
-
-def test_the_headline_says_when_it_stopped_paying(points):
     said = [story_load(p.load, p.runs, p.system).headline for p in points]
     assert "22 ms" in said[0]
     assert "60 %" in said[1]
-    assert "no longer pays" not in said[1]
-    assert "no longer pays" in said[2]
+    assert ["no longer pays" in line for line in said[1:]] == [False, True]
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +95,9 @@ def test_steps_are_judged_by_the_samples_of_the_report(system):
     assert all(s.gap is None for s in taken.steps)
     assert taken.take(handed_out(best, "formula"))
     wanted = [by_response(system, p).objective_s for p in (spread, local, best)]
-    assert [s.objective_s for s in taken.steps] == wanted
     assert wanted == sorted(wanted, reverse=True)
-    assert [s.elapsed_s for s in taken.steps] == [1.0, 2.0, 3.0]
-    assert [s.origin for s in taken.steps] == ["spread", "local", "formula"]
+    steps = [(s.objective_s, s.elapsed_s, s.origin) for s in taken.steps]
+    assert steps == list(zip(wanted, (1.0, 2.0, 3.0), ("spread", "local", "formula"), strict=True))
     last = taken.steps[-1]
     assert last.lower_bound_s == min(best.lower_bound_s, last.objective_s)
     assert last.gap == pytest.approx((last.objective_s - last.lower_bound_s) / last.objective_s)
@@ -129,19 +110,14 @@ def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system):
     taken.take(handed_out(best, "local"))
     unbounded = taken.best
     taken.best = replace(unbounded, lower_bound_s=math.nan, formula=None)
-    bounded = replace(
-        handed_out(slow, "formula"), formula=certificate_of(best), global_bound_s=best.global_bound_s
-    )
-    assert taken.take(bounded)
+    bounds = {"formula": certificate_of(best), "global_bound_s": best.global_bound_s}
+    assert taken.take(replace(handed_out(slow, "formula"), **bounds))
     assert taken.best.queries == best.queries
     assert taken.best.objective_s == unbounded.objective_s
     assert certificate_of(taken.best) == certificate_of(best)
     assert taken.steps[-1].origin == "local"
     assert taken.steps[-1].gap is not None
-
-
-def test_the_result_is_the_last_step(system):
-    taken = SearchSteps(system)
+    taken = SearchSteps(system)  # the result is the last step
     local = by_response(system, local_placement(system))
     taken.take(handed_out(local, "local"))
     taken.finish(local)

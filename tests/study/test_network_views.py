@@ -14,34 +14,28 @@ from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remark
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
 from nona.study.network_views import NetworkViewSettings, network_views_study
 from nona.study.shipped import shipped_network_views
+from tests.report.filled import but
 
 TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))
 
 
 def bare(found):
     """The study without what the clock says."""
-    about = found.about.model_copy(update={"seconds": 0.0, "made": ""})
-    return found.model_copy(update={"about": about})
+    return but(found, about=but(found.about, seconds=0.0, made=""))
 
 
 def made(**rows):
     """A study of rows that send tensors: view, slowdown, state on the loaded link."""
-    one = Estimate(mean=1.0, ci95=(1.0, 1.0))
+    one, found = Estimate(mean=1.0, ci95=(1.0, 1.0)), []
     idle = OnLink(state="stable", jct_s=one, to_local=one, link=0.5)
-    found = tuple(
-        NetworkViewRow(
-            scheduler=name.replace("_", "-"),
-            view=view,
-            planned=False,
-            idle=idle,
-            loaded=idle.model_copy(
-                update={"state": state, "jct_s": UNKNOWN if state == "overloaded" else one}
-            ),
-            slowdown=slowdown,
-        )
-        for name, (view, slowdown, state) in rows.items()
-    )
-    return shipped_network_views().model_copy(update={"rows": found})
+    for name, (view, slowdown, state) in rows.items():
+        links = {
+            "idle": idle,
+            "loaded": but(idle, state=state, jct_s=UNKNOWN if state == "overloaded" else one),
+        }
+        of = {"scheduler": name.replace("_", "-"), "view": view, "planned": False, "slowdown": slowdown}
+        found.append(NetworkViewRow(**of, **links))
+    return but(shipped_network_views(), rows=tuple(found))
 
 
 def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_always_in_it():
@@ -124,7 +118,7 @@ def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background()
     assert {name for name, view in views.items() if "mean background" in view} == planned
 
 
-def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times():
+def test_text_figure_and_file_have_every_scheduler_say_who_sends_nothing_and_no_ratio_reads_one_times():
     data = shipped_network_views()
     ratios = {row["scheduler"]: row["loaded / idle"] for row in network_views.scheduler_rows(data)}
     assert ratios["local"] == "no tensor"
@@ -133,10 +127,6 @@ def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times():
     told = network_views.network_views_text(made(sparrow=("N0", same, "stable")))
     assert "sparrow (equally long)" in told
     assert "(1 times" not in told
-
-
-def test_text_figure_and_file_have_every_scheduler():
-    data = shipped_network_views()
     text = network_views.network_views_text(data)
     assert text.startswith(network_views.title(data))
     assert data.about.command in text

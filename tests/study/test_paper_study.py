@@ -1,11 +1,10 @@
 """The paper's evaluation: what ships is what the study computes, and its words follow its numbers."""
 
-import json
 import math
+from dataclasses import replace
 
 import pytest
 
-from nona.cli.main import main
 from nona.placement.fixed import spread_placement
 from nona.placement.prediction import predict
 from nona.report.html.paper import paper_html
@@ -20,11 +19,13 @@ from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.paper import CLAIM, SCENARIO, PaperSettings, growth, paper_scenario, paper_study, reach
+from nona.study.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
 from nona.study.preparation import prepare
 from nona.study.shipped import shipped_paper
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import LINK, with_value
+from tests.cli.calling import answer
+from tests.report.filled import filled
 
 SOURCES = Sources(scenario_path(SCENARIO).parent)
 
@@ -43,8 +44,7 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
         low, high = point.jct_s.ci95
         margin = 0.5 * (high - low)  # three runs of eight: their mean strays further than that of all
         assert low - margin <= sum(means[name]) / 3 <= high + margin
-    found = paired_ratio(means["local"], means["nona"])
-    low, high = stored["local"].ratio.ci95
+    found, (low, high) = paired_ratio(means["local"], means["nona"]), stored["local"].ratio.ci95
     assert found.low <= high
     assert found.high >= low
 
@@ -71,9 +71,13 @@ def test_edges_are_where_the_link_is_full():
     assert row.edge == pytest.approx(1 - own, rel=1e-6)
 
 
+def some(scenario, names):
+    chosen = tuple(s for s in scenario.schedulers if s.name in names.split())
+    return scenario.model_copy(update={"schedulers": chosen})
+
+
 def test_the_reach_of_the_claim_solves_its_own_equation():
-    spread = tuple(s for s in paper_scenario().schedulers if s.name == "spread")
-    (row,) = reach(paper_scenario().model_copy(update={"schedulers": spread}), SOURCES, 20.0)
+    (row,) = reach(some(paper_scenario(), "spread"), SOURCES, 20.0)
     assert row.scheduler == "spread"
     assert row.ratio == pytest.approx(20.0, rel=1e-6)
     assert row.at == pytest.approx(row.edge - row.room)
@@ -86,13 +90,8 @@ def test_the_reach_of_the_claim_solves_its_own_equation():
 
 @pytest.mark.verify
 def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts():
-    told = {"nona", "local", "spread", "random", "expert", "spark-fair"}
-    scenario = with_value(paper_scenario(), LINK, 0.95)
-    scenario = scenario.model_copy(
-        update={"schedulers": tuple(s for s in scenario.schedulers if s.name in told)}
-    )
-    rows = [r for _, r in growth(scenario, SOURCES, (300, 1200, 3600), CLAIM) if r]
-    of = {r.scheduler: r for r in rows}
+    scenario = some(with_value(paper_scenario(), LINK, 0.95), "nona local spread random expert spark-fair")
+    of = {r.scheduler: r for _, r in growth(scenario, SOURCES, (300, 1200, 3600), CLAIM) if r}
     assert {"spread", "random", "expert"} <= set(of)
     assert not {"nona", "local"} & set(of)
     assert paper.grows(of["spread"])
@@ -104,11 +103,10 @@ def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts():
 
 def test_a_ratio_grows_where_it_follows_the_number_of_jobs():
     def made(*ratios):
-        runs = tuple(
-            OverloadRun(jobs=jobs, length_s=1.0, jct_s=1.0, unfinished=0, ratio=ratio, offered_link=1.1)
-            for jobs, ratio in zip((10, 100), ratios, strict=False)
+        pairs = zip((10, 100), ratios, strict=False)
+        return filled(
+            Growth, runs=tuple(filled(OverloadRun, jobs=jobs, ratio=ratio) for jobs, ratio in pairs)
         )
-        return Growth(scheduler="spread", kind="bind", runs=runs)
 
     assert paper.grows(made(2.0, 15.0))
     assert not paper.grows(made(2.0, 2.1))
@@ -117,7 +115,7 @@ def test_a_ratio_grows_where_it_follows_the_number_of_jobs():
     assert paper.jobs_for(made(2.0, 2.1), 350.0) is None
 
 
-def test_words_say_what_the_numbers_are():
+def test_words_say_what_the_numbers_are_and_html_holds_every_point_and_needs_nothing_else():
     data = shipped_paper()
     far, near = paper.largest(data, far=True), paper.largest(data)
     assert far[0] == max(r for r, *_ in ratios(data, far=True))
@@ -137,23 +135,16 @@ def test_words_say_what_the_numbers_are():
     assert f"seed {data.seed}" in text
     if far[0] < data.claim:
         assert f"up to {data.claim:.0f} times” is therefore not a gain" in text
-
-
-def test_html_holds_every_point_and_needs_nothing_else():
     page = paper_html(shipped_paper())
     assert page.count("<tr>") > len(paper.point_rows(shipped_paper()))
-    assert "http://" not in page
-    assert "https://" not in page
-    assert "<script" not in page
+    assert not any(word in page for word in ("http://", "https://", "<script"))
 
 
 @pytest.mark.verify
 def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
-    def small(settings, **how):  # type: ignore[no-untyped-def]
+    def small(settings, **how):
         values = {"traffic": (0.7,), "compute": (0.3,)}  # one value each: no edges between
-        yield from paper_study(
-            PaperSettings(settings.jobs, settings.replications, settings.seed, (100, 200), values)
-        )
+        yield from paper_study(replace(settings, lengths=(100, 200), values=values))
 
     def by_formula(seed=None):
         """Without a search, the scenario's own schedulers and one of another kind."""
@@ -164,9 +155,8 @@ def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("nona.cli.studies.paper_study", small)
     monkeypatch.setattr("nona.study.paper.paper_scenario", by_formula)
     where = tmp_path / "points.csv"
-    words = "study paper --jobs 100 --replications 2 --seed 5 --json --csv"
-    assert main([*words.split(), str(where)]) == 0
-    told = json.loads(capsys.readouterr().out)
+    words = "study paper --jobs 100 --replications 2 --seed 5 --csv"
+    told = answer(capsys, *words.split(), where)
     assert told["seed"] == 5
     assert told["command"] == "nona study paper --json --jobs 100 --replications 2 --seed 5"
     assert told["sweeps"]["traffic"]["values"] == [0.7]

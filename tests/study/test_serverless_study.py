@@ -1,7 +1,5 @@
 """The serverless study: what ships is what it computes; words follow numbers; defaults have sources."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -40,20 +38,13 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
     assert done.runs[0].all.cost_per_call == pytest.approx(stored.costs[0], rel=0.02)
 
 
-def test_every_interval_stored_follows_from_its_own_replications():
+def test_every_interval_stored_follows_from_its_own_replications_and_pays_no_less_than_the_oracle():
     for row in shipped_serverless().settings.values():
         for policy, shown in row.policies.items():
             cell = row.cells[policy]
-            assert shown.slo_hit_rate.mean == pytest.approx(serverless_claims.mean(cell, "hits"), rel=1e-4)
-            assert shown.cost_per_call_usd.mean == pytest.approx(
-                serverless_claims.mean(cell, "costs"), rel=1e-4
-            )
+            for estimate, name in ((shown.slo_hit_rate, "hits"), (shown.cost_per_call_usd, "costs")):
+                assert estimate.mean == pytest.approx(serverless_claims.mean(cell, name), rel=1e-4)
             assert len(cell.hits) == shipped_serverless().replications
-
-
-def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps():
-    for row in shipped_serverless().settings.values():
-        for policy, shown in row.policies.items():
             kept = shown.slo_hit_rate.mean
             least = max(usd for share, usd in row.oracle.curve if share <= kept + 1e-9)
             assert shown.cost_per_call_usd.mean >= least * (1 - 1e-4), policy
@@ -118,9 +109,7 @@ def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
         assert claim.told(like_the_slides)
     failed = {c.name for c in serverless_claims.CLAIMS if c.order(unlike) is False or c.size(unlike) is False}
     assert len(failed) >= 3
-    reversed_times = {
-        name: like_the_slides[other] for name, other in zip(SETTINGS, SETTINGS[::-1], strict=True)
-    }
+    reversed_times = dict(zip(SETTINGS, [like_the_slides[name] for name in SETTINGS[::-1]], strict=True))
     again = {c.name for c in serverless_claims.CLAIMS if c.order(reversed_times) is False}
     assert any("misses of orion" in n for n in again)
     assert any("search" in n for n in again)
@@ -139,6 +128,9 @@ def test_every_alternative_changes_something_and_names_a_known_default():
         else:
             assert row.applied(scenario) != scenario, row.name
     assert len({row.name for row in ALTERNATIVES}) == len(ALTERNATIVES)
+    half = next(a for a in ALTERNATIVES if a.load == 0.5).applied(scenario)
+    before, after = scenario.serverless.interval, half.serverless.interval
+    assert (after.least, after.most) == pytest.approx((2 * before.least, 2 * before.most))
 
 
 def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document():
@@ -151,13 +143,11 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
     reports = dict(data.curves[0].settings)
     for others, low, high in (serverless_text.SHARES, serverless_text.SEARCHES):
         for gap in gaps(reports, others):
-            kept = {
-                p: point.slo_hit_rate.mean
-                for p in ("esg", *others)
-                for point in reports[gap.setting].policies[p].points
-                if point.value == gap.load
-            }
-            leads = [100 * (kept["esg"] - kept[p]) for p in others]
+            esg, *rest = (
+                next(p for p in reports[gap.setting].policies[name].points if p.value == gap.load)
+                for name in ("esg", *others)
+            )
+            leads = [100 * (esg.slo_hit_rate.mean - other.slo_hit_rate.mean) for other in rest]
             assert gap.inside(low, high) == all(low <= lead <= high for lead in leads)
         held = [gap.vgpus_held for gap in gaps(reports, others) if gap.inside(low, high)]
         lead = sentence.split(f"lead of {low:.0f} to {high:.0f} points")[1].split(", one of")[0]
@@ -193,41 +183,30 @@ def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is():
 
 def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration():
     scenario = setting(SETTINGS[0])
-    wanted = {f.name: f for f in prepare_serverless(scenario).functions}
+
+    def smallest_s(system):
+        return {
+            f.name: s for f, s in zip(system.functions, system.time_s[:, system.space.smallest], strict=True)
+        }
+
+    before = smallest_s(prepare_serverless(scenario))
     for profiles in PROFILE_SETS:
-        system = prepare_serverless(profiles.applied(scenario))
-        assert {f.name for f in system.functions} == set(wanted)
-        for f in system.functions:
-            before, after = (
-                sum(float(part[system.space.smallest]) for part in g.seconds(system.space))
-                for g in (wanted[f.name], f)
-            )
-            assert after == pytest.approx(before, rel=1e-6), (profiles.name, f.name)
+        after = smallest_s(prepare_serverless(profiles.applied(scenario)))
+        assert after == pytest.approx(before, rel=1e-6), profiles.name
 
 
 def test_what_is_trained_once_for_all_loads_depends_on_none():
     few = {"initial": 3, "rounds": 1, "candidates": 2, "samples": 4, "calls": 4}
-    scenario = setting(SETTINGS[0])
+    systems = [prepare_serverless(s) for s in (setting(SETTINGS[0]), with_load(setting(SETTINGS[0]), 3.0))]
     for name in TRAINED:
-        plans = [
-            [found.plan for found in get_policy(name).prepare(prepare_serverless(s), few).trained]
-            for s in (scenario, with_load(scenario, 3.0))
-        ]
-        assert plans[0] == plans[1]
-
-
-def test_half_the_load_doubles_the_gaps():
-    scenario = setting(SETTINGS[0])
-    half = next(a for a in ALTERNATIVES if a.load == 0.5).applied(scenario)
-    before, after = scenario.serverless.interval, half.serverless.interval  # type: ignore[union-attr]
-    assert after.least == pytest.approx(2 * before.least)  # type: ignore[union-attr]
-    assert after.most == pytest.approx(2 * before.most)  # type: ignore[union-attr]
+        one, other = ([f.plan for f in get_policy(name).prepare(s, few).trained] for s in systems)
+        assert one == other
 
 
 def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes():
     scenario = setting(SETTINGS[0])
     tasks = [Task(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]
-    heard: list[float] = []
+    heard = []
     alone = run_tasks(tasks, None, heard.append)
     with kept_pool(2) as pool:
         together = run_tasks(tasks, pool)
@@ -238,17 +217,11 @@ def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes():
 
 
 def test_searches_are_timed_and_counted():
-    found = measured_searches(setting(SETTINGS[0]), 30)
+    found, system = measured_searches(setting(SETTINGS[0]), 30), prepare_serverless(setting(SETTINGS[0]))
     assert found.searches > 0
     assert 0 < found.measured_s.p5 <= found.measured_s.p99
-    configurations = len(prepare_serverless(setting(SETTINGS[0])).space)
-    assert found.full_paths >= configurations**3
-    assert found.steps.mean < configurations**3
-
-
-def test_a_cluster_costs_what_all_its_nodes_cost():
-    system = prepare_serverless(setting(SETTINGS[0]))
-    assert cluster_usd_hour(system) == pytest.approx(16 * (16 * 0.034 + 7 * 0.67))
+    assert found.steps.mean < len(system.space) ** 3 <= found.full_paths
+    assert cluster_usd_hour(system) == pytest.approx(16 * (16 * 0.034 + 7 * 0.67)), "all its nodes"
 
 
 def test_every_default_has_a_source_and_shipped_files_have_the_values_told():

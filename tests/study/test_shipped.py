@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from nona.cli.main import main
 from nona.errors import SimulationError
-from nona.results.studies import DecisionStudy, Entrant
+from nona.results.studies import Entrant
 from nona.study import shipped
 from nona.study.decisions import DecisionSettings
 from nona.study.network_views import FEWEST_JOBS, NetworkViewSettings
 from nona.study.paper import PaperSettings
 from nona.study.prediction_map import MapSettings
-from nona.study.training.elastic_study import ElasticLinkSettings
+from nona.study.training.elastic_study import ElasticLinkSettings, ElasticStudySettings
 from nona.study.training.published import StudySettings
+from tests.cli.calling import answer, refusal, text
 
 # The command's name of each study, and its file.
 STUDIES = {
@@ -45,17 +45,8 @@ def test_a_file_read_and_written_again_is_the_same(study):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_command_shows_what_is_shipped(study, capsys):
-    assert main(["study", study, "--shipped", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == shipped.shipped(STUDIES[study])
-    assert main(["study", study, "--shipped"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) > 5
-
-
-def test_an_unknown_key_in_a_cell_is_refused():
-    data = shipped.shipped_decisions().to_json()
-    data["cells"][0]["surprise"] = 1
-    with pytest.raises(ValueError, match="surprise"):
-        DecisionStudy.from_json(data)
+    assert answer(capsys, "study", study, "--shipped") == shipped.shipped(STUDIES[study])
+    assert len(text(capsys, "study", study, "--shipped").splitlines()) > 5
 
 
 @pytest.mark.parametrize(
@@ -72,6 +63,7 @@ def test_an_unknown_key_in_a_cell_is_refused():
         (MapSettings, {"scenarios": ("nowhere",)}, "'nowhere' is not on the map"),
         (PaperSettings, {"jobs": 0}, "jobs=0 must be at least 1"),
         (ElasticLinkSettings, {"workloads": (5,)}, r"workloads=\[5\] must be among"),
+        (ElasticStudySettings, {"workloads": (7,)}, r"workloads=\[7\] must be among 1, 2, 3, 4"),
         (ElasticLinkSettings, {"replications": 0}, "replications=0"),
         *((StudySettings, given, "Study: ") for given in ({"jobs": 0}, {"loads": ()}, {"loads": (-1.0,)})),
     ],
@@ -83,10 +75,7 @@ def test_settings_that_make_no_study_are_refused(settings, given, why):
 
 @pytest.mark.parametrize("option", [("--jobs", "0"), ("--workers", "0")])
 def test_bad_sizes_are_one_line(option, capsys):
-    assert main(["study", "paper", *option]) == 2
-    told = capsys.readouterr().err
-    assert "0 must be at least 1" in told.replace("=", " ")
-    assert len(told.strip().splitlines()) == 1
+    assert "0 must be at least 1" in refusal(capsys, "study", "paper", *option).replace("=", " ")
 
 
 def test_numbers_are_rounded_to_significant_digits():

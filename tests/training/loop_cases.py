@@ -3,27 +3,18 @@
 No pairs, no jobs that hold GPUs, no choice of GPUs: who runs on which type, when, for how many steps.
 """
 
-from __future__ import annotations
-
 import random
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.allocation.problem import Policy, Problem
-from nona.training.system import TrainingSystem
-
-Stay = tuple[int, str, float, float]
-"""Number of the job, type, start, end."""
+from nona.allocation.problem import Problem
 
 
-@dataclass
 class PlainLoop:
-    system: TrainingSystem
-    policy: Policy
-    stays: list[Stay] = field(default_factory=list)
-    end: dict[int, float] = field(default_factory=dict)
-    booked: float = 0.0
+    """``stays``: number of the job, type, start, end."""
+
+    def __init__(self, system, policy):
+        self.system, self.policy, self.stays, self.end, self.booked = system, policy, [], {}, 0.0
 
     def run(self):
         system, jobs = self.system, self.system.jobs
@@ -35,10 +26,7 @@ class PlainLoop:
             for t in types
         }
         left = {i: job.steps for i, job in enumerate(jobs)}
-        there = []
-        share = {}
-        got = {}
-        short = {}
+        there, share, got, short = [], {}, {}, {}
         of_type = dict.fromkeys(types, 0.0)
         coming, now, since, last = 0, 0.0, 0.0, None
         dirty = False

@@ -1,19 +1,17 @@
 """Jobs on counted GPUs: the authors' figure, a second simulator, queues and ranks by hand, refusals."""
 
-import json
-
 import counted_oracle as oracle
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.cli.main import main
-from nona.errors import ScenarioError, SimulationError
+from nona.errors import SimulationError
 from nona.results.training import CountedReport
 from nona.training.counting.engine import SCHEDULES, simulate_counted
-from nona.training.counting.jobs import CountedJob, counted_checks, read_counted_jobs, tiresias_jobs
-from nona.training.counting.queues import GittinsRank, limits_of
+from nona.training.counting.jobs import CountedJob, counted_checks, tiresias_jobs
+from nona.training.counting.queues import GittinsRank
+from tests.cli.calling import answer, refusal, text
 
 GPUS = 8
 ROWS = st.lists(
@@ -65,17 +63,16 @@ def test_ranks_agree_with_sums_term_by_term(sizes, step, attained):
 
 
 def test_the_command_replays_beside_the_authors_figures(capsys, tmp_path):
-    assert main(["training", "counted", "--json", "--schedule", "fifo", "--schedule", "dlas-gpu"]) == 0
-    report = CountedReport.from_json(json.loads(capsys.readouterr().out))
+    words = ("training", "counted", "--schedule", "dlas-gpu")
+    report = CountedReport.from_json(answer(capsys, *words, "--schedule", "fifo"))
     fifo = report.schedules["fifo"]
     assert fifo.jct_s.mean == pytest.approx(fifo.published_jct_s, abs=1e-6)
     assert fifo.makespan_s == fifo.published_makespan_s
     assert all(report.checks.values())
     own = tmp_path / "jobs.csv"
     own.write_text("name,arrival_s,gpus,duration_s\na,0,2,10\nb,0,2,10\n")
-    words = ["training", "counted", "--workload", str(own), "--schedule", "dlas-gpu", "--gpus", "2"]
-    assert main([*words, "--set", "dlas-gpu.limits_gpu_s=4,8"]) == 0
-    assert "4 of 4 self-checks held" in capsys.readouterr().out
+    more = ("--workload", own, "--gpus", 2, "--set", "dlas-gpu.limits_gpu_s=4,8")
+    assert "4 of 4 self-checks held" in text(capsys, *words, *more)
 
 
 @pytest.mark.parametrize(
@@ -87,21 +84,19 @@ def test_the_command_replays_beside_the_authors_figures(capsys, tmp_path):
         (("--schedule", "fifo", "--set", "fifo.x=1"), "option 'x' is not known"),
         (("--schedule", "fifo", "--set", "sjf.x=1"), "'sjf' is not run; choose from fifo"),
         (("--set", "fifo=1"), "must be NAME.OPTION=VALUE"),
+        (("--schedule", "dlas-gpu", "--set", "dlas-gpu.limits_gpu_s=soon"), "1 to 15 ascending numbers"),
+        (("--schedule", "dlas-gpu", "--set", "dlas-gpu.late_moves=no"), "'no' must be true or false"),
+        (("--workload", "twice.csv"), "line 3: name='a' is taken"),
+        (("--workload", "none.csv"), "it has no jobs"),
     ],
 )
-def test_what_cannot_be_run_is_refused(arguments, reason, capsys):
-    assert main(["training", "counted", *arguments]) == 2
-    assert reason in capsys.readouterr().err
+def test_what_cannot_be_run_is_refused(arguments, reason, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, rows in (("twice", "a,0,1,1\na,0,1,1\n"), ("none", "")):
+        (tmp_path / f"{name}.csv").write_text(f"name,arrival_s,gpus,duration_s\n{rows}")
+    assert reason in refusal(capsys, "training", "counted", *arguments)
 
 
-def test_wrong_files_and_options_are_refused():
-    with pytest.raises(ScenarioError, match=r"line 3: name='a' is taken"):
-        read_counted_jobs(b"name,arrival_s,gpus,duration_s\na,0,1,1\na,0,1,1\n", "Jobs")
-    with pytest.raises(ScenarioError, match="it has no jobs"):
-        read_counted_jobs(b"name,arrival_s,gpus,duration_s\n", "Jobs")
+def test_no_jobs_are_refused():
     with pytest.raises(SimulationError, match="give a workload"):
         simulate_counted([], GPUS, SCHEDULES["fifo"])
-    with pytest.raises(SimulationError, match="1 to 15 ascending numbers"):
-        limits_of("Schedule 'x'", "soon")
-    with pytest.raises(SimulationError, match="late_moves='no' must be true or false"):
-        run([(0, 1, 1)], "dlas-gpu", late_moves="no")

@@ -26,17 +26,12 @@ def records(result, name):
     return result.runs[name][0].records
 
 
-def test_goodput_adds_up_to_all_jobs(history, result):
+def test_goodput_adds_up_to_all_jobs_and_gpus_in_use_to_the_moves_and_the_points(history, result):
+    size = result.system.cluster.size
     for name, trace in history.traces.items():
         assert sum(trace.goodput) * result.system.tick_s / 3600 == pytest.approx(len(history.jobs), rel=1e-4)
         held = sum(records(result, name).points.gpus)
         assert held == sum(sum(course.gpus) for course in trace.courses)
-    assert ElasticHistory.from_json(history.to_json()) == history
-
-
-def test_gpus_in_use_are_those_of_the_moves_and_the_points(history, result):
-    size = result.system.cluster.size
-    for name, trace in history.traces.items():
         assert 0 < max(trace.used) <= size
         assert trace.used[-1] == 0
         given = dict.fromkeys(range(len(history.jobs)), 0)
@@ -48,6 +43,7 @@ def test_gpus_in_use_are_those_of_the_moves_and_the_points(history, result):
         for time_s in (trace.time_s[5], trace.time_s[len(trace.time_s) // 2]):
             before = trace.used[trace.time_s.index(time_s) - 1]
             assert before == sum(points.gpus[points.time_s == time_s])
+    assert ElasticHistory.from_json(history.to_json()) == history
 
 
 def test_a_long_run_is_thinned_and_keeps_its_work(history, result, monkeypatch):
@@ -79,30 +75,23 @@ def test_waiting_and_efficiency_are_within_their_bounds(history, result):
 def test_a_job_alone_has_a_rho_of_one_or_less_on_all_gpus():
     jobs = b"name,arrival_s,application,gpus,batch_size\na,0,cifar10,4,1024\n"
     alone = simulate_elastic_jobs(ElasticRequest("own", jobs, nodes=1, policies=("fifo",))).report
-    job = alone.policies["fifo"].jobs[0]
+    (job,) = alone.policies["fifo"].jobs
     # Up to one tick until the policy is asked, and epochs that end at whole seconds.
     assert job.rho == pytest.approx(1, abs=0.1)
     assert job.waited_s == 60
 
 
 def test_every_change_says_what_the_policy_knew(history):
-    known = {"optimus": "seconds that its last GPU saves", "tiresias": "queue"}
-    for name, fact in known.items():
+    for name, fact in (("optimus", "seconds that its last GPU saves"), ("tiresias", "queue")):
         grown = [move for move in history.traces[name].moves if move.gpus]
-        assert grown
-        assert all(fact in move.facts and move.value is not None for move in grown)
+        assert {fact in move.facts and move.value is not None for move in grown} == {True}
     assert {move.facts["queue"] for move in history.traces["tiresias"].moves if move.gpus} <= {1, 2}
     optimus = history.traces["optimus"]
+    several = [m for m in optimus.moves if m.gpus and sum(g for _, g in m.gpus) > 1]
+    assert min(m.facts["seconds that its last GPU saves"] for m in several) > 0
     rows = change_rows(optimus, optimus.moves[0].job)
-    assert rows[0]["change"] == "starts"
-    assert rows[-1]["change"] == "completes"
+    assert (rows[0]["change"], rows[-1]["change"]) == ("starts", "completes")
     assert {"seconds that one more GPU would save", "iterations left"} <= rows[0].keys()
-
-
-def test_the_last_gpu_of_a_job_saved_at_least_what_the_next_would(history):
-    moves = [m for m in history.traces["optimus"].moves if m.gpus and sum(g for _, g in m.gpus) > 1]
-    assert moves
-    assert all(m.facts["seconds that its last GPU saves"] > 0 for m in moves)
 
 
 def test_finding_and_tables_agree_with_the_report(history):

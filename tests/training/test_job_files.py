@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
 from nona.scenario.file import load_scenario, parse_scenario
 from nona.sources.lookup import Sources
@@ -30,6 +29,7 @@ from nona.training.job_files import (
 from nona.training.rows import MOST_PROBLEMS
 from nona.training.system import AloneKey, Job, Throughputs
 from nona.training.throughput_table import read_throughputs, shipped_throughputs
+from tests.cli.calling import refusal, text
 
 TABLE = shipped_throughputs()
 LINE = "LM (batch size 5)\tpython main.py\tlanguage_modeling\t--steps\t1\t392999\t2\t1\t-1.000000\t0"
@@ -38,60 +38,49 @@ some_text = st.text(st.characters(categories=("L", "N", "Zs")), min_size=1, max_
 names = some_text.filter(lambda name: name != "" and name.isprintable())
 
 
-@examples(40)
-@given(
-    st.lists(
-        st.builds(
-            TraceJob,
-            st.sampled_from(MODELS),
-            positive,
-            st.integers(1, 8),
-            positive,
-            st.none() | st.floats(0, 100),
-            st.floats(0, 1e9),
-        ),
-        min_size=1,
-        max_size=8,
-    )
+maybe = st.none() | st.floats(0, 1e9)
+TRACED = st.builds(
+    TraceJob,
+    st.sampled_from(MODELS),
+    positive,
+    st.integers(1, 8),
+    positive,
+    st.none() | st.floats(0, 100),
+    st.floats(0, 1e9),
 )
-def test_what_is_written_is_read_back(jobs):
-    ordered = tuple(sorted(jobs, key=lambda job: job.arrival_s))
-    assert read_trace(write_trace(ordered).encode(), "t.trace") == ordered
+LISTED_JOB = st.builds(
+    Job,
+    name=names,
+    model=names,
+    steps=positive,
+    workers=st.integers(1, 64),
+    weight=positive,
+    slo_s=maybe,
+    arrival_s=st.floats(0, 1e9),
+    entity=names,
+    kind=st.sampled_from(["training", "interactive", "inference"]),
+    rate=st.floats(0, 1e9),
+    latency_slo_s=maybe,
+    checkpoint_bytes=st.floats(0, 1e15),
+    region=names,
+)
 
 
 @examples(40)
 @given(
-    st.lists(
-        st.builds(
-            Job,
-            name=names,
-            model=names,
-            steps=positive,
-            workers=st.integers(1, 64),
-            weight=positive,
-            slo_s=st.none() | st.floats(0, 1e9),
-            arrival_s=st.floats(0, 1e9),
-            entity=names,
-            kind=st.sampled_from(["training", "interactive", "inference"]),
-            rate=st.floats(0, 1e9),
-            latency_slo_s=st.none() | st.floats(0, 1e9),
-            checkpoint_bytes=st.floats(0, 1e15),
-            region=names,
-        ),
-        min_size=1,
-        max_size=6,
-        unique_by=lambda job: job.name,
-    )
+    st.lists(TRACED, min_size=1, max_size=8),
+    st.lists(LISTED_JOB, min_size=1, max_size=6, unique_by=lambda job: job.name),
 )
-def test_a_table_that_is_written_is_read_back(jobs):
-    ordered = tuple(sorted(jobs, key=lambda job: job.arrival_s))
-    assert read_job_table(write_job_table(ordered).encode(), "t.csv") == ordered
+def test_traces_and_tables_that_are_written_are_read_back(traced, listed):
+    traced, listed = (tuple(sorted(jobs, key=lambda job: job.arrival_s)) for jobs in (traced, listed))
+    assert read_trace(write_trace(traced).encode(), "t.trace") == traced
+    assert read_job_table(write_job_table(listed).encode(), "t.csv") == listed
 
 
 def test_a_line_of_the_original():
-    (job,) = read_trace((LINE + "\n").encode(), "t.trace")
-    assert job == TraceJob("LM (batch size 5)", 392999, 2)
-    assert trace_jobs([job], TABLE)[0] == Job("0", "LM (batch size 5)", 392999, 2)
+    jobs = read_trace((LINE + "\n").encode(), "t.trace")
+    assert jobs == (TraceJob("LM (batch size 5)", 392999, 2),)
+    assert trace_jobs(jobs, TABLE) == (Job("0", "LM (batch size 5)", 392999, 2),)
 
 
 def test_deadlines_are_multiples_of_the_duration_on_a_v100():
@@ -119,46 +108,49 @@ def test_all_problems_of_a_trace_are_told_at_once():
     assert "must not be before" in caught.value.problems[7]
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "it has no jobs"),
-        (b"\n \n", "it has no jobs"),
-        (b"\xff\xfe\n", "not UTF-8"),
-        (b"name,model\n", "1 columns where 10"),
-        (LINE.replace("392999", "1e400").encode(), "steps='1e400' must be a number"),
-        (LINE.replace("LM", "L\x07M").encode(), "printable"),
-        (LINE.replace("LM", "L" * 300).encode(), "1 to 200"),
-        (LINE.replace("\t2\t", "\t" + "9" * 30 + "\t").encode(), "scale factor"),
-    ],
-)
-def test_broken_traces_are_refused(data, why):
-    with pytest.raises(ScenarioError, match=why):
-        read_trace(data, "t.trace")
+RATES = "gpu,model,workers,steps_per_s"
+PLACED = "worker_type,placement,model,batch_size,scale_factor,steps_per_s\nk80,near,A3C,,1,2\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("read", "data", "why"),
     [
-        ("", "it is empty"),
-        ("model,steps\n", "it has no jobs"),
-        ("model\nA3C\n", "'steps' is missing"),
-        ("model,steps,colour\n", "'colour' is not known"),
-        ("model,steps,steps\n", "appears twice"),
-        ("model,steps\nA3C\n", "1 cells where the header has 2"),
-        ("model,steps\nA3C,0\n", "above 0"),
-        ("model,steps\nA3C,\n", "steps='' must be a number"),
-        ("model,steps,slo\nA3C,1,5 apples\n", "not a time"),
-        ("model,steps,arrival\nA3C,1,-5\n", "from 0 to"),
-        ("model,steps,kind\nA3C,1,game\n", "training, interactive, inference"),
-        ("model,steps,workers\nA3C,1,0.5\n", "whole number"),
-        ("name,model,steps\na,A3C,1\na,A3C,1\n", "that of line 2"),
+        (read_trace, "", "it has no jobs"),
+        (read_trace, "\n \n", "it has no jobs"),
+        (read_trace, "name,model\n", "1 columns where 10"),
+        (read_trace, LINE.replace("392999", "1e400"), "steps='1e400' must be a number"),
+        (read_trace, LINE.replace("LM", "L\x07M"), "printable"),
+        (read_trace, LINE.replace("LM", "L" * 300), "1 to 200"),
+        (read_trace, LINE.replace("\t2\t", "\t" + "9" * 30 + "\t"), "scale factor"),
+        (read_job_table, "", "it is empty"),
+        (read_job_table, "model,steps\n", "it has no jobs"),
+        (read_job_table, "model\nA3C\n", "'steps' is missing"),
+        (read_job_table, "model,steps,colour\n", "'colour' is not known"),
+        (read_job_table, "model,steps,steps\n", "appears twice"),
+        (read_job_table, "model,steps\nA3C\n", "1 cells where the header has 2"),
+        (read_job_table, "model,steps\nA3C,0\n", "above 0"),
+        (read_job_table, "model,steps\nA3C,\n", "steps='' must be a number"),
+        (read_job_table, "model,steps,slo\nA3C,1,5 apples\n", "not a time"),
+        (read_job_table, "model,steps,arrival\nA3C,1,-5\n", "from 0 to"),
+        (read_job_table, "model,steps,kind\nA3C,1,game\n", "training, interactive, inference"),
+        (read_job_table, "model,steps,workers\nA3C,1,0.5\n", "whole number"),
+        (read_job_table, "name,model,steps\na,A3C,1\na,A3C,1\n", "that of line 2"),
+        (read_throughputs, "", "it is empty"),
+        (read_throughputs, "gpu,model,steps_per_s\na,m,1\n", "'workers' is missing"),
+        (read_throughputs, f"{RATES},hue\n", "'hue' is not known"),
+        (read_throughputs, f"gpu,{RATES}\n", "appears twice"),
+        (read_throughputs, f"{RATES}\n", "no job can run"),
+        (read_throughputs, f"{RATES}\na,m,1,0\n", "no job can run"),
+        (read_throughputs, 'gpu,model\n"a' + "x" * 200_000, "is missing|no CSV"),
+        (read_throughputs, PLACED, "must be consolidated or unconsolidated"),
     ],
 )
-def test_broken_tables_of_jobs_are_refused(text, why):
-    with pytest.raises(ScenarioError, match=why) as caught:
-        read_job_table(text.encode(), "jobs.csv")
-    assert all(p.startswith("Table of jobs 'jobs.csv'") for p in caught.value.problems)
+def test_broken_files_are_refused(read, data, why):
+    subject = {read_trace: "Trace", read_job_table: "Table of jobs", read_throughputs: "Table of throughputs"}
+    for sent, told in ((data.encode(), why), (b"\xff\xfe\n", "not UTF-8")):
+        with pytest.raises(ScenarioError, match=told) as caught:
+            read(sent, "f")
+        assert all(p.startswith(f"{subject[read]} 'f'") and "\n" not in p for p in caught.value.problems)
 
 
 def test_units_defaults_and_order():
@@ -168,58 +160,44 @@ def test_units_defaults_and_order():
     assert (late.name, late.arrival_s, late.checkpoint_bytes, late.weight) == ("0", 3600, 2e9, 1)
 
 
+HEADS = {read_trace: "", read_job_table: "model,steps\n", read_throughputs: f"{RATES}\n"}
+
+
+@pytest.mark.parametrize("read", HEADS)
 @examples(60)
-@given(st.binary(max_size=150) | st.text("\t\n1aA.,-e\0\"'", max_size=150).map(str.encode), st.booleans())
-def test_any_bytes_give_jobs_or_lines(data, table):
+@given(st.binary(max_size=200) | st.text("\t\n1aA.,-e\0\"'", max_size=200).map(str.encode), st.booleans())
+def test_any_bytes_give_what_is_read_or_lines(read, data, headed):
     problems = ()
     try:
-        found = read_job_table(b"model,steps\n" + data, "f") if table else read_trace(data, "f")
-        assert found
+        found = read((HEADS[read].encode() if headed else b"") + data, "f")
+        assert found if read is not read_throughputs else min(found.alone.values()) > 0
     except ScenarioError as error:
         problems = error.problems
     assert len(problems) <= MOST_PROBLEMS + 1
     assert all("\n" not in p for p in problems)
 
 
-def test_draw_by_draw_as_specified():
-    """Written out once more from the specification, job by job."""
+@pytest.mark.parametrize(("several", "weights", "deadlines"), [(True, True, True), (False, False, False)])
+def test_draw_by_draw_as_specified(several, weights, deadlines):
+    """Written out once more from the specification, job by job; sizes are drawn where all are 1 too."""
     jobs, arrivals, slos = Random(7 + 2), Random(7 + 3), Random(7 + 6)
     now = 0.0
-    for number, job in enumerate(generate(Generation(200, 450, True, True, True), TABLE, 7)):
+    for number, job in enumerate(generate(Generation(200, 450, several, weights, deadlines), TABLE, 7)):
         u = jobs.uniform(0, 1)
-        size = 8 if u >= 0.95 else 4 if u >= 0.8 else 2 if u >= 0.7 else 1
+        size = 1 if not several else 8 if u >= 0.95 else 4 if u >= 0.8 else 2 if u >= 0.7 else 1
         seconds = 60 * 10 ** jobs.uniform(3, 4) if jobs.random() >= 0.8 else 60 * 10 ** jobs.uniform(1.5, 3)
         model = jobs.choice(MODELS)
         while size > 1 and model not in MODELS[:19]:
             model = jobs.choice(MODELS)
-        weight = 5.0 if jobs.uniform(0, 1) <= 0.2 else 1.0
+        weight = 5.0 if weights and jobs.uniform(0, 1) <= 0.2 else 1.0
         v = slos.uniform(0, 1)
-        slo = 1.2 if v < 0.33 else 2.0 if v < 0.67 else 10.0
+        slo = None if not deadlines else 1.2 if v < 0.33 else 2.0 if v < 0.67 else 10.0
         steps = seconds * TABLE.rate("v100", model, size)
         assert job == TraceJob(model, steps, size, weight, slo, now), number
         now -= log(1 - arrivals.random()) * 450
 
 
-def test_one_gpu_each_draws_the_sizes_all_the_same():
-    single = generate(Generation(300, 600), TABLE, 3)
-    several = generate(Generation(300, 600, multi_gpu=True), TABLE, 3)
-    assert {job.workers for job in single} == {1}
-    first = next(i for i, job in enumerate(several) if job.workers > 1)
-    assert first > 0
-    assert several[:first] == single[:first]
-    assert [j.arrival_s for j in several] == [j.arrival_s for j in single]
-    assert {(j.weight, j.slo_factor) for j in single} == {(1.0, None)}
-
-
-def test_equal_seeds_give_equal_jobs_and_others_give_others():
-    what = Generation(50, 600)
-    assert generate(what, TABLE, 5) == generate(what, TABLE, 5)
-    assert generate(what, TABLE, 5) == generate(Generation(80, 600), TABLE, 5)[:50]
-    others = {generate(what, TABLE, 5, r) for r in range(3)} | {generate(what, TABLE, 6)}
-    assert len(others) == 4
-
-
-def test_another_table_gives_its_own_models():
+def test_another_table_gives_its_own_models_if_it_has_some_on_single_gpus():
     rates = {AloneKey("a", "x", 1): 2.0, AloneKey("b", "x", 1): 3.0, AloneKey("b", "y", 1): 1.0}
     table = Throughputs(rates | {AloneKey("b", "y", 4): 4.0}, provenance={"a": "given", "b": "given"})
     jobs = generate(Generation(400, 0, multi_gpu=True), table, 0)
@@ -227,9 +205,6 @@ def test_another_table_gives_its_own_models():
     short = min(job.steps for job in jobs if job.model == "x")
     assert short >= 3.0 * 60 * 10**1.5  # durations are those on the fastest GPU
     assert models_of(TABLE) == MODELS
-
-
-def test_a_table_without_single_gpus_is_refused():
     table = Throughputs({AloneKey("a", "x", 2): 1.0}, provenance={"a": "given"}, source="t.csv")
     with pytest.raises(SimulationError, match="no model runs on a single GPU"):
         generate(Generation(1, 0), table, 0)
@@ -247,18 +222,13 @@ def test_jobs_fit_the_cluster_that_they_are_drawn_for():
     assert sum(a == b for a, b in zip(small, whole, strict=True)) > 5
 
 
-def written(capsys, *words):
-    assert main(["training", "generate", *words]) == 0
-    return capsys.readouterr().out
-
-
 def test_the_trace_holds_what_is_drawn(capsys):
     words = ("--jobs", "40", "--mean-gap", "5 min", "--multi-gpu", "--weights", "--slos", "--seed", "3")
-    text = written(capsys, *words)
-    drawn = generate(Generation(40, 300, True, True, True), shipped_throughputs(), 3)
-    assert read_trace(text.encode(), "t.trace") == drawn
-    assert text == written(capsys, *words)
-    assert len(read_trace(written(capsys).encode(), "t.trace")) == 120
+    trace = text(capsys, "training", "generate", *words)
+    drawn = generate(Generation(40, 300, True, True, True), TABLE, 3)
+    assert read_trace(trace.encode(), "t.trace") == drawn
+    assert trace == text(capsys, "training", "generate", *words)
+    assert len(read_trace(text(capsys, "training", "generate").encode(), "t.trace")) == 120
 
 
 @pytest.mark.parametrize(
@@ -266,47 +236,41 @@ def test_the_trace_holds_what_is_drawn(capsys):
     [("--jobs", "0"), ("--mean-gap", "-5"), ("--mean-gap", "1e9"), ("--mean-gap", "soon"), ("--seed", "x")],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_line(words, capsys):
-    assert main(["training", "generate", *words]) == 2
-    out = capsys.readouterr()
-    assert out.out == ""
-    assert out.err.count("\n") == 1
-    assert words[0] in out.err
+    assert words[0] in refusal(capsys, "training", "generate", *words)
 
 
 GPUS = "cluster: {servers: [{gpu: v100, gpus: 8}, {gpu: k80, gpus: 8}]}"
 DRAWN = "generate: {jobs: 60, mean_gap: 600 s, multi_gpu: true, weights: true, slos: true}"
 LISTED = """
-  jobs:
-    - {name: late, model: A3C, steps: 500, arrival: 90.25, slo: 1000 s, weight: 2.5}
-    - {name: early, model: ResNet-50 (batch size 64), steps: 1234.5, workers: 2}
-    - {name: own, throughputs: {v100: 3}, steps: 9}
-    - {name: notebook, kind: interactive, duration: 1 h}
+  jobs: [
+    {name: late, model: A3C, steps: 500, arrival: 90.25, slo: 1000 s, weight: 2.5},
+    {name: early, model: ResNet-50 (batch size 64), steps: 1234.5, workers: 2},
+    {name: own, throughputs: {v100: 3}, steps: 9},
+    {name: notebook, kind: interactive, duration: 1 h}]
 """
 
 
-def jobs_of(part, sources=None):
-    return prepare_training(parse_scenario(f"{GPUS}\ntraining: {{{part}}}\n"), sources or Sources()).jobs
+def with_part(part):
+    return parse_scenario(f"{GPUS}\ntraining: {{{part}}}\n")
 
 
-@pytest.mark.parametrize("rates", ["gavel", "modelled"])
-def test_drawn_jobs_come_back_exactly(tmp_path, rates):
-    part = f"{DRAWN}, throughputs: {rates}"
-    text = job_trace(parse_scenario(f"{GPUS}\ntraining: {{{part}}}\n"))
+def jobs_of(part):
+    return prepare_training(with_part(part)).jobs
+
+
+def test_drawn_jobs_come_back_exactly(tmp_path):
+    text = job_trace(with_part(DRAWN))
     (tmp_path / "drawn.trace").write_text(text)
-    if rates == "modelled":  # of a trace the modelled table has no deadlines
-        assert text.count("\n") == 60
-        return
-    again = jobs_of("trace: drawn.trace", Sources(tmp_path))
-    assert again == jobs_of(part)
-    traced = parse_scenario(f"{GPUS}\ntraining: {{trace: drawn.trace}}\n")
-    assert job_trace(traced, Sources(tmp_path)) == text
+    assert prepare_training(with_part("trace: drawn.trace"), Sources(tmp_path)).jobs == jobs_of(DRAWN)
+    assert job_trace(with_part("trace: drawn.trace"), Sources(tmp_path)) == text
+    modelled = job_trace(with_part(f"{DRAWN}, throughputs: modelled"))
+    assert modelled.count("\n") == 60  # of a trace the modelled table has no deadlines
 
 
 def test_listed_jobs_come_back_without_names(tmp_path):
-    text = job_trace(parse_scenario(f"{GPUS}\ntraining:\n{LISTED}"))
-    (tmp_path / "listed.trace").write_text(text)
-    before = {j.name: j for j in prepare_training(parse_scenario(f"{GPUS}\ntraining:\n{LISTED}")).jobs}
-    after = jobs_of("trace: listed.trace", Sources(tmp_path))
+    (tmp_path / "listed.trace").write_text(job_trace(with_part(LISTED)))
+    before = {j.name: j for j in jobs_of(LISTED)}
+    after = prepare_training(with_part("trace: listed.trace"), Sources(tmp_path)).jobs
     assert [replace(j, slo_s=None) for j in after] == [
         replace(before[old], name=new, slo_s=None) for new, old in (("0", "early"), ("1", "late"))
     ]
@@ -316,120 +280,72 @@ def test_listed_jobs_come_back_without_names(tmp_path):
 
 def test_every_demo_that_has_a_trace_is_read_back(tmp_path):
     shown = [load_scenario(scenario_path(name)) for name in scenario_names()]
-    shown = [s for s in shown if s.training is not None and has_trace(s.training)]
+    shown = [s for s in shown if s.training and has_trace(s.training)]
     assert len(shown) >= 4
     for scenario in shown:
         (tmp_path / "jobs.trace").write_text(job_trace(scenario))
         part = scenario.training.model_copy(update={"trace": "jobs.trace", "generate": None, "jobs": ()})
         again = prepare_training(scenario.model_copy(update={"training": part}), Sources(tmp_path)).jobs
         before = [j for j in prepare_training(scenario).jobs if j.kind == "training"]
-        told = [(j.model, j.steps, j.workers, j.weight, j.arrival_s) for j in again]
-        assert sorted(told) == sorted((j.model, j.steps, j.workers, j.weight, j.arrival_s) for j in before)
+        told, kept = (
+            sorted((j.model, j.steps, j.workers, j.weight, j.arrival_s) for j in jobs)
+            for jobs in (again, before)
+        )
+        assert told == kept
 
 
 def test_jobs_with_rates_of_their_own_alone_have_no_trace():
-    own = parse_scenario(f"{GPUS}\ntraining: {{jobs: [{{name: a, throughputs: {{v100: 1}}, steps: 5}}]}}\n")
-    assert own.training is not None
+    own = with_part("jobs: [{name: a, throughputs: {v100: 1}, steps: 5}]")
     assert not has_trace(own.training)
     assert not job_trace(own)
 
 
-SHIPPED = shipped_throughputs()
 MEASURED = ("k80", "p100", "v100")
 
 
 def test_the_shipped_table_is_whole():
     """26 models on one GPU and 19 on 2, 4 and 8 of each type, but for what cannot run."""
     for gpu in MEASURED:
-        sizes = {w: {k.model for k in SHIPPED.alone if (k.gpu, k.workers) == (gpu, w)} for w in (1, 2, 4, 8)}
+        sizes = {w: {k.model for k in TABLE.alone if (k.gpu, k.workers) == (gpu, w)} for w in (1, 2, 4, 8)}
         several = 18 if gpu == "k80" else 19
         assert [len(sizes[w]) for w in (1, 2, 4, 8)] == [26, several, several, several]
-        assert SHIPPED.provenance[gpu] == "measured"
-    assert {key.workers for key in SHIPPED.spread} == {2, 4, 8}
-
-
-def test_what_the_original_gives_as_zero_cannot_run():
+        assert TABLE.provenance[gpu] == "measured"
+    assert {key.workers for key in TABLE.spread} == {2, 4, 8}
+    # what the original gives as zero cannot run
     large = "ResNet-50 (batch size 128)"
-    assert [SHIPPED.rate("k80", large, w) for w in (2, 4, 8)] == [0, 0, 0]
-    assert min(SHIPPED.rate("k80", large, 1), SHIPPED.rate("p100", large, 2)) > 0
-    models = sorted({key.model for key in SHIPPED.alone})
-    zero = {g: sum(SHIPPED.pair(g, a, b, 1) == (0, 0) for a in models for b in models) for g in MEASURED}
+    assert [TABLE.rate("k80", large, w) for w in (2, 4, 8)] == [0, 0, 0]
+    assert min(TABLE.rate("k80", large, 1), TABLE.rate("p100", large, 2)) > 0
+    models = sorted({key.model for key in TABLE.alone})
+    zero = {g: sum(TABLE.pair(g, a, b, 1) == (0, 0) for a in models for b in models) for g in MEASURED}
     assert zero == {"k80": 87, "p100": 20, "v100": 40}
-    assert {key.workers for key in SHIPPED.pairs} == {1}
+    assert {key.workers for key in TABLE.pairs} == {1}
 
 
-def test_pairs_read_both_ways_and_never_gain():
-    for key, (own, other) in SHIPPED.pairs.items():
-        assert SHIPPED.pair(key.gpu, key.partner, key.model, 1) == (other, own)
-        together = own / SHIPPED.rate(key.gpu, key.model, 1) + other / SHIPPED.rate(key.gpu, key.partner, 1)
+def test_pairs_read_both_ways_and_never_gain_and_full_precision_is_kept():
+    for key, (own, other) in TABLE.pairs.items():
+        assert TABLE.pair(key.gpu, key.partner, key.model, 1) == (other, own)
+        together = own / TABLE.rate(key.gpu, key.model, 1) + other / TABLE.rate(key.gpu, key.partner, 1)
         assert 0 < together < 2.6  # two measurements, so that a little more than 2 occurs
-
-
-def test_full_precision_is_kept():
     text = files("nona.training").joinpath("data/throughputs.csv").read_text("utf-8")
     alone = [r for r in csv.DictReader(text.splitlines()) if not r["partner_model"]]
     assert {repr(float(r["steps_per_s"])) for r in alone} == {r["steps_per_s"] for r in alone}
-    assert SHIPPED.rate("v100", "ResNet-50 (batch size 64)", 1) == 4.394774823323071
+    assert TABLE.rate("v100", "ResNet-50 (batch size 64)", 1) == 4.394774823323071
 
 
-def test_a_simple_table_of_ones_own():
+def test_a_simple_table_of_ones_own_and_all_problems_of_another_at_once():
     table = read_throughputs(
         b"# mine\ngpu,model,workers,steps_per_s\na,x,1,2\n\na,x,2,3.5\nb,x,1,0\n", "t.csv"
     )
     assert table.alone == {AloneKey("a", "x", 1): 2.0, AloneKey("a", "x", 2): 3.5}
     assert table.provenance == {"a": "given"}
-
-
-def test_all_problems_of_a_table_are_told_at_once():
     rows = ["a,m,0,1", "a,m,1,nan", "a,m,1", "a,,1,1", "b,m,1,2", "b,m,1,3", "c,m,1,-2"]
     text = "\n".join(["gpu,model,workers,steps_per_s", *rows])
     with pytest.raises(ScenarioError) as caught:
         read_throughputs(text.encode(), "t.csv")
-    lines = [2, 3, 4, 5, 7, 8]
-    assert len(caught.value.problems) == len(lines)
-    for line, problem in zip(lines, caught.value.problems, strict=True):
+    for line, problem in zip((2, 3, 4, 5, 7, 8), caught.value.problems, strict=True):
         assert problem.startswith(f"Table of throughputs 't.csv', line {line}: ")
         assert problem.endswith(".")
 
-
-def test_only_the_first_problems_are_told():
     with pytest.raises(ScenarioError) as caught:
         read_throughputs(b"gpu,model,workers,steps_per_s\n" + b"a,m,1,x\n" * 5000, "t.csv")
-    assert len(caught.value.problems) == MOST_PROBLEMS + 1
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (b"", "it is empty"),
-        (b"gpu,model,steps_per_s\na,m,1\n", "'workers' is missing"),
-        (b"gpu,model,workers,steps_per_s,hue\n", "'hue' is not known"),
-        (b"gpu,gpu,model,workers,steps_per_s\n", "appears twice"),
-        (b"gpu,model,workers,steps_per_s\n", "no job can run"),
-        (b"gpu,model,workers,steps_per_s\na,m,1,0\n", "no job can run"),
-        (b"\xff\xfe", "not UTF-8"),
-        (b'gpu,model\n"a' + b"x" * 200_000, "is missing|no CSV"),
-        (
-            b"worker_type,placement,model,batch_size,scale_factor,steps_per_s\nk80,near,A3C,,1,2\n",
-            "must be consolidated or unconsolidated",
-        ),
-    ],
-)
-def test_broken_tables_are_refused(text, why):
-    with pytest.raises(ScenarioError, match=why) as caught:
-        read_throughputs(text, "t.csv")
-    assert all("\n" not in p for p in caught.value.problems)
-
-
-@examples(60)
-@given(st.binary(max_size=200), st.booleans())
-def test_any_bytes_give_a_table_or_lines(tail, headed):
-    data = (b"gpu,model,workers,steps_per_s\n" if headed else b"") + tail
-    problems = ()
-    rates = [1.0]
-    try:
-        rates = list(read_throughputs(data, "t.csv").alone.values())
-    except ScenarioError as error:
-        problems = error.problems
-    assert all(p.startswith("Table of throughputs") for p in problems)
-    assert min(rates) > 0
+    assert len(caught.value.problems) == MOST_PROBLEMS + 1, "only the first are told"

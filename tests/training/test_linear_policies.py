@@ -90,17 +90,6 @@ def check_possible(asked, found):
         assert sum(found.shares[k].sum() for k, row in enumerate(found.rows) if i in row) <= 1 + 1e-9
 
 
-def test_max_min_fairness_g01():
-    """Columns k80, v100."""
-    asked = problem([[10, 40], [4, 12], [50, 100]], [1, 1])
-    found = ask("max-min-fairness", asked)
-    assert found.objective == pytest.approx(8 / 11, rel=1e-8)
-    assert found.shares == pytest.approx(
-        np.array([[0, 5 / 11], [1 / 11, 5 / 11], [10 / 11, 1 / 11]]), abs=1e-7
-    )
-    assert throughputs(asked, found) == pytest.approx([200 / 11, 64 / 11, 600 / 11], rel=1e-6)
-
-
 def test_makespan_g13():
     """The exact optimum; the public code's bisection ends at 19629.297."""
     rates = [[1, 4, 8], [2, 3, 6], [1.5, 6, 10], [2, 3, 4]]
@@ -136,34 +125,6 @@ def test_no_feasible_allocation_has_a_better_rho(seed):
                 assert objective("finish-time-fairness", asked, tried) >= best.bound * (1 - 1e-9)
 
 
-@examples(6)
-@given(st.integers(0, 10_000))
-@pytest.mark.parametrize("name", LINEAR)
-def test_order_of_jobs_does_not_matter(name, seed):
-    """Nor do units of steps, where the policy compares a job with itself."""
-    asked = drawn(seed)
-    order = np.random.default_rng(seed).permutation(asked.jobs)
-    fields = ("workers", "weights", "rates", "remaining", "elapsed_s", "isolated_s", "slo_s")
-    other = replace(asked, **{f: getattr(asked, f)[order] for f in fields}, **pairs_none(asked))
-    one, two = ask(name, asked), ask(name, other)
-    assert two.objective == pytest.approx(one.objective, rel=1e-6)
-    if name.startswith(("max-min", "makespan", "finish")):
-        unit = np.random.default_rng(seed + 1).lognormal(0, 2, asked.jobs)
-        scaled = replace(asked, rates=asked.rates * unit[:, None], remaining=asked.remaining * unit)
-        assert ask(name, scaled).objective == pytest.approx(one.objective, rel=1e-6)
-
-
-def pairs_none(asked):
-    return {"pairs": np.empty((0, 2), np.int64), "pair_rates": np.empty((0, len(asked.types), 2))}
-
-
-@pytest.mark.parametrize("name", LINEAR)
-def test_equal_jobs_share_equally(name):
-    asked = problem([[1, 2]] * 5, [1, 1], prices=[1, 2])
-    shares = ask(name, asked).shares
-    assert shares == pytest.approx(np.tile(shares[0], (5, 1)), abs=1e-9)
-
-
 @pytest.mark.parametrize("name", LINEAR)
 def test_a_job_that_can_run_nowhere_is_left_out(name):
     asked = problem([[1, 2], [0, 0], [3, 1]], [1, 1], prices=[1, 2], slo_s=[np.nan, 5.0, np.nan])
@@ -178,17 +139,15 @@ def test_a_job_that_can_run_nowhere_is_left_out(name):
     assert np.isnan(nobody.objective)
 
 
-def test_cost_is_a_choice_of_types_by_steps_per_dollar():
+@pytest.mark.parametrize(
+    ("name", "late", "shares", "worth"),
+    [("cost", {}, [1, 0], 2), ("cost-slo", {"slo_s": [1000]}, [0.5, 0.5], 1.5)],
+)
+def test_types_are_chosen_by_steps_per_dollar_unless_a_deadline_needs_the_dear_one(name, late, shares, worth):
     """One job: 4 steps/s at 4 dollars against 2 at 1 dollar."""
-    found = ask("cost", problem([[2, 4]], [1, 1], prices=[1, 4]))
-    assert found.shares == pytest.approx(np.array([[1, 0]]), abs=1e-6)
-    assert found.objective == pytest.approx(2, rel=1e-6)
-
-
-def test_a_deadline_makes_a_job_take_the_dear_type():
-    asked = problem([[2, 4]], [1, 1], prices=[1, 4], remaining=[3000], slo_s=[1000])
-    found = ask("cost-slo", asked)
-    assert found.shares == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-6)
+    found = ask(name, problem([[2, 4]], [1, 1], prices=[1, 4], remaining=[3000], **late))
+    assert found.shares == pytest.approx(np.array([shares]), abs=1e-6)
+    assert found.objective == pytest.approx(worth, rel=1e-6)
     assert found.warnings == ()
 
 
@@ -196,29 +155,28 @@ def test_the_tightest_deadlines_are_dropped_one_by_one():
     """Three jobs on one GPU need .9, .5 and .3 of it: without the first, .8 is enough."""
     asked = problem([[1.0]] * 3, [1], prices=[1], remaining=[500, 900, 300], slo_s=[1000] * 3)
     found = ask("cost-slo", asked)
-    assert len(found.warnings) == 1
-    assert "'job1'" in found.warnings[0]
+    (warning,) = found.warnings
+    assert "'job1'" in warning
     assert (throughputs(asked, found)[[0, 2]] >= np.array([0.5, 0.3]) * (1 - 1e-6)).all()
-    passed = ask("cost-slo", replace(asked, slo_s=np.array([1000.0, -5.0, 1000.0])))
-    assert len(passed.warnings) == 1
-    every = ask("cost-slo", replace(asked, slo_s=np.array([1.0, 2.0, 3.0])))
-    assert len(every.warnings) == 3
+    for slo_s, dropped in (([1000.0, -5.0, 1000.0], 1), ([1.0, 2.0, 3.0], 3)):
+        assert len(ask("cost-slo", replace(asked, slo_s=np.array(slo_s))).warnings) == dropped
+    just = problem([[1.0]] * 2, [1], prices=[1], remaining=[600, 400], slo_s=[1000] * 2)
+    kept = ask("cost-slo", just)
+    assert kept.warnings == ()
+    assert throughputs(just, kept) == pytest.approx([0.6, 0.4], abs=1e-5)
 
 
-def test_deadlines_that_are_kept_only_just_are_kept():
-    asked = problem([[1.0]] * 2, [1], prices=[1], remaining=[600, 400], slo_s=[1000] * 2)
-    found = ask("cost-slo", asked)
-    assert found.warnings == ()
-    assert throughputs(asked, found) == pytest.approx([0.6, 0.4], abs=1e-5)
-
-
-def test_options_are_checked():
-    with pytest.raises(SimulationError, match="space_sharing='yes' must be true or false"):
-        get_policy("makespan").prepare({"space_sharing": "yes"})
-    with pytest.raises(SimulationError, match="option 'x' is not known"):
-        get_policy("gandiva").prepare({"x": 1})
-    with pytest.raises(SimulationError, match="takes no options"):
-        get_policy("max-min-fairness-agnostic").prepare({"space_sharing": True})
+@pytest.mark.parametrize(
+    ("name", "options", "why"),
+    [
+        ("makespan", {"space_sharing": "yes"}, "space_sharing='yes' must be true or false"),
+        ("gandiva", {"x": 1}, "option 'x' is not known"),
+        ("max-min-fairness-agnostic", {"space_sharing": True}, "takes no options"),
+    ],
+)
+def test_options_are_checked(name, options, why):
+    with pytest.raises(SimulationError, match=why):
+        get_policy(name).prepare(options)
 
 
 def drawn_program(seed, zeros=True):
@@ -297,6 +255,9 @@ def test_linear_programs_with_floors(seed, part):
     assert (space.throughputs(found.x) >= floors * (1 - 1e-6)).all()
     assert found.objective == pytest.approx(dense_optimum(program), rel=1e-6)
     assert found.bound == pytest.approx(found.objective, rel=1e-6)
+    two = polytope(np.ones(1), np.ones(2), np.ones((2, 1)))
+    with pytest.raises(InfeasibleError, match="no shares of time"):
+        solve(linear(two, np.ones(2), np.array([0.7, 0.7])))
 
 
 @examples(20)
@@ -334,12 +295,6 @@ def test_the_centre_of_a_face():
         assert centre(max_min(wide, np.ones(1)), mu).x == pytest.approx([x, 1 - x], abs=near)
 
 
-def test_floors_that_nobody_can_keep():
-    space = polytope(np.ones(1), np.ones(2), np.ones((2, 1)))
-    with pytest.raises(InfeasibleError, match="no shares of time"):
-        solve(linear(space, np.ones(2), np.array([0.7, 0.7])))
-
-
 def test_pairs_that_gain_nothing_cost_nothing():
     """Leaving out pairs whose combined rate is at most 1 never lowers the optimum."""
     rates, gpus = np.array([[4.0, 2.0], [3.0, 1.0], [1.0, 1.0]]), np.ones(2)
@@ -360,8 +315,6 @@ def test_each_job_proposes_its_best_partners():
     beside = np.random.default_rng(0).uniform(0.6, 1.0, (len(both), 1, 2))
     kept, _ = worthwhile_pairs(np.ones((m, 1)), np.ones(m), both, beside, partners=2)
     gain = {tuple(p): g for p, g in zip(both.tolist(), beside.sum((1, 2)), strict=True)}
-    best = set()
-    for i in range(m):
-        own = sorted((p for p in gain if i in p), key=lambda p: -gain[p])
-        best |= set(own[:2])
+    by_gain = sorted(gain, key=lambda p: -gain[p])
+    best = {p for i in range(m) for p in [p for p in by_gain if i in p][:2]}
     assert {tuple(p) for p in kept.tolist()} == best

@@ -1,5 +1,7 @@
 """Rounds of training: golden numbers, a second loop, conservation, the fluid bound."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,12 +57,8 @@ def test_golden_numbers_of_the_public_simulator(policy, jct_s, makespan_s, utili
 
 def _two_types(jobs, rates, **more):
     """One A and one B; ``rates``: (on A, on B) by model."""
-    alone = {
-        AloneKey(gpu, model, 1): r
-        for model, pair in rates.items()
-        for gpu, r in zip("ab", pair, strict=True)
-        if r
-    }
+    every = [(gpu, model, pair[n]) for model, pair in rates.items() for n, gpu in enumerate("ab")]
+    alone = {AloneKey(gpu, model, 1): rate for gpu, model, rate in every if rate}
     cluster = TrainingCluster((NodeGroup("a", 1), NodeGroup("b", 1)), {"a": 3.6, "b": 0.36})
     return TrainingSystem(cluster, jobs, Throughputs(alone), **more)
 
@@ -75,13 +73,8 @@ def test_an_example_by_hand():
     system = _two_types(jobs, {"x": (10, 1), "y": (10, 2)}, round_s=100.0, reallocation_s=0.0)
     records = _run(system, "fifo")
     assert records.completion_s.tolist() == pytest.approx([150, 240])
-    assert [(p.jobs, p.kind) for p in records.placed] == [
-        ((0,), 0),
-        ((1,), 1),
-        ((0,), 0),
-        ((1,), 1),
-        ((1,), 0),
-    ]
+    placed = [(*p.jobs, p.kind) for p in records.placed]
+    assert placed == [(0, 0), (1, 1), (0, 0), (1, 1), (1, 0)]
     assert records.booked_s.tolist() == pytest.approx([190, 200])
     assert (records.moves.tolist(), records.preemptions.tolist()) == ([0, 1], [0, 0])
     found = measure(system, records)
@@ -89,21 +82,16 @@ def test_an_example_by_hand():
     assert found.utilization == pytest.approx(390 / 480)
 
 
-def test_jobs_that_hold_gpus_are_never_moved():
+def test_jobs_that_hold_gpus_are_never_moved_and_replicas_stand_apart():
     """A notebook takes the fast GPU in the round after it came and keeps it to its end."""
-    jobs = (
-        Job("x", "x", 10_000),
-        Job("n", "x", 500, arrival_s=50, kind="interactive"),
-        Job("y", "x", 5000, arrival_s=60),
-    )
+    notebook = Job("n", "x", 500, arrival_s=50, kind="interactive")
+    jobs = (Job("x", "x", 10_000), notebook, Job("y", "x", 5000, arrival_s=60))
     system = _two_types(jobs, {"x": (10, 5)}, round_s=100.0, reallocation_s=0.0)
     records = _run(system, "isolated")
     (held,) = records.held
     assert (held.job, held.kind, held.start_s, held.end_s) == (1, 0, 100.0, 600.0)
     assert records.jct_s[1] == pytest.approx(550)
-
-
-def test_replicas_stand_on_different_nodes():
+    # replicas stand on different nodes
     cluster = TrainingCluster((NodeGroup("a", 2, 4),))
     jobs = (Job("serve", "s", 1000, 2, kind="inference"), Job("x", "x", 100, 4))
     rates = Throughputs({AloneKey("a", "s", 2): 1.0, AloneKey("a", "x", 4): 1.0})
@@ -158,10 +146,7 @@ def test_time_received_comes_nearer_to_the_shares_in_shorter_rounds():
         errors.append(np.abs(planned - received).sum(axis=1).max())
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.02
-
-
-def test_nobody_receives_more_than_all_of_its_time():
-    """Jobs that ran before their first allocation too, on GPUs that were left."""
+    # nor does anybody receive more than all of its time: jobs that ran before their first allocation too
     records = _run(_random_system(3, 300.0, 1920.0), "max-min-fairness")
     _, received = shares_of_time(records)
     assert (records.received_s < records.busy_s).any()
@@ -176,21 +161,15 @@ def test_a_run_ends_with_the_measured_jobs():
 
 
 def test_a_listener_may_stop_a_run():
-    heard = []
-
     def listen(progress):
-        heard.append(progress)
+        assert progress.running > 0
         raise Cancelled
 
     with pytest.raises(Cancelled):
         simulate_training(_small(), get_policy("isolated"), {}, RunOptions(), listen)
-    assert len(heard) == 1
-    assert heard[0].running > 0
 
 
 def test_checks_find_what_is_wrong():
-    from dataclasses import replace
-
     system = _small()
     records = _run(system, "fifo")
     two = replace(records, placed=(*records.placed, replace(records.placed[0], jobs=(19,))))
@@ -206,23 +185,23 @@ def _one_type(jobs, rates, gpus, round_s):
     return TrainingSystem(cluster, jobs, table, round_s=round_s, reallocation_s=0.0)
 
 
-def test_equal_shares_by_hand():
-    """Two jobs share one GPU: y alone needs 100 s, shared 200 s; x then has 200 s of its 300 s left."""
-    system = _one_type((Job("x", "x", 300), Job("y", "y", 200)), {"x": 1.0, "y": 2.0}, 1, 360.0)
-    assert ideal_jcts_s(system, get_policy("isolated"), {}).tolist() == pytest.approx([400, 200])
+X = Job("x", "x", 300)
 
 
-def test_shares_beyond_the_gpus_are_cut():
-    """Proportional gives both jobs all of the one GPU: each has half."""
-    system = _one_type((Job("x", "x", 300), Job("y", "x", 300)), {"x": 1.0}, 1, 360.0)
-    assert ideal_jcts_s(system, get_policy("proportional"), {}).tolist() == pytest.approx([600, 600])
-
-
-def test_a_notebook_takes_its_gpu_out_of_the_shares():
-    """For its 100 s the other job has no GPU."""
-    jobs = (Job("n", "x", 100, kind="interactive"), Job("x", "x", 300, arrival_s=10))
-    system = _one_type(jobs, {"x": 1.0}, 1, 360.0)
-    assert ideal_jcts_s(system, get_policy("isolated"), {}).tolist() == pytest.approx([100, 390])
+@pytest.mark.parametrize(
+    ("policy", "jobs", "jcts_s"),
+    [
+        # y alone needs 100 s, shared 200 s; x then has 200 s of its 300 s left
+        ("isolated", (X, Job("y", "y", 200)), [400, 200]),
+        # proportional gives both jobs all of the one GPU: each has half
+        ("proportional", (X, Job("y", "x", 300)), [600, 600]),
+        # for the 100 s of the notebook the other job has no GPU
+        ("isolated", (Job("n", "x", 100, kind="interactive"), replace(X, arrival_s=10)), [100, 390]),
+    ],
+)
+def test_ideal_shares_of_one_gpu_by_hand(policy, jobs, jcts_s):
+    system = _one_type(jobs, {"x": 1.0, "y": 2.0}, 1, 360.0)
+    assert ideal_jcts_s(system, get_policy(policy), {}).tolist() == pytest.approx(jcts_s)
 
 
 def test_rounds_come_near_to_the_bound_as_they_shrink():

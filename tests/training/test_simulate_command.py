@@ -1,6 +1,5 @@
 """Training by command and in a scenario: reports, refusals, files and bundles, the study of elastic jobs."""
 
-import json
 import statistics
 from importlib.resources import files
 
@@ -8,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nona.cli.main import main
-from nona.errors import NonaError, ScenarioError, SimulationError
+from nona.errors import NonaError, ScenarioError
 from nona.hardware.cluster import Network
 from nona.report.studies.elastic import elastic_study_text, mean_of, published_of
 from nona.report.training.elastic import setting_text
@@ -27,6 +25,7 @@ from nona.study.training.elastic_study import ElasticStudySettings, elastic_stud
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import outcome_of, simulate_training_scenario
 from nona.training.elastic.system import Link
+from tests.cli.calling import answer, refusal, text
 from tests.report.training_sample import ABOUT
 
 TEXT = """
@@ -45,12 +44,6 @@ training:
 """
 
 
-def _json(capsys, path, *arguments):
-    assert main(["training", "simulate", str(path), "--json", *arguments]) == 0
-    found = json.loads(capsys.readouterr().out)
-    return found
-
-
 @pytest.fixture
 def plan(tmp_path):
     path = tmp_path / "cluster.yaml"
@@ -59,8 +52,12 @@ def plan(tmp_path):
 
 
 def test_the_report_is_the_same_in_one_process_and_two(plan, capsys):
-    first = TrainingReport.from_json(_json(capsys, plan, "--replications", "2"))
-    second = TrainingReport.from_json(_json(capsys, plan, "--replications", "2", "--workers", "2"))
+    first, second = (
+        TrainingReport.from_json(
+            answer(capsys, "training", "simulate", plan, "--replications", 2, "--workers", n)
+        )
+        for n in (1, 2)
+    )
     assert list(first.policies) == ["max-min-fairness", "fifo"]
     assert all(first.checks.values())
     for name, found in first.policies.items():
@@ -71,15 +68,11 @@ def test_the_report_is_the_same_in_one_process_and_two(plan, capsys):
 
 
 def test_policies_and_seeds_are_chosen(plan, capsys):
-    chosen = ("--policy", "isolated", "--replications", "1", "--no-ideal")
-    first = _json(capsys, plan, *chosen)
-    assert list(first["policies"]) == ["isolated"]
-    assert first["policies"] != _json(capsys, plan, *chosen, "--seed", "7")["policies"]
-
-
-def test_a_scenario_without_training_is_refused(tmp_path, capsys):
-    assert main(["training", "simulate", "slides_example"]) == 2
-    assert "training: is missing" in capsys.readouterr().err
+    chosen = ("simulate", plan, "--policy", "isolated", "--replications", 1, "--no-ideal")
+    first = answer(capsys, "training", *chosen)["policies"]
+    assert list(first) == ["isolated"]
+    assert first != answer(capsys, "training", *chosen, "--seed", 7)["policies"]
+    assert "training: is missing" in refusal(capsys, "training", "simulate", "slides_example")
 
 
 def test_the_outcome_tells_rounds_and_what_was_received():
@@ -113,32 +106,25 @@ def test_figures_are_of_the_measured_jobs_as_the_table_is():
 
 def test_the_html_report_says_what_the_run_says(plan, tmp_path, capsys):
     file = tmp_path / "report.html"
-    asked = ("--policy", "fifo", "--replications", "1", "--html", str(file))
-    report = TrainingReport.from_json(_json(capsys, plan, *asked))
+    asked = ("simulate", plan, "--policy", "fifo", "--replications", 1, "--html", file)
+    report = TrainingReport.from_json(answer(capsys, "training", *asked))
     page = file.read_text()
-    mean = report.policies["fifo"].jct_s.mean
-    assert mean is not None
-    assert hours_text(mean) in page
+    assert hours_text(report.policies["fifo"].jct_s.mean) in page
     assert "slos: true" in page
     assert "Options of the command came before" in page  # fifo alone
     assert "nona training simulate scenario.yaml --html report.html" in page
-    assert main(["training", "simulate", str(plan), "--html", str(file)]) == 2
-    assert "add --force" in capsys.readouterr().err
 
 
 def test_a_report_on_elastic_jobs_needs_a_scenario(tmp_path, capsys):
-    file = tmp_path / "report.html"
-    assert main(["training", "elastic", "--workload", "1", "--html", str(file)]) == 2
-    assert "name one" in capsys.readouterr().err
-    path = tmp_path / "elastic.yaml"
+    file, path = tmp_path / "report.html", tmp_path / "elastic.yaml"
+    assert "name one" in refusal(capsys, "training", "elastic", "--workload", 1, "--html", file)
     path.write_text(ELASTIC)
-    assert main(["training", "elastic", str(path), "--json", "--html", str(file)]) == 0
-    report = ElasticReport.from_json(json.loads(capsys.readouterr().out))
+    report = _report(capsys, path, "--html", file)
     page = file.read_text()
     assert jct_text(report.policies["fifo"].jct_s) in page
     assert setting_text(report.setting) in page
     assert "Options of the command" not in page
-    assert main(["training", "elastic", str(path), "--background", "0", "--html", str(file), "--force"]) == 0
+    _report(capsys, path, "--background", 0, "--html", file, "--force")
     assert "Options of the command" in file.read_text()
 
 
@@ -155,13 +141,12 @@ def workload(tmp_path):
 
 
 def _report(capsys, *arguments):
-    assert main(["training", "elastic", "--json", *arguments]) == 0
-    return ElasticReport.from_json(json.loads(capsys.readouterr().out))
+    return ElasticReport.from_json(answer(capsys, "training", "elastic", *arguments))
 
 
 @pytest.mark.verify
 def test_reports_are_equal_in_one_process_and_two(workload, capsys):
-    one, two = (_report(capsys, "--workload", str(workload), *SMALL, *QUICK, "--workers", n) for n in "12")
+    one, two = (_report(capsys, "--workload", workload, *SMALL, *QUICK, "--workers", n) for n in "12")
     assert one.policies == two.policies
     assert {name: p.replications for name, p in one.policies.items()} == {"pollux": 2, "fifo": 1}
     assert all(one.checks.values())
@@ -172,10 +157,10 @@ def test_reports_are_equal_in_one_process_and_two(workload, capsys):
 
 
 def test_a_replay_stands_beside_the_authors_figure(capsys):
-    assert main(["training", "elastic", "--workload", "3", "--policy", "tiresias", "--policy", "sjf"]) == 0
-    text = capsys.readouterr().out
-    assert "3,876.26 s  3,876.26 s     +0.0 %" in text
-    assert "5 of 5 self-checks held" in text
+    chosen = ("--workload", "3", "--policy", "tiresias", "--policy", "sjf")
+    shown = text(capsys, "training", "elastic", *chosen)
+    assert "3,876.26 s  3,876.26 s     +0.0 %" in shown
+    assert "5 of 5 self-checks held" in shown
     slowed = _report(capsys, "--workload", "3", "--policy", "tiresias", "--interference", "0.5")
     assert slowed.policies["tiresias"].published_s is None
     assert (slowed.policies["tiresias"].jct_s.mean or 0) > 3876.26
@@ -188,18 +173,24 @@ def test_own_profiles_need_an_own_workload(tmp_path, capsys):
         (tmp_path / f"{name}.csv").write_bytes(data)
     own = tmp_path / "jobs.csv"
     own.write_text("name,arrival_s,application,gpus,batch_size\na,0,mine,2,24\n")
-    given = ("--profiles", str(tmp_path), "--policy", "fifo")
-    shipped = _report(capsys, "--workload", str(own), *given)
-    own.write_text("name,arrival_s,application,gpus,batch_size\na,0,bert,2,24\n")
-    same = _report(capsys, "--workload", str(own), "--policy", "fifo")
+    given = ("--profiles", tmp_path, "--policy", "fifo")
+    shipped = _report(capsys, "--workload", own, *given)
+    own.write_text(own.read_text().replace("mine", "bert"))
+    same = _report(capsys, "--workload", own, "--policy", "fifo")
     assert shipped.policies["fifo"].jct_s == same.policies["fifo"].jct_s
-    assert main(["training", "elastic", *given]) == 2
-    assert "your own profiles need a workload of your own" in capsys.readouterr().err
+    assert "your own profiles need a workload of your own" in refusal(capsys, "training", "elastic", *given)
+
+
+OWN = ("--policy", "fifo", "--workload")
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
+        ((*OWN, "jobs.csv", "--capacity", "1 Gbit/s"), "there is none; add --background 0.5"),
+        ((*OWN, "jobs.csv", "--load", "2"), "Load 2 needs a shipped workload"),
+        ((*OWN, "late.csv"), "job 'a' comes after 1e+09 s, but a run has 200000 ticks of 60 s at most"),
+        ((*OWN, "wide.csv", "--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
         (("--workload", "9"), "Workload '9': No such file or directory; check the path, or choose from 1, 2"),
         (("--policy", "gavell"), "'gavell'"),
         (("--nodes", "2"), "asks for 12 GPUs of 8"),
@@ -211,37 +202,20 @@ def test_own_profiles_need_an_own_workload(tmp_path, capsys):
         (("--profiles", "nowhere"), "No such file or directory; check the path"),
     ],
 )
-def test_what_the_command_cannot_run_is_refused(arguments, reason, capsys):
-    assert main(["training", "elastic", *arguments]) == 2
-    assert reason in capsys.readouterr().err
+def test_what_the_command_cannot_run_is_refused(arguments, reason, workload, capsys, monkeypatch):
+    monkeypatch.chdir(workload.parent)
+    head = JOBS.splitlines()[0]
+    for name, row in (("late", "a,1e9,ncf,1,32768"), ("wide", "a,0,cifar10,6,2048")):
+        (workload.parent / f"{name}.csv").write_text(f"{head}\n{row}\n")
+    assert reason in refusal(capsys, "training", "elastic", *arguments)
 
 
-def test_options_of_a_link_need_one_and_change_that_of_a_scenario(workload, tmp_path, capsys):
-    own = ("training", "elastic", "--json", "--policy", "fifo")
-    assert main([*own, "--workload", str(workload), "--capacity", "1 Gbit/s"]) == 2
-    assert "there is none; add --background 0.5" in capsys.readouterr().err
-    assert main([*own, "--workload", str(workload), "--load", "2"]) == 2
-    assert "Load 2 needs a shipped workload" in capsys.readouterr().err
-    assert main([*own, "--capacity", "1 Gbit/s", "--background", "0.25", "who_sees_the_link"]) == 0
-    report = ElasticReport.from_json(json.loads(capsys.readouterr().out))
+def test_options_of_a_link_change_that_of_a_scenario(capsys):
+    given = ("--policy", "fifo", "--capacity", "1 Gbit/s", "--background", 0.25, "who_sees_the_link")
+    report = _report(capsys, *given)
     link = report.setting.link
     assert (link.capacity, link.background, link.latency_s, link.discipline) == (1.25e8, 0.25, 2e-5, "fifo")
     assert 0 < report.policies["fifo"].link_share < 1
-
-
-@pytest.mark.parametrize(
-    ("row", "more", "said"),
-    [
-        ("a,1e9,ncf,1,32768", (), "job 'a' comes after 1e+09 s, but a run has 200000 ticks of 60 s at most"),
-        ("a,0,cifar10,6,2048", ("--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
-    ],
-)
-def test_what_was_not_measured_or_comes_too_late_is_said(row, more, said, tmp_path, capsys):
-    file = tmp_path / "own.csv"
-    file.write_text(f"name,arrival_s,application,gpus,batch_size\n{row}\n")
-    assert main(["training", "elastic", "--workload", str(file), "--policy", "fifo", *more]) == 2
-    assert said in (found := capsys.readouterr().err)
-    assert found.count("\n") == 1
 
 
 def test_progress_names_every_run_and_may_stop_all():
@@ -251,15 +225,9 @@ def test_progress_names_every_run_and_may_stop_all():
         heard.add(id(progress))
         raise Cancelled
 
-    request = ElasticRequest(policies=("pollux",))
     with pytest.raises(Cancelled):
-        simulate_elastic_jobs(request, on_progress=hear)
+        simulate_elastic_jobs(ElasticRequest(policies=("pollux",)), on_progress=hear)
     assert len(heard) == 1
-
-
-def test_a_study_of_unknown_workloads_is_refused():
-    with pytest.raises(SimulationError, match=r"workloads=\[7\] must be among 1, 2, 3, 4"):
-        ElasticStudySettings(workloads=(7,))
 
 
 def test_a_study_of_one_policy_is_made_of_its_replays():
@@ -277,19 +245,22 @@ def test_a_study_of_one_policy_is_made_of_its_replays():
     )
 
 
-def scenario(elastic, servers="{count: 2, gpu: t4, gpus: 4}"):
+TWO = "{count: 2, gpu: t4, gpus: 4}"
+
+
+def scenario(elastic, servers=TWO):
     return parse_scenario(f"{{cluster: {{servers: [{servers}]}}, training: {{elastic: {{{elastic}}}}}}}")
 
 
-def test_the_link_is_the_clusters_with_its_background():
-    network = (
-        "cluster: {servers: [{count: 4, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"
-    )
-    others = "background: {network: {utilization: 0.25, mean_size: 2 MB, scv: 3}}"
-    for link in (True, False):
-        part = f"training: {{elastic: {{workload: 1, link: {str(link).lower()}}}}}"
-        made = elastic_request(parse_scenario(f"{{{network}, {others}, {part}}}")).link
-        assert made == (Link(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0) if link else None)
+@pytest.mark.parametrize(
+    ("link", "expected"), [("true", Link(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0)), ("false", None)]
+)
+def test_the_link_is_the_clusters_with_its_background(link, expected):
+    cluster = "{servers: [{count: 4, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"
+    others = "{network: {utilization: 0.25, mean_size: 2 MB, scv: 3}}"
+    part = f"{{elastic: {{workload: 1, link: {link}}}}}"
+    text = f"{{cluster: {cluster}, background: {others}, training: {part}}}"
+    assert elastic_request(parse_scenario(text)).link == expected
 
 
 @given(
@@ -322,29 +293,17 @@ def test_fingerprints_follow_what_counts_and_old_files_keep_theirs():
 
 
 @pytest.mark.parametrize(
-    ("elastic", "reason"),
-    [
-        ("workload: 7", "workload 7 does not ship; choose from 1, 2, 3, 4"),
-        ("tick: 1.5 s", "tick 1.5 s must be a whole number of seconds; round it"),
-        ("workload: a.csv, load: 2", "load 2 needs a workload that ships"),
-        ("profiles: {}", "your own profiles need a workload of your own"),
-        ("policies: [fifo, fifo]", "policy 'fifo' is there twice; remove one"),
-        ("interference: 1", "interference"),
-        ("restart: 2 h", "training.elastic.restart"),
-        ("policies: []", "must have at least 1 entry"),
-        ("speed: 3", "training.elastic.speed"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused_in_one_line(elastic, reason):
-    with pytest.raises(ScenarioError) as caught:
-        scenario(elastic)
-    assert reason in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("elastic", "servers", "reason"),
     [
+        ("workload: 7", TWO, "workload 7 does not ship; choose from 1, 2, 3, 4"),
+        ("tick: 1.5 s", TWO, "tick 1.5 s must be a whole number of seconds; round it"),
+        ("workload: a.csv, load: 2", TWO, "load 2 needs a workload that ships"),
+        ("profiles: {}", TWO, "your own profiles need a workload of your own"),
+        ("policies: [fifo, fifo]", TWO, "policy 'fifo' is there twice; remove one"),
+        ("interference: 1", TWO, "interference"),
+        ("restart: 2 h", TWO, "training.elastic.restart"),
+        ("policies: []", TWO, "must have at least 1 entry"),
+        ("speed: 3", TWO, "training.elastic.speed"),
         ("", "{count: 2}, {count: 3}", "there are 2 groups"),
         ("", "{gpu: a100-40gb, mig: '3g.20gb, 3g.20gb'}", "divides a GPU"),
         ("", "{gpus: 16}", "gpus: 16 is more than the 9"),
@@ -352,7 +311,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(elastic, reason):
         ("workload: nowhere.csv", "{count: 2}", "nowhere.csv"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_one_line(elastic, servers, reason):
+def test_what_cannot_be_meant_or_run_is_refused_in_one_line(elastic, servers, reason):
     with pytest.raises(NonaError) as caught:
         elastic_request(scenario(elastic, servers))
     assert reason in str(caught.value)
@@ -371,20 +330,16 @@ def test_one_source_of_jobs_and_the_right_command():
 
 def test_files_travel_in_a_bundle_and_the_command_runs_it(tmp_path, capsys):
     (tmp_path / "mine.csv").write_text(JOBS)
-    text = dump_scenario(scenario("workload: mine.csv, policies: [fifo]"))
-    (tmp_path / "plan.yaml").write_text(text)
+    (tmp_path / "plan.yaml").write_text(dump_scenario(scenario("workload: mine.csv, policies: [fifo]")))
     found, sources = open_scenario(tmp_path / "plan.yaml")
     assert file_names(found) == ["mine.csv"]
     assert file_names(with_files_renamed(found, lambda name: f"x-{name}")) == ["x-mine.csv"]
     packed = tmp_path / "plan.nona.zip"
     packed.write_bytes(pack_bundle(found, sources))
-    reports = []
-    for arguments in ([str(packed)], ["--workload", str(tmp_path / "mine.csv"), "--nodes", "2"]):
-        assert main(["training", "elastic", "--json", *arguments, "--policy", "fifo"]) == 0
-        reports.append(ElasticReport.from_json(json.loads(capsys.readouterr().out)))
-    assert reports[0].policies == reports[1].policies
-    assert main(["training", "elastic", str(packed), "--restart", "99", "--seed", "4", "--json"]) == 0
-    setting = ElasticReport.from_json(json.loads(capsys.readouterr().out)).setting
+    own = ("--workload", tmp_path / "mine.csv", "--nodes", 2)
+    one, other = (_report(capsys, *of, "--policy", "fifo").policies for of in ((packed,), own))
+    assert one == other
+    setting = _report(capsys, packed, "--restart", 99, "--seed", 4).setting
     assert (setting.restart_s, setting.seed, setting.nodes, setting.workload) == (99, 4, 2, "mine.csv")
 
 

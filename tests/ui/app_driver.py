@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.sources.samples import scenario_path
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
+from tests.report.filled import changed
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-Open = Callable[[str], AppTest]
 
 
 def new_session():
@@ -23,31 +20,34 @@ def new_session():
     return AppTest.from_file(str(APP), default_timeout=300)
 
 
-def state_of(at):
+def state_of(at) -> AppState:
     """The session's state."""
-    state: AppState = at.session_state["nona_state"]
-    return state
+    return at.session_state["nona_state"]
 
 
-def go(at, name):
-    """Switch to a page; nothing may break on the way."""
-    at.switch_page(f"pages/{name}.py").run()
+def go(at, *names):
+    """Switch to pages, one after the other; nothing may break on the way."""
+    for name in names:
+        at.switch_page(f"pages/{name}.py").run()
     return at
 
 
-def tab(at, key, label):
-    """Open one of a page's tabs."""
-    at.session_state[key] = label
-    at.run()
-    return at
+def put(at, key, value):
+    """Open one of a page's tabs, or set what else the browser keeps, and draw the page."""
+    at.session_state[key] = value
+    return at.run()
+
+
+def edit(at, path, value):
+    """Edit the scenario as a field would, and draw the page."""
+    state_of(at).edit(path, value)
+    return at.run()
 
 
 def upload_model(at, name, data):
     """Upload a model file behind the button that names the model; nothing may break on the way."""
-    at.session_state["model-open"] = True
-    at.run()
-    at.file_uploader(key="model-file").upload(name, data).run()
-    return at
+    put(at, "model-open", True)
+    return at.file_uploader(key="model-file").upload(name, data).run()
 
 
 def choose_schedulers(at, *names):
@@ -58,12 +58,9 @@ def choose_schedulers(at, *names):
 
 def pickers(at):
     """What each choice of schedulers on the page was given, by its label."""
-    sent = [json.loads(c.proto.json) for c in at.get("bidi_component") if _is_picker(c)]
+    drawn = [c.proto for c in at.get("bidi_component")]
+    sent = [json.loads(p.json) for p in drawn if p.component_name.endswith("nona_schedulerpicker")]
     return {data["label"]: data for data in sent}
-
-
-def _is_picker(component):
-    return str(component.proto.component_name).endswith("nona_schedulerpicker")
 
 
 def end_jobs():
@@ -103,14 +100,14 @@ def finish(at, kind, seconds=300):
 
     The wait ends with the job; its limit is for a job that never ends, not for a slow machine.
     """
-    job = jobs().get(at.session_state["nona_state"].jobs[kind])
-    end = time.monotonic() + seconds
-    while job is not None and job.unfinished and time.monotonic() < end:
+    job = jobs().get(state_of(at).jobs[kind])
+
+    def ended():
         job.touch()
-        time.sleep(0.05)
-    assert job is None or not job.unfinished, f"{kind}: not done after {seconds:g} s; {job.text}"
-    at.run()
-    return at
+        return not job.unfinished
+
+    assert job is None or until(ended, seconds), f"{kind}: not done after {seconds:g} s; {job.text}"
+    return at.run()
 
 
 def open_demo(open_page, name):
@@ -127,23 +124,21 @@ def solve_demo(open_page, name):
     return at
 
 
-def adopt(at, name="slides_example", **changes):
+def adopt(at, name_="slides_example", /, **changes):
     """Make a shipped scenario the session's own; the slides' example is small and placed by formula."""
-    data = scenario_to_mapping(load_scenario(scenario_path(name)))
-    if name == "slides_example":
-        data |= {"simulation": {"jobs": 60, "replications": 3}, "objective": "formula"}
-        data |= {"schedulers": ["nona", "local", "spread"]}
-    state_of(at).adopt(scenario_from_mapping(data | changes))
-    at.run()
-    return at
+    if name_ == "slides_example":
+        small = {"simulation": {"jobs": 60, "replications": 3}, "objective": "formula"}
+        changes = {**small, "schedulers": ["nona", "local", "spread"], **changes}
+    state_of(at).adopt(changed(name_, **changes))
+    return at.run()
 
 
 def run(at, kind):
     """Press the button that starts the work, wait for its end; what came of it."""
     at.button(key=f"run-{kind}").click().run()
     finish(at, kind)
-    result = state_of(at).results.get(kind)
-    return None if result is None else result.data
+    found = state_of(at).results.get(kind)
+    return found and found.data
 
 
 def said(elements):

@@ -5,21 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import chaos_table as chaos
 from benchmarks.chaos import GROUPS, main
 from benchmarks.chaos_kills import server_killed, worker_killed
 from benchmarks.chaos_kinds import STARTED, started
 from benchmarks.chaos_site import Site
-from benchmarks.chaos_table import (
-    Attack,
-    BrokenPromiseError,
-    NotTriedHereError,
-    all_held,
-    attempt,
-    markdown,
-    require,
-    run_groups,
-    told,
-)
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.workspace_files import FILE
 
@@ -27,18 +17,18 @@ CHECK = started("check")
 
 
 def broken():
-    require(1 > 2, "one | is\nless")
+    chaos.require(1 > 2, "one | is\nless")
     return ""
 
 
 def not_here():
-    raise NotTriedHereError("no second disk")
+    raise chaos.NotTriedHereError("no second disk")
 
 
 @contextmanager
 def rows():
     yield (
-        Attack(name, "all is well", run)
+        chaos.Attack(name, "all is well", run)
         for name, run in (("kept", lambda: "seen"), ("broken", broken), ("skipped", not_here))
     )
 
@@ -49,31 +39,27 @@ def no_server():
     yield
 
 
-def test_a_promise_that_is_broken_is_reported():
-    lines: list[str] = []
-    outcomes = run_groups([rows], 60, lines.append)
+def test_a_promise_that_is_broken_is_reported_and_nothing_is_begun_when_the_time_is_over():
+    lines = []
+    outcomes = chaos.run_groups([rows], 60, lines.append)
     assert [o.held for o in outcomes] == ["yes", "no", "not tried here"]
-    assert lines == [told(o) for o in outcomes]
-    assert not all_held(outcomes)
-    table = markdown(outcomes).splitlines()
+    assert lines == [chaos.told(o) for o in outcomes]
+    assert not chaos.all_held(outcomes)
+    table = chaos.markdown(outcomes).splitlines()
     assert len(table) == 2 + len(outcomes)
     assert "| **no**: one / is less |" in table[3]
     assert {line.count("|") for line in table} == {5}
-
-
-def test_a_row_that_is_not_possible_here_breaks_no_promise():
-    assert all_held([attempt(Attack("a", "b", not_here)), attempt(Attack("a", "b", lambda: ""))])
-    assert not all_held([])
-
-
-def test_what_goes_wrong_in_an_attack_is_a_no_and_the_next_is_run():
-    assert [o.held for o in run_groups([no_server, rows], 60, lambda line: None)][:2] == ["no", "yes"]
-
-
-def test_when_the_time_is_over_nothing_is_begun():
-    outcomes = run_groups([rows], 0, lambda line: None)
+    outcomes = chaos.run_groups([rows], 0, lambda line: None)
     assert [o.held for o in outcomes] == ["no"] * 3
     assert {o.seconds for o in outcomes} == {0.0}
+
+
+def test_a_row_that_is_not_possible_here_breaks_no_promise_and_what_goes_wrong_does():
+    assert chaos.all_held(
+        [chaos.attempt(chaos.Attack("a", "b", not_here)), chaos.attempt(chaos.Attack("a", "b", lambda: ""))]
+    )
+    assert not chaos.all_held([])
+    assert [o.held for o in chaos.run_groups([no_server, rows], 60, lambda line: None)][:2] == ["no", "yes"]
 
 
 def test_the_exit_status_is_that_of_the_rows(monkeypatch, capsys):
@@ -107,7 +93,7 @@ def test_work_outlasts_a_killed_worker_and_a_killed_server(tmp_path, monkeypatch
             restart()
 
         monkeypatch.setattr(site.server, "start", forgetful)
-        with pytest.raises(BrokenPromiseError, match="the scenario is called"):
+        with pytest.raises(chaos.BrokenPromiseError, match="the scenario is called"):
             server_killed(site, CHECK)
     finally:
         site.close()

@@ -1,27 +1,13 @@
 """The Cluster page: the MIG picture says what the core says, edits are checked, devices come and go."""
 
 import pytest
-from app_driver import (
-    go,
-    metrics,
-    named,
-    sent,
-    state_of,
-    table,
-)
+from app_driver import edit, go, metrics, named, sent, state_of, table
 
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
 from nona.hardware.executor import make_executor_class
 from nona.hardware.mig import parse_layout
-from nona.report.clusters import (
-    background_load,
-    capacity,
-    instance_rows,
-    laid_instances,
-    weights_problems,
-    work_bound_speed,
-)
+from nona.report import clusters
 from nona.ui.pages.cluster_drawing import cluster_tree
 from nona.ui.pages.cluster_mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
 from nona.ui.pages.workload_facts import row_cost
@@ -29,29 +15,26 @@ from nona.ui.widgets.components import texts
 
 
 def with_mig(open_page):
-    at = open_page("4_cluster")
-    named(at.selectbox, "Shared as").select("MIG slices").run()
-    return at
+    return named(open_page("4_cluster").selectbox, "Shared as").select("MIG slices").run()
 
 
 def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     at = open_page("4_cluster")
     cluster = Cluster.from_spec(state_of(at).scenario.cluster)
-    total = capacity(cluster)
+    total = clusters.capacity(cluster)
     assert metrics(at)["Memory"] == "320 GB"
     assert total.memory_bytes == sum(cluster.server_memory_bytes) == 320e9
     assert total.fp16_flop_per_s == 8 * devices()["a100-40gb"].peak("fp16")
-    tree = sent(at, "tree")["tree"]
-    assert tree == [cluster_tree(cluster, background_load(cluster, 0.0, 0.0), measured=False)]
-    shown = " ".join(texts(tree[0]))
-    assert "8 servers" in shown
-    assert "25 Gbit/s" in shown
-    assert "each executor's share of its GPU, not its load" in shown
-    busy = cluster_tree(cluster, background_load(cluster, 0.0, 0.0), measured=True)
-    assert "not its load" not in " ".join(texts(busy))
+    idle = clusters.background_load(cluster, 0.0, 0.0)
+    (tree,) = sent(at, "tree")["tree"]
+    assert tree == cluster_tree(cluster, idle, measured=False)
+    shown = " ".join(texts(tree))
+    for words in ("8 servers", "25 Gbit/s", "each executor's share of its GPU, not its load"):
+        assert words in shown
+    assert "not its load" not in " ".join(texts(cluster_tree(cluster, idle, measured=True)))
 
 
-def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page):
+def test_clicks_reach_the_scenario_illegal_ones_are_refused_and_an_empty_board_blocks_the_work(open_page):
     at = with_mig(open_page)
     state = state_of(at)
     edit_layout(state, 0, "a100-40gb", {"act": "remove", "start": 4})
@@ -76,11 +59,6 @@ def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page):
         assert state.scenario.cluster.servers[0].mig == "3g.20gb@0, 1g.5gb@6"
         at.run()
         assert len(at.error) == 1
-
-
-def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page):
-    at = with_mig(open_page)
-    state = state_of(at)
     edit_layout(state, 0, "a100-40gb", {"act": "clear"})
     at.run()
     assert sent(at, "instances")["instances"] == []
@@ -95,14 +73,16 @@ def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page):
 
 def test_the_table_of_instances_is_the_cost_models(open_page):
     at = with_mig(open_page)
-    next(s for s in at.selectbox if s.label.startswith("MIG layout")).select("4g.20gb + 3g.20gb").run()
+    named(at.selectbox, "MIG layout").select("4g.20gb + 3g.20gb").run()
     frame = table(at, "instance")
     device = devices()["a100-40gb"]
     assert list(frame["instance"]) == ["4g.20gb", "3g.20gb"]
     for row, profile in zip(frame.to_dict("records"), ("4g.20gb", "3g.20gb"), strict=True):
         made = make_executor_class(device, profile)
         assert row["compute"] == pytest.approx(100 * made.compute_fraction)
-        assert row["speed, large kernels"] == pytest.approx(100 * work_bound_speed(made.compute_fraction))
+        assert row["speed, large kernels"] == pytest.approx(
+            100 * clusters.work_bound_speed(made.compute_fraction)
+        )
         whole, part = (row_cost(state_of(at), 0, n).total_s for n in ("a100-40gb", made.name))
         assert row["speed, resnet18"] == pytest.approx(100 * whole / part)
         assert whole < part
@@ -117,7 +97,7 @@ def test_stranded_slices_are_named():
     assert shown.empty[0].stranded
     assert shown.to_json()["empty"][0][1] is True
     assert board_view(parse_layout("3g.20gb, 3g.20gb", "a100-40gb"), "x").lost == 1
-    (row,) = instance_rows(laid_instances(devices()["a30"], parse_layout("2g.12gb", "a30")))
+    (row,) = clusters.instance_rows(clusters.laid_instances(devices()["a30"], parse_layout("2g.12gb", "a30")))
     assert row["SMs"] == "28 of 56"
 
 
@@ -137,17 +117,15 @@ def test_a_mig_parted_file_goes_out_and_in(open_page):
 
 def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page):
     small = make_executor_class(devices()["a100-40gb"], "1g.5gb")
-    assert weights_problems({"a": small.memory_bytes}, [small]) == []
-    (one,) = weights_problems({"a": small.memory_bytes + 1}, [small])
+    assert clusters.weights_problems({"a": small.memory_bytes}, [small]) == []
+    (one,) = clusters.weights_problems({"a": small.memory_bytes + 1}, [small])
     assert all(w in one for w in ("a:", small.name, "larger slice"))
-    (both,) = weights_problems({"a": 3e9, "b": 3e9}, [small])
+    (both,) = clusters.weights_problems({"a": 3e9, "b": 3e9}, [small])
     assert "All models together" in both
     at = open_page("4_cluster")
     state = state_of(at)
-    own = {"tiny": {"base": "t4", "memory": "10 MB"}}
-    assert state.edit(("cluster", "devices"), own)
-    assert state.edit(("cluster", "servers", 0, "gpu"), "tiny")
-    at.run()
+    state.edit(("cluster", "devices"), {"tiny": {"base": "t4", "memory": "10 MB"}})
+    edit(at, ("cluster", "servers", 0, "gpu"), "tiny")
     assert any("resnet18" in w.value and "tiny" in w.value for w in at.warning)
 
 
@@ -157,28 +135,22 @@ def add_device(at, **fields):
     named(at.button, "Add this device").click().run()
 
 
-def test_own_devices_are_added_with_complaints_beside_their_fields(open_page):
+def test_own_devices_are_added_with_complaints_beside_their_fields_and_removed_unless_in_use(open_page):
     at = open_page("4_cluster")
     add_device(at, name="a/b")
     assert "a name is printable" in at.error[0].value
     add_device(at, name="mine", fp16="-3 TFLOP/s")
-    assert len(at.error) == 1
-    assert "fp16" in at.error[0].value
+    (error,) = at.error
+    assert "fp16" in error.value
     add_device(at, fp16="", memory="many bytes")
     assert "memory" in at.error[0].value
     add_device(at, memory="24 GB")
     assert not at.error
     assert state_of(at).scenario.cluster.devices["mine"]["memory"] == "24 GB"
     named(at.selectbox, "GPU").select("mine").run()
-    assert state_of(at).scenario.cluster.servers[0].gpu == "mine"
-
-
-def test_own_devices_are_listed_and_removed_unless_in_use(open_page):
-    at = open_page("4_cluster")
     state = state_of(at)
-    state.edit(("cluster", "devices"), {"mine": {"base": "t4"}, "other": {"base": "a30"}})
-    state.edit(("cluster", "servers", 0, "gpu"), "mine")
-    at.run()
+    assert state.scenario.cluster.servers[0].gpu == "mine"
+    edit(at, ("cluster", "devices"), {"mine": {"base": "t4"}, "other": {"base": "a30"}})
     buttons = {b.key.rsplit("-", 1)[-1]: b for b in at.button if (b.key or "").startswith("remove-device")}
     assert set(buttons) == {"mine", "other"}
     assert buttons["mine"].disabled
@@ -186,13 +158,13 @@ def test_own_devices_are_listed_and_removed_unless_in_use(open_page):
     assert set(state.scenario.cluster.devices) == {"mine"}
 
 
-def test_cluster_edits_reach_the_scenario(open_page):
+def test_cluster_edits_reach_the_scenario_and_a_wrong_quantity_keeps_what_was_typed(open_page):
     at = open_page("4_cluster")
     named(at.number_input, "Servers").set_value(5).run()
     named(at.selectbox, "Shared as").select("MIG slices").run()
     assert metrics(at)["Servers"] == "5"
     group = state_of(at).scenario.cluster.servers[0]
-    layout = next(s for s in at.selectbox if s.label.startswith("MIG layout"))
+    layout = named(at.selectbox, "MIG layout")
     assert (group.mig, layout.value) == ("3g.20gb, 3g.20gb", "2 × 3g.20gb")
     layout.select("3g.20gb + 2g.10gb + 2 × 1g.5gb").run()
     assert metrics(at)["Executors"] == "20"
@@ -200,10 +172,6 @@ def test_cluster_edits_reach_the_scenario(open_page):
     named(at.selectbox, "GPU").select("t4").run()  # has no MIG: the layout goes
     assert state_of(at).scenario.cluster.servers[0].mig is None
     assert metrics(at)["Executors"] == "5"
-
-
-def test_a_wrong_quantity_keeps_what_was_typed_and_the_valid_scenario(open_page):
-    at = open_page("4_cluster")
     before = state_of(at).scenario
     named(at.text_input, "Capacity").set_value("5 apples").run()
     assert "'5 apples' is not a bandwidth" in at.error[0].value.replace("\\", "")

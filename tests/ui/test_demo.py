@@ -28,11 +28,10 @@ def tour(at):
 
 
 def press(at, key):
-    at.button(key=f"demo-{key}").click().run()
-    return at
+    return at.button(key=f"demo-{key}").click().run()
 
 
-def test_eight_stories_of_at_most_five_steps_without_numbers_in_their_texts():
+def test_eight_stories_of_at_most_five_steps_without_numbers_in_their_texts_and_their_ends():
     assert len(STORIES) == len(QUESTIONS) + 1 == 8
     for story in STORIES:
         assert 1 < len(story.steps) <= MOST_STEPS
@@ -42,6 +41,15 @@ def test_eight_stories_of_at_most_five_steps_without_numbers_in_their_texts():
         assert (APP.parent / step.page).exists()
         assert all(is_choice(key) for key, _ in step.choices)
         shipped(story.scenario, step.changes)
+    last = len(STORIES) - 1
+    assert not can(Tour(AppState()), "back")
+    assert not can(Tour(AppState(), last, len(STORIES[last].steps) - 1), "next")
+    assert isinstance(Tour(AppState()).shown, Step)
+    at = new_session()
+    at.query_params["demo"] = "<b>"
+    at.run()
+    assert tour(at).story == 0
+    assert "demo" not in at.query_params
 
 
 @pytest.fixture
@@ -95,10 +103,8 @@ def quickly(monkeypatch):
 @pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_what_was_simulated_is_shown_again_and_compared(open_page):
-    at = open_page("1_overview")
-    at.button(key="show-1").click().run()
-    for _ in range(2):
-        press(at, "next")
+    at = open_page("1_overview").button(key="show-1").click().run()
+    at = press(press(at, "next"), "next")
     assert not [m for m in at.markdown if "Found:" in m.value], "no outcome before there is one"
     finish(at, "simulate")
     first = state_of(at).results["simulate"]
@@ -131,8 +137,7 @@ def test_ones_own_session_comes_back_whole(open_page):
     assert state_of(at) is state
     assert (state.scenario, state.drafts) == (scenario, drafts)
     assert at.title[0].value == "Overview"
-    assert not state.results
-    assert not state.runs.kept
+    assert (len(state.results), len(state.runs.kept)) == (0, 0)
     assert go(at, "2_models").session_state["model-tabs"] == "Operators"
     state.undo()
     assert state.scenario.cluster.servers[0].count == 8
@@ -168,10 +173,8 @@ def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch):
 @pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_nothing_of_another_story_is_shown(open_page):
-    at = open_page("1_overview")
-    at.button(key="show-1").click().run()
-    for _ in range(2):
-        press(at, "next")
+    at = open_page("1_overview").button(key="show-1").click().run()
+    at = press(press(at, "next"), "next")
     finish(at, "simulate")
     assert "simulate" in state_of(at).results
     assert any(fact.text.endswith("SLO hits") for fact in facts(state_of(at)))
@@ -179,15 +182,3 @@ def test_nothing_of_another_story_is_shown(open_page):
     assert tour(at).place == "4.1"
     finish(at, "simulate")  # the run of the step before ends here
     assert not any("SLO hits" in fact.text for fact in facts(state_of(at)))
-
-
-def test_the_ends_of_the_demo():
-    last = len(STORIES) - 1
-    assert not can(Tour(AppState()), "back")
-    assert not can(Tour(AppState(), last, len(STORIES[last].steps) - 1), "next")
-    assert isinstance(Tour(AppState()).shown, Step)
-    at = new_session()
-    at.query_params["demo"] = "<b>"
-    at.run()
-    assert tour(at).story == 0
-    assert "demo" not in at.query_params

@@ -7,36 +7,38 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from app_driver import go, new_session, run
+from app_driver import adopt, go, new_session, run, state_of
 
 from nona.report.placements.certificate import bound_text, formula_line
-from nona.report.simulations.tables import summary_table
 from nona.results.placement import SolvedPlacement
-from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.sources.samples import scenario_path
+from nona.scenario.file import parse_scenario
 from nona.ui.pages import downloads
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 
-Files = dict[str, downloads.Download]
+REPORTS = {"HTML report", "Report (JSON)", "Scenario (YAML)", "Summary (CSV)", "Summary (Parquet)"}
 
 
 def run_of(at, kind):
-    state: AppState = at.session_state["nona_state"]
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"name": "My <i>run</i> ../x", "schedulers": ["nona", "local"]}
-    data |= {"objective": "formula", "simulation": {"jobs": 120, "replications": 2}}
-    state.adopt(scenario_from_mapping(data))
-    at.run()
+    effort = {"jobs": 120, "replications": 2}
+    adopt(at, name="My <i>run</i> ../x", schedulers=["nona", "local"], simulation=effort)
     run(at, kind)
-    return state
+    return state_of(at)
 
 
 def taken(monkeypatch, show, of):
-    found: Files = {}
+    found = {}
     monkeypatch.setattr(downloads, "download_row", lambda _, files: found.update({f.label: f for f in files}))
     show(of)
     return found
+
+
+def both(files, name):
+    """The table that is offered in two formats."""
+    parquet, text = (io.BytesIO(files[f"{name} ({kind})"].make()) for kind in ("Parquet", "CSV"))
+    table = pd.read_parquet(parquet)
+    pd.testing.assert_frame_equal(table, pd.read_csv(text), check_dtype=False)
+    return table
 
 
 @pytest.fixture(scope="module")
@@ -48,31 +50,15 @@ def simulated():
 
 def test_every_file_of_a_run_says_the_same(simulated, monkeypatch):
     files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
-    assert set(files) == {
-        "HTML report",
-        "Report (JSON)",
-        "Trace (Perfetto)",
-        "Scenario (YAML)",
-        "Summary (CSV)",
-        "Summary (Parquet)",
-        "Jobs (CSV)",
-        "Jobs (Parquet)",
-    }
+    assert {*REPORTS, "Trace (Perfetto)", "Jobs (CSV)", "Jobs (Parquet)"} == set(files)
     assert not [f.file for f in files.values() if set(f.file) & set("<>/ ")]
     report = json.loads(files["Report (JSON)"].make())
     mean = {n: s["jct_s"]["mean"] for n, s in report["schedulers"].items()}
-    table = pd.read_parquet(io.BytesIO(files["Jobs (Parquet)"].make()))
-    pd.testing.assert_frame_equal(
-        table, pd.read_csv(io.BytesIO(files["Jobs (CSV)"].make())), check_dtype=False
-    )
+    table, summary = (both(files, name) for name in ("Jobs", "Summary"))
     assert len(table) == 120 * 2 * 2
     assert table.groupby("scheduler")["jct_s"].mean().to_dict() == pytest.approx(mean)
-    summary = pd.read_parquet(io.BytesIO(files["Summary (Parquet)"].make()))
     whole = summary[summary["model"] == "all"].set_index("scheduler")
     assert whole["jct_s"].to_dict() == mean
-    pd.testing.assert_frame_equal(
-        summary, pd.read_csv(io.BytesIO(files["Summary (CSV)"].make())), check_dtype=False
-    )
     assert set(json.loads(files["Trace (Perfetto)"].make())["otherData"]["jobs"]) == set(mean)
     assert parse_scenario(files["Scenario (YAML)"].make().decode()) == simulated.scenario
     page = files["HTML report"].make().decode()
@@ -80,17 +66,14 @@ def test_every_file_of_a_run_says_the_same(simulated, monkeypatch):
     assert "My &lt;i&gt;run" in page
 
 
-def test_a_run_whose_folder_is_gone_still_gives_its_reports(simulated, monkeypatch):
+def test_a_run_whose_folder_is_gone_still_gives_its_reports_and_nothing_is_offered_before_one(
+    simulated, monkeypatch
+):
     monkeypatch.setattr(downloads, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
     files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
-    assert set(files) == {
-        "HTML report",
-        "Report (JSON)",
-        "Scenario (YAML)",
-        "Summary (CSV)",
-        "Summary (Parquet)",
-    }
+    assert set(files) == REPORTS
     assert all(f.make() for f in files.values())
+    assert taken(monkeypatch, downloads.placement_downloads, AppState()) == {}
 
 
 def test_a_placement_has_its_files(open_page, monkeypatch):
@@ -107,7 +90,7 @@ def test_a_placement_has_its_files(open_page, monkeypatch):
 
 def test_an_uploaded_model_is_in_the_run_s_scenario(open_page, monkeypatch):
     at = open_page("6_placement")
-    state: AppState = at.session_state["nona_state"]
+    state = state_of(at)
     graph = {"nodes": [{"id": "a", "compute_ms": 2.0}, {"id": "b", "compute_ms": 1.0}], "edges": []}
     state.uploads.add("own.json", json.dumps(graph).encode())
     state.replace_list(("workload",), [{"model": "own.json", "rate": 1}])
@@ -116,17 +99,3 @@ def test_an_uploaded_model_is_in_the_run_s_scenario(open_page, monkeypatch):
     text = taken(monkeypatch, downloads.placement_downloads, state)["Scenario (YAML)"].make().decode()
     assert parse_scenario(text).models.keys() == {"own.json"}
     assert state.results["place"].data.about.files == ()
-
-
-def test_nothing_is_offered_before_there_is_a_result(monkeypatch):
-    assert taken(monkeypatch, downloads.placement_downloads, AppState()) == {}
-
-
-def test_a_summary_has_a_row_for_every_scheduler_and_model(simulated):
-    report = simulated.results["simulate"].data.report
-    table = summary_table(report)
-    assert len(table) == sum(1 + len(s.models) for s in report.schedulers.values())
-    row = table[(table["scheduler"] == "local") & (table["model"] != "all")].iloc[0]
-    model = report.schedulers["local"].models[row["model"]]
-    assert (row["jct_s"], row["jct_low_s"]) == (model.jct_s, model.jct_ci95[0])
-    assert table["jct_s"].dtype == "float64"

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from app_driver import go, new_session, until
+from app_driver import go, new_session, state_of, until
 from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
@@ -87,8 +87,15 @@ def app_jobs():
     jobs.clear()
 
 
-def test_a_job_that_waits_is_cancelled_and_superseded_without_a_process(registry):
-    long = [registry.start("simulate", spec(LONG), owner="long") for _ in range(2)]
+def test_quick_answers_do_not_wait_and_a_job_that_waits_is_cancelled_and_superseded_without_a_process(
+    registry,
+):
+    long = [registry.start("simulate", spec(LONG), owner=f"{i}") for i in range(2)]
+    answer = registry.start("answer", spec(), owner="quick")
+    assert answer.running
+    assert until(lambda: over(answer))
+    assert answer.status == "done"
+    assert all(job.running for job in long)
     first, second, third = (registry.start("simulate", spec(), owner=o) for o in ("a", "b", "c"))
     assert [registry.ahead(job) for job in (first, second, third)] == [0, 1, 2]
     first.cancel()
@@ -104,15 +111,6 @@ def test_a_job_that_waits_is_cancelled_and_superseded_without_a_process(registry
         job.cancel()
     assert until(lambda: over(third))
     assert third.status == "done"
-
-
-def test_quick_answers_do_not_wait_for_long_runs(registry):
-    long = [registry.start("simulate", spec(LONG), owner=f"{i}") for i in range(2)]
-    answer = registry.start("answer", spec(), owner="quick")
-    assert answer.running
-    assert until(lambda: over(answer))
-    assert answer.status == "done"
-    assert all(job.running for job in long)
 
 
 def test_too_many_that_wait_are_refused_in_one_line(registry, monkeypatch):
@@ -156,16 +154,9 @@ def test_the_expected_start_comes_from_what_runs_and_what_ran(registry):
         return registry.wait_s(second) is not None
 
     assert until(told)
-    soon, later = registry.wait_s(first), registry.wait_s(second)
-    assert soon is not None
-    assert later is not None
-    assert 0 < soon <= later
+    assert 0 < registry.wait_s(first) <= registry.wait_s(second)
     assert progress_text(first).startswith("Waiting: 1st in line")
-
-
-def test_estimates_need_something_to_go_by(registry):
-    job = registry.start("simulate", spec(LONG), owner="a")
-    durations = Durations()
+    job, durations = first, Durations()  # estimates need something to go by
     assert durations.wait_s([job], [], 1) is None
     assert durations.wait_s([job], [], 2) == 0.0
     durations.note("simulate", 60.0)
@@ -190,7 +181,7 @@ def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs, open_page):
         app_jobs.start("simulate", spec(LONG), owner=f"other {i}")
     at = open_page("7_simulation")
     at.button(key="run-simulate").click().run()
-    mine = at.session_state["nona_state"].jobs["simulate"]
+    mine = state_of(at).jobs["simulate"]
     shown = " ".join(c.value for c in at.sidebar.caption)
     assert "Waiting\\: 2nd in line" in shown
     assert at.button(key="stop-simulate").label == "Cancel the simulation"
@@ -205,7 +196,6 @@ def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs, open_page):
 
 
 OWNERS = ("ann", "bob", "carl", "dora")
-Step = tuple[str, int]
 steps = st.lists(st.tuples(st.sampled_from(("put", "end", "drop")), st.integers(0, 7)), max_size=60)
 
 
@@ -302,9 +292,6 @@ def test_ten_pieces_of_one_owner_delay_another_by_one_at_most():
     assert watched.line.order()[0] == other
     watched.leave(watched.running[0])
     assert watched.running == [other]
-
-
-def test_work_that_is_not_known_leaves_quietly():
     line = Line[str](1)
     line.leave("nothing")
     assert (line.waits(), line.free, line.order(), line.start()) == (0, 1, (), None)

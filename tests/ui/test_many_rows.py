@@ -1,6 +1,7 @@
 """Scenarios with hundreds of rows: pages draw a part at a time, and work is done once per model."""
 
 import pytest
+from app_driver import go, state_of
 
 from nona.scenario.file import scenario_from_mapping
 from nona.study import preparation
@@ -34,9 +35,8 @@ def keys(at, prefix):
 @pytest.mark.parametrize("page", ["5_workload", "4_cluster"])
 def test_a_page_draws_a_part_of_the_entries_and_leads_to_all(open_page, page):
     at = open_page("1_overview")
-    state: AppState = at.session_state["nona_state"]
-    state.adopt(many(groups=ROWS))
-    at.switch_page(f"pages/{page}.py").run()
+    state_of(at).adopt(many(groups=ROWS))
+    go(at, page)
     removes = "remove-row-" if page == "5_workload" else "remove-group-"
     seen = []
     for number in (1, 2, 3):
@@ -47,7 +47,7 @@ def test_a_page_draws_a_part_of_the_entries_and_leads_to_all(open_page, page):
     assert sorted(n for part in seen for n in part) == list(range(ROWS))
 
 
-def test_a_model_is_prepared_once_however_many_rows_name_it(monkeypatch):
+def test_a_model_is_prepared_once_however_many_rows_name_it_but_for_each_batch(monkeypatch):
     made: list[str] = []
     for module, name in ((preparation, "prepare_model"), (serverless, "network_stages")):
         real = getattr(module, name)
@@ -62,9 +62,6 @@ def test_a_model_is_prepared_once_however_many_rows_name_it(monkeypatch):
     made.clear()
     assert len(prepare_serverless(many(6, serverless={})).applications) == 6
     assert sorted(made) == ["gpt2", "resnet18"]
-
-
-def test_rows_that_differ_in_batch_are_prepared_apart():
     data = many(2).model_dump(mode="json")
     data["workload"] = [{"model": "resnet18", "rate": 1, "batch": b} for b in (1, 8, 1)]
     first, second, third = prepare(scenario_from_mapping(data)).models
@@ -87,7 +84,7 @@ def test_the_arrivals_of_a_row_without_trace_are_looked_up_by_that_row_alone(mon
     assert len(dumped) == 1
 
 
-def test_values_are_written_once_per_scenario_and_cannot_be_changed_through_a_copy():
+def test_values_are_written_once_per_scenario_as_in_the_whole_text():
     state = AppState(scenario=many(2))
     assert state.value(("workload", 1, "slo")) == "1 s"
     written = state.written
@@ -96,9 +93,6 @@ def test_values_are_written_once_per_scenario_and_cannot_be_changed_through_a_co
     assert state.written is written
     assert state.edit(("workload", 0, "slo"), "2 s")
     assert state.value(("workload", 0, "slo")) == "2 s"
-
-
-def test_a_written_value_is_that_of_the_whole_text():
     scenario = many(3, background={"compute": {"utilization": 0.25}})
     whole = scenario.model_dump(mode="json")
     written = Written(scenario)

@@ -3,10 +3,8 @@
 from typing import Any
 
 import pytest
-from app_driver import APP, adopt, finish, go, new_session, run, state_of, tab
+from app_driver import APP, adopt, changed, go, new_session, put, run, state_of
 
-from nona.scenario.file import load_scenario
-from nona.sources.samples import scenario_path
 from nona.ui.session.kept import LONGEST, MOST, remember
 from nona.ui.session.share import Shared, pack
 from nona.ui.session.state import AppState
@@ -14,18 +12,15 @@ from nona.ui.session.workspace import jobs
 
 PAGES = [p.stem for p in sorted((APP.parent / "pages").glob("*.py"))]
 KINDS = (
-    "text_input",
-    "text_area",
-    "number_input",
-    "selectbox",
-    "multiselect",
-    "slider",
-    "select_slider",
-    "toggle",
-    "checkbox",
-    "radio",
-    "button_group",
+    *("text_input", "text_area", "number_input", "selectbox", "multiselect", "slider", "select_slider"),
+    *("toggle", "checkbox", "radio", "button_group"),
 )
+# Without its part the page only offers to add it.
+PARTS = {
+    "9_serverless": ("serverless", {"slo_factor": 1.0}),
+    "8_plan": ("plan", {"offers": ["l4"]}),
+    "10_training": ("training", {"generate": {"jobs": 9}}),
+}
 
 
 def prepared():
@@ -83,8 +78,7 @@ def reloaded(at):
 def save_a_run(at):
     """Without a saved item there is nothing to find and nothing to tick."""
     assert state_of(at).edit(("simulation", "jobs"), 60)
-    go(at, "7_simulation").button(key="run-simulate").click().run()
-    finish(at, "simulate")
+    run(go(at, "7_simulation"), "simulate")
     name = f"save-name-{state_of(at).runs.kept[-1].number}"
     at.text_input(key=name).set_value("40 us")  # what the test looks for on the page
     at.button(key="save-run").click().run()
@@ -93,18 +87,15 @@ def save_a_run(at):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_field_of_a_page_keeps_its_value(session, page, tmp_path, monkeypatch):
     monkeypatch.setenv("NONA_STORE", str(tmp_path))
-    if page == "9_serverless":  # without this part the page only offers to add it
-        assert state_of(session).edit(("serverless",), {"slo_factor": 1.0})
+    if page in PARTS:
+        part, value = PARTS[page]
+        assert state_of(session).edit((part,), value)
     if page == "11_saved":
         session = prepared()  # what the other pages' tests typed need not run
         save_a_run(session)
-    if page == "8_plan":
-        assert state_of(session).edit(("plan",), {"offers": ["l4"]})
-    if page == "10_training":
-        assert state_of(session).edit(("training",), {"generate": {"jobs": 9}})
     at = go(session, page)
     if page == "12_validation":
-        tab(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
+        put(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
         w = widgets(at).get(name)
@@ -123,25 +114,16 @@ def test_every_field_of_a_page_keeps_its_value(session, page, tmp_path, monkeypa
     assert shown(go(reloaded(at), page)) == before
 
 
-def test_a_link_brings_choices_along_and_nothing_else():
-    scenario = load_scenario(scenario_path("slides_example"))
-    given = {
-        "result-model": "all",
-        "run-simulate": True,
-        "nona_state": "x",
-        "device-name": "typed",
-        "effort": "no",
-    }
+def test_a_link_brings_choices_along_and_nothing_else_and_what_is_kept_is_bounded(monkeypatch):
+    no = {"run-simulate": True, "nona_state": "x", "device-name": "typed", "effort": "no"}
+    given = {"result-model": "all", **no}
     at = new_session()
-    at.query_params["s"] = pack(Shared(scenario, given))
+    at.query_params["s"] = pack(Shared(changed(), given))
     at.run()
     assert state_of(at).kept["result-model"] == "all"
     assert not {"run-simulate", "nona_state", "device-name"} & state_of(at).kept.keys()
     for page in ("7_simulation", "12_validation"):
         go(at, page)  # a choice that is none falls back on the default
-
-
-def test_what_is_kept_is_bounded(monkeypatch):
     state, held = AppState(), {f"symbol:{i}": i for i in range(MOST + 50)}
     held["guide-find"] = "x" * (LONGEST + 1)
     monkeypatch.setattr("nona.ui.session.kept.st", type("Web", (), {"session_state": held}))

@@ -1,20 +1,20 @@
-"""The Overview: its story ships, its questions lead to their pages."""
+"""The Overview and the Guide: what ships is shown, questions lead to pages, links and words to sections."""
 
 import json
+import re
 
 import pytest
-from app_driver import (
-    named,
-    open_demo,
-    state_of,
-)
+from app_driver import APP, named, open_demo, sent, state_of
 
+from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.link_load import LOADS
 from nona.study.shipped import shipped_story
 from nona.ui.pages.overview import QUESTIONS, answer, finding, story_view
+from nona.ui.session.page_list import PAGES
 from nona.ui.session.state import AppState
+from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
 
 
 def test_the_story_on_the_page_is_the_one_that_ships(open_page):
@@ -22,21 +22,21 @@ def test_the_story_on_the_page_is_the_one_that_ships(open_page):
     shown = json.loads(at.get("bidi_component")[0].proto.json)
     assert shown == json.loads(json.dumps(story_view(shipped_story()).to_json()))
     assert [p["load"] for p in shown["points"]] == list(LOADS)
-    first = shown["points"][0]["runs"]
-    assert {n: r["mean_ms"] for n, r in first.items()} == pytest.approx(
-        {"local": 22, "spread": 32, "nona": 14}
-    )
+    means = {n: r["mean_ms"] for n, r in shown["points"][0]["runs"].items()}
+    assert means == pytest.approx({"local": 22, "spread": 32, "nona": 14})
     assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
+    assert "every load" in finding(None)
+    assert "0 %" in finding(0.0)
 
 
 @pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
 def test_every_question_leads_to_its_page(open_page, number):
     at = open_page("1_overview")
     question = QUESTIONS[number]
-    before = at.session_state["nona_state"].scenario
+    before = state_of(at).scenario
     at.button(key=f"question-{number}").click().run()
     wanted = load_scenario(scenario_path(question.scenario)) if question.scenario else before
-    assert at.session_state["nona_state"].scenario == wanted
+    assert state_of(at).scenario == wanted
     assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
 
 
@@ -58,24 +58,74 @@ def test_the_example_opens_with_the_load_that_was_chosen(open_page):
     at = open_page("1_overview")
     at.session_state["network-story"] = {"load": 0.6}
     named(at.button, "Open this example").click().run()
-    scenario = at.session_state["nona_state"].scenario
+    scenario = state_of(at).scenario
     assert scenario.background.network.utilization == 0.6
     assert at.title[0].value == "Placement"
-
-
-def test_what_the_curve_says_at_its_ends():
-    assert "every load" in finding(None)
-    assert "0 %" in finding(0.0)
 
 
 def test_overview_opens_a_demo_and_its_pipeline(open_page):
     at = open_demo(open_page, "slides_example")
     wanted = load_scenario(scenario_path("slides_example"))
     assert state_of(at).scenario == wanted
-    pipeline = next(
-        d["stages"] for c in at.get("bidi_component") if "stages" in (d := json.loads(c.proto.json))
-    )
-    shown = {stage["title"]: stage["value"] for stage in pipeline}
+    shown = {stage["title"]: stage["value"] for stage in sent(at, "stages")["stages"]}
     assert shown["Workload"] == f"{sum(r.rate for r in wanted.workload):.4g} queries/s"
     assert shown["Placement"] == "not solved yet"
     assert at.sidebar.text_input[0].value == wanted.name
+
+
+def titles(at):
+    return [s.value for s in at.subheader]
+
+
+def test_all_sections_are_there_with_anchors(open_page):
+    at = open_page("13_guide")
+    assert at.title[0].value == "Guide"
+    assert titles(at) == [s.title for s in sections()]
+    assert [s.anchor for s in at.subheader] == [s.name for s in sections()]
+    shown = [m.value for m in at.markdown]
+    assert all(s.text in shown and f"(#{s.name})" in shown[0] for s in sections())
+
+
+def test_the_filter_shows_what_holds_the_words_and_a_link_opens_its_section_or_term(open_page):
+    at = open_page("13_guide")
+    at.text_input(key="guide-find").set_value("pollaczek wait").run()
+    assert titles(at) == [s.title for s in matching("pollaczek wait")]
+    assert 0 < len(titles(at)) < len(sections())
+    at.text_input(key="guide-find").set_value("xyzzy nothing").run()
+    assert "nor a section contains" in at.info[0].value
+    at.text_input(key="guide-find").set_value("").run()
+    assert len(titles(at)) == len(sections())
+    at.query_params[GUIDE_PARAMETER] = "mig"
+    at.run()
+    assert titles(at) == ["MIG and MPS"]
+    at.query_params[GUIDE_PARAMETER] = "no such section"
+    at.run()
+    assert len(titles(at)) == len(sections())
+    del at.query_params[GUIDE_PARAMETER]
+    at.query_params[TERM_PARAMETER] = "SCV"
+    at.run()
+    assert [s.value for s in at.subheader] == ["Glossary"]
+    assert any(TERMS["SCV"] in m.value for m in at.markdown)
+    at.query_params[TERM_PARAMETER] = "<b>"
+    at.run()
+    assert len(at.subheader) > 10
+    at.text_input(key="guide-find").set_value("squared mean").run()
+    assert matching_terms("squared mean") == ("SCV",)
+    assert any(m.value.startswith("**SCV**") for m in at.markdown)
+
+
+LINKED = re.compile(r"\bterm\(\s*[\"']([^\"']+)[\"']")
+
+
+def linked():
+    files = [*(APP.parent / "pages").glob("*.py"), *(APP.parent / "nona" / "ui" / "pages").rglob("*.py")]
+    return {name for file in files for name in LINKED.findall(file.read_text(encoding="utf-8"))}
+
+
+def test_every_linked_term_has_an_entry_and_every_entry_is_used():
+    assert linked() <= TERMS.keys()
+    assert {"JCT", "SCV", "response", "network view"} <= linked()
+    assert {name for names in ON_PAGES.values() for name in names} | linked() == TERMS.keys()
+    assert ON_PAGES.keys() == {title for _, title, *_ in PAGES} - {"Guide"}
+    with pytest.raises(KeyError):
+        term("no such term")

@@ -17,20 +17,10 @@ from nona.ui.pages.plan import option_name
 from nona.ui.pages.plan_question import DEMOS
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain
+from tests.report.filled import FAST, SLOW, TWO_OFFERS
 
 PAGE = "8_plan"
-FAST, SLOW = "a100-40gb", "l4"
-DATA: dict[str, Any] = {
-    "version": 1,
-    "name": "two offers",
-    "models": {
-        "one": {
-            "nodes": [{"id": "a", "op_type": "Relu", "compute_ms": {FAST: 10.0, SLOW: 20.0}}],
-            "edges": [],
-        }
-    },
-    "cluster": {"servers": [{"count": 4, "gpu": FAST}], "network": {"capacity": "100 Gbit/s"}},
-    "workload": [{"model": "one", "rate": "150/s", "slo": "60 ms"}],
+DATA: dict[str, Any] = TWO_OFFERS | {
     "simulation": {"jobs": 500, "replications": 2},
     "plan": {
         "hit": 0.9,
@@ -58,8 +48,8 @@ def planned():
     jobs().close()
 
 
-def report_of(at):
-    return outcome_of(at).report
+def plan_of(at):
+    return state_of(at).scenario.plan
 
 
 def outcome_of(at):
@@ -73,9 +63,8 @@ def test_a_scenario_without_a_question_offers_what_its_cluster_has(open_page):
     assert state_of(at).scenario.plan is None
     at.button(key="make-plan").click().run()
     spec = state_of(at).scenario.plan
-    assert [(o.gpu, o.mig) for o in spec.offers] == [
-        (g.gpu, g.mig) for g in state_of(at).scenario.cluster.servers
-    ]
+    servers = state_of(at).scenario.cluster.servers
+    assert [(o.gpu, o.mig) for o in spec.offers] == [(g.gpu, g.mig) for g in servers]
     assert pickers(at)["Schedulers"]["chosen"] == [s.name for s in spec.schedulers]
     at.button(key="remove-plan").click().run()
     assert state_of(at).scenario.plan is None
@@ -89,54 +78,53 @@ def test_every_demo_of_the_start_opens(open_page, demo):
     assert at.button(key="run-plan").disabled is False
 
 
-def test_the_page_says_what_the_search_found(planned):
-    report = report_of(planned)
+def test_the_page_says_what_the_search_found_and_what_decides_fits_a_window_of_1280_pixels(planned):
+    report = outcome_of(planned).report
     assert report.best is not None
     assert f"{report.answer.cost_per_hour:,.4g} USD" in [m.value for m in planned.metric]
     assert any(s.value.startswith("Buy ") for s in planned.subheader)
     (table,) = [d.value for d in planned.dataframe if "verdict" in d.value and "servers" in d.value]
     assert table["answer"][0] == "→"
     assert set(table["verdict"]) <= {"keeps", "open", "misses"}
-
-
-def test_what_decides_fits_a_window_of_1280_pixels(planned):
-    """The page's column is 848 pixels wide there, of which the boxes to tick take 33."""
+    # The page's column is 848 pixels wide there, of which the boxes to tick take 33.
     (shown,) = [d for d in planned.dataframe if {"verdict", "servers"} <= set(d.value)]
     configured = json.loads(shown.proto.columns)
     assert sum(configured[name]["width"] for name in shown.value) <= 848 - 33
-    best = report_of(planned).best
+    best = outcome_of(planned).report.best
     assert "why" not in shown.value  # too long for a cell: it stands below, in full
     assert best.reason in said([*planned.subheader, *planned.markdown, *planned.caption])
 
 
-def test_an_option_becomes_the_scenario_and_undo_takes_it_back(planned):
-    report, before = report_of(planned), state_of(planned).scenario
+def test_an_option_becomes_the_scenario_as_it_was_simulated_and_undo_takes_it_back(planned):
+    report, before = outcome_of(planned).report, state_of(planned).scenario
     planned.button(key="plan-open-option").click().run()
     taken = state_of(planned).scenario
-    assert [(g.count, g.gpu) for g in taken.cluster.servers] == [
-        (s.count, s.gpu) for s in report.best.servers
-    ]
+    wanted = [(s.count, s.gpu) for s in report.best.servers]
+    assert [(g.count, g.gpu) for g in taken.cluster.servers] == wanted
     assert taken.cluster.network.capacity == report.best.link
     assert taken.schedulers[0].name == report.best.scheduler
     assert taken.plan == before.plan
     state_of(planned).undo()
     assert state_of(planned).scenario == before
     go(planned, PAGE)
-
-
-def test_what_is_opened_is_what_was_simulated(planned):
-    """Every option of the report gives the cluster that the search simulated for it."""
-    scenario = state_of(planned).scenario
+    scenario = state_of(planned).scenario  # each option gives the cluster that was simulated for it
     question = question_of(scenario, Sources())
     prices = {(o.gpu, o.mig): o.price for o in question.offers}
-    for option in report_of(planned).options:
+    for option in outcome_of(planned).report.options:
         cluster = opened(scenario, option).cluster
         cost = sum(g.count * prices[g.gpu, g.mig] for g in cluster.servers) + question.links[0].price
         assert cost == pytest.approx(option.cost_per_hour)
 
 
-def test_a_pinned_option_stands_by_the_answer_and_outlives_a_reload(planned):
-    report = report_of(planned)
+def test_a_changed_question_makes_the_answer_stale_and_a_pinned_option_outlives_a_reload(planned):
+    assert not any("has changed" in w.value for w in planned.warning)
+    state_of(planned).edit(("plan", "hit"), "95%")
+    planned.run()
+    assert any("has changed" in w.value for w in planned.warning)
+    state_of(planned).undo()
+    planned.run()
+    assert not any("has changed" in w.value for w in planned.warning)
+    report = outcome_of(planned).report
     assert report.best is not None
     planned.button(key="plan-pin-option").click().run()
     assert planned.session_state["plan-pinned"] == [option_name(report.best)]
@@ -147,16 +135,6 @@ def test_a_pinned_option_stands_by_the_answer_and_outlives_a_reload(planned):
     assert fresh.button(key="plan-pin-option").label == "Let it go"
     fresh.button(key="plan-pin-option").click().run()
     assert fresh.session_state["plan-pinned"] == []
-
-
-def test_a_changed_question_makes_the_answer_stale(planned):
-    assert not any("has changed" in w.value for w in planned.warning)
-    state_of(planned).edit(("plan", "hit"), "95%")
-    planned.run()
-    assert any("has changed" in w.value for w in planned.warning)
-    state_of(planned).undo()
-    planned.run()
-    assert not any("has changed" in w.value for w in planned.warning)
 
 
 def test_fields_are_read_out_by_plain_names(open_page):
@@ -174,54 +152,42 @@ def field(at, label, number=0):
 def test_what_is_typed_becomes_the_question_or_stays_with_its_error(open_page):
     at = adopt_plan(open_page(PAGE))
     field(at, "USD/h").set_value("730/month").run()
-    assert state_of(at).scenario.plan.offers[0].price == 1.0
+    assert plan_of(at).offers[0].price == 1.0
     field(at, "USD/h").set_value("cheap").run()
     assert any("cheap" in e.value for e in at.error)
-    assert state_of(at).scenario.plan.offers[0].price == 1.0
+    assert plan_of(at).offers[0].price == 1.0
     assert field(at, "USD/h").value == "cheap"
     field(at, "USD/h").set_value("").run()
-    assert state_of(at).scenario.plan.offers[0].price is None
+    assert plan_of(at).offers[0].price is None
     assert not at.error
     field(at, "Within the SLO").set_value("99.5 %").run()
-    assert state_of(at).scenario.plan.hit == 0.995
+    assert plan_of(at).hit == 0.995
     field(at, "Growth").set_value("100%/year").run()
-    assert state_of(at).scenario.plan.growth == pytest.approx(2 ** (1 / 12) - 1)
-
-
-def test_targets_of_a_model_are_set_and_taken_back(open_page):
-    at = adopt_plan(open_page(PAGE))
+    assert plan_of(at).growth == pytest.approx(2 ** (1 / 12) - 1)
     field(at, "p99 at most").set_value("50 ms").run()
-    assert state_of(at).scenario.plan.targets["one"].p99 == 0.05
+    assert plan_of(at).targets["one"].p99 == 0.05
     field(at, "p95 at most").set_value("soon").run()
     assert any("soon" in e.value for e in at.error)
-    assert state_of(at).scenario.plan.targets["one"].p99 == 0.05
+    assert plan_of(at).targets["one"].p99 == 0.05
     field(at, "p95 at most").set_value("").run()
     field(at, "p99 at most").set_value("").run()
     assert not at.error
-    assert state_of(at).scenario.plan.targets == {}
-
-
-def test_offers_and_links_come_and_go(open_page):
-    at = adopt_plan(open_page(PAGE))
+    assert plan_of(at).targets == {}
     at.button(key="plan-add-offer").click().run()
-    assert len(state_of(at).scenario.plan.offers) == 3
-    last = state_of(at).scenario.plan.offers[-1]
+    *_, last = plan_of(at).offers
     assert last.gpu not in (FAST, SLOW)
     at.button(key=f"plan-remove-offer-{state_of(at).revision}-2").click().run()
     at.button(key="plan-add-link").click().run()
-    assert [o.gpu for o in state_of(at).scenario.plan.offers] == [FAST, SLOW]
-    assert len(state_of(at).scenario.plan.links) == 2
-    chosen = named(at.selectbox, "GPU")
-    chosen.select("t4").run()
-    assert state_of(at).scenario.plan.offers[0].gpu == "t4"
-    assert state_of(at).scenario.plan.offers[0].price is None
+    assert [o.gpu for o in plan_of(at).offers] == [FAST, SLOW]
+    assert len(plan_of(at).links) == 2
+    named(at.selectbox, "GPU").select("t4").run()
+    assert (plan_of(at).offers[0].gpu, plan_of(at).offers[0].price) == ("t4", None)
 
 
 def test_a_profile_that_cannot_be_read_is_one_line_when_the_plan_is_asked_for(open_page):
     at = adopt_plan(open_page(PAGE))
-    upload = named(at.file_uploader, "Profile or trace")
-    upload.upload("week.csv", b"factor\n1\n2\n").run()
-    assert state_of(at).scenario.plan.profile == "week.csv"
+    named(at.file_uploader, "Profile or trace").upload("week.csv", b"factor\n1\n2\n").run()
+    assert plan_of(at).profile == "week.csv"
     run(at, "plan")
     (line,) = [e.value for e in at.error]
     assert "week" in line
@@ -232,16 +198,14 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     monkeypatch.setenv("NONA_STORE", str(tmp_path))
     planned.run()
     job = state_of(planned).results["plan"].job_id
-    name = planned.text_input(
-        key=f"save-name-plan-{job}"
-    )  # drawn when it is unfolded, maybe some runs later:
-    assert name.proto.default == name.value == "two offers"  # a browser then takes the default
+    name = planned.text_input(key=f"save-name-plan-{job}")
+    # Drawn when it is unfolded, maybe some runs later: a browser then takes the default.
+    assert name.proto.default == name.value == "two offers"
     planned.button(key="save-plan").click().run()
     (item,) = Store(Database(tmp_path), COMMAND_LINE, master=True).listing().items
     shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]
-    assert [plain(item.facts.finding)[: len(text)] for text in shown] == [
-        text.replace("\N{NO-BREAK SPACE}%", " %") for text in shown
-    ]  # the same words, the month by its name
+    for text in (s.replace("\N{NO-BREAK SPACE}%", " %") for s in shown):
+        assert plain(item.facts.finding).startswith(text), "the same words, the month by its name"
     assert "breaks in" in shown[0]
     assert item.facts.about == "4 servers, a100-40gb; one, 150/s"
     found = outcome_of(planned)

@@ -1,12 +1,13 @@
 """The Saved page: runs are saved, found, changed, opened, compared; others see them only if shared."""
 
+import re
 import sqlite3
 
 import pytest
-from app_driver import finish, go, new_session, state_of
+from app_driver import adopt, go, new_session, state_of
+from app_driver import run as simulated
+from app_driver import said as said_by
 
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.sources.samples import scenario_path
 from nona.store.database import FILE, Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.ui.session.workspace import jobs
@@ -28,42 +29,36 @@ def master(folder):
 
 def said(at):
     """All text of the page, without the signs that escape Markdown."""
-    every = [*at.markdown, *at.caption, *at.info, *at.error, *at.warning]
-    return "\n".join(str(e.value) for e in every).replace("\\", "")
+    return said_by([*at.markdown, *at.caption, *at.info, *at.error, *at.warning])
 
 
-def ran(**changes):
+def ran():
     """A session with a small run on the page Simulation."""
     at = new_session().run()
-    run(at, **changes)
+    run(at)
     return at
 
 
 def run(at, **changes):
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    data |= {"simulation": {"jobs": 60, "replications": 3}, "schedulers": ["local", "spread"], **changes}
-    state_of(at).adopt(scenario_from_mapping(data))
-    go(at, RUN).button(key="run-simulate").click().run()
-    finish(at, "simulate")
+    go(adopt(at, **{"schedulers": ["local", "spread"], **changes}), RUN)
+    simulated(at, "simulate")
 
 
 def save(at, name, note=""):
     number = state_of(at).runs.kept[-1].number
     at.text_input(key=f"save-name-{number}").set_value(name)
     at.text_area(key=f"save-note-{number}").set_value(note)
-    at.button(key="save-run").click().run()
-    return at
+    return press(at, "save-run")
 
 
 def press(at, key):
-    at.button(key=key).click().run()
-    return at
+    return at.button(key=key).click().run()
 
 
 def names(at):
     """The names at the head of the cards, in order, without the signs that escape Markdown."""
-    heads = [str(m.value).replace("\\", "") for m in at.markdown]
-    return [h.removeprefix("**").removesuffix("**") for h in heads if h.startswith("**") and h.endswith("**")]
+    heads = (re.fullmatch(r"\*\*(.*)\*\*", said_by([m])) for m in at.markdown)
+    return [head[1] for head in heads if head]
 
 
 def test_nothing_is_kept_that_was_not_saved(folder):
@@ -81,7 +76,7 @@ def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder):
     go(at, PAGE)
     assert names(at) == ["Monday <b>peak</b>"]
     assert item.facts.finding in said(at)
-    scenario = at.session_state["nona_state"].scenario
+    scenario = state_of(at).scenario
     servers, rate = sum(g.count for g in scenario.cluster.servers), sum(r.rate for r in scenario.workload)
     assert f": {servers} servers, " in said(at)
     assert f", {rate:.4g}/s ·" in said(at)

@@ -30,18 +30,14 @@ def tabs():
 
 def test_an_edit_makes_the_fields_of_other_tabs_new_and_leaves_the_own_ones(tabs):
     mine, theirs = tabs.at("left").revision, tabs.at("right").revision
+    assert tabs.at("left").edit(("seed",), tabs.state.scenario.seed)
+    assert tabs.at("right").revision == theirs, "an edit that changes nothing draws nothing again"
     assert tabs.at("left").edit(("seed",), 7)
     assert tabs.state.revision == mine
     assert tabs.at("right").revision == theirs + 1
     assert tabs.state.is_behind()
     tabs.state.screens.drawn()
     assert not tabs.state.is_behind()
-
-
-def test_an_edit_that_changes_nothing_draws_nothing_again(tabs):
-    theirs = tabs.at("right").revision
-    assert tabs.at("left").edit(("seed",), tabs.state.scenario.seed)
-    assert tabs.at("right").revision == theirs
 
 
 @pytest.mark.parametrize("what", ["draft", "undo", "row"])
@@ -58,22 +54,30 @@ def test_drafts_undo_and_rows_reach_the_other_tab(tabs, what):
     assert tabs.at("right").revision > theirs
 
 
-def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost(tabs):
+def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost_nor_are_values_of_two_rows(tabs):
     """It was typed into a field of a page that the other tab's change did not reach yet."""
     tabs.at("left").edit(("seed",), 7)
     right = tabs.at("right")
     assert right.screens.here.drawn <= right.revision - 1
     assert right.edit(("name",), "typed on the right")
     assert (right.scenario.seed, right.scenario.name) == (7, "typed on the right")
+    add_model(tabs.at("left"), "alexnet")
+    tabs.at("right").screens.drawn()
+    assert tabs.at("left").edit(("workload", 0, "rate"), "11/s")
+    assert tabs.at("right").edit(("workload", 1, "rate"), "12/s")
+    assert [row.rate for row in tabs.state.scenario.workload] == [11, 12]
 
 
-def test_a_row_is_not_removed_by_a_tab_that_shows_other_rows(tabs):
+def test_a_row_is_not_removed_nor_a_gpu_chosen_by_a_tab_that_shows_other_rows(tabs):
     add_model(tabs.at("left"), "alexnet")
     tabs.at("right").screens.drawn()
     remove_entry(tabs.at("left"), ("workload",), 0)
     remove_entry(tabs.at("right"), ("workload",), 0)  # the row that this tab shows there is gone
     assert [r.model for r in tabs.state.scenario.workload] == ["alexnet"]
     assert "Another tab" in tabs.state.notice
+    add_group(tabs.at("left"))
+    set_gpu(tabs.at("right"), 0, "t4")
+    assert {g.gpu for g in tabs.state.scenario.cluster.servers} == {"a100-40gb"}
 
 
 @pytest.mark.parametrize("path", [("workload", 1, "rate"), ("training", "regions", "move"), ("workload", 1)])
@@ -81,12 +85,6 @@ def test_a_value_of_a_row_that_another_tab_removed_is_refused(tabs, path):
     assert not tabs.at("right").edit(path, "5/s")
     assert "Another tab" in tabs.state.notice
     assert not tabs.state.drafts
-
-
-def test_a_gpu_is_not_chosen_for_another_group(tabs):
-    add_group(tabs.at("left"))
-    set_gpu(tabs.at("right"), 0, "t4")
-    assert {g.gpu for g in tabs.state.scenario.cluster.servers} == {"a100-40gb"}
 
 
 def test_tabs_are_bounded_and_a_new_one_has_fields_of_its_own():
@@ -133,11 +131,3 @@ def test_a_value_typed_for_a_row_does_not_reach_the_row_that_took_its_place(tabs
     assert "Another tab" in tabs.state.notice
     tabs.state.screens.drawn()
     assert tabs.state.edit(("workload", 0, "rate"), "123/s")
-
-
-def test_values_of_two_rows_typed_in_two_tabs_are_both_kept(tabs):
-    add_model(tabs.at("left"), "alexnet")
-    tabs.at("right").screens.drawn()
-    assert tabs.at("left").edit(("workload", 0, "rate"), "11/s")
-    assert tabs.at("right").edit(("workload", 1, "rate"), "12/s")
-    assert [row.rate for row in tabs.state.scenario.workload] == [11, 12]

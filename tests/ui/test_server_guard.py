@@ -1,23 +1,28 @@
-"""The guard before the app: foreign hosts and origins, headers, cookies, the login."""
+"""The server before the app: hosts, origins, cookies and the login are guarded; runs in order."""
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
 import requests
 from streamlit import config, net_util
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 from streamlit.web.server.server_util import is_url_from_allowed_origins
 
 from nona.serving.access import write_password
 from nona.serving.settings import Serving
-from nona.ui.server.application import look_up_nothing
+from nona.ui.server import application as server_app
 from nona.ui.server.guard import GUESSES, PATH, TABS, Guard
 from nona.ui.session.cookie import cookie_name, is_token, new_token
-
-T = TypeVar("T")
 
 
 def _run(work):
@@ -34,7 +39,7 @@ class Server:
     """The guard before an app that says yes; ``tokens`` are the workspaces that the app was asked for."""
 
     def __init__(self, **settings):
-        self.tokens: list[str | None] = []
+        self.tokens = []
         self.guard = Guard(self._yes, Serving(Path("unused"), **settings))
 
     async def _yes(self, scope, receive, send):
@@ -47,7 +52,7 @@ class Server:
             await send({"type": "http.response.body", "body": b"yes"})
 
     async def ask(self, *headers, kind="http", **more):
-        sent: list[Any] = []
+        sent = []
 
         async def send(message):
             sent.append(message)
@@ -81,12 +86,10 @@ def listening():
     """Sets the address that the server listens on."""
     before = config.get_option("server.address")
 
-    def listen(address):
-        config.set_option("server.address", address)
-
+    listen = partial(config.set_option, "server.address")
     listen("127.0.0.1")
     yield listen
-    config.set_option("server.address", before)
+    listen(before)
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
@@ -103,9 +106,8 @@ def test_a_foreign_host_or_origin_is_refused(kind):
     for host in ("", "localhost@evil.example", "localhost:8501/x", "localhost:99999"):
         assert server.status(("host", host), kind=kind) == 403
     named = Server(hosts=("plan.example.com",))
-    assert (
-        named.status(("host", "plan.example.com"), ("origin", "https://plan.example.com"), kind=kind) == good
-    )
+    own = [("host", "plan.example.com"), ("origin", "https://plan.example.com")]
+    assert named.status(*own, kind=kind) == good
 
 
 def test_no_look_up_leaves_the_machine(monkeypatch):
@@ -115,7 +117,7 @@ def test_no_look_up_leaves_the_machine(monkeypatch):
     assert not is_url_from_allowed_origins("http://evil.example")
     assert asked  # this is what Streamlit does by itself
     asked.clear()
-    look_up_nothing()
+    server_app.look_up_nothing()
     assert not is_url_from_allowed_origins("http://evil.example")
     assert not asked
 
@@ -124,16 +126,13 @@ def test_every_answer_carries_the_headers():
     server = Server()
     for headers in (server.headers(HERE), server.headers(("host", "evil.example"))):
         policy = headers["content-security-policy"]
-        scripts = next(rule for rule in policy.split("; ") if rule.startswith("script-src"))
-        assert "'unsafe-inline'" not in scripts
-        assert "'unsafe-eval'" not in scripts
-        assert "frame-ancestors 'none'" in policy
-        assert "default-src 'self'" in policy
-        assert headers["referrer-policy"] == "same-origin"
-        assert headers["x-frame-options"] == "DENY"
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        assert not re.search("'unsafe-(inline|eval)'", rules["script-src"])
+        assert (rules["frame-ancestors"], rules["default-src"].split()[0]) == ("'none'", "'self'")
+        assert (headers["referrer-policy"], headers["x-frame-options"]) == ("same-origin", "DENY")
 
 
-def test_a_browser_gets_one_cookie_and_keeps_it():
+def test_a_browser_gets_one_cookie_keeps_it_and_the_app_sees_that_of_a_socket():
     server = Server()
     page = (HERE, ("accept", "text/html,*/*"))
     cookie = server.headers(*page)["set-cookie"]
@@ -148,10 +147,6 @@ def test_a_browser_gets_one_cookie_and_keeps_it():
     forwarded = ("x-forwarded-proto", "https")
     assert "Secure" in server.headers(*page, forwarded)["set-cookie"]
     assert "Secure" not in server.headers(*page, forwarded, peer="10.0.0.9")["set-cookie"]
-
-
-def test_a_socket_without_a_cookie_gets_one_that_the_app_sees():
-    server = Server()
     for given in ((), (("cookie", f"{cookie_name()}=guess"),)):
         cookie = server.headers(HERE, *given, kind="websocket")["set-cookie"]
         assert server.tokens[-1] == cookie.partition("=")[2].partition(";")[0]
@@ -232,3 +227,133 @@ def test_a_proxys_header_is_believed_from_the_proxy_alone(listening):
     assert server.status(*page, peer="10.0.0.2") == 200
     assert server.status(*page, peer="10.0.0.3") == 401
     assert server.status(page[0], peer="10.0.0.2") == 401
+
+
+async def request(requested, requests, fragment=""):
+    """A session whose runner has these requests, asked for a run; ``requested``: what reached Streamlit."""
+    runner = None if requests is None else SimpleNamespace(_requests=requests)
+    session = SimpleNamespace(_scriptrunner=runner, _event_loop=asyncio.get_running_loop())
+    server_app._after_the_last(lambda session, state: requested.append(state))(
+        session, ClientState(cached_message_hashes=["held"], fragment_id=fragment)
+    )
+    return session
+
+
+def test_a_request_waits_for_the_messages_of_a_run_that_has_ended():
+    requested = []
+
+    async def story():
+        requests = ScriptRequests()
+        requests.request_stop()  # as a run's thread does when nothing is left to run
+        session = await request(requested, requests)
+        await asyncio.sleep(5 * server_app.LOOK_AGAIN_S)
+        assert requested == []
+        session._scriptrunner = None  # the last message of the run was taken in
+        while not requested:
+            await asyncio.sleep(server_app.LOOK_AGAIN_S)
+
+    _run(asyncio.wait_for(story(), 60))
+    assert [list(state.cached_message_hashes) for state in requested] == [[]]  # the browser may forget it
+
+
+@pytest.mark.parametrize("requests", [None, ScriptRequests()], ids=["no run", "a run that still writes"])
+def test_other_requests_go_on_at_once(requests):
+    requested = []
+    _run(request(requested, requests))
+    _run(request(requested, requests, "polls"))
+    assert [list(state.cached_message_hashes) for state in requested] == [["held"], []]
+
+
+def message(page, fragment=""):
+    return BackMsg(rerun_script=ClientState(page_script_hash=page, fragment_id=fragment))
+
+
+@pytest.mark.parametrize(
+    ("shown", "messages", "order"),
+    [
+        ("old", [message("new"), message("old")], ["old", "new"]),
+        ("old", [message("new"), message("third"), message("old", "polls")], ["old", "new", "third"]),
+        ("", [message("new"), message("old")], ["new", "old"]),
+        ("old", [message("new"), BackMsg(load_git_info=True)], [None, "new"]),
+    ],
+    ids=["a late value", "two changes of page", "the first run", "no run"],
+)
+def test_a_change_of_page_waits_for_a_value_typed_before_it(shown, messages, order):
+    handled = []
+
+    def handle(_, taken):
+        run = taken.WhichOneof("type") == "rerun_script"
+        handled.append(taken.rerun_script.page_script_hash if run else None)
+
+    async def story():
+        session = SimpleNamespace(page_script_hash=shown, _event_loop=asyncio.get_running_loop())
+        for each in messages:
+            server_app._page_after_its_values(handle)(session, each)
+        while len(handled) < len(messages):
+            await asyncio.sleep(server_app.LATE_VALUE_S / 4)
+
+    _run(asyncio.wait_for(story(), 60))
+    assert handled == order
+
+
+def client(polls):
+    """A request of the browser while a button is pressed and a slider stands at 3."""
+    state = ClientState(is_auto_rerun=polls)
+    state.widget_states.widgets.add(id="next", trigger_value=True)
+    state.widget_states.widgets.add(id="menu", string_trigger_value={"data": "2"})
+    state.widget_states.widgets.add(id="keys", json_trigger_value='["right"]')
+    state.widget_states.widgets.add(id="slider", int_value=3)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("polls", "brought"), [(True, ["slider"]), (False, ["next", "menu", "keys", "slider"])]
+)
+def test_a_press_comes_with_its_own_request_only(monkeypatch, polls, brought):
+    requested = []
+    monkeypatch.setattr(AppSession, "request_rerun", lambda session, state: requested.append(state))
+    server_app.keep_in_order()
+    AppSession.request_rerun(SimpleNamespace(_scriptrunner=None), client(polls))
+    assert [w.id for state in requested for w in state.widget_states.widgets] == brought
+
+
+def asked(page, fragment=None):
+    return RerunData(page_script_hash=page, query_string=f"of={page}", fragment_id=fragment)
+
+
+@pytest.mark.parametrize("first", [asked("new"), asked("old", "polls")], ids=["page first", "fragment first"])
+def test_a_polling_fragment_leaves_a_page_that_waits_alone(first):
+    second = asked("old", "polls") if first.fragment_id is None else asked("new")
+    requests = ScriptRequests()
+    ask = server_app._page_of_the_waiting(ScriptRequests._request_rerun_locked)
+    assert [ask(requests, each) for each in (first, second)] == [True, True]
+    ready = requests.on_scriptrunner_ready().rerun_data
+    assert (ready.page_script_hash, ready.query_string, ready.fragment_id_queue) == ("new", "of=new", [])
+
+
+@pytest.mark.parametrize(
+    ("request_", "page"),
+    [(asked("old", "polls"), "new"), (asked("old"), "old")],
+    ids=["a fragment", "a whole page"],
+)
+def test_a_fragment_runs_on_the_page_that_is_shown(request_, page):
+    ran = []
+    shown = SimpleNamespace(page_script_hash="new", query_string="of=new")
+    runner = SimpleNamespace(_get_script_run_ctx=lambda: shown)
+    server_app._on_the_present_page(lambda _, data: ran.append(data))(runner, request_)
+    assert [(data.page_script_hash, data.query_string) for data in ran] == [(page, f"of={page}")]
+
+
+def test_a_second_call_changes_nothing(monkeypatch):
+    changed = [
+        (AppSession, "request_rerun"),
+        (AppSession, "handle_backmsg"),
+        (ScriptRequests, "_request_rerun_locked"),
+        (ScriptRunner, "_run_script"),
+    ]
+    for owner, name in changed:
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    server_app.keep_in_order()
+    once = [getattr(owner, name) for owner, name in changed]
+    server_app.keep_in_order()
+    assert [getattr(owner, name) for owner, name in changed] == once

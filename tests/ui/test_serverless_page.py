@@ -4,7 +4,8 @@ import itertools
 import json
 
 import pytest
-from app_driver import finish, go, metrics, named, new_session, run, said, state_of, tab
+from app_driver import changed as shipped
+from app_driver import finish, go, metrics, named, new_session, put, run, said, sent, state_of
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless.figures import under_ways, ways_title
@@ -15,7 +16,6 @@ from nona.report.serverless.report import serverless_report
 from nona.report.studies.serverless_text import title
 from nona.report.text import share_text
 from nona.results.serverless_charts import PlatformLive
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.fits import shipped_fits
@@ -24,7 +24,6 @@ from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import prepare
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import TAGS, provenance
-from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
@@ -42,8 +41,7 @@ PAGE = "9_serverless"
 
 def adopt(at, name="strict_light", **changes):
     """The demo ``name`` with ``changes``, on the page."""
-    data = scenario_to_mapping(load_scenario(scenario_path(name)))
-    state_of(at).adopt(scenario_from_mapping(data | changes))
+    state_of(at).adopt(shipped(name, **changes))
     return at.run()
 
 
@@ -51,16 +49,13 @@ def adopt(at, name="strict_light", **changes):
 def test_every_demo_of_the_start_opens(open_page, demo):
     at = open_page(PAGE)
     at.button(key=f"open-serverless-{demo.name}").click().run()
-    assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
+    assert state_of(at).scenario == shipped(demo.name)
     assert all(at.session_state[key] == value for key, value in demo.choices)
     assert at.multiselect[0].value == [p.name for p in state_of(at).scenario.serverless.policies]
 
 
 def test_a_scenario_of_workflows_is_made_serverless(open_page):
-    at = open_page(PAGE)
-    wanted = load_scenario(scenario_path("esg_workflows"))
-    state_of(at).adopt(wanted)
-    at.run()
+    at, wanted = adopt(open_page(PAGE), "esg_workflows"), shipped("esg_workflows")
     at.button(key="make-serverless").click().run()
     made = state_of(at).scenario
     assert made.serverless.slo_factor is None  # the rows have their own SLOs
@@ -69,39 +64,12 @@ def test_a_scenario_of_workflows_is_made_serverless(open_page):
     assert state_of(at).scenario == wanted
 
 
-def test_named_settings_are_the_scenarios(open_page):
-    at = adopt(open_page(PAGE))
-    assert (slo_name(state_of(at)), load_name(state_of(at))) == ("strict", "light")
-    for name in ("relaxed", "moderate", "own", "rows"):
-        shown = next(b for b in at.get("button_group") if b.label == "SLO")
-        option = next(o for o in shown.options if o.split()[0] == ("as" if name == "rows" else name))
-        shown.set_value(option).run()
-        assert slo_name(state_of(at)) == name
-        assert state_of(at).scenario.serverless.slo_factor == {**SLOS, "own": 1.0, "rows": None}[name]
-    for name in ("heavy", "own", "rows", "normal"):
-        shown = next(b for b in at.get("button_group") if b.label == "Load")
-        shown.set_value("as on Workload" if name == "rows" else name).run()
-        assert load_name(state_of(at)) == name
-    assert state_of(at).value(("serverless", "interval"))["most"] == LOADS["normal"][1]
-
-
 def test_models_without_functions_say_why_they_cannot_be_serverless(open_page):
     at = open_page(PAGE)
     reason = why_not(state_of(at))
     button = at.button(key="make-serverless")
     assert bool(reason) == button.disabled
     assert not reason or reason in said(at.caption)
-
-
-def test_a_list_of_sizes_is_sorted_and_what_is_none_is_kept_with_its_error(open_page):
-    at = adopt(open_page(PAGE))
-    field = named(at.text_input, "Batch sizes")
-    field.set_value("4 1, 2").run()
-    assert state_of(at).scenario.serverless.configurations.batch == (1, 2, 4)
-    named(at.text_input, "vCPUs").set_value("many").run()
-    assert state_of(at).scenario.serverless.configurations.vcpus == (1, 2, 3, 4, 6, 8, 12, 16)
-    assert named(at.text_input, "vCPUs").value == "many"
-    assert at.error
 
 
 SMALL = {"jobs": 60, "replications": 2}
@@ -122,8 +90,8 @@ def result_of(at, kind="serverless"):
     return state_of(at).results[kind].data
 
 
-def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(ran):
-    at = tab(ran, "serverless-tabs", "Policies")
+def test_the_finding_the_tiles_the_table_and_layouts_are_those_of_the_report(ran):
+    at = put(ran, "serverless-tabs", "Policies")
     report = result_of(at).report
     wanted = simulate_serverless_scenario(state_of(at).scenario)
     assert report.policies == serverless_report(wanted.summaries, wanted.setting).policies
@@ -135,9 +103,6 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(ran):
     over = over_oracle(report.policies, report.oracle)
     assert min(over.values()) >= -1e-9  # nobody pays less than the oracle
     assert oracle_title(report.policies, report.oracle).startswith(min(over, key=lambda n: over[n]))
-
-
-def test_layouts_hold_every_batch_once_and_nothing_overlaps(ran):
     layouts = result_of(ran).layouts
     for rows in layouts.rows.values():
         for invoker in {r.invoker for r in rows}:
@@ -149,14 +114,14 @@ def test_layouts_hold_every_batch_once_and_nothing_overlaps(ran):
 
 
 def test_the_search_on_the_page_is_that_of_the_policy(ran):
-    at = tab(ran, "serverless-tabs", "Search")
+    at = put(ran, "serverless-tabs", "Search")
     at.number_input(key="serverless-shown-length").set_value(5).run()
     at.slider(key="serverless-shown-slack").set_value(80).run()
     system = prepare_serverless(state_of(at).scenario)
     application = system.applications[0]
     asked = Ask(0, 0, 5, application.slo_s * 0.8)
     answer = prepare(system, {}).plan(asked)
-    drawn = next(d for c in at.get("bidi_component") if "steps" in (d := json.loads(c.proto.json)))
+    drawn = sent(at, "steps")
     firsts = dict.fromkeys(tuple(b["path"][:1]) for b in drawn["best"])
     assert [n for (n,) in firsts] == list(answer.ranked)
     assert f"Why {system.space[answer.ranked[0]].text}?" in said(at.subheader)
@@ -167,7 +132,7 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran):
 
 
 def test_ways_of_sharing_are_compared(ran):
-    at = tab(ran, "serverless-tabs", "Sharing")
+    at = put(ran, "serverless-tabs", "Sharing")
     at.number_input(key="serverless-shown-way-calls").set_value(20).run()
     at.number_input(key="serverless-shown-way-runs").set_value(2).run()
     run(at, "serverless-sharing")
@@ -181,7 +146,7 @@ def test_ways_of_sharing_are_compared(ran):
 
 
 def test_the_fewest_nodes_are_found(ran):
-    at = tab(ran, "serverless-tabs", "Nodes")
+    at = put(ran, "serverless-tabs", "Nodes")
     at.number_input(key="serverless-shown-node-calls").set_value(50).run()
     at.number_input(key="serverless-shown-most-nodes").set_value(2).run()
     at.selectbox(key="serverless-shown-node-policy").select("fixed").run()
@@ -194,7 +159,7 @@ def test_the_fewest_nodes_are_found(ran):
 
 
 def test_the_platform_is_told_while_it_runs():
-    system = prepare_serverless(load_scenario(scenario_path("strict_light")))
+    system = prepare_serverless(shipped("strict_light"))
     watch = PlatformWatch(system, ["fixed", "esg"])
     run = RunOptions(calls=40, warmup=10)
     simulate_serverless(system, get_policy("fixed"), {}, run, watch.take)
@@ -204,8 +169,7 @@ def test_the_platform_is_told_while_it_runs():
     first, second = data.policies
     assert first.name == told.focus == "fixed"
     assert 0 <= first.hits <= 1
-    assert first.cost > 0
-    assert second.hits is None
+    assert (first.cost > 0, second.hits) == (True, None)
     assert [len(q.jobs) for q in data.queues] == [a.stages for a in system.applications]
     assert len(data.nodes) == len(system.invokers)
     for node in data.nodes:
@@ -213,7 +177,7 @@ def test_the_platform_is_told_while_it_runs():
         assert node.gpu_held + node.stranded <= node.vgpus == 7
 
 
-def test_a_first_look_makes_the_runs_small_and_can_be_undone(open_page):
+def test_fields_and_named_settings_are_the_scenarios_and_a_first_look_makes_the_runs_small(open_page):
     at = adopt(open_page(PAGE), simulation={"jobs": 20_000, "replications": 5})
     before = state_of(at).scenario
     at.button(key="quick-look").click().run()
@@ -222,10 +186,29 @@ def test_a_first_look_makes_the_runs_small_and_can_be_undone(open_page):
     state_of(at).undo()
     state_of(at).undo()
     assert state_of(at).scenario == before
+    at.run()
+    assert (slo_name(state_of(at)), load_name(state_of(at))) == ("strict", "light")
+    for name in ("relaxed", "moderate", "own", "rows"):
+        shown = named(at.get("button_group"), "SLO")
+        option = next(o for o in shown.options if o.split()[0] == ("as" if name == "rows" else name))
+        shown.set_value(option).run()
+        assert slo_name(state_of(at)) == name
+        assert state_of(at).scenario.serverless.slo_factor == {**SLOS, "own": 1.0, "rows": None}[name]
+    for name in ("heavy", "own", "rows", "normal"):
+        shown = named(at.get("button_group"), "Load")
+        shown.set_value("as on Workload" if name == "rows" else name).run()
+        assert load_name(state_of(at)) == name
+    assert state_of(at).value(("serverless", "interval"))["most"] == LOADS["normal"][1]
+    named(at.text_input, "Batch sizes").set_value("4 1, 2").run()
+    assert state_of(at).scenario.serverless.configurations.batch == (1, 2, 4)
+    named(at.text_input, "vCPUs").set_value("many").run()
+    assert state_of(at).scenario.serverless.configurations.vcpus == (1, 2, 3, 4, 6, 8, 12, 16)
+    assert named(at.text_input, "vCPUs").value == "many"
+    assert at.error
 
 
-def test_options_of_a_policy_reach_the_scenario():
-    state = AppState(scenario=load_scenario(scenario_path("strict_light")))
+def test_options_of_a_policy_reach_the_scenario_and_a_row_of_one_that_was_left_changes_nothing(monkeypatch):
+    state = AppState(scenario=shipped("strict_light"))
     entries = state.scenario.serverless.policies
     made = changed(entries, 0, "k", 7, 5)
     assert made[0] == {"name": "esg", "options": {"k": 7}}
@@ -233,10 +216,20 @@ def test_options_of_a_policy_reach_the_scenario():
     entries = state.scenario.serverless.policies
     assert changed(entries, 0, "k", 5, 5)[0] == {"name": "esg", "options": {}}
     assert [p.name for p in state.scenario.serverless.policies] == [m["name"] for m in made]
+    state, rows = AppState(), []
+    state.adopt(shipped("strict_light"))
+    monkeypatch.setattr(presets.st, "segmented_control", lambda *_, **options: rows.append(options))
+    load_preset(state)
+    slo_preset(state)
+    left = shipped("shared_research_cluster")  # it has no serverless part
+    state.adopt(left)
+    for row in rows:
+        row["on_change"]()
+    assert state.scenario == left
 
 
 def test_the_slides_are_there_or_the_command_that_makes_them(open_page):
-    at = tab(adopt(open_page(PAGE)), "serverless-tabs", "The slides")
+    at = put(adopt(open_page(PAGE)), "serverless-tabs", "The slides")
     if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))
         assert title(shipped_serverless()) in said(at.subheader)
@@ -245,7 +238,7 @@ def test_the_slides_are_there_or_the_command_that_makes_them(open_page):
 
 
 def test_dag_schedulers_stand_beside_the_policies(ran):
-    at = tab(ran, "serverless-tabs", "DAG schedulers")
+    at = put(ran, "serverless-tabs", "DAG schedulers")
     state_of(at).replace_list(("schedulers",), ["local", "spread"])
     run(at, "serverless-schedulers")
     rows = result_of(at, "serverless-schedulers").schedulers
@@ -261,7 +254,7 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page):
     assert state_of(at).edit(path, ["esg", "fixed"])
     run(at, "serverless")
     assert set(result_of(at).report.policies) == {"esg", "fixed"}
-    tab(at, "serverless-tabs", "Search")
+    put(at, "serverless-tabs", "Search")
     at.slider(key="serverless-shown-slack").set_value(5).run()
     assert "No path is in time" in said(at.markdown)
 
@@ -283,39 +276,23 @@ def test_every_default_is_listed_with_its_source_and_every_option_has_a_field(op
     assert all(get_policy(p.name).summary in said(at.markdown) for p in entries)
 
 
-def test_a_row_of_a_scenario_that_was_left_changes_nothing(monkeypatch):
-    state, rows = AppState(), []
-    state.adopt(load_scenario(scenario_path("strict_light")))
-    monkeypatch.setattr(presets.st, "segmented_control", lambda *_, **options: rows.append(options))
-    load_preset(state)
-    slo_preset(state)
-    left = load_scenario(scenario_path("shared_research_cluster"))  # it has no serverless part
-    state.adopt(left)
-    for row in rows:
-        row["on_change"]()
-    assert state.scenario == left
-
-
 PROFILE = b"batch,vgpus,ms\n1,1,10\n16,1,90\n1,7,4\n16,7,20\n"
 
 
 def test_functions_get_the_times_of_a_network_of_a_file_and_their_own_again(open_page):
-    at = open_page(PAGE)
-    state_of(at).adopt(load_scenario(scenario_path("strict_light")))
-    at = tab(at.run(), "serverless-tabs", "Functions")
-    times = at.dataframe[0].value.set_index("function")
-    assert times.loc["deblur", "smallest, ms"] == 319
-    assert times.loc["deblur", "on the CPU, %"] == 20
-    assert times.loc["deblur", "on 7 vGPUs, ms"] == pytest.approx(319 * (0.2 + 0.8 * 0.19), abs=0.01)
+    at = put(adopt(open_page(PAGE)), "serverless-tabs", "Functions")
+
+    def deblur(column):
+        return at.dataframe[0].value.set_index("function").loc["deblur", column]
+
+    assert (deblur("smallest, ms"), deblur("on the CPU, %")) == (319, 20)
+    assert deblur("on 7 vGPUs, ms") == pytest.approx(319 * (0.2 + 0.8 * 0.19), abs=0.01)
 
     named(at.selectbox, "Function").set_value("deblur").run()
     named(at.selectbox, "Its times are").set_value("bert").run()
     assert state_of(at).scenario.serverless.functions["deblur"].network == "bert"
-    times = at.dataframe[0].value.set_index("function")
-    assert times.loc["deblur", "smallest, ms"] == pytest.approx(
-        1e3 * network_law("bert").seconds(1, 1), abs=0.01
-    )
-    assert times.loc["deblur", "confirmed"] == "measured"
+    assert deblur("smallest, ms") == pytest.approx(1e3 * network_law("bert").seconds(1, 1), abs=0.01)
+    assert deblur("confirmed") == "measured"
 
     at.file_uploader(key="profile-file").upload("mine.csv", b"batch,ms\n0,1\n").run()
     assert "batch='0'" in at.error[0].value.replace("\\", "")
@@ -323,7 +300,7 @@ def test_functions_get_the_times_of_a_network_of_a_file_and_their_own_again(open
     assert not at.error
     assert state_of(at).scenario.serverless.functions["deblur"].profile == "mine.profile.csv"
     assert named(at.selectbox, "Its times are").value == "mine.profile.csv"
-    assert at.dataframe[0].value.set_index("function").loc["deblur", "on 7 vGPUs, ms"] == 4
+    assert deblur("on 7 vGPUs, ms") == 4
 
     named(at.selectbox, "Its times are").set_value("its default").run()
     assert state_of(at).scenario.serverless.functions == {}

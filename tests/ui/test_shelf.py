@@ -13,7 +13,7 @@ from nona.errors import GraphError
 from nona.ui.models.loading import Shelf, Tidying, fetch, shelf, tidying
 
 
-def test_work_is_done_once_for_each_key_however_many_ask():
+def test_work_is_done_once_for_each_key_and_the_least_recently_used_goes_first():
     kept, begin, calls = Shelf(at_once=4), threading.Event(), []
 
     def make():
@@ -26,9 +26,6 @@ def test_work_is_done_once_for_each_key_however_many_ask():
     begin.set()
     assert [f.result(60) for f in asked] == [1] * 5
     assert kept.ask("other", make).result(60) == 2
-
-
-def test_the_least_recently_used_goes_first():
     kept, calls = Shelf(most=2), []
 
     def ask(key):
@@ -39,7 +36,7 @@ def test_the_least_recently_used_goes_first():
     assert calls == ["a", "b", "c", "b"]
 
 
-def test_a_failure_is_kept_for_a_moment_only():
+def test_a_failure_is_kept_for_a_moment_only_and_outside_a_page_one_simply_waits():
     calls: list[int] = []
 
     def fail():
@@ -52,6 +49,10 @@ def test_a_failure_is_kept_for_a_moment_only():
             kept.ask("x", fail).result(60)
         time.sleep(0.01)
     assert len(calls) == 3
+    shelf.clear()
+    assert fetch("plain", lambda: 42, "Counting") == 42
+    with pytest.raises(GraphError, match="no"):
+        fetch("bad", fail, "Reading")
 
 
 def test_no_more_threads_work_than_allowed():
@@ -70,16 +71,7 @@ def test_no_more_threads_work_than_allowed():
     assert most[0] == 2
 
 
-def test_slow_work_of_one_session_keeps_no_other_waiting():
-    kept, end = Shelf(at_once=2), threading.Event()
-    slow = [kept.ask(f"slow {i}", lambda: end.wait(60), owner="one") for i in range(6)]
-    assert kept.ask("quick", lambda: "done", owner="another").result(60) == "done"
-    assert not any(future.done() for future in slow)
-    end.set()
-    assert all(future.result(60) for future in slow)
-
-
-def test_sessions_are_served_in_turn():
+def test_sessions_are_served_in_turn_and_slow_work_of_one_keeps_no_other_waiting():
     kept, end, order = Shelf(at_once=1), threading.Event(), []
     first = kept.ask("first", lambda: end.wait(60), owner="one")
     asked = [
@@ -91,17 +83,12 @@ def test_sessions_are_served_in_turn():
     for future in [first, *asked]:
         future.result(60)
     assert order == ["two", "three", "one"] * 2  # the first one has just had its turn
-
-
-def test_outside_a_page_it_simply_waits():
-    shelf.clear()
-    assert fetch("plain", lambda: 42, "Counting") == 42
-    with pytest.raises(GraphError, match="refused"):
-        fetch("bad", _refuse, "Reading")
-
-
-def _refuse():
-    raise GraphError("refused")
+    kept, end = Shelf(at_once=2), threading.Event()
+    slow = [kept.ask(f"slow {i}", lambda: end.wait(60), owner="one") for i in range(6)]
+    assert kept.ask("quick", lambda: "done", owner="another").result(60) == "done"
+    assert not any(future.done() for future in slow)
+    end.set()
+    assert all(future.result(60) for future in slow)
 
 
 def page():

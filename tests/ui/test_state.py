@@ -17,14 +17,11 @@ from nona.ui.session.uploads import Uploads
 from nona.ui.session.workspace import Workspaces
 
 
-def test_an_edit_replaces_the_scenario_and_leaves_the_old_one_alone():
+def test_an_edit_replaces_the_scenario_and_an_invalid_one_is_a_draft_until_it_is_mended():
     state = AppState()
     old = state.scenario
     assert state.edit(("workload", 0, "rate"), "12/s")
     assert (state.scenario.workload[0].rate, old.workload[0].rate) == (12, 300)
-
-
-def test_an_invalid_edit_is_a_draft_until_it_is_mended():
     state = AppState()
     assert not state.edit(("workload", 0, "slo"), "soon")
     assert state.shown(("workload", 0, "slo")) == "soon"
@@ -37,7 +34,7 @@ def test_an_invalid_edit_is_a_draft_until_it_is_mended():
     assert state.problem() == ""
 
 
-def test_two_edits_that_are_only_valid_together():
+def test_two_edits_that_are_only_valid_together_and_a_file_that_is_missing():
     state = AppState()
     arrivals = ("workload", 0, "arrivals")
     assert state.edit((*arrivals, "process"), "mmpp")
@@ -46,6 +43,11 @@ def test_two_edits_that_are_only_valid_together():
     spec = state.scenario.workload[0].arrivals
     assert (spec.burst_factor, spec.burst_fraction) == (1.5, 0.5)
     assert not state.drafts
+    state = AppState()
+    state.edit(("workload", 0, "model"), "nowhere.onnx")
+    assert state.problem().startswith("workload[0].model: 'nowhere.onnx'")
+    state.uploads.add("nowhere.onnx", b"x")
+    assert state.problem() == ""
 
 
 def test_a_result_is_stale_exactly_when_what_it_depends_on_changed():
@@ -53,11 +55,9 @@ def test_a_result_is_stale_exactly_when_what_it_depends_on_changed():
     for kind in ("place", "simulate"):
         state.results[kind] = Result(state.fingerprint(kind), {}, "id")
     state.edit(("name",), "another name")
-    assert not state.is_stale("place")
-    assert not state.is_stale("simulate")
+    assert [state.is_stale(kind) for kind in ("place", "simulate")] == [False, False]
     state.edit(("seed",), 99)
-    assert not state.is_stale("place")
-    assert state.is_stale("simulate")
+    assert [state.is_stale(kind) for kind in ("place", "simulate")] == [False, True]
     state.edit(("cluster", "network", "capacity"), "10 Gbit/s")
     assert state.is_stale("place")
     state.edit(("cluster", "network", "capacity"), "25 Gbit/s")
@@ -77,14 +77,6 @@ def test_opening_is_all_or_nothing_and_dump_round_trips():
     assert parse_scenario(state.dump()) == state.scenario
 
 
-def test_a_missing_file_is_a_problem_that_names_the_place():
-    state = AppState()
-    state.edit(("workload", 0, "model"), "nowhere.onnx")
-    assert state.problem().startswith("workload[0].model: 'nowhere.onnx'")
-    state.uploads.add("nowhere.onnx", b"x")
-    assert state.problem() == ""
-
-
 @examples(200)
 @given(st.text(max_size=300))
 def test_names_of_uploads_never_leave_the_folder(name):
@@ -96,7 +88,7 @@ def test_names_of_uploads_never_leave_the_folder(name):
     assert len(plain.encode()) <= 255
 
 
-def test_uploads_are_found_confined_and_go_with_their_owner():
+def test_uploads_are_found_confined_bounded_and_go_with_their_owner(monkeypatch):
     uploads = Uploads()
     folder = uploads.folder
     name = uploads.add("../a net.json", b'{"nodes": [{"id": 1, "compute_ms": 1}], "edges": []}')
@@ -105,9 +97,6 @@ def test_uploads_are_found_confined_and_go_with_their_owner():
         uploads.sources.read("../" + folder.name + "/" + name)
     del uploads
     assert not folder.exists()
-
-
-def test_too_large_and_too_many_uploads_are_refused(monkeypatch):
     monkeypatch.setattr("nona.ui.session.uploads.MOST_FILE_BYTES", 10)
     monkeypatch.setattr("nona.ui.session.uploads.MOST_SESSION_FILES", 1)
     uploads = Uploads()
@@ -119,7 +108,7 @@ def test_too_large_and_too_many_uploads_are_refused(monkeypatch):
         uploads.add("b", b"x")
 
 
-def test_workspaces_return_by_token_and_are_bounded():
+def test_workspaces_return_by_token_are_bounded_and_those_with_work_outlast_the_others():
     held = Workspaces(limit=2)
     token, state = held.open(None)
     assert held.open(token) == (token, state)
@@ -131,9 +120,6 @@ def test_workspaces_return_by_token_and_are_bounded():
     old, before = short.open(None)
     short.open(None)
     assert short.open(old)[1] is not before
-
-
-def test_workspaces_with_work_outlast_those_without():
     held = Workspaces(limit=3)
     token, state = held.open(None)
     state.edit(("seed",), 8)
@@ -163,30 +149,19 @@ def test_an_edit_that_no_file_may_hold_is_refused_at_its_field(field, value, why
     assert not state.drafts
 
 
-def test_an_unknown_name_elsewhere_blocks_no_edit():
-    state = AppState()
-    held = parse_scenario(
-        "{version: 1, cluster: {servers: [{gpu: gone}]}, workload: [{model: gpt2, rate: 5}]}"
-    )
-    state.adopt(held)
-    assert state.edit(("seed",), 3)
-    assert state.edit(("cluster", "servers", 0, "gpu"), "t4")
-
-
-def test_a_list_is_checked_like_an_edit():
+def test_a_list_is_checked_like_an_edit_and_an_unknown_name_elsewhere_blocks_neither():
     state = AppState()
     with pytest.raises(ScenarioError, match="no-such-gpu"):
         state.replace_list(("cluster", "servers"), [{"count": 1, "gpu": "no-such-gpu"}])
     with pytest.raises(ScenarioError, match="no-such-policy"):
         state.replace_list(("schedulers",), ["nona", "no-such-policy"])
     assert state.scenario == AppState().scenario
-
-
-def test_names_that_were_unknown_before_block_no_other_list():
-    text = "cluster: {servers: [{gpu: odd}]}\nworkload: [{model: gpt2, rate: 1}]"
-    state = AppState(scenario=parse_scenario(text))
+    state = AppState()
+    state.adopt(parse_scenario("{cluster: {servers: [{gpu: gone}]}, workload: [{model: gpt2, rate: 5}]}"))
+    assert state.edit(("seed",), 3)
     state.replace_list(("workload",), [{"model": "gpt2", "rate": 2}])
     assert state.scenario.workload[0].rate == 2
+    assert state.edit(("cluster", "servers", 0, "gpu"), "t4")
 
 
 def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path):
@@ -205,11 +180,7 @@ def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path):
     assert held.sweep() == 1
     store.flush()
     back = held.open(token)[1]
-    assert back is not state
-    assert back.scenario.seed == 8
-
-
-def test_a_workspace_that_is_used_stays_in_memory():
+    assert (back is state, back.scenario.seed) == (False, 8)
     held = Workspaces(idle_s=3600.0)
     held.is_open = lambda token: False
     token, state = held.open(None)

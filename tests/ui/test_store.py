@@ -5,6 +5,7 @@ import os
 import time
 
 import pytest
+from app_driver import until
 
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.cookie import new_token
@@ -24,9 +25,8 @@ def run(tmp_path_factory):
     """A finished simulation, as its job sends it."""
     small = {**START, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
     folder = str(tmp_path_factory.mktemp("job"))
-    sent = simulate_scenario(
-        {"scenario": small, "uploads": folder, "folder": folder}, Desk(lambda message: None)
-    )
+    asked = {"scenario": small, "uploads": folder, "folder": folder}
+    sent = simulate_scenario(asked, Desk(lambda message: None))
     return KINDS.find("simulate").read(json.loads(json.dumps(sent)))
 
 
@@ -93,12 +93,8 @@ def test_the_thread_saves_within_five_seconds(tmp_path):
     time.sleep(0.3)
     assert not store.place(token).exists()  # nobody has done anything yet
     state.edit(("seed",), 77)
-    end = time.monotonic() + 300
-    while time.monotonic() < end and not (  # a beat may fall into the middle of the edit: the next one has it
-        (store.place(token) / FILE).is_file() and loaded(tmp_path, token).scenario.seed == 77
-    ):
-        time.sleep(0.02)
-    assert loaded(tmp_path, token).scenario.seed == 77
+    file = store.place(token) / FILE  # a beat may fall into the middle of the edit: the next one has it
+    assert until(lambda: file.is_file() and loaded(tmp_path, token).scenario.seed == 77)
 
 
 def test_what_has_not_changed_is_not_written_again(tmp_path):
@@ -140,8 +136,7 @@ def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path, damage):
     assert len(told.lines[0].splitlines()) == 1
     saved(tmp_path, token, again)  # the notice outlasts another restart, and nothing overwrites the text
     assert (folder / BROKEN).read_bytes() == damage
-    last = loaded(tmp_path, token)
-    assert last.choices.of(Restored).broken == folder / BROKEN
+    assert loaded(tmp_path, token).choices.of(Restored).broken == folder / BROKEN
 
 
 def test_a_folder_in_place_of_the_file_is_told(tmp_path):
@@ -155,8 +150,7 @@ def test_a_folder_in_place_of_the_file_is_told(tmp_path):
     store.watch(token, again)
     store.flush()
     assert store.problem == ""
-    back = loaded(tmp_path, token)
-    assert back.scenario.seed == 1
+    assert loaded(tmp_path, token).scenario.seed == 1
 
 
 def test_a_damaged_result_costs_that_result_alone(tmp_path, run):
@@ -233,9 +227,7 @@ def test_another_scenario_at_the_start_opens_and_undo_has_the_work(tmp_path, mon
     monkeypatch.setenv("NONA_SCENARIO", str(file))
     state = new_state()
     state.edit(("name",), "Worked on")
-    store = Store(tmp_path / "w")
-    store.watch(token, state)
-    store.flush()
+    saved(tmp_path / "w", token, state)
     assert restored(Store(tmp_path / "w"), token).scenario.name == "Worked on"  # started as before
     file.write_text(file.read_text().replace("Given", "Another"))
     again = restored(Store(tmp_path / "w"), token)

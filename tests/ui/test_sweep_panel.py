@@ -1,39 +1,27 @@
 """The sweep panel: what is asked for, what is shown, what is kept, and what is not run twice."""
 
 import json
-from typing import Any
 
 import pytest
-from app_driver import adopt, go, job_of, run, said, state_of, table, until
+from app_driver import adopt, changed, edit, go, job_of, put, run, said, state_of, table, until
 
 from nona.cli.main import main
 from nona.errors import NonaError
 from nona.results.sweeps import SweepRequest
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
-from nona.sources.samples import scenario_path
+from nona.scenario.file import scenario_hash
 from nona.study.sweep_numbers import number_named
-from nona.ui.pages.simulation_sweep_settings import (
-    change,
-    change_ends,
-    form_of,
-    grid_settings_of,
-    grid_shell_arguments,
-    is_stale,
-    settings_of,
-    shell_arguments,
-    sweep_fingerprint,
-    work_text,
-)
+from nona.ui.pages import simulation_sweep_settings as asked_of
 from nona.ui.pages.simulation_what_if import move
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import request_of, settings_from
 
-FEW: dict[str, Any] = {"simulation": {"jobs": 40, "replications": 2}}
+FEW = {"simulation": {"jobs": 40, "replications": 2}}
 
 
-def small():
-    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    return scenario_from_mapping(data | FEW | {"schedulers": ["nona", "local", "spread"]})
+def session(name="slides_example"):
+    """A session with that scenario."""
+    small = FEW | {"schedulers": ["nona", "local", "spread"]} if name == "slides_example" else {}
+    return AppState(scenario=changed(name, **small))
 
 
 def field(at, label):
@@ -43,20 +31,7 @@ def field(at, label):
 
 def open_sweep(open_page, **changes):
     at = adopt(open_page("7_simulation"), **{**FEW, **changes})
-    at.session_state["simulation-view"] = "Sweep"
-    return at.run()
-
-
-def test_the_work_of_a_sweep_is_known_before_it_runs(open_page):
-    at = open_sweep(open_page)
-    state = state_of(at)
-    one = settings_of(state)
-    jobs = len(one.values) * 3 * one.replications * one.jobs
-    assert any(f"simulates {jobs:,} jobs" in c.value for c in at.caption)
-    change(state, second="cluster.servers[0].count", jobs=100_000)
-    both = grid_settings_of(state)
-    jobs = len(both.values) * len(both.sweep.values) * 3 * both.sweep.replications * 100_000
-    assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in work_text(both)
+    return put(at, "simulation-view", "Sweep")
 
 
 def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open_page):
@@ -78,8 +53,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     chart = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert {"nona", "local", "spread"} <= {t["name"] for t in chart["data"]}
 
-    go(at, "4_cluster")
-    go(at, "7_simulation")
+    go(at, "4_cluster", "7_simulation")
     assert field(at, "To").value == "60 %"
     assert field(at, "Values, about").value == 4
     assert at.select_slider[0].value == 0.0
@@ -89,12 +63,12 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
 @pytest.mark.verify
 def test_the_shell_gives_the_same_to_the_last_digit(open_page, tmp_path, capsys):
     at = open_sweep(open_page)
-    change(state_of(at), low="10 %", high="60 %", count=2)
+    asked_of.change(state_of(at), low="10 %", high="60 %", count=2)
     run(at.run(), "sweep")
     state = state_of(at)
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
-    assert main(["sweep", str(file), *shell_arguments(settings_of(state)), "--json"]) == 0
+    assert main(["sweep", str(file), *asked_of.shell_arguments(asked_of.settings_of(state)), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["schedulers"] == state.results["sweep"].data.to_json()["schedulers"]
 
@@ -103,20 +77,17 @@ def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open
     at = open_sweep(open_page)
     field(at, "Values, about").set_value(2).run()
     run(at, "sweep")
-    state = state_of(at)
-    state.edit(("background", "network", "utilization"), 0.35)
-    at.run()
+    edit(at, ("background", "network", "utilization"), 0.35)
     assert not [w for w in at.warning if "scenario has changed" in w.value]
     assert at.button(key="run-sweep").disabled
-    state.edit(("seed",), 99)
-    at.run()
+    edit(at, ("seed",), 99)
     assert [w for w in at.warning if "scenario has changed" in w.value]
     assert not at.button(key="run-sweep").disabled
 
 
 def test_cancelled_it_shows_what_it_had(open_page):
     at = open_sweep(open_page)
-    change(state_of(at), jobs=3000, replications=60)
+    asked_of.change(state_of(at), jobs=3000, replications=60)
     at.run()
     at.button(key="run-sweep").click().run()
     job = job_of(at, "sweep")
@@ -128,8 +99,7 @@ def test_cancelled_it_shows_what_it_had(open_page):
     assert any("ended early" in i.value for i in at.info)
     assert len(table(at, "stability")) >= 1
     assert not at.button(key="run-sweep").disabled
-    go(at, "4_cluster")
-    go(at, "7_simulation")
+    go(at, "4_cluster", "7_simulation")
     assert any("ended early" in i.value for i in at.info)
 
 
@@ -148,58 +118,56 @@ def test_what_is_typed_wrong_stays_and_says_why(open_page):
     assert field(at, "To").value == "120 %"
 
 
-def test_settings_are_read_and_named():
-    state = AppState()
-    state.adopt(small())
-    change(state, key="cluster.servers[0].count", low="8", high="2", count=3)
-    settings = settings_of(state)
+def test_settings_are_read_and_named_fit_the_scenario_and_without_a_scheduler_there_is_no_sweep():
+    state = session()
+    asked_of.change(state, key="cluster.servers[0].count", low="8", high="2", count=3)
+    settings = asked_of.settings_of(state)
     assert settings.values == (2.0, 5.0, 8.0)
     assert settings.schedulers == ("nona", "local", "spread")
     asked = request_of(settings)
     sent = json.loads(json.dumps(asked.to_json()))
     assert settings_from(state.scenario, SweepRequest.from_json(sent)) == settings
-    mark = sweep_fingerprint(state.scenario, settings)
+    mark = asked_of.sweep_fingerprint(state.scenario, settings)
     state.edit(("cluster", "servers", 0, "count"), 7)
-    assert sweep_fingerprint(state.scenario, settings) == mark
-    assert not is_stale(state, mark, asked)
+    assert asked_of.sweep_fingerprint(state.scenario, settings) == mark
+    assert not asked_of.is_stale(state, mark, asked)
     state.edit(("cluster", "network", "capacity"), "3 Gbit/s")
-    assert is_stale(state, mark, asked)
+    assert asked_of.is_stale(state, mark, asked)
     state.replace_list(("cluster", "servers"), state.value(("cluster", "servers")))
-    assert is_stale(state, mark, asked.model_copy(update={"number": "cluster.servers[4].count"}))
-    words = shell_arguments(settings)
+    assert asked_of.is_stale(state, mark, asked.model_copy(update={"number": "cluster.servers[4].count"}))
+    words = asked_of.shell_arguments(settings)
     assert words[:4] == ["--key", "cluster.servers[0].count", "--values", "2,5,8"]
     assert words.count("--scheduler") == 3
-
-
-def test_no_scheduler_is_said_and_not_swept():
-    state = AppState()
-    state.adopt(small())
-    change(state, schedulers=())
-    assert form_of(state).schedulers == ()
-    with pytest.raises(NonaError, match="no scheduler is chosen"):
-        settings_of(state)
-
-
-def test_the_shipped_scenario_of_five_models_opens_with_fitting_ends():
-    state = AppState()
-    state.adopt(load_scenario(scenario_path("five_models_80_servers")))
-    settings = settings_of(state)
+    state = session("five_models_80_servers")
+    settings = asked_of.settings_of(state)
     assert settings.number.key == "background.network.utilization"
     assert (settings.values[0], settings.values[-1], len(settings.values)) == (0.0, 0.95, 11)
     assert settings.jobs == 4000
     assert settings.schedulers == tuple(s.name for s in state.scenario.schedulers)
+    state = session()
+    asked_of.change(state, schedulers=())
+    assert asked_of.form_of(state).schedulers == ()
+    with pytest.raises(NonaError, match="no scheduler is chosen"):
+        asked_of.settings_of(state)
 
 
-def test_it_says_of_which_scenario_it_is_and_that_the_copy_is_not_swept(open_page):
+def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page):
     at = open_sweep(open_page)
     state = state_of(at)
     assert f"fingerprint `{scenario_hash(state.scenario)}`" in said(at.markdown)
     assert "What if" not in said(at.markdown)
-    mark = sweep_fingerprint(state.scenario, settings_of(state))
+    mark = asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state))
     move(state, number_named(state.scenario, "cluster.servers[0].count"), 7.0)
     at.run()
     assert "What *What if* tries (servers 3 → 7) is no part of it" in said(at.markdown)
-    assert sweep_fingerprint(state.scenario, settings_of(state)) == mark
+    assert asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state)) == mark
+    one = asked_of.settings_of(state)
+    jobs = len(one.values) * 3 * one.replications * one.jobs
+    assert any(f"simulates {jobs:,} jobs" in c.value for c in at.caption)
+    asked_of.change(state, second="cluster.servers[0].count", jobs=100_000)
+    both = asked_of.grid_settings_of(state)
+    jobs = len(both.values) * len(both.sweep.values) * 3 * both.sweep.replications * 100_000
+    assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in asked_of.work_text(both)
 
 
 def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
@@ -207,8 +175,8 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     state = state_of(at)
     field(at, "Sweep").set_value("load").run()
     field(at, "Against").set_value("cluster.servers[0].count").run()
-    change_ends(state, form_of(state).first, low="1", high="2", count=2)
-    change_ends(state, form_of(state).second, low="3", high="4", count=2)
+    asked_of.change_ends(state, asked_of.form_of(state).first, low="1", high="2", count=2)
+    asked_of.change_ends(state, asked_of.form_of(state).second, low="3", high="4", count=2)
     at.run()
     told = run(at, "grid")
     assert [row.value for row in told.rows] == [3.0, 4.0]
@@ -220,13 +188,16 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     assert at.button(key="run-grid").disabled  # not run twice
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
-    assert main(["sweep", str(file), *grid_shell_arguments(grid_settings_of(state)), "--json"]) == 0
+    assert (
+        main(["sweep", str(file), *asked_of.grid_shell_arguments(asked_of.grid_settings_of(state)), "--json"])
+        == 0
+    )
     rows = json.loads(capsys.readouterr().out)["rows"]
     wanted = told.to_json()["rows"]
     assert [r["sweep"]["schedulers"] for r in rows] == [r["sweep"]["schedulers"] for r in wanted]
     state.edit(("cluster", "servers", 0, "count"), 9)
-    assert not is_stale(state, state.results["grid"].fingerprint, told.settings)
+    assert not asked_of.is_stale(state, state.results["grid"].fingerprint, told.settings)
     state.edit(("seed",), 5)
-    assert is_stale(state, state.results["grid"].fingerprint, told.settings)
+    assert asked_of.is_stale(state, state.results["grid"].fingerprint, told.settings)
     field(at, "Against").set_value("").run()
     assert at.button(key="run-sweep")

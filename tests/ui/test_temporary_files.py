@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from app_driver import finish, go
+from app_driver import go, run, state_of
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
@@ -17,7 +17,6 @@ from nona.errors import GraphError, JobError
 from nona.foreign import files as limits
 from nona.scenario.file import scenario_from_mapping
 from nona.serving.ending import OWNER, TemporaryRoot, sweep, temporary_folder
-from nona.ui.session import uploads
 from nona.ui.session.cookie import new_token
 from nona.ui.session.saving import Store
 from nona.ui.session.state import AppState
@@ -25,19 +24,15 @@ from nona.ui.session.uploads import GONE_S, Received, Uploads
 from nona.ui.session.workspace import Workspaces
 
 ROOT = Path(__file__).resolve().parents[2]
-GRAPH = json.dumps({"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}).encode()
+GRAPH = json.dumps({"nodes": [{"id": "a", "compute_ms": 2.0}]}).encode()
 TRACE = b"t_s\n" + b"".join(b"%d.5\n" % i for i in range(40))
-USES_FILES = scenario_from_mapping(
-    {
-        "version": 1,
-        "cluster": {"servers": [{"count": 1, "gpu": "t4"}]},
-        "workload": [
-            {"model": "tiny.json", "arrivals": {"process": "trace", "trace": "arrivals.csv"}, "rate": "1/s"}
-        ],
-        "simulation": {"jobs": 30, "replications": 1},
-        "schedulers": ["local"],
-    }
-)
+ARRIVALS = {"process": "trace", "trace": "arrivals.csv"}
+USES_FILES = {
+    "cluster": {"servers": [{"count": 1, "gpu": "t4"}]},
+    "workload": [{"model": "tiny.json", "arrivals": ARRIVALS, "rate": "1/s"}],
+    "simulation": {"jobs": 30, "replications": 1},
+    "schedulers": ["local"],
+}
 
 
 def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path):
@@ -57,9 +52,7 @@ def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path):
         other.kill()
         other.wait()
     assert sweep(tmp_path) == 1
-    assert not theirs.exists()
-    assert job.is_dir()
-    assert foreign.is_dir()
+    assert [f.is_dir() for f in (theirs, job, foreign)] == [False, True, True]
     assert own.path.stat().st_mode & 0o077 == 0
     own.remove()
     assert not own.path.exists()
@@ -74,9 +67,7 @@ def test_a_link_is_not_followed_and_a_root_without_owner_waits(tmp_path):
     old.mkdir()
     os.utime(old, (time.time() - 7200,) * 2)
     assert sweep(tmp_path) == 1
-    assert kept.is_dir()
-    assert young.is_dir()
-    assert not old.exists()
+    assert [f.is_dir() for f in (kept, young, old)] == [True, True, False]
 
 
 def test_what_a_cleaner_removed_is_made_again(tmp_path):
@@ -89,37 +80,45 @@ def test_what_a_cleaner_removed_is_made_again(tmp_path):
     root.remove()
 
 
-def test_a_full_or_unwritable_folder_is_one_line(monkeypatch):
+def test_a_full_or_unwritable_folder_is_one_line_and_the_files_of_a_session_are_bounded_together(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    uploads = Uploads()
+    own = Uploads()
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", full)
         with pytest.raises(JobError, match=r"No space left on device.*TMPDIR"):
             temporary_folder("job-", JobError)
         with pytest.raises(GraphError, match="No space left"):
-            uploads.add("a.json", b"{}")
+            own.add("a.json", b"{}")
     with monkeypatch.context() as patch:
         patch.setattr("nona.ui.session.uploads.write_whole", full)
         with pytest.raises(GraphError, match=r"'a.json': it cannot be kept.*No space left"):
-            uploads.add("a.json", b"{}")
-    assert uploads.names() == uploads.lost() == ()
+            own.add("a.json", b"{}")
+    assert own.names() == own.lost() == ()
+    monkeypatch.setattr("nona.ui.session.uploads.MOST_SESSION_BYTES", 100)
+    held = Uploads()
+    held.add("a.json", b"x" * 60)
+    held.add("a.json", b"y" * 90)
+    with pytest.raises(GraphError, match="at most 100 are kept"):
+        held.add("b.json", b"x" * 20)
+    assert held.names() == ("a.json",)
+    assert limits.MOST_SESSION_BYTES < 2**29
 
 
-def test_visits_leave_no_folders(monkeypatch, tmp_path):
-    before = set(Path(temporary_folder("probe-", JobError)).parent.iterdir())
-    held = Workspaces()
+def test_visits_leave_no_folders():
+    root, held = Path(temporary_folder("probe-", JobError)).parent, Workspaces()
+    before = set(root.iterdir())
     for _ in range(200):
         held.open(None)
-    assert set(next(iter(before)).parent.iterdir()) == before
+    assert set(root.iterdir()) == before
 
 
 def with_files(at):
-    state: AppState = at.session_state["nona_state"]
+    state = state_of(at)
     state.uploads.add("tiny.json", GRAPH)
     state.uploads.add("arrivals.csv", TRACE)
-    state.adopt(USES_FILES)
+    state.adopt(scenario_from_mapping(USES_FILES))
     return state
 
 
@@ -127,8 +126,7 @@ def with_files(at):
 def test_pages_say_what_a_cleaner_removed(open_page, whole):
     at = open_page("2_models")
     state = with_files(at)
-    go(at, "7_simulation").button(key="run-simulate").click().run()
-    finish(at, "simulate")
+    run(go(at, "7_simulation"), "simulate")
     job_folders = list(state.uploads.folder.parent.glob("job-*"))
     assert job_folders
     if whole:
@@ -144,8 +142,7 @@ def test_pages_say_what_a_cleaner_removed(open_page, whole):
     with_files(at)
     go(at, "2_models")
     assert not any("temporary folder" in m.value for m in at.markdown)
-    go(at, "7_simulation").button(key="run-simulate").click().run()
-    finish(at, "simulate")
+    run(go(at, "7_simulation"), "simulate")
     assert state.results["simulate"].fingerprint == state.fingerprint("simulate")
 
 
@@ -176,7 +173,7 @@ def _bytes(held):
     return sum(len(f.data) for files in held.file_storage.values() for f in files.values())
 
 
-def test_files_that_no_page_takes_are_bounded_and_go_with_their_session():
+def test_files_that_no_page_takes_are_bounded_go_with_their_session_and_are_replaced():
     held, there = MemoryUploadedFileManager("/upload"), {"one", "two"}
     received = Received(held, there.__contains__, most_bytes=100, most_files=5)
     for number in range(12):
@@ -194,9 +191,6 @@ def test_files_that_no_page_takes_are_bounded_and_go_with_their_session():
     assert received.sweep(2 * GONE_S) == 0
     assert received.sweep(3 * GONE_S + 1) == 1
     assert list(held.file_storage) == ["two"]
-
-
-def test_a_file_sent_again_replaces_the_former():
     held = MemoryUploadedFileManager("/upload")
     Received(held, lambda session: True, most_bytes=100)
     for _ in range(3):
@@ -206,14 +200,3 @@ def test_a_file_sent_again_replaces_the_former():
     assert list(held.file_storage["one"]) == ["a"]
     held.add_file("one", _file("large", 200))
     assert list(held.file_storage["one"]) == ["large"], "the file that comes is never the one to go"
-
-
-def test_the_files_of_a_session_are_bounded_together(monkeypatch):
-    monkeypatch.setattr(uploads, "MOST_SESSION_BYTES", 100)
-    held = Uploads()
-    held.add("a.json", b"x" * 60)
-    held.add("a.json", b"y" * 90)
-    with pytest.raises(GraphError, match="at most 100 are kept"):
-        held.add("b.json", b"x" * 20)
-    assert held.names() == ("a.json",)
-    assert limits.MOST_SESSION_BYTES < 2**29

@@ -1,24 +1,27 @@
-"""What runs of training jobs tell while they go on: means, goodput, who has which GPU; all of it bounded."""
+"""What work tells while it goes on: training jobs, all of it bounded; how far a placement is."""
 
 import json
+import re
+import time
 
 import pytest
+from app_driver import changed
 
 from nona.results.elastic import ElasticLive
 from nona.results.training import TrainingLive
+from nona.simulation.run import Cancelled
+from nona.study.placing import PlacingProgress
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.system import Share
 from nona.training.rounds import TrainingProgress
 from nona.training.system import NodeGroup, TrainingCluster
+from nona.ui.jobs.registry import Job
 from nona.ui.pages.training_clusterview import MOST_LANES, MOST_NODES, cluster_data, live_drawing, nodes_of
-from nona.ui.tasks.training import (
-    ELASTIC_PATIENCE,
-    MOST_POINTS,
-    MOST_STAYS,
-    PATIENCE,
-    ElasticWatch,
-    TrainingWatch,
-)
+from nona.ui.tasks import desk as placing
+from nona.ui.tasks import training as tasks
+from nona.ui.tasks.desk import Desk, PlacingWatch
+from nona.ui.tasks.planning import place_scenario
+from nona.ui.tasks.simulation import simulate_scenario
 from nona.ui.tasks.training import MOST_ELASTIC_POINTS as MOST_ELASTIC
 
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
@@ -26,21 +29,14 @@ CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 
 def report(policy, number, *, job=0, replication=0):
     """Round ``number`` of 360 s: ``job`` is on V100 0, and one job of 100 s · (number + 1) is complete."""
-    start_s = 360.0 * number
-    return TrainingProgress(
-        policy=policy,
-        replication=replication,
-        fraction=(number + 1) / 200,
-        time_s=start_s + 360.0,
-        running=1,
-        waiting=2,
-        jcts_s=(100.0 * (number + 1),),
-        placed=(((job,), 1, (0,), start_s, start_s + 360.0),),
-    )
+    start_s, end_s = 360.0 * number, 360.0 * (number + 1)
+    of = {"policy": policy, "replication": replication, "fraction": (number + 1) / 200, "time_s": end_s}
+    done, placed = (100.0 * (number + 1),), (((job,), 1, (0,), start_s, end_s),)
+    return TrainingProgress(running=1, waiting=2, jcts_s=done, placed=placed, **of)
 
 
 def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():
-    watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
+    watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
     for number in range(4):
         watch.take(report("fifo", number, job=number // 2))
         watch.take(report("fifo", number, replication=1))  # another run: not shown
@@ -50,19 +46,17 @@ def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():
     assert fifo.mean_jct_s == pytest.approx(250.0)
     assert (fifo.completed, fifo.running, fifo.waiting) == (4, 1, 2)
     assert told.policies["isolated"].mean_jct_s is None
-    assert [(s.jobs, s.gpu, s.start_s, s.end_s) for s in told.stays] == [
-        ((0,), "v100", 0.0, 720.0),
-        ((1,), "v100", 720.0, 1440.0),
-    ]
+    stays = [(s.jobs, s.gpu, s.start_s, s.end_s) for s in told.stays]
+    assert stays == [((0,), "v100", 0.0, 720.0), ((1,), "v100", 720.0, 1440.0)]
 
 
 def test_what_is_kept_and_drawn_is_bounded():
-    watch = TrainingWatch(CLUSTER, ["fifo"])
-    for number in range(2 * MOST_STAYS):
+    watch = tasks.TrainingWatch(CLUSTER, ["fifo"])
+    for number in range(2 * tasks.MOST_STAYS):
         watch.take(report("fifo", number, job=number))
     told = watch.told()
-    assert len(told.stays) == MOST_STAYS
-    assert len(told.policies["fifo"].curve) <= MOST_POINTS
+    assert len(told.stays) == tasks.MOST_STAYS
+    assert len(told.policies["fifo"].curve) <= tasks.MOST_POINTS
     data = cluster_data(told, 0.5, "half")
     assert len(data.lanes) <= MOST_LANES
     assert data.more.startswith(str(42 - len(data.lanes)))
@@ -72,50 +66,34 @@ def test_what_is_kept_and_drawn_is_bounded():
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in data.policies[0].curve)
 
 
-def test_rounds_that_were_not_reported_are_bridged():
-    watch = TrainingWatch(CLUSTER, ["fifo"])
-    for number, job in ((0, 3), (4, 3), (9, 5)):
-        watch.take(report("fifo", number, job=job))
-    assert [(s.jobs, s.start_s, s.end_s) for s in watch.told().stays] == [
-        ((3,), 0.0, 1800.0),
-        ((5,), 1800.0, 3600.0),
-    ]
-
-
-def test_a_policy_that_is_silent_leaves_the_picture():
-    watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
-    watch.take(report("fifo", 0))
-    for number in range(PATIENCE):
-        watch.take(report("isolated", number))
-    assert watch.told().focus == "isolated"
-
-
-def test_the_picture_goes_on_to_the_next_policy():
-    watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
+def test_the_picture_goes_on_to_the_next_policy_also_from_a_silent_one_and_bridges_rounds():
+    watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
     watch.take(report("fifo", 198))
     watch.take(report("isolated", 0, job=7))
     assert watch.told().focus == "isolated"
     assert [s.jobs for s in watch.told().stays] == [(7,)]
+    watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
+    watch.take(report("fifo", 0))
+    for number in range(tasks.PATIENCE):
+        watch.take(report("isolated", number))
+    assert watch.told().focus == "isolated"
+    watch = tasks.TrainingWatch(CLUSTER, ["fifo"])
+    for number, job in ((0, 3), (4, 3), (9, 5)):
+        watch.take(report("fifo", number, job=job))
+    stays = [(s.jobs, s.start_s, s.end_s) for s in watch.told().stays]
+    assert stays == [((3,), 0.0, 1800.0), ((5,), 1800.0, 3600.0)]
 
 
 def elastic_report(policy, minute, *, replication=0):
     """After so many minutes: half a job's worth of work each minute, one job on two nodes."""
-    return ElasticProgress(
-        policy=policy,
-        replication=replication,
-        fraction=minute / 1000,
-        time_s=60.0 * minute,
-        running=1,
-        waiting=2,
-        mean_jct_s=float("nan") if minute < 2 else 90.0,
-        given={7: (Share(1, 4), Share(0, 2)), 8: ()},
-        jobs=500,
-        work=minute / 2,
-    )
+    of = {"policy": policy, "replication": replication, "fraction": minute / 1000, "time_s": 60.0 * minute}
+    mean, given = float("nan") if minute < 2 else 90.0, {7: (Share(1, 4), Share(0, 2)), 8: ()}
+    counts = {"running": 1, "waiting": 2, "jobs": 500, "work": minute / 2}
+    return ElasticProgress(mean_jct_s=mean, given=given, **counts, **of)
 
 
 def test_goodput_is_work_over_simulated_time():
-    watch = ElasticWatch(["fifo", "sjf"], 2, 4)
+    watch = tasks.ElasticWatch(["fifo", "sjf"], 2, 4)
     for minute in range(1, 4):
         watch.take(elastic_report("fifo", minute))
         watch.take(elastic_report("fifo", minute, replication=1))  # another run: not shown
@@ -133,11 +111,11 @@ def test_goodput_is_work_over_simulated_time():
 
 
 def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
-    watch = ElasticWatch(["fifo", "sjf"], 100, 4)
+    watch = tasks.ElasticWatch(["fifo", "sjf"], 100, 4)
     for minute in range(1, 4 * MOST_ELASTIC):
         watch.take(elastic_report("fifo", minute))
     assert len(watch.told().policies["fifo"].curve) <= MOST_ELASTIC
-    for minute in range(1, ELASTIC_PATIENCE + 1):
+    for minute in range(1, tasks.ELASTIC_PATIENCE + 1):
         assert watch.told().focus == "fifo"
         watch.take(elastic_report("sjf", minute))
     assert watch.told().focus == "sjf"
@@ -147,3 +125,86 @@ def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
     points = [xy for chart in drawn.charts for _, line in chart.lines for xy in line]
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in points)
     assert all(len(node.gpus) == 4 for node in nodes_of(3, 4, {1: [(2, 4)]}))
+
+
+@pytest.fixture(autouse=True)
+def _every_report_is_passed_on(monkeypatch):
+    monkeypatch.setattr(placing, "EVERY_S", 0.0)
+
+
+def asked(tmp_path):
+    scenario = changed("vision_language_8_servers", simulation={"jobs": 20, "replications": 1})
+    folder = str(tmp_path)
+    return {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
+
+
+def counts(told, pattern):
+    found = (re.search(pattern, m.get("text", "")) for m in told)
+    return [int(match[1]) for match in found if match]
+
+
+def assert_moves(told):
+    """The bar never goes back, and moves."""
+    shares = [m["fraction"] for m in told if "fraction" in m]
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 5
+
+
+@pytest.mark.verify
+def test_a_simulation_says_how_far_its_placement_is(tmp_path):
+    told = []
+    simulate_scenario(asked(tmp_path), Desk(told.append))
+    begins = next(i for i, m in enumerate(told) if m.get("step"))
+    first = [m for m in told[:begins] if "fraction" in m and "models" not in m["text"]]
+    second = told[begins:]
+    assert all(m["text"].startswith("Step 1 of 2, the placement: ") for m in first if "text" in m)
+    numbers = counts(first, r"sampled jobs, (\d+) placements? done")
+    assert len(numbers) > 2
+    assert numbers == sorted(set(numbers))
+    assert_moves(first)
+    assert second[0]["fraction"] == 0.0, "the simulation has the whole bar"
+    assert second[0]["open"] is False, "and an estimate"
+    assert not any("Step 1" in m.get("text", "") for m in second)
+
+
+def test_the_bar_of_a_placement_moves(tmp_path):
+    told = []
+    place_scenario(asked(tmp_path), Desk(told.append))
+    assert_moves(told)
+    assert counts(told, r"by simulation, (\d+) runs? done"), "the comparison of the nearest is told"
+
+
+def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
+    told = []
+
+    def stop():
+        if any("sampled jobs" in m.get("text", "") for m in told):
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        simulate_scenario(asked(tmp_path), Desk(told.append, stop))
+    assert not any("live" in m for m in told), "it ended before anything ran"
+
+
+def test_the_time_left_is_that_to_the_limit_of_the_stage():
+    told = []
+    now = [100.0]
+    watch = PlacingWatch(Desk(told.append), before="A: ", clock=lambda: now[0])
+    watch.take(PlacingProgress("formula"))
+    now[0] = 150.0  # of another stage: it does not count
+    watch.take(PlacingProgress("search"))
+    now[0] = 154.0
+    watch.take(PlacingProgress("search", 7, 0.25))
+    assert told[0]["text"] == "A: Solving the formula"
+    assert told[-1]["text"] == "A: Searching by sampled jobs, 7 placements done, at most about 12 s more"
+
+
+def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path):
+    job = Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 100.0)
+    job.take_in({"id": "1", "fraction": 0.5})
+    assert job.remaining_s is not None
+    assert job.remaining_s >= 100.0
+    job.take_in({"id": "1", "fraction": 0.5, "step": True})
+    assert job.remaining_s is None, "too early"
+    job.step = time.monotonic() - 10.0
+    assert 10.0 <= job.remaining_s < 100.0
