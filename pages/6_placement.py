@@ -17,7 +17,7 @@ from nona.ui.pages.placement_result import certificate_notes, charts, result_til
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.first_steps import no_queries
-from nona.ui.shell.job_panel import current_job, job_panel, stale_note
+from nona.ui.shell.job_panel import current_job, job_panel, result_to_show
 from nona.ui.widgets.terms import term
 
 SHELL = "Same placement from the shell"
@@ -32,8 +32,7 @@ if no_queries(state, "A placement"):
     st.stop()
 objective_choice(state)
 job_panel(state, "place", "Solve the placement", live=live_search)
-stale_note(state, "place")
-data = state.held("place", SolvedPlacement)
+data = result_to_show(state, "place", SolvedPlacement)
 if data is None:
     job = current_job(state, "place")
     if job is None or not job.unfinished:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.hardware.cluster import Cluster, Network, Racks, ServerGroup
-from nona.placement.capacity import executor_utilization
+from nona.placement.capacity import allowed_classes, executor_utilization, loads_of
 from nona.report.clusters import background_load, cluster_map, executor_rows
 from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.report.workloads import GAP_BINS, LARGEST_GAP, arrival_sample, load_text, offered_load, slo_text
@@ -42,15 +42,17 @@ def test_the_load_is_that_of_the_placement():
     study = prepare(scenario_from_mapping(SCENARIO))
     system = study.system
     background, queries = executor_utilization(system)
-    classes = enumerate(system.class_names)
-    seconds = {name: [m.costed[k].total_compute_s for m in study.models] for k, name in classes}
+    seconds = np.array([[costed.total_compute_s for costed in m.costed] for m in study.models])
     rates = np.array([q.rate for q in system.queries])
-    found = offered_load(rates.tolist(), seconds, system.executors, background)
-    assert (found.background, found.queries) == pytest.approx((0.2, max(queries)), rel=1e-9)
+    counts = dict(zip(system.class_names, system.class_counts.tolist(), strict=True))
+    found = offered_load(rates.tolist(), seconds, counts, seconds > 0, background)
+    assert (found.background, found.even) == pytest.approx((0.2, max(queries)), rel=1e-9)
+    best = loads_of(system, allowed_classes(system)).least_peak()[0]
+    assert found.background + found.best == pytest.approx(best, rel=1e-6)
     assert found.kind == "a100-40gb/3g.20gb"
     assert sum(found.shares) == pytest.approx(1)
-    full = offered_load((rates * found.factor).tolist(), seconds, system.executors, background)
-    assert full.total == pytest.approx(1)
+    full = offered_load((rates * 0.8 / found.best).tolist(), seconds, counts, seconds > 0, background)
+    assert full.background + full.best == pytest.approx(1)
 
 
 @examples(60)

@@ -30,10 +30,10 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page):
     system = prepare(state.scenario).system
     background, queries = executor_utilization(system)
     load = offered(state)
-    assert (load.background, load.queries) == (pytest.approx(background), pytest.approx(max(queries)))
+    assert (load.background, load.even) == (pytest.approx(background), pytest.approx(max(queries)))
     assert metrics(at)["Executors full"] == f"{100 * (background + max(queries)):.3g} %"
     shown = trees(at)
-    assert shown[0][0][2][0] == gauge("Executors", "executors", 0.2, load.queries)
+    assert shown[0][0][2][0] == gauge("Executors", "executors", 0.2, load.best, load.even)
     for index, rate in enumerate((300 / 350, 50 / 350)):
         assert shown[1 + index] == [
             shares_picture(rate, load.shares[index], index),

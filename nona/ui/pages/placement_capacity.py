@@ -16,7 +16,7 @@ from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job, duration, job_panel, stale_note
+from nona.ui.shell.job_panel import current_job, duration, job_panel, result_to_show
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
@@ -71,13 +71,16 @@ def capacity_section(state: AppState) -> None:
         fingerprint=fingerprint,
         done="" if asked.schedulers else "Choose a scheduler first.",
     )
-    held = state.held(KIND, CapacityReport)
+    job = current_job(state, KIND)
+    running = job is not None and job.unfinished
+    held = (
+        state.held(KIND, CapacityReport)
+        if running
+        else result_to_show(state, KIND, CapacityReport, fingerprint)
+    )
     if held is not None:
-        job = current_job(state, KIND)
-        if job is None or not job.unfinished:
-            stale_note(state, KIND, fingerprint)
         _answer(held)
-    else:
+    elif KIND not in state.results:
         st.caption(
             "Tries several numbers of servers, all else unchanged, for each scheduler: "
             f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]} by prediction, the others by simulation."

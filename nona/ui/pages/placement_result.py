@@ -49,7 +49,7 @@ from nona.results.placement import (
     PlacementReport,
 )
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import job_panel, stale_note
+from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
@@ -348,8 +348,7 @@ def congestion_section(state: AppState, data: PlacementOutcome) -> None:
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data.nona.predicted)))
     job_panel(state, "congestion", "Predict by formula over the link's load")
-    stale_note(state, "congestion")
-    curve = state.held("congestion", CongestionCurve)
+    curve = result_to_show(state, "congestion", CongestionCurve)
     if curve is None:
         st.caption("Solves the formula at a dozen loads, from the present one to saturation.")
         return

@@ -61,7 +61,7 @@ from nona.ui.shell.job_panel import (
     job_buttons,
     live_area,
     progress_text,
-    stale_note,
+    result_to_show,
 )
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import chart, hero, picture, table
@@ -274,20 +274,19 @@ POLL_S = 0.6
 def run_area(state: AppState) -> PlanOutcome | None:
     """Buttons, then the answer so far or the last one; the plan to show below, if there is one."""
     running = job_buttons(state, KIND, "Find the plan")
-    held = state.held(KIND, PlanOutcome)
+    held = None
     with st.container():
-        if not running and held is not None:
-            stale_note(state, KIND)
+        if not running:
+            held = result_to_show(state, KIND, PlanOutcome)
     with st.container(key="plan-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s)
-    return None if running else held
+        st.fragment(_area, run_every=every_s)(state, every_s, held)
+    return held
 
 
-def _area(state: AppState, every_s: float | None) -> None:
+def _area(state: AppState, every_s: float | None, held: PlanOutcome | None) -> None:
     if not live_area(state, KIND, every_s, _live, "Fewer offers, schedulers or runs end sooner."):
         return
-    held = state.held(KIND, PlanOutcome)
     if held is not None:
         _answer(held)
         _choice(held.report, "plan-chart")

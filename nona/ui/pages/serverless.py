@@ -32,7 +32,7 @@ from nona.ui.shell.job_panel import (
     live_area,
     no_result_text,
     progress_text,
-    stale_note,
+    result_to_show,
 )
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import plain
@@ -282,12 +282,12 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     if not running:
         _size(state)
     with st.container():
-        if not running:
-            stale_note(state, KIND)
+        held = (
+            state.held(KIND, ServerlessOutcome) if running else result_to_show(state, KIND, ServerlessOutcome)
+        )
     with st.container(key="serverless-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s)
-    held = state.held(KIND, ServerlessOutcome)
+        st.fragment(_area, run_every=every_s)(state, every_s, held)
     with st.container():
         if running and held is not None:
             st.info(
@@ -342,10 +342,9 @@ def _live(job: Job) -> None:
     _platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, every_s: float | None) -> None:
+def _area(state: AppState, every_s: float | None, held: ServerlessOutcome | None) -> None:
     if not live_area(state, KIND, every_s, _live, "Fewer calls, replications or policies end sooner."):
         return
-    held = state.held(KIND, ServerlessOutcome)
     if held is not None:
         _finding(held)
     elif current_job(state, KIND) is None:

@@ -75,7 +75,7 @@ from nona.study.sweep_numbers import LOAD, Number
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import job_panel, stale_note
+from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import chart, picture, table
@@ -95,14 +95,13 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         return
     mark = f"{state.fingerprint(OVER_KIND)} {asked}"
     job_panel(state, OVER_KIND, "Find the knees", live=_live, options=asked.to_json(), fingerprint=mark)
-    report = state.held(OVER_KIND, OverReport)
+    report = result_to_show(state, OVER_KIND, OverReport, mark)
     if report is None:
         st.caption(
             "Every policy gets the same calls at every value. Where the target ceases to be kept is found by "
             "bisection; each verdict is that of a sequential test at 95 %."
         )
     else:
-        stale_note(state, OVER_KIND, mark)
         _over_answer(report, "over")
     values = () if asked.extend else ("--values", ",".join(f"{v:g}" for v in asked.values))
     target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.calls))
@@ -342,8 +341,7 @@ def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
     names = ", ".join(s.name for s in state.scenario.schedulers)
     job_panel(state, SCHEDULERS_KIND, "Run the DAG schedulers")
-    stale_note(state, SCHEDULERS_KIND)
-    found = state.held(SCHEDULERS_KIND, SchedulersReport)
+    found = result_to_show(state, SCHEDULERS_KIND, SchedulersReport)
     equivalent(state, "serverless", "--dag-schedulers", key="serverless-schedulers")
     if found is None:
         st.caption(plain(f"The scenario's schedulers: {names}; change them on the Simulation page."))

@@ -34,7 +34,7 @@ from nona.ui.pages.simulation_sweep_settings import (
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job, job_panel
+from nona.ui.shell.job_panel import current_job, job_panel, result_to_show
 from nona.ui.tasks.sweeps import grid_request_of, request_of
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
@@ -177,19 +177,17 @@ def _result(state: AppState, kind: str, work: str) -> None:
             "spacing of the values. Run it again to complete it.",
             icon=":material/pending:",
         )
-        _show(state, OUTCOMES[kind].from_json(job.live), job.fingerprint)
+        _show(state, OUTCOMES[kind].from_json(job.live))
     elif held is not None:
-        _show(state, held, state.results[kind].fingerprint)
+        mark = state.results[kind].fingerprint
+        asked = "another" if is_stale(state, mark, held.settings) else mark
+        if (shown := result_to_show(state, kind, OUTCOMES[kind], asked)) is not None:
+            _show(state, shown)
     else:
         st.caption(f"Nothing has been swept yet.{work}")
 
 
-def _show(state: AppState, report: SweepOutcome | GridOutcome, fingerprint: str) -> None:
-    if is_stale(state, fingerprint, report.settings):
-        st.warning(
-            "The scenario has changed since this sweep was made; run it again for the present scenario.",
-            icon=":material/history:",
-        )
+def _show(state: AppState, report: SweepOutcome | GridOutcome) -> None:
     with st.container(key="sweep-reading"):
         if isinstance(report, GridOutcome):
             st.fragment(_grid_reading)(report)

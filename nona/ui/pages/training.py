@@ -35,7 +35,7 @@ from nona.ui.shell.job_panel import (
     live_area,
     no_result_text,
     progress_text,
-    stale_note,
+    result_to_show,
 )
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import hero
@@ -175,21 +175,11 @@ ADVICE = "Fewer jobs, replications or policies end sooner."
 def run_area(state: AppState) -> TrainingOutcome | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     running = job_buttons(state, KIND, "Run the policies")
-    held = _held_outcome(state)
     with st.container():
-        if not running and held is not None:
-            stale_note(state, KIND)
+        held = state.held(KIND, TrainingOutcome) if running else result_to_show(state, KIND, TrainingOutcome)
     with st.container(key="training-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s)
-    return held
-
-
-def _held_outcome(state: AppState) -> TrainingOutcome | None:
-    """The last result, unless another scenario has been opened since, to which it says nothing."""
-    held = state.held(KIND, TrainingOutcome)
-    if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
-        return None
+        st.fragment(_area, run_every=every_s)(state, every_s, held)
     return held
 
 
@@ -213,10 +203,9 @@ def _live(job: Job) -> None:
     cluster_view("training-live", cluster_data(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, every_s: float | None) -> None:
+def _area(state: AppState, every_s: float | None, held: TrainingOutcome | None) -> None:
     if not live_area(state, KIND, every_s, _live, ADVICE):
         return
-    held = _held_outcome(state)
     if held is not None:
         _finding(held)
     elif current_job(state, KIND) is None:

@@ -52,7 +52,7 @@ from nona.ui.shell.job_panel import (
     live_area,
     no_result_text,
     progress_text,
-    stale_note,
+    result_to_show,
 )
 from nona.ui.widgets.fields import choose_one, plain
 from nona.ui.widgets.results import PARQUET, chart, hero, table
@@ -65,21 +65,11 @@ ADVICE = "Fewer jobs, replications or policies end sooner."
 def _elastic_area(state: AppState) -> ElasticHistory | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     running = job_buttons(state, KIND, "Run the policies")
-    held = _held_history(state)
     with st.container():
-        if not running and held is not None:
-            stale_note(state, KIND)
+        held = state.held(KIND, ElasticHistory) if running else result_to_show(state, KIND, ElasticHistory)
     with st.container(key="elastic-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s)
-    return held
-
-
-def _held_history(state: AppState) -> ElasticHistory | None:
-    """The last result, unless another scenario has been opened since, to which it says nothing."""
-    held = state.held(KIND, ElasticHistory)
-    if held is None or (state.is_stale(KIND) and held.about.name != state.scenario.name):
-        return None
+        st.fragment(_area, run_every=every_s)(state, every_s, held)
     return held
 
 
@@ -88,10 +78,9 @@ def _live(job: Job) -> None:
     cluster_view("elastic-live", live_drawing(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, every_s: float | None) -> None:
+def _area(state: AppState, every_s: float | None, held: ElasticHistory | None) -> None:
     if not live_area(state, KIND, every_s, _live, ADVICE):
         return
-    held = _held_history(state)
     if held is not None:
         label, value, hint = hero_figure(held.report.policies)
         with hero("elastic-finding", label, value, hint):

@@ -161,12 +161,20 @@ START: Mapping[str, Any] = {
 class Result:
     """What a job brought, with the fingerprint of the scenario that it belongs to.
 
-    ``data`` has the type that the job's :class:`~nona.ui.jobs.kinds.TaskKind` names.
+    ``scenario`` is that scenario, where this session started the job. ``data`` has the type that the job's
+    :class:`~nona.ui.jobs.kinds.TaskKind` names.
     """
 
     fingerprint: str
     data: Any
     job_id: str
+    scenario: Scenario | None = None
+
+    @property
+    def of(self) -> str:
+        """The name of its scenario; empty where that is not known."""
+        about = getattr(self.data, "about", None)
+        return self.scenario.name if self.scenario else str(getattr(about, "name", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +198,7 @@ class AppState:
     uploads: Uploads = field(default_factory=Uploads)
     drafts: dict[PlacePath, Draft] = field(default_factory=dict)
     results: dict[str, Result] = field(default_factory=dict)
+    asked: dict[str, Scenario] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
     model: str = "resnet18"
     symbols: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from nona.errors import JobError
+from nona.report.simulations.scenario_diff import change_text
 from nona.scenario.file import scenario_to_mapping
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
@@ -85,6 +86,7 @@ def duration(seconds: float) -> str:
 
 Live = Callable[[Mapping[str, Any]], None]
 POLL_S = 0.6
+T = TypeVar("T")
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -111,6 +113,7 @@ def start(
     if old and state.taken.get(kind) != old:
         jobs().discard(old)
     state.jobs[kind], state.notice = job.id, ""
+    state.asked[kind] = state.scenario
 
 
 def collect(state: AppState) -> bool:
@@ -124,7 +127,7 @@ def collect(state: AppState) -> bool:
         if not job.unfinished and job.result is not None and before != job_id:
             jobs().discard(before)
             data = KINDS.find(kind).read(job.result)
-            state.results[kind] = Result(job.fingerprint, data, job_id)
+            state.results[kind] = Result(job.fingerprint, data, job_id, state.asked.get(kind))
             state.taken[kind] = job_id
             if kind == "simulate":
                 state.runs.add(job.fingerprint, job_id, data)
@@ -277,6 +280,34 @@ def no_result_text(state: AppState, kind: str) -> str:
     return "Nothing has been run yet: run the policies above."
 
 
+def result_to_show(state: AppState, kind: str, of: type[T], fingerprint: str = "") -> T | None:
+    """The last result of ``kind``; one of another scenario is a line with a switch, which brings it back.
+
+    One of this scenario as it was before a change has a warning (:func:`stale_note`).
+    """
+    held = state.held(kind, of)
+    if held is None or not state.is_stale(kind, fingerprint):
+        return held
+    result, noun = state.results[kind], KINDS.find(kind).noun
+    if not result.of or result.of == state.scenario.name:
+        stale_note(state, kind, fingerprint)
+        return held
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
+        differs = _what_changed(state, kind)
+        st.markdown(
+            f"The last {noun} is of **{plain(result.of)}**, not of **{plain(state.scenario.name)}**"
+            f"{f': {plain(differs)}' if differs else ''}.",
+            width="stretch",
+        )
+        return held if st.toggle("Show it", key=f"show-{kind}-{result.job_id}") else None
+
+
+def _what_changed(state: AppState, kind: str) -> str:
+    """What differs between the scenario of the last result of ``kind`` and the present one, where known."""
+    origin = state.results[kind].scenario
+    return change_text(origin, state.scenario, KINDS.find(kind).parts) if origin is not None else ""
+
+
 def stale_note(state: AppState, kind: str, fingerprint: str = "") -> None:
     """A warning where the result to show belongs to an earlier scenario, or to another question on it.
 
@@ -290,7 +321,9 @@ def stale_note(state: AppState, kind: str, fingerprint: str = "") -> None:
     what, then = (
         ("question", "answer the present one") if same else ("scenario", "see the scenario as it is now")
     )
+    differs = "" if same else _what_changed(state, kind)
     st.warning(
-        f"The {what} has changed since this {noun} was made; run it again to {then}.",
+        f"The {what} has changed since this {noun} was made{f' ({plain(differs)})' if differs else ''}; run "
+        f"it again to {then}.",
         icon=":material/history:",
     )
