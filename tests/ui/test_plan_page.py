@@ -137,6 +137,29 @@ def test_a_changed_question_makes_the_answer_stale_and_a_pinned_option_outlives_
     assert fresh.session_state["plan-pinned"] == []
 
 
+def test_another_scenario_s_answer_is_one_line_that_names_it_until_it_is_asked_for(planned):
+    state, own = state_of(planned), state_of(planned).scenario
+    demand = scenario_from_mapping(
+        {
+            **DATA,
+            "name": "My own demand",
+            "workload": [{"model": "bert_base", "rate": "900/s", "slo": "50 ms"}],
+        }
+    )
+    state.adopt(demand)
+    go(planned, PAGE)
+    assert not any(s.value.startswith("Buy ") for s in planned.subheader)
+    line = said(planned.markdown)
+    assert f"The last plan is of **{own.name}**, not of **My own demand**" in line
+    assert "workload" in line or "bert_base" in line  # and what differs
+    named(planned.toggle, "Show it").set_value(True).run()
+    assert any(s.value.startswith("Buy ") for s in planned.subheader)
+    state.undo()
+    go(planned, PAGE)
+    assert any(s.value.startswith("Buy ") for s in planned.subheader)
+    assert not any("not of" in m.value for m in planned.markdown)
+
+
 def test_fields_are_read_out_by_plain_names(open_page):
     """A browser reads a label out as it is written: signs that were escaped for Markdown would be heard."""
     at = adopt_plan(open_page(PAGE), prices={"currency": "$"})
