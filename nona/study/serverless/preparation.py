@@ -8,6 +8,7 @@ from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.errors import ScenarioError
 from nona.gpu_sharing.pool import Invoker
+from nona.gpu_sharing.registry import WAYS
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import ServerGroup
 from nona.hardware.device import find_device, user_devices
@@ -91,6 +92,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
             ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
         )
     check_has_queries(scenario)
+    _check_gpus(scenario, spec)
     sources.check(scenario)
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
@@ -126,8 +128,29 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         network=shared_network(scenario),
         idle_cost=spec.idle_cost,
         memory=_node_memory(scenario, made),
-        notes=_notes(scenario, [note for _, _, note in read if note is not None]),
+        notes=_notes([note for _, _, note in read if note is not None]),
     )
+
+
+def _check_gpus(scenario: Scenario, spec: ServerlessSpec) -> None:
+    """One kind of GPU, on which the functions' times hold; cut by MIG only where it has MIG."""
+    own = user_devices(scenario.cluster.devices)
+    gpus = list(dict.fromkeys(group.gpu for group in scenario.cluster.servers))
+    problems = []
+    if len(gpus) > 1:
+        problems.append(
+            f"cluster.servers: {' and '.join(gpus)} differ in speed, and the times of functions hold for one "
+            "kind of GPU; keep one kind, and compare the kinds as scenarios of their own."
+        )
+    if not WAYS.find(spec.sharing.mode).oversubscribes:
+        problems += [
+            f"serverless.sharing.mode: {spec.sharing.mode!r} cuts a GPU by MIG, which {gpu} does not have; "
+            "use mps or time-slicing."
+            for gpu in gpus
+            if find_device(gpu, own).mig is None
+        ]
+    if problems:
+        raise ScenarioError(problems)
 
 
 def _staged(
@@ -152,13 +175,9 @@ def _staged(
     return made.graph, [functions.add(f, graph.name) for f in made.functions], made.note
 
 
-def _notes(scenario: Scenario, networks: Sequence[str]) -> tuple[str, ...]:
+def _notes(networks: Sequence[str]) -> tuple[str, ...]:
     """Notes on the networks among the applications."""
-    gpus = list(dict.fromkeys(group.gpu for group in scenario.cluster.servers))
-    notes = [note for note in dict.fromkeys(networks) if note]
-    if networks and len(gpus) > 1:
-        notes.append(f"Networks use the times of {gpus[0]}, the GPU of the first servers, on every server.")
-    return tuple(notes)
+    return tuple(note for note in dict.fromkeys(networks) if note)
 
 
 def _application(
