@@ -42,7 +42,7 @@ LONG = (
     "test_what_if",
     "test_demo",
     "test_nothing_is_lost",
-    "test_house_rules",
+    "test_layers",
 )
 
 

@@ -15,8 +15,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nona.cli.main import main
-from nona.contraction.rules import RULES, Rule, contract, rule_choices
-from nona.errors import NonaError, ScenarioError
+from nona.contraction.rules import RULES, Rule, rule_choices
+from nona.errors import NonaError
 from nona.gpu_sharing.pool import Ledger, Way
 from nona.gpu_sharing.registry import WAYS
 from nona.graph.readers import reader_for
@@ -98,12 +98,9 @@ class SmallestPlanner:
         return Plan((0,))
 
 
-def prepare_smallest(system, options):
-    return SmallestPlanner()
-
-
 SMALLEST = Policy(
-    "smallest", "Smallest", "One job, as small as can be.", "This test", "", prepare_smallest, {}, {}, PINK
+    *("smallest", "Smallest", "One job, as small as can be.", "This test", ""),
+    *(lambda system, options: SmallestPlanner(), {}, {}, PINK),
 )
 
 
@@ -193,25 +190,16 @@ def test_a_scenario_of_new_things_is_simulated(tmp_path, capsys):
         assert found["schedulers"]["first"]["jct_s"]["mean"] >= 3e-3
         contracted = run(capsys, "contract", str(tmp_path / "net.edges"), "--rule", "apart")
         assert contracted["tasks"] == contracted["operators"] == 3
-    assert "'apart' must be 'direct', 'poset', 'size-aware' or 'cost-aware'" in refused(capsys, *words)
-
-
-def test_a_rule_is_a_choice_of_schema_and_page():
-    text = SCENARIO.replace("MODEL", "resnet18")
-    with RULES.registered(APART):
-        assert parse_scenario(text).contraction == "apart"
         assert rule_choices() == (*list(RULES)[:-1], "apart", "cost-aware")
-    with pytest.raises(ScenarioError, match=r"^contraction: 'apart' must be .*; choose one of these\.$"):
-        parse_scenario(text)
-    with pytest.raises(NonaError, match="apart"):
-        contract(None, "apart")  # type: ignore[arg-type]
-
-
-def test_a_device_of_the_scenarios_own_is_a_choice():
-    with RULES.registered(APART):
-        scenario = parse_scenario(SCENARIO.replace("MODEL", "resnet18"))
-    assert device_names(scenario) == (*devices(), "dream")
+        assert device_names(load_scenario(file)) == (*devices(), "dream")
+        assert reader_for("net.EDGES") is EDGES
+        assert "edge list (" in upload_label()
+        assert ".edges)" in upload_label()
+    assert "edge list" not in upload_label()
+    with pytest.raises(NonaError, match=r"\.edges"):
+        reader_for("net.edges")
     assert "dream" not in devices()
+    assert "'apart' must be 'direct', 'poset', 'size-aware' or 'cost-aware'" in refused(capsys, *words)
 
 
 def pick_schedulers_page():
@@ -266,6 +254,9 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
     with POLICIES.registered(SMALLEST), WAYS.registered(ALONE):
         found = run(capsys, *words, *ways)["sharing"]
         assert list(found) == ["alone", "mig-counter"]
+        text = dump_scenario(load_scenario(scenario_path("strict_light")))
+        own = parse_scenario(text.replace("serverless:\n", "serverless:\n  sharing: {mode: alone}\n"))
+        assert parse_scenario(dump_scenario(own)).serverless.sharing.mode == "alone"
         for report in found.values():
             assert all(report["checks"].values()), report["failed_checks"]
             assert report["policies"]["smallest"]["mean_batch"] == 1.0
@@ -280,31 +271,6 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
     assert f"serverless.sharing.mode: 'alone' must be '{next(iter(WAYS))}'" in line
     assert "alone" not in sharing_choices().values()
     assert "smallest" in refused(capsys, *words)
-
-
-def test_a_way_of_sharing_is_a_choice_of_the_schema():
-    text = dump_scenario(load_scenario(scenario_path("strict_light"))).replace(
-        "serverless:\n", "serverless:\n  sharing: {mode: alone}\n"
-    )
-    with WAYS.registered(ALONE):
-        scenario = parse_scenario(text)
-        assert scenario.serverless is not None
-        assert scenario.serverless.sharing.mode == "alone"
-        assert parse_scenario(dump_scenario(scenario)) == scenario
-    with pytest.raises(
-        ScenarioError, match=r"sharing.mode: 'alone' must be 'mig-counter', .* or 'time-slicing'"
-    ):
-        parse_scenario(text)
-
-
-def test_a_reader_is_found_by_its_suffix_and_told_on_the_page():
-    with READERS.registered(EDGES):
-        assert reader_for("net.EDGES") is EDGES
-        assert "edge list (" in upload_label()
-        assert ".edges)" in upload_label()
-    assert "edge list" not in upload_label()
-    with pytest.raises(NonaError, match=r"\.edges"):
-        reader_for("net.edges")
 
 
 class Echo(Document):

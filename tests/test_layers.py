@@ -1,26 +1,17 @@
-"""The direction of imports: a layer imports itself and layers before it, and no rooms form a circle."""
+"""Rules that a machine can check: layers and imports, sizes, docstrings, and what text must not hold."""
 
 import ast
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 # From the bottom up. Layers on one line do not know each other.
 LAYERS = (
     (
-        "nona",
-        "nona.code_cache",
-        "nona.compiled",
-        "nona.errors",
-        "nona.foreign",
-        "nona.registry",
-        "nona.options",
-        "nona.registry",
-        "nona.units",
-        "nona.random_streams",
+        *("nona", "nona.code_cache", "nona.compiled", "nona.errors", "nona.foreign", "nona.registry"),
+        *("nona.options", "nona.units", "nona.random_streams"),
     ),
     ("nona.allocation", "nona.results"),
     ("nona.graph", "nona.hardware"),
@@ -61,9 +52,14 @@ def _layer(module):
 
 
 @cache
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def _imports(module):
     """Line and full name of every module that a module imports, also inside functions."""
-    return tuple(_found(ast.parse(MODULES[module].read_text(encoding="utf-8")), module))
+    return tuple(_found(_tree(MODULES[module]), module))
 
 
 def _found(tree, module):
@@ -77,10 +73,6 @@ def _found(tree, module):
                 yield node.lineno, whole if whole in MODULES else node.module or ""
 
 
-def _own_imports(module):
-    return ((line, name) for line, name in _imports(module) if name in MODULES)
-
-
 def _may_import(own, other):
     return own == other or {own, other} <= FOUNDATION or RANK[other] < RANK[own]
 
@@ -90,8 +82,8 @@ def test_imports_point_downwards():
     wrong = [
         f"{module}:{line} must not import {name}"
         for module in MODULES
-        for line, name in _own_imports(module)
-        if not _may_import(_layer(module), _layer(name))
+        for line, name in _imports(module)
+        if name in MODULES and not _may_import(_layer(module), _layer(name))
     ]
     assert wrong == []
 
@@ -104,15 +96,14 @@ def test_only_the_ui_knows_streamlit():
 def _rooms(package):
     """The rooms of a package, which are its modules and packages, and which others each imports."""
     rooms: dict[str, set[str]] = {}
-    depth = package.count(".") + 2
 
     def room(module):
-        return ".".join(module.split(".")[:depth])
+        return ".".join(module.split(".")[: package.count(".") + 2])
 
     for module in MODULES:
         if module.startswith(package + "."):
-            inside = (name for _, name in _own_imports(module) if name.startswith(package + "."))
-            rooms.setdefault(room(module), set()).update(room(n) for n in inside if room(n) != room(module))
+            inside = {room(n) for _, n in _imports(module) if n in MODULES and n.startswith(package + ".")}
+            rooms.setdefault(room(module), set()).update(inside - {room(module)})
     return rooms
 
 
@@ -132,36 +123,139 @@ def test_pages_benchmarks_and_examples_import_modules_that_exist():
         *(f for d in ("pages", "benchmarks", "examples") for f in (ROOT / d).glob("*.py")),
     ]
     assert len(files) > 20
-    unknown = [
-        f"{file.name}:{line}: {name}"
-        for file in files
-        for line, name in _found(ast.parse(file.read_text(encoding="utf-8")), file.name)
-        if name.split(".")[0] == "nona" and name not in MODULES
-    ]
-    assert unknown == []
+    found = [(file.name, name) for file in files for _, name in _found(_tree(file), file.name)]
+    assert [(file, n) for file, n in found if n.split(".")[0] == "nona" and n not in MODULES] == []
 
 
-def test_graph_and_hardware_do_not_know_each_other():
-    between = [
-        (module, name)
-        for module in MODULES
-        for _, name in _own_imports(module)
-        if {_layer(module), _layer(name)} == {"nona.graph", "nona.hardware"}
-    ]
-    assert between == []
-
-
-@pytest.mark.parametrize(
-    ("own", "other", "allowed"),
-    [
-        ("nona.cost", "nona.study", False),
-        ("nona.graph", "nona.hardware", False),
-        ("nona.errors", "nona.graph", False),
-        ("nona.cost", "nona.graph", True),
-        ("nona.units", "nona.errors", True),
-        ("nona.study", "nona.study", True),
-    ],
-)
-def test_the_rule_finds_a_wrong_import(own, other, allowed):
+def test_the_rule_finds_a_wrong_import():
     """The check itself: upwards and sideways are refused, downwards and within are allowed."""
-    assert _may_import(own, other) is allowed
+    wrong = ("nona.cost", "nona.study"), ("nona.graph", "nona.hardware"), ("nona.errors", "nona.graph")
+    right = ("nona.cost", "nona.graph"), ("nona.units", "nona.errors"), ("nona.study", "nona.study")
+    assert not any(_may_import(*pair) for pair in wrong)
+    assert all(_may_import(*pair) for pair in right)
+
+
+MODULE_LINES, FUNCTION_LINES, PAGE_LINES, APP_LINES = 600, 60, 120, 40
+PAGES = sorted((ROOT / "pages").glob("*.py"))
+TEXT_SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".toml", ".txt", ".cff", ".csv", ".sh", ""}
+SKIPPED = {".venv", ".git", "build", "dist", "test-artifacts", "__pycache__", "node_modules"}
+# Folders of one machine: a path that starts with one means nothing on another.
+MACHINE = re.compile(
+    r"(?<![\w.$~}>-])/(?:" + "|".join(("home", "root", "Users", "work", "mnt", "scratch")) + r")/\w"
+)
+
+
+def _name(path):
+    return str(path.relative_to(ROOT))
+
+
+def _code_lines(function):
+    """Lines of a function without its docstring."""
+    first = function.body[0]
+    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    skipped = (first.end_lineno or 0) - first.lineno + 1 if docstring else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - skipped
+
+
+def _broken(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is None:
+            yield node.lineno, "bare except; name the errors"
+        if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
+            yield node.lineno, "import *; name what is imported"
+        if isinstance(node, ast.Assert):
+            yield node.lineno, "assert vanishes under -O; raise an error"
+        if isinstance(node, ast.Global):
+            yield node.lineno, "global state; pass it along"
+
+
+@cache
+def _undocumented(path):
+    return tuple(
+        node
+        for node in _tree(path).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not ast.get_docstring(node)
+    )
+
+
+def test_test_files_have_names_of_their_own():
+    """Without packages pytest imports them by name: of two that are alike it reads only one."""
+    names = [p.name for p in (ROOT / "tests").rglob("*.py") if p.name != "conftest.py"]
+    assert sorted(names) == sorted(set(names))
+
+
+def _texts():
+    """Path and lines of every text of the project."""
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        hidden_cache = parts[0].startswith(".") and parts[0].endswith(("_cache", ".hypothesis"))
+        if SKIPPED.isdisjoint(parts) and not hidden_cache and path.is_file() and path.suffix in TEXT_SUFFIXES:
+            yield path, path.read_text(encoding="utf-8").splitlines()
+
+
+def test_results_are_typed():
+    """Dictionaries of anything stand only where the data are somebody else's: JSON, plotly, two scenarios."""
+    allowed = {
+        *("nona/cli/lists.py", "nona/report/studies/figures.py", "nona/report/figures.py"),
+        *("nona/report/simulations/scenario_diff.py", "nona/results/document.py"),
+        *("nona/results/placement.py", "nona/results/trace.py"),
+    }
+    untyped = re.compile(r"(?:dict|Mapping)\[str, Any\]")
+    rooms = [p for room in ("results", "report", "cli") for p in (ROOT / "nona" / room).rglob("*.py")]
+    assert {_name(path) for path in rooms if untyped.search(path.read_text(encoding="utf-8"))} == allowed
+
+
+def test_modules_functions_and_pages_are_short():
+    allowed = [(SOURCES, MODULE_LINES), (PAGES, PAGE_LINES), ([ROOT / "app.py"], APP_LINES)]
+    assert all(files for files, _ in allowed)
+    long = [
+        f"{_name(p)}: {n} lines"
+        for files, most in allowed
+        for p in files
+        if (n := len(p.read_text(encoding="utf-8").splitlines())) > most
+    ]
+    long += [
+        f"{_name(path)}: {node.name}: {_code_lines(node)} lines"
+        for path in SOURCES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _code_lines(node) > FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def test_code_keeps_to_the_rules_of_the_house():
+    assert [
+        f"{_name(p)}:{line}: {rule}" for p in (*SOURCES, *PAGES) for line, rule in _broken(_tree(p))
+    ] == []
+
+
+def test_modules_and_what_other_packages_import_say_what_they_are():
+    """Every module has a docstring, and each definition that a module of another package imports."""
+    silent = {_name(path) for path in SOURCES if not ast.get_docstring(_tree(path))}
+    for module, path in MODULES.items():
+        for node in ast.walk(_tree(path)):
+            home = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            if home in MODULES and home.rpartition(".")[0] != module.rpartition(".")[0]:
+                imported = {alias.name for alias in node.names}
+                silent |= {f"{home}.{d.name}" for d in _undocumented(MODULES[home]) if d.name in imported}
+    assert sorted(silent) == []
+
+
+BLANKET = re.compile(r"#\s*(?:noqa(?!:\s*[A-Z])|type:\s*ignore(?!\[)|mypy:\s*ignore-errors|ruff:\s*noqa)")
+UNFINISHED = re.compile(r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")) + r")\b")
+
+
+def test_no_text_names_a_folder_of_one_machine_silences_a_check_wholesale_or_is_left_open():
+    wrong = [
+        f"{_name(path)}:{number}: {line.strip()[:100]}"
+        for path, lines in _texts()
+        for number, line in enumerate(lines, 1)
+        if MACHINE.search(line)
+        or "../" + "shared" in line
+        or (path.suffix == ".py" and (BLANKET.search(line) or UNFINISHED.search(line)))
+    ]
+    assert wrong == []
+    for path in ("see /" + "home/someone/file", "open('/" + "Users/someone')"):
+        assert MACHINE.search(path)
+    for path in ("/usr/bin/chromium", "https://example.org/" + "home/page", "~/nona-export/bin"):
+        assert not MACHINE.search(path)

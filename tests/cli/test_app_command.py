@@ -18,8 +18,7 @@ from benchmarks.visitor import Visitor
 from nona.cli import app as start
 from nona.cli.main import main
 from nona.code_cache.folders import base_folder
-from nona.serving.access import read_password
-from nona.serving.settings import Serving
+from nona.serving import access, settings
 from nona.sources.samples import scenario_path
 
 PASSWORD = "correct horse battery"
@@ -75,7 +74,7 @@ def test_the_password_is_kept_as_a_hash_that_its_owner_alone_reads(started, monk
     file = tmp_path / "password.json"
     assert PASSWORD not in file.read_text()
     assert file.stat().st_mode & 0o077 == 0
-    assert read_password(file).fits(PASSWORD)
+    assert access.read_password(file).fits(PASSWORD)
     assert not started
     file.chmod(0o644)
     assert "chmod 600" in refusal(capsys, "app", "--host", "0.0.0.0")
@@ -85,7 +84,7 @@ def test_beyond_this_machine_it_says_what_it_exposes(started, monkeypatch, capsy
     assert set_password(monkeypatch, PASSWORD) == 0
     assert main(["app", "--host", "0.0.0.0", "--allow-name", "plan.example.com", "--no-persist"]) == 0
     command, environment = started[0]
-    serving = Serving.read(environment)
+    serving = settings.Serving.read(environment)
     assert serving.guarded
     assert serving.hosts == ("plan.example.com",)
     assert not serving.persist
@@ -96,26 +95,20 @@ def test_beyond_this_machine_it_says_what_it_exposes(started, monkeypatch, capsy
     for part in ("0.0.0.0", "password", "upload", "not encrypted", "docs/deployment.md"):
         assert part in told
     assert main(["app", "--user-header", "X-Remote-User", "--allow-name", "plan.example.com"]) == 0
-    serving = Serving.read(started[1][1])
+    serving = settings.Serving.read(started[1][1])
     assert (serving.user_header, serving.password_file) == ("X-Remote-User", None)
     assert "X-Remote-User" in capsys.readouterr().err
 
 
-def test_on_this_machine_nothing_is_asked(started, capsys):
-    assert main(["app", "--host", "localhost"]) == 0
-    serving = Serving.read(started[0][1])
-    assert not serving.guarded
-    assert serving.persist
-    assert capsys.readouterr().err == ""
-
-
-def test_the_app_is_told_which_scenario_to_open(started):
+def test_on_this_machine_nothing_is_asked_and_the_app_is_told_which_scenario_to_open(started, capsys):
     assert main(["app", "mig_layouts", "--port", "8765", "--no-browser"]) == 0
-    command, environment = started[0]
+    assert main(["app", "--host", "localhost"]) == 0
+    (command, environment), (_, plain) = started
     assert "8765" in command
     assert Path(environment["NONA_SCENARIO"]) == scenario_path("mig_layouts").resolve()
-    assert main(["app"]) == 0
-    assert "NONA_SCENARIO" not in started[1][1]
+    assert "NONA_SCENARIO" not in plain
+    assert (settings.Serving.read(plain).guarded, settings.Serving.read(plain).persist) == (False, True)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_scenario_that_cannot_be_opened_starts_nothing(started, tmp_path, capsys):

@@ -14,8 +14,7 @@ from click.shell_completion import ShellComplete
 from nona.cli import lists, options
 from nona.cli.commands import group as common
 from nona.cli.main import main, nona
-from nona.placement.solver.comparison import solve_slsqp
-from nona.placement.solver.registry import SOLVERS, Solver
+from nona.placement.solver import comparison, registry
 from nona.sources.samples import sample_names, scenario_names
 
 
@@ -72,7 +71,7 @@ def test_a_shell_completes_commands_options_and_names():
 def test_what_a_program_registers_counts_at_once(capsys):
     words = ("place", "slides_example", "--solver", "my")
     assert completions(*words) == []
-    with SOLVERS.registered(Solver("my-own", "SLSQP again.", solve_slsqp)):
+    with registry.SOLVERS.registered(registry.Solver("my-own", "SLSQP again.", comparison.solve_slsqp)):
         assert completions(*words) == ["my-own"]
         assert "|my-own]" in text(capsys, "place", "--help")
         assert answer(capsys, *words[:3], "my-own")

@@ -16,13 +16,10 @@ from nona.cli.main import main
 from nona.cli.parameters import OutputFile
 from nona.errors import ReportError
 from nona.report.placements.certificate import bound_text
-from nona.results.document import Estimate
-from nona.results.placement import FullPlacementReport
-from nona.results.planning import PlanOutcome
+from nona.results import document, placement, planning
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.store.database import Database
-from nona.store.plans import change
+from nona.store import database, plans
 from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
 from nona.study.exports import check_places, write_bytes, write_job_table, write_records
 
@@ -192,7 +189,7 @@ def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path):
 def test_place_writes_its_report(tmp_path, capsys):
     file = by_formula(tmp_path, "slides_example")
     found = answer(capsys, "place", file, "--html", tmp_path / "p.html")
-    placed = FullPlacementReport.from_json(found)
+    placed = placement.FullPlacementReport.from_json(found)
     page = html.unescape((tmp_path / "p.html").read_text())
     assert bound_text(placed) in page
     assert "nona place scenario.yaml --html placement.html" in page
@@ -222,10 +219,6 @@ def planned(tmp_path_factory):
     return path
 
 
-def store_of(planned):
-    return Store(Database(planned / "store"), COMMAND_LINE, everyone=True, master=True)
-
-
 def test_the_tables_have_a_row_for_each_option_and_the_page_is_one_file_without_scripts(planned):
     csv, parquet = pd.read_csv(planned / "p.csv"), pd.read_parquet(planned / "p.parquet")
     assert len(csv) == len(parquet) > 0
@@ -238,8 +231,8 @@ def test_the_tables_have_a_row_for_each_option_and_the_page_is_one_file_without_
     assert "headroom" in page
 
 
-def test_a_saved_plan_is_listed_compared_exported_and_imported(planned):
-    store = store_of(planned)
+def test_a_saved_plan_is_listed_compared_exported_and_imported(planned, capsys):
+    store = Store(database.Database(planned / "store"), COMMAND_LINE, everyone=True, master=True)
     second, first = store.listing().items
     assert (first.kind, first.name, second.name) == ("plan", "first", "second")
     assert first.facts.finding.startswith("Buy ")
@@ -247,15 +240,12 @@ def test_a_saved_plan_is_listed_compared_exported_and_imported(planned):
     hourly = next(a for a in found.answers if a.measure.startswith("cost per hour"))
     assert hourly.changes[1].mean == pytest.approx(0.5)  # the cheaper link: 365 a month over 730 h
     assert any("plan" in text for text in found.scenario[1])
-    other = Store(Database(planned / "other"), COMMAND_LINE, everyone=True, master=True)
+    other = Store(database.Database(planned / "other"), COMMAND_LINE, everyone=True, master=True)
     (taken,) = import_items(other, export_items(store, [first.id]))
     assert taken.imported
-    answer = other.contents(taken.id).answer()
-    assert isinstance(answer, PlanOutcome)
-    assert answer == store.contents(first.id).answer()
-
-
-def test_the_command_line_shows_and_compares_saved_plans(planned, capsys):
+    came = other.contents(taken.id).answer()
+    assert isinstance(came, planning.PlanOutcome)
+    assert came == store.contents(first.id).answer()
     where = ["--store", str(planned / "store")]
     listed = answer(capsys, "saved", "list", *where)["items"]
     ids = (listed[1]["id"], listed[0]["id"])
@@ -263,6 +253,6 @@ def test_the_command_line_shows_and_compares_saved_plans(planned, capsys):
 
 
 def test_the_interval_of_a_change_has_both_ends_of_both_intervals():
-    a, b = Estimate(mean=0.5, ci95=(0.4, 0.6)), Estimate(mean=0.5, ci95=(0.5, 0.5))
-    assert change(a, b).ci95 == pytest.approx((-0.1, 0.1))
-    assert change(a, Estimate(mean=0.7, ci95=None)).ci95 is None
+    a, b = document.Estimate(mean=0.5, ci95=(0.4, 0.6)), document.Estimate(mean=0.5, ci95=(0.5, 0.5))
+    assert plans.change(a, b).ci95 == pytest.approx((-0.1, 0.1))
+    assert plans.change(a, document.Estimate(mean=0.7, ci95=None)).ci95 is None

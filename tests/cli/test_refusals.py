@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from calling import refusal
-from training_question import PAIRED, QUESTION, changed
+from calling import PAIRED, QUESTION, changed, refusal
 
 CLUSTER = "cluster: {servers: [{count: 2, gpu: v100}, {count: 2, gpu: k80}]}"
 UTILIZATION = "sweep slides_example --key background.network.utilization --values"

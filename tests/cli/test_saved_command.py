@@ -63,7 +63,9 @@ def test_from_a_simulation_to_another_store(folder, capsys):
     assert [s.name for s in open_scenario(bundle).scenario.schedulers] == ["local", "spread"]
 
 
-def test_what_cannot_be_done_is_one_line(folder, capsys):
+def test_what_cannot_be_done_is_one_line_and_a_list_without_items_says_so(folder, capsys):
+    assert text(capsys, "saved", "list") == "Nothing is saved here.\n"
+    assert "choose 1 to" in refusal(capsys, "saved", "export", "-o", folder / "x")
     assert "there is none" in refusal(capsys, "saved", "show", "Monday")
     save("Monday")
     save("Monday")
@@ -75,11 +77,6 @@ def test_what_cannot_be_done_is_one_line(folder, capsys):
     (folder / "mine" / "saved.sqlite3").write_bytes(b"no data base" * 100)
     for words in (["list"], ["delete", "Monday"], ["export", "-o", folder / "x"]):
         assert "it is damaged, or is no data base" in refusal(capsys, "saved", *words)
-
-
-def test_a_list_without_items_says_so(folder, capsys):
-    assert text(capsys, "saved", "list") == "Nothing is saved here.\n"
-    assert "choose 1 to" in refusal(capsys, "saved", "export", "-o", folder / "x")
 
 
 def test_settings_of_a_server_carry_the_store():

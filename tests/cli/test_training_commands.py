@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from calling import answer, text
-from training_question import PAIRED, QUESTION, changed
+from calling import PAIRED, QUESTION, answer, changed, text
 
 from nona.allocation.registry import policy_names
 from nona.cli.main import main

@@ -1,4 +1,4 @@
-"""Rules of contraction on random graphs: what is kept, steps, reasons, orders of merges, playback."""
+"""Rules of contraction on random graphs and samples: what is kept, steps, reasons, orders, playback."""
 
 import itertools
 import random
@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.contraction.contracted import Playback, summarize_contraction
-from nona.contraction.merging import Quotient, Traffic
 from nona.contraction.rules import DEFAULT_RULE, RULES, contract, contract_by
 from nona.contraction.task_graph import TaskGraph
+from nona.decomposition import VIRTUAL, decompose
 from nona.errors import GraphError
 from nona.graph.model import Edge, ModelGraph, Operator
+from nona.sources.samples import load_sample
+
+SEEDS = st.integers(0, 10**9)
 
 
 def model(n, arcs, sizes=(), shared=False):
@@ -32,51 +35,31 @@ def arcs_of(graph):
     return [(graph.index[e.source], graph.index[e.target]) for e in graph.edges]
 
 
-def all_dags(n):
-    """Every set of arcs (u, v) with u < v < n."""
-    pairs = list(itertools.combinations(range(n), 2))
-    for mask in range(1 << len(pairs)):
-        yield tuple(p for i, p in enumerate(pairs) if mask >> i & 1)
-
-
-def deep_arcs(n, seed):
+def deep(n, seed):
     """A deep network: chains, blocks of parallel branches, skips over some of them."""
-    rng = random.Random(seed)
-    arcs = []
-    last, free, joints = 0, 1, [0]
+    rng, joints, arcs, free = random.Random(seed), [0], [], 1
     while free < n:
         ends = []
-        for _ in range(rng.choice((1, 1, 2, 3))):
-            length = rng.randint(1, 3)
-            if free + length > n:
-                break
-            arcs += itertools.pairwise([last, *range(free, free + length)])
+        for length in rng.choices((1, 2, 3), k=rng.choice((1, 1, 2, 3))):
+            arcs += itertools.pairwise([joints[-1], *range(free, free + length)])
             free += length
             ends.append(free - 1)
-        if free >= n:
-            break
         arcs += [(end, free) for end in ends]
-        if rng.random() < 0.5:
-            arcs.append((rng.choice(joints[-3:]), free))
-        if not ends:
-            arcs.append((last, free))
-        last, free = free, free + 1
-        joints.append(last)
-    return sorted(set(arcs))
+        arcs += [(rng.choice(joints[-3:]), free)] * rng.randint(0, 1)
+        joints.append(free)
+        free += 1
+    return n, [(u, v) for u, v in arcs if v < n]
 
 
-def _sparse(n, seed, density):
+def sparse(n, seed, density):
     rng = random.Random(seed)
-    return [(u, v) for u, v in itertools.combinations(range(n), 2) if rng.random() < density]
+    return n, [pair for pair in itertools.combinations(range(n), 2) if rng.random() < density]
 
 
-random_arcs = st.builds(
-    lambda n, seed, density: (n, _sparse(n, seed, density)),
-    st.integers(1, 12),
-    st.integers(0, 10**9),
-    st.floats(0.05, 0.9),
-)
-networks = st.builds(lambda n, seed: (n, deep_arcs(n, seed)), st.integers(2, 40), st.integers(0, 10**9))
+random_arcs = st.builds(sparse, st.integers(1, 12), SEEDS, st.floats(0.05, 0.9))
+networks = st.builds(deep, st.integers(2, 40), SEEDS)
+
+
 graphs = st.builds(
     lambda shape, sizes, shared: model(*shape, sizes=sizes, shared=shared),
     st.one_of(random_arcs, networks),
@@ -142,18 +125,19 @@ def critical_path(graph, times):
     return max(finish.values())
 
 
+# The smallest serial graph that stops the direct rule; with priorities tasks grow at both ends.
+SERIAL = model(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3), (1, 4)])
 every_rule = pytest.mark.parametrize("rule", RULES)
 CONFLUENT = [name for name, rule in RULES.items() if rule.confluent]
 confluent = pytest.mark.parametrize("rule", CONFLUENT)
 modest = examples(120)
-given_graphs = given(graph=graphs, seed=st.integers(0, 10**6))
+given_graphs = given(graph=graphs, seed=SEEDS)
 
 
 def run(graph, rule, seed):
     """Half of the time with random priorities."""
     rng = random.Random(seed)
-    order = None if seed % 2 else [rng.random() for _ in graph.index]
-    return contract_by(graph, RULES[rule], order)
+    return contract_by(graph, RULES[rule], None if seed % 2 else [rng.random() for _ in graph.index])
 
 
 def blocks(contracted):
@@ -167,6 +151,7 @@ def blocks(contracted):
 def test_tasks_partition_the_operators_and_have_their_edges_and_times(rule, graph, seed):
     done, rng = run(graph, rule, seed), random.Random(seed)
     place, task_of, index = graph.index, done.task_of, done.index
+    assert run(graph, rule, seed) == done
     assert sorted(o for t in done.tasks for o in t.operators) == sorted(place)
     for task in done.tasks:
         assert task.id == task.operators[0]
@@ -215,14 +200,10 @@ def test_steps_replay_and_playback_shows_every_state_in_any_order(rule, graph, s
 
 @every_rule
 @modest
-@given_graphs
+@given(graph=st.just(SERIAL) | graphs, seed=SEEDS)
 def test_reasons_name_the_true_neighbours(rule, graph, seed):
-    check_reasons(run(graph, rule, seed))
-
-
-def check_reasons(done):
     """What each reason lists are the neighbours at that time; by the poset rule, of the ends that meet."""
-    graph = done.graph
+    done = run(graph, rule, 2 * seed if graph is SERIAL else seed)
     arcs, names = arcs_of(graph), [o.id for o in graph.operators]
     partition = singletons(len(names))
     after_direct = blocks(contract(graph, "direct"))
@@ -243,18 +224,7 @@ def check_reasons(done):
             assert f"({listed}{more})" in step.reason or not neighbours
         assert step.rule in RULES
         assert "\n" not in step.reason
-        partition = (partition - {a, b}) | {a | b}
-
-
-@every_rule
-@modest
-@given(graph=graphs)
-def test_contraction_is_repeatable_and_idempotent(rule, graph):
-    done = contract(graph, rule)
-    assert contract(graph, rule) == done
-    edges = tuple(Edge(e.source, e.target, e.tensor, e.size_bytes) for e in done.edges)
-    again = contract(ModelGraph("again", tuple(Operator(t.id) for t in done.tasks), edges), rule)
-    assert again.steps == ()
+        partition = merged(partition, a, b)
 
 
 @modest
@@ -281,7 +251,9 @@ def test_poset_is_the_path_compression_of_the_transitive_reduction(graph):
 @pytest.mark.parametrize(("n", "every"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 6)])
 def test_every_order_of_merges_on_every_small_dag(rule, n, every):
     """By the definition and, up to four operators, by all priorities; of the DAGs of five a sixth."""
-    for arcs in itertools.islice(all_dags(n), every > 1, None, every):
+    pairs = list(itertools.combinations(range(n), 2))
+    for mask in range(every > 1, 1 << len(pairs), every):
+        arcs = [p for i, p in enumerate(pairs) if mask >> i & 1]
         graph = model(n, arcs)
         expected = blocks(contract(graph, rule))
         assert all_fixpoints(n, arcs, CONDITIONS[rule]) == {expected}
@@ -298,19 +270,7 @@ def test_random_orders_against_the_definition(rule, graph, seed):
     arcs, partition = arcs_of(graph), singletons(len(graph.operators))
     while allowed := moves(arcs, partition, CONDITIONS[rule]):
         partition = merged(partition, *rng.choice(allowed))
-    assert partition == blocks(contract(graph, rule))
-
-
-@confluent
-@pytest.mark.parametrize("seed", range(6))
-def test_random_priorities_on_deep_networks(rule, seed):
-    graph = model(600, deep_arcs(600, seed))
-    expected = blocks(contract(graph, rule))
-    rng = random.Random(seed)
-    for _ in range(4):
-        order = [rng.random() for _ in graph.operators]
-        assert blocks(contract_by(graph, RULES[rule], order)) == expected
-    assert 1 < len(expected) < 600
+    assert partition == blocks(contract(graph, rule)) == blocks(run(graph, rule, 2 * seed))
 
 
 @examples(80)
@@ -333,33 +293,15 @@ def test_the_poset_rule_is_complete(graph, seed):
             assert any(critical_path(after, times) > critical_path(whole, times) for times in ones)
 
 
-def serial_skips():
-    """The smallest serial graph that stops the direct rule."""
-    return model(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3), (1, 4)])
-
-
 def test_only_the_poset_rule_sees_that_a_graph_is_serial():
-    assert len(contract(serial_skips(), "direct").tasks) == 5
-    done = contract(serial_skips(), "poset")
+    assert len(contract(SERIAL, "direct").tasks) == 5
+    done = contract(SERIAL)
     assert [t.operators for t in done.tasks] == [("o0", "o1", "o2", "o3", "o4")]
     assert done.steps[0].reason == (
         "'o1' reads from 'o0' only; what else 'o0' feeds ('o3') comes after 'o1' starts anyway."
     )
-    assert {s.rule for s in done.steps} == {"poset"}
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_reasons_when_tasks_grow_at_both_ends(order):
-    check_reasons(contract_by(serial_skips(), RULES["poset"], [*order, 4]))
-
-
-def test_one_tensor_to_several_operators_of_a_task_is_one_edge():
-    """a feeds d and, beside it, the chain b → c, both of whose operators read a's one tensor x."""
-    arrows = ["abx", "acx", "adx", "bcy", "cez", "dew"]
-    graph = ModelGraph("shared", tuple(map(Operator, "abcde")), tuple(Edge(*e, 8.0) for e in arrows))
-    done = contract(graph)
-    assert [t.id for t in done.tasks] == ["a", "b", "d", "e"]
-    assert [e.source + e.target + e.tensor for e in done.edges] == ["abx", "adx", "bez", "dew"]
+    sized = contract(model(3, [(0, 1), (1, 2)]), "size-aware").steps[0].reason
+    assert sized.endswith("the 8 B between them are no less than the 0 B into 'o0'.")
 
 
 def test_an_unknown_rule_is_one_line():
@@ -382,74 +324,25 @@ def size_aware_holds(graph, partition, a, b):
     return direct_holds(quotient(arcs_of(graph), partition), a, b) and (between >= into or between >= out)
 
 
-@examples(120)
+@modest
 @given_graphs
 def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph, seed):
-    rng = random.Random(seed)
-    at = graph.index
-    orders = (None, [rng.random() for _ in graph.operators])
-    for order in orders:
-        partition = singletons(len(graph.operators))
-        for step in contract_by(graph, RULES["size-aware"], order).steps:
-            a, b = (next(p for p in partition if at[end] in p) for end in (step.source, step.target))
-            assert size_aware_holds(graph, partition, a, b)
-            partition = merged(partition, a, b)
-        left = quotient(arcs_of(graph), partition).edges
-        assert not any(size_aware_holds(graph, partition, a, b) for a, b in left)
-
-
-@examples(150)
-@given_graphs
-def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph, seed):
-    rng = random.Random(seed)
-    arcs, partition = arcs_of(graph), singletons(len(graph.operators))
-    everything = set(range(len(graph.operators)))
-    paths = Quotient(graph.dag)
-    traffic = Traffic(graph, paths)
-    while allowed_moves := moves(arcs, partition, direct_holds):
-        a, b = rng.choice(allowed_moves)
-        traffic.merge(min(a), min(b))
-        paths.join(max(a), min(b))
+    at, partition = graph.index, singletons(len(graph.operators))
+    for step in run(graph, "size-aware", seed).steps:
+        a, b = (next(p for p in partition if at[end] in p) for end in (step.source, step.target))
+        assert size_aware_holds(graph, partition, a, b)
         partition = merged(partition, a, b)
-        for block in partition:
-            assert traffic.into(min(block)) == crossing(graph, everything - block, set(block))
-            assert traffic.out_of(min(block)) == crossing(graph, set(block), everything - block)
-        for first, second in quotient(arcs, partition).edges:
-            assert traffic.between(min(first), min(second)) == crossing(graph, set(first), set(second))
-
-
-def test_a_cheap_cut_is_kept():
-    """A branch that shrinks its tensor and then grows it again: the cut between stays."""
-    sizes = {"ra": 100.0, "ab": 1.0, "bs": 50.0, "rc": 100.0, "cs": 10.0}
-    edges = [Edge(k[0], k[1], "root" if k[0] == "r" else k, size) for k, size in sizes.items()]
-    edges.sort(key=lambda e: "rabcs".index(e.source))
-    graph = ModelGraph("shrink", tuple(map(Operator, "rabcs")), tuple(edges))
-    assert [t.operators for t in contract(graph, "direct").tasks] == [("r",), ("a", "b"), ("c",), ("s",)]
-    assert [t.operators for t in contract(graph, "size-aware").tasks] == [(i,) for i in "rabcs"]
-
-
-def test_the_reason_gives_the_sizes():
-    edges = (Edge("a", "b", "x", 2e6), Edge("b", "c", "y", 1e6))
-    steps = contract(ModelGraph("chain", tuple(Operator(i) for i in "abc"), edges), "size-aware").steps
-    assert steps[0].reason.endswith("the 2 MB between them are no less than the 0 B into 'a'.")
-    edges = (Edge("x", "a", "big", 9e6), *edges)
-    steps = contract(ModelGraph("chain", tuple(Operator(i) for i in "xabc"), edges), "size-aware").steps
-    assert [s.edge for s in steps] == [("x", "a"), ("a", "b"), ("b", "c")]
-
-
-def test_states_that_do_not_exist():
-    film = Playback(contract(model(3, [(0, 1), (1, 2)])))
-    for k in (-1, 3):
-        with pytest.raises(GraphError, match=f"no state {k}; give a number from 0 to 2"):
-            film.state(k)
-    for k in (-1, 2):
-        with pytest.raises(GraphError, match=f"no step {k}; it has 2"):
-            film.view(k)
+    left = quotient(arcs_of(graph), partition).edges
+    assert not any(size_aware_holds(graph, partition, a, b) for a, b in left)
 
 
 @pytest.mark.parametrize("change", [{"into": "o2"}, {"source": "nobody"}, {"target": "o0"}])
-def test_steps_that_do_not_fit(change):
+def test_states_that_do_not_exist_and_steps_that_do_not_fit(change):
     done = contract(model(3, [(0, 1), (1, 2)]))
+    for k, show, told in ((3, "state", "; give a number from 0 to 2"), (2, "view", "; it has 2")):
+        for number in (-1, k):
+            with pytest.raises(GraphError, match=f"no (state|step) {number}{told}"):
+                getattr(Playback(done), show)(number)
     steps = (replace(done.steps[0], **change), *done.steps[1:])
     with pytest.raises(GraphError, match=r"step 0: .* do not merge into .* contract the graph again"):
         Playback(replace(done, steps=steps))
@@ -468,20 +361,22 @@ def test_summary_counts(graph):
     assert summary.bytes_before == sum(between.values())
     assert summary.bytes_after == sum(kept.values())
     assert summary.single == len([t for t in done.tasks if len(t.operators) == 1])
+    assert len(summary.largest) <= 10
     assert len(summary.largest[0].operators) == max(len(t.operators) for t in done.tasks)
 
 
-def test_summary_in_words():
-    chain = summarize_contraction(contract(model(4, [(0, 1), (1, 2), (2, 3)])))
-    assert chain.text == "4 operators became 1 task in 3 steps (3 by the direct rule)."
-    assert (chain.bytes_before, chain.bytes_after) == (24.0, 0.0)
-    diamond = summarize_contraction(contract(model(4, [(0, 1), (0, 2), (1, 3), (2, 3)])))
-    assert diamond.text == "Nothing was merged: each of the 4 operators is a task."
-    deep = summarize_contraction(contract(model(60, deep_arcs(60, 3))))
-    assert len(deep.largest) <= 10
+@pytest.mark.parametrize(
+    ("arcs", "text"),
+    [
+        ([(0, 1), (1, 2), (2, 3)], "4 operators became 1 task in 3 steps (3 by the direct rule)."),
+        ([(0, 1), (0, 2), (1, 3), (2, 3)], "Nothing was merged: each of the 4 operators is a task."),
+    ],
+)
+def test_summary_in_words(arcs, text):
+    assert summarize_contraction(contract(model(4, arcs))).text == text
 
 
-def test_edges_are_ordered_and_each_has_a_tensor_of_its_own():
+def test_edges_are_ordered_and_each_has_a_tensor_of_its_own_and_none_leads_nowhere_or_back():
     graph = TaskGraph.from_edges("g", [[1, 2, 3], [2, 4, 6]], [(1, 2, 5.0), (0, 2, 7.0), (0, 1, 9.0)])
     assert graph.compute_s.tolist() == [[1, 2, 3], [2, 4, 6]]
     assert graph.task_ids == ("t0", "t1", "t2")
@@ -489,9 +384,36 @@ def test_edges_are_ordered_and_each_has_a_tensor_of_its_own():
     assert graph.tensor_bytes[graph.edge_tensor].tolist() == [9.0, 7.0, 5.0]
     assert (graph.tensor_source[graph.edge_tensor] == graph.edge_source).all()
     assert graph.dag.predecessors == ((), (0,), (0, 1))
+    for edge in ((1, 0), (1, 1), (-1, 1), (0, 2)):
+        with pytest.raises(GraphError, match="must lead from one of 2 tasks to a later one"):
+            TaskGraph.from_edges("g", [1.0, 1.0], [(*edge, 1.0)])
 
 
-@pytest.mark.parametrize("edge", [(1, 0), (1, 1), (-1, 1), (0, 2)])
-def test_edges_that_lead_nowhere_or_back_are_refused(edge):
-    with pytest.raises(GraphError, match="must lead from one of 2 tasks to a later one"):
-        TaskGraph.from_edges("g", [1.0, 1.0], [(*edge, 1.0)])
+SAMPLES = {  # tasks by the direct and by the poset rule, and interiors of the latter's parts
+    "resnet18": (10, 10, [2] * 3),
+    "resnet50": (13, 13, [2] * 4),
+    "googlenet": (46, 46, [4] * 9),
+    "inception_v3": (66, 66, None),
+    "densenet121": (1, 1, []),
+    "vit_b_16": (85, 61, [4] * 12),
+    "bert_base": (73, 61, [4] * 12),
+    "gpt2": (145, 97, None),
+    "llama2_7b": (705, 577, None),
+    **dict.fromkeys(["alexnet", "vgg16", "mobilenet_v2"], (1, 1, [])),
+    **dict.fromkeys(["gpt2_decode", "moe_block"], (None, None, None)),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_tasks_of_samples_and_no_skip_passes_a_task_that_is_comparable_with_all_others(name):
+    """After the poset rule the cut tasks are exactly the tasks that come before or after every other."""
+    direct, poset, interiors = SAMPLES[name]
+    dag = contract(load_sample(name)).dag
+    parts = decompose(dag)
+    if poset is not None:
+        assert (len(contract(load_sample(name), "direct").tasks), len(dag)) == (direct, poset)
+    assert interiors in (None, [len(s.interior) for s in parts.subgraphs])
+    graph = nx.DiGraph(dag.edges())
+    graph.add_nodes_from(range(len(dag)))
+    others = [len(nx.ancestors(graph, t) | nx.descendants(graph, t)) for t in range(len(dag))]
+    assert [c for c in parts.cuts if c != VIRTUAL] == [t for t, n in enumerate(others) if n == len(dag) - 1]

@@ -1,21 +1,29 @@
-"""Times of operators: the formula recomputed, stated ones carried to other hardware, measured ones win."""
+"""Times of operators: the formula recomputed, stated ones carried to other hardware, measuring and tables."""
 
+import json
+import sys
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 from sizes import examples
 
+from nona.cost import measuring
 from nona.cost.costed import interval, total_interval
 from nona.cost.costing import cost_graph, fuse
-from nona.cost.measured import read_measured
+from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
-from nona.cost.roofline import Roofline, given_slowdown, transfer_s
+from nona.cost.roofline import Roofline, transfer_s
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
-from nona.cost.validation_networks import Sketch, reference_model
-from nona.errors import CostError, GraphError, ScenarioError
+from nona.cost.validation_networks import reference_model
+from nona.errors import CostError, GraphError, NonaError, ScenarioError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
@@ -23,6 +31,7 @@ from nona.hardware.device import devices, links, user_devices
 from nona.hardware.executor import executor_class, make_executor_class
 from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.scenario.file import dump_scenario, parse_scenario
+from nona.serverless.profiles import read_profile, rows_of
 from nona.sources.samples import load_sample
 from nona.study.models import given_graph
 from nona.study.preparation import prepare
@@ -42,11 +51,6 @@ def ms(graph, executor, **more):
     return 1e3 * on(executor, graph, **more).total_compute_s
 
 
-def cost_of(graph, executor, **more):
-    only = on(executor, graph, **more).costs[0]
-    return only.compute_s, only.provenance
-
-
 @pytest.mark.parametrize("stack", list(stacks()))
 @pytest.mark.parametrize("precision", ["model", "fp16", "int8"])
 def test_operators_add_up_to_their_kernels(stack, precision):
@@ -63,21 +67,17 @@ def test_operators_add_up_to_their_kernels(stack, precision):
         expected += launch + busy if kernel.launches else 0.0
     costed = on("a100-40gb", BERT, stack=stack, precision=precision)
     assert costed.total_compute_s == pytest.approx(expected, rel=1e-9)
-    assert all(c.compute_s >= 0 and c.provenance == "modelled" for c in costed.costs)
+    assert {c.provenance for c in costed.costs} == {"modelled"}
+    assert all((c.compute_s > 0) == (c.kind != "Reshape") for c in costed.costs), "views take no time"
     assert costed.warnings == ()
 
 
-def test_views_take_no_time_and_epilogues_no_launch():
-    costs = on("a100-40gb").costs
-    assert {c.compute_s for c in costs if c.kind == "Flatten"} == {0.0}
-    assert min(c.compute_s for c in costs if c.kind == "Conv") > 2.7e-6
-
-
-parts = st.sampled_from(["fp32", "fp16", "memory bandwidth"])
-
-
 @examples(25)
-@given(parts, st.floats(1.0, 20.0), st.sampled_from(["model", "fp16", "tf32"]))
+@given(
+    st.sampled_from(["fp32", "fp16", "memory bandwidth"]),
+    st.floats(1.0, 20.0),
+    st.sampled_from(["model", "fp16", "tf32"]),
+)
 def test_better_hardware_is_never_slower(what, factor, precision):
     t4 = devices()["t4"]
     if what == "memory bandwidth":
@@ -128,12 +128,9 @@ def test_precision_scales_bytes_of_floating_point_tensors_only():
     plain = {"t": Tensor("t", 8.0)}
     graph = ModelGraph("g", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),), plain)
     assert scaled_edges(graph, CostOptions(precision="int8", batch=3))[0].size_bytes == 24.0
-
-
-def test_tf32_has_the_bytes_of_fp32_and_another_peak_and_a_missing_one_is_said():
     tf32, fp32 = on("a100-40gb", precision="tf32"), on("a100-40gb", precision="fp32")
     assert [c.read_bytes for c in tf32.costs] == [c.read_bytes for c in fp32.costs]
-    assert tf32.total_compute_s < fp32.total_compute_s
+    assert tf32.total_compute_s < fp32.total_compute_s, "another peak"
     told = on("v100", precision="tf32").warnings
     assert told == ("Device 'v100' states no tf32 peak: that of fp32 is used.",)
 
@@ -142,45 +139,40 @@ def workflow(times):
     return ModelGraph("flow", (Operator("a", compute_s=times),), ())
 
 
-def test_given_times_win_and_the_nearest_counts():
-    graph = workflow({"*": 5.0, "a100-40gb": 2.0, "a100-40gb/1g.5gb": 3.0})
-    assert cost_of(graph, "t4") == (5.0, "given")
-    assert cost_of(graph, "a100-40gb") == (2.0, "given")
-    assert cost_of(graph, "a100-40gb/1g.5gb") == (3.0, "given")
-    slower = given_slowdown(executor_class("a100-40gb/2g.10gb"))
-    assert cost_of(graph, "a100-40gb/2g.10gb") == (pytest.approx(2.0 * slower), "modelled")
-    assert slower == pytest.approx((108 / 28) ** 0.5)
-    assert cost_of(graph, "t4", batch=4)[0] == 20.0
-    with pytest.raises(CostError, match="times for abacus, which is no device known here, and none for 't4'"):
-        cost_of(workflow({"abacus": 1.0}), "t4")
-
-
-def test_a_time_for_another_device_is_carried_by_the_models_ratio_when_the_work_is_known():
-    s = Sketch("g")
-    s.add("Relu", [s.source("x", (1000,))], (1000,))
-    graph = s.graph()
-    stated = replace(graph, operators=(replace(graph.operators[0], compute_s={"v100": 1.0}),))
-    for name in ("t4", "v100/mps-1of2"):
-        ratio = cost_of(graph, name)[0] / cost_of(graph, "v100")[0]
-        assert cost_of(stated, name) == (pytest.approx(ratio), "modelled")
-
-
-def test_unknown_work_is_warned_about_and_costs_its_overhead():
-    costed = on("t4", workflow(None))
-    assert "1 operator" in costed.warnings[0]
-    assert costed.total_compute_s == 2.7e-6
-
-
 def table(*rows, columns="model,operator,device,ms"):
     return read_measured("\n".join([columns, *rows]))
 
 
-def test_measured_times_override_model_and_file():
-    measured, graph = table("flow,a,t4,7", "*,a,a100-40gb,4"), workflow({"*": 5.0})
-    assert cost_of(graph, "t4", measured=measured) == (0.007, "measured")
-    assert cost_of(graph, "a100-40gb", measured=measured) == (0.004, "measured")
-    assert cost_of(graph, "h100", measured=measured) == (5.0, "given")
-    assert cost_of(graph, "t4/mps-1of4", measured=measured) == (pytest.approx(0.014), "calibrated")
+STATED = {"*": 5.0, "a100-40gb": 2.0, "a100-40gb/1g.5gb": 3.0}
+MEASURED = ("flow,a,t4,7", "*,a,a30,4")
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "executor", "expected"),
+    [
+        (STATED, (), "t4", (5.0, "given")),
+        (STATED, (), "a100-40gb", (2.0, "given")),
+        (STATED, (), "a100-40gb/1g.5gb", (3.0, "given")),
+        (STATED, (), "a100-40gb/2g.10gb", (pytest.approx(2 * (108 / 28) ** 0.5), "modelled")),
+        (STATED, MEASURED, "t4", (0.007, "measured")),
+        (STATED, MEASURED, "a30", (0.004, "measured")),
+        (STATED, MEASURED, "h100", (5.0, "given")),
+        (STATED, MEASURED, "t4/mps-1of4", (pytest.approx(0.014), "calibrated")),
+    ],
+)
+def test_measured_times_win_then_given_ones_and_the_nearest_counts(times, rows, executor, expected):
+    measured = table(*rows) if rows else None
+    only = on(executor, workflow(times), measured=measured).costs[0]
+    assert (only.compute_s, only.provenance) == expected
+
+
+def test_times_for_no_known_device_are_refused_and_unknown_work_costs_its_overhead():
+    assert ms(workflow(STATED), "t4", batch=4) == 20e3
+    with pytest.raises(CostError, match="times for abacus, which is no device known here, and none for 't4'"):
+        on("t4", workflow({"abacus": 1.0}))
+    costed = on("t4", workflow(None))
+    assert "1 operator" in costed.warnings[0]
+    assert costed.total_compute_s == 2.7e-6
 
 
 def test_a_measured_operator_is_carried_to_a_slice_by_the_models_ratio():
@@ -293,35 +285,27 @@ def test_precision_kind_and_known_work_set_the_ratio():
     assert ms(flow(**work), "t4") == pytest.approx(10 * ms(known, "t4") / ms(known, "a100-40gb"))
 
 
-def test_a_slice_of_the_device_is_nearer_than_another_device():
-    graph = flow(device=None, compute_ms={"t4": 90, "a100-40gb/3g.20gb": 20}, bound="compute")
-    assert ms(graph, "a100-40gb") == pytest.approx(20 * SLICE**0.95)
-    assert ms(graph, "t4") == 90
-
-
 def test_an_own_device_can_be_named():
     own = user_devices({"mine": {"base": "t4", "fp32": "16.2 TFLOP/s"}})
     graph = flow(device="mine", bound="compute")
     assert ms(graph, "t4", own=own) == pytest.approx(20)
     assert ms(graph, make_executor_class(own["mine"])) == 10
+    both = flow(device=None, compute_ms={"t4": 90, "a100-40gb/3g.20gb": 20}, bound="compute")
+    nearer = pytest.approx(20 * SLICE**0.95)  # a slice of the device is nearer than another device
+    assert (ms(both, "a100-40gb"), ms(both, "t4")) == (nearer, 90)
     with pytest.raises(CostError, match="mine, which is no device known here"):
         on("t4", graph)
 
 
-@pytest.mark.parametrize(
-    ("node", "executor", "told"),
-    [
+def test_origins_are_told_and_times_without_a_device_but_not_those_for_any_warned_about():
+    for node, executor, text in (
         ({}, "t4", "given on a100-40gb, modelled on t4"),
         ({}, "a100-40gb", "given"),
         ({"bound": "host"}, "t4", "given on a100-40gb; it does not run on the GPU"),
         ({"device": None}, "t4", "given, no device named"),
-    ],
-)
-def test_origins_are_told(node, executor, told):
-    assert origin_text(on(executor, flow(**node)).costs[0], executor) == told
+    ):
+        assert origin_text(on(executor, flow(**node)).costs[0], executor) == text
 
-
-def test_times_without_a_device_are_warned_about_and_those_for_any_are_not():
     def told(graph):
         times = {"flow": given_times(on("t4", graph))}
         return hardware_warnings(times), hardware_notes(times, "t4")
@@ -337,45 +321,18 @@ def test_times_without_a_device_are_warned_about_and_those_for_any_are_not():
     assert unscaled_share(on("t4", anywhere)) == 0
 
 
-FORMATS = {
-    "flow.json": b'{"graph": {"device": "t4"}, "nodes": [{"id": "a", "compute_ms": 10, "bound": "compute"}]}',
-    "flow.dot": b'digraph { node [device="t4", bound=compute]; a [compute_ms=10] }',
-    "flow.graphml": b"""<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-        <key id="t" for="node" attr.name="compute_ms" attr.type="double"/>
-        <key id="d" for="node" attr.name="device" attr.type="string"><default>t4</default></key>
-        <key id="b" for="node" attr.name="bound" attr.type="string"/>
-        <graph edgedefault="directed"><node id="a"><data key="t">10</data><data key="b">compute</data>
-        </node></graph></graphml>""",
-}
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_names_the_device(name):
-    graph = read_model(FORMATS[name], name)
-    assert graph.operators[0].compute_s == {"t4": 0.01}
-    assert graph.warnings == ()
-    assert ms(graph, "a100-40gb") == pytest.approx(10 / COMPUTE)
-    assert from_node_link(to_node_link(graph)) == graph
-
-
 def test_times_of_any_and_of_one_device_survive_the_way_through_a_file():
-    nodes = [{"id": "a", "compute_ms": 1}, {"id": "b", "compute_ms": 2, "device": "any"}]
+    nodes = [{"id": "a", "compute_ms": 1, "bound": "host"}, {"id": "b", "compute_ms": 2, "device": "any"}]
     graph = from_node_link({"graph": {"device": "t4"}, "nodes": nodes})
     assert [o.compute_s for o in graph.operators] == [{"t4": 0.001}, {"*": 0.002}]
     assert from_node_link(to_node_link(graph)) == graph
-
-
-@pytest.mark.parametrize(
-    ("node", "why"),
-    [
+    for node, why in (
         ({"device": 3}, "device=3 must be a text"),
         ({"compute_ms": {"t4": 1}}, "a device and a map of devices"),
         ({"bound": "luck"}, "bound='luck' must be compute, memory or host"),
-    ],
-)
-def test_a_wrong_device_or_bound_is_refused(node, why):
-    with pytest.raises(GraphError, match=why):
-        flow(**node)
+    ):
+        with pytest.raises(GraphError, match=why):
+            flow(**node)
 
 
 SCENARIO = """
@@ -425,10 +382,192 @@ def test_slicing_the_gpus_adds_no_capacity_to_the_ensemble_for_free(layout, coun
     whole, part = ms(ensemble, "a100-40gb"), ms(ensemble, f"a100-40gb/{layout}")
     assert whole == pytest.approx(59)
     assert count * whole / part < most
-    assert ms(ensemble, "t4") == pytest.approx(5 + 54 * COMPUTE)
-
-
-def test_the_slides_example_states_that_its_times_hold_anywhere():
     example = load_sample("slides_example")
-    assert example.device == "*"
-    assert ms(example, "t4") == ms(example, "a100-40gb/1g.5gb") == pytest.approx(22)
+    assert (example.device, ms(example, "t4"), ms(example, f"a100-40gb/{layout}")) == ("*", 22, 22)
+
+
+HEAD = "model,operator,device,ms"
+SQUEEZENET = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
+
+
+@pytest.mark.parametrize(
+    ("options", "ms"),
+    [((), 1), (("tensorrt", "model", 8), 2), (("eager", "fp16", 8), 4), (("tensorrt", "model", 2), None)],
+)
+def test_rows_hold_for_their_batch_stack_and_precision(options, ms):
+    rows = ["m,a,t4,1,,,", "m,a,t4,2,8,,", "m,a,t4,3,8,eager,", "m,a,t4,4,8,eager,fp16"]
+    found = read_measured("\n".join([f"{HEAD},batch,stack,precision", *rows]))
+    assert found.times("m", "t4", CostOptions(*options)) == ({"a": ms / 1e3} if ms else {})
+
+
+def test_the_very_model_wins_over_any_model_and_columns_may_come_in_any_order():
+    for rows in (["1,t4,a,*,", "2,t4,a,m,x"], ["2,t4,a,m,", "1,t4,a,*,"]):
+        lines = ["# taken on a T4, clocks locked", "ms,device,task,model,note", *rows]
+        found = read_measured(("\ufeff" + "\r\n".join(lines)).encode())  # byte order mark, Windows' line ends
+        assert found.notes == ("taken on a T4, clocks locked",)
+        assert found.times("m", "t4", CostOptions()) == {"a": 2e-3}
+        assert found.times("n", "t4", CostOptions()) == {"a": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no rows"),
+        (HEAD, "no rows"),
+        ("model,operator,ms\nm,a,1", "'device' is missing"),
+        (f"{HEAD},ms\nm,a,d,1,1", "'ms' appears twice"),
+        ("model,operator,task,device,ms\nm,a,a,d,1", "'operator' appears twice"),
+        (f"{HEAD},extra\nm,a,d,1,1", "'extra' is unknown"),
+        (f"{HEAD}\nm,a,d", "line 2: 3 cells"),
+        (f"{HEAD}\nm,,d,1", "line 2: operator=''"),
+        (f"{HEAD}\nm,a,d,fast", "ms='fast'"),
+        (f"{HEAD}\nm,a,d,nan", "ms='nan'"),
+        (f"{HEAD}\nm,a,d,-1", "ms='-1'"),
+        (f"{HEAD}\nm,a,d,1e300", "ms='1e300'"),
+        (f"{HEAD}\nm,a,d,1\nm,a,d,2", "line 3: 'a' on 'd' has a time already"),
+        (f"{HEAD},batch\nm,a,d,1,zero", "batch='zero'"),
+        (f"{HEAD},batch\nm,a,d,1,0", "batch='0'"),
+        (f"{HEAD},stack\nm,a,d,1,magic", "stack='magic'"),
+        (f"{HEAD},precision\nm,a,d,1,fp4", "precision='fp4'"),
+        (f'{HEAD}\n"m,a,d,1', "line 2"),
+        (f"{HEAD}\nm\0,a,d,1\x07", "ms="),
+        (b"mod\xff", "byte 3 is not UTF-8"),
+    ],
+)
+def test_broken_tables_name_the_line(text, why):
+    with pytest.raises(CostError, match=why) as caught:
+        read_measured(text)
+    assert "\n" not in str(caught.value)
+
+
+@examples(200)
+@given(
+    st.one_of(
+        st.binary(max_size=80), st.text(max_size=80).map(lambda t: f"{HEAD}\n{t}".encode(errors="ignore"))
+    )
+)
+@example(b'model,operator,device,ms\n"\r\n')
+def test_anything_gives_a_table_or_one_line(data):
+    problem = ""
+    try:
+        found = read_measured(data)
+    except CostError as error:
+        problem = str(error)
+    assert len(problem.splitlines()) <= 1
+    assert problem or isinstance(found, MeasuredTable)
+
+
+def external(name, kind, dims):
+    tensor = TensorProto(name=name, data_type=kind, dims=dims, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="weights-not-shipped")
+    return tensor
+
+
+def small_model():
+    """Convolution, batch normalisation, an embedding's index input: no weight is in the file."""
+    f, i = TensorProto.FLOAT, TensorProto.INT64
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
+        helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"]),
+        helper.make_node("Gather", ["n", "ids"], ["g"], axis=1),
+        helper.make_node("Relu", ["g"], ["y"], name="conv"),
+    ]
+    weights = [external("w", f, (4, 3, 3, 3)), *(external(n, f, (4,)) for n in "sbmv")]
+    info = helper.make_tensor_value_info
+    inputs = [info("x", f, ("batch", 3, 8, 8)), info("ids", i, (2,))]
+    output = [info("y", f, ("batch", 2, 6, 6))]
+    graph = helper.make_graph(nodes, "small", inputs, output, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_every_missing_weight_is_filled_and_the_model_is_valid_and_computes_finite_numbers(tmp_path):
+    model, other = small_model(), small_model()
+    assert measuring.fill_weights(model, seed=3) == 5
+    measuring.save_model(model, tmp_path / "m.onnx")
+    again = onnx.load(tmp_path / "m.onnx")
+    onnx.checker.check_model(again)
+    values = {t.name: onnx.numpy_helper.to_array(t) for t in again.graph.initializer}
+    assert (values["v"] > 0).all()
+    assert values["w"].std() > 0
+    assert measuring.fill_weights(again) == 0
+    measuring.fill_weights(other, seed=3)
+    assert other == model
+    inputs = measuring.random_inputs(model, {"batch": 2})
+    (result,) = ReferenceEvaluator(model).run(None, inputs)
+    assert result.shape == (2, 2, 6, 6)
+    assert np.isfinite(result).all()
+
+
+def test_what_cannot_be_filled_or_measured_is_refused(monkeypatch):
+    huge = small_model()
+    huge.graph.initializer.append(external("huge", TensorProto.FLOAT, (10**5, 10**5)))
+    for call, why in (
+        (lambda: measuring.random_inputs(small_model(), {}), "'batch' is symbolic"),
+        (lambda: measuring.fill_weights(huge), r"40\.0 GB"),
+        (lambda: measuring.measure_model(SQUEEZENET, threads=0), "threads=0"),
+    ):
+        with pytest.raises(CostError, match=why):
+            call()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(CostError, match=r"nona-planner\[measure\]"):
+        measuring.measure_model(SQUEEZENET)
+
+
+def test_events_become_times_in_order():
+    events = [
+        {"cat": "Node", "name": "b_kernel_time", "dur": 5, "ts": 30},
+        {"cat": "Node", "name": "b_fence_before", "dur": 1, "ts": 29},
+        {"cat": "Session", "name": "run", "dur": 99, "ts": 0},
+        {"cat": "Node", "name": "b_kernel_time", "dur": 9, "ts": 10},
+    ]
+    assert measuring.node_times(events) == {"b": [9e-6, 5e-6]}
+
+
+def test_a_written_table_is_read_back():
+    times = {"conv, 1": [0.003, 0.001, 0.002], "relu": [4e-6] * 3}
+    found = read_measured(measuring.table_text("m", "cpu", times, ["how, and when"]))
+    assert found.notes == ("how, and when",)
+    assert {r.operator: r.time_s for r in found.rows} == {"conv, 1": 0.002, "relu": 4e-6}
+
+
+def test_a_written_profile_is_read_back():
+    seconds = {1: [0.010] * 20, 4: [0.02, 0.021, 0.022, 0.05]}
+    rows = read_profile(measuring.profile_text("m, a", 2, seconds, ["how, and when"]).encode())
+    assert {(r.batch, r.vcpus, r.percentile) for r in rows} == {(b, 2, p) for b in seconds for p in (50, 95)}
+    kept = rows_of(rows, "any")
+    assert [(r.batch, r.seconds) for r in kept] == [(1, 0.010), (4, 0.0215)]
+    assert {(r.gpu_share, r.vgpus) for r in kept} == {(None, None)}
+
+
+def test_measuring_batches_for_real(tmp_path):
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "small.onnx"
+    path.write_bytes(small_model().SerializeToString())
+    with pytest.raises(CostError, match="Measuring batches 0"):
+        measuring.measure_batches(SQUEEZENET, [0])
+    with pytest.raises(CostError, match="first dimension of its inputs is fixed"):
+        measuring.measure_batches(SQUEEZENET, [1])
+    rows = read_profile(measuring.measure_batches(path, [2, 1, 2], runs=3, warmup=1).encode())
+    assert [(r.model, r.batch, r.vcpus, r.percentile) for r in rows] == [
+        ("small", batch, 1, percentile) for batch in (1, 2) for percentile in (50, 95)
+    ]
+    with pytest.raises(CostError, match="ONNX Runtime cannot run it"), measuring.refusing("small"):
+        raise RuntimeError("why\nnot")
+
+
+def test_measuring_for_real(tmp_path):
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "small.onnx"
+    path.write_bytes(small_model().SerializeToString())
+    table = tmp_path / "table.csv"
+    result = measuring.measure_model(path, table, symbols={"batch": 2}, runs=3, warmup=1)
+    assert result.missing == ()
+    measured = read_measured(table.read_bytes())
+    graph = read_model(path.read_bytes(), "small.onnx", symbols={"batch": 2})
+    definition = json.loads(measured.notes[-1].split(": ", 1)[1])
+    executor = make_executor_class(user_devices(definition)[result.device])
+    costed = cost_graph(graph, executor, measured=measured)
+    assert {c.provenance for c in costed.costs} == {"measured"}
+    assert costed.total_compute_s == pytest.approx(sum(result.operators_s.values()), rel=1e-4)
+    with pytest.raises(NonaError):
+        measuring.measure_model(tmp_path / "missing.onnx")

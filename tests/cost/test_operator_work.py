@@ -2,7 +2,6 @@
 
 import math
 import random
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -16,19 +15,15 @@ from nona.cost.costing import fuse
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions
 from nona.cost.rules import RULES, rule
-from nona.cost.site import Site, UnknownShapeError
 from nona.cost.validation import summarise, validation_report
 from nona.cost.validation_networks import Sketch, reference_model
 from nona.errors import CostError
 from nona.graph.dag import Dag
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work
-from nona.graph.readers import read_model
 
 SIZES = st.integers(1, 7)
-LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
-# Known values: torchvision's published GFLOPS, which count multiply-adds, and those of what PyTorch exports.
-GMAC = {"vgg19": 19.632, "resnet50": 4.089, "densenet121": 2.834, "squeezenet": 0.349}
-EXPORTED = {"resnet50": 4.0892, "bert-base/384": 35.3334, "llama-7b/512": 3451.5431}
+# Multiply-adds (10^9) of what PyTorch exports; batch normalisation does not change the products.
+EXPORTED = {"resnet50": 4.0892, "resnet50+bn": 4.0892, "bert-base/384": 35.3334, "llama-7b/512": 3451.5431}
 
 
 def known(graph):
@@ -36,10 +31,6 @@ def known(graph):
     assert warnings == ()
     assert all(w.known for w in works)
     return [w.work for w in works]
-
-
-def gmac(graph):
-    return sum(w.macs for w in known(graph)) / 1e9
 
 
 def one(kind, out, *inputs, **attributes):
@@ -58,32 +49,11 @@ def totals(sketch):
     return sum(w.macs for w in works), sum(w.flops for w in works)
 
 
-@pytest.mark.parametrize("path", sorted(LIGHT.glob("*.onnx")), ids=lambda path: path.stem)
-def test_gmac_of_the_light_graphs(path):
-    works = known(read_model(path.read_bytes(), path.name, guarded=False))
-    found, name = sum(w.macs for w in works), path.stem.removeprefix("light_")
-    assert found / 1e9 == pytest.approx(GMAC.get(name, found / 1e9), rel=1e-3)
-    assert sum(w.flops for w in works) >= 2 * found
-
-
 def test_convolution_by_hand():
     work = one("Conv", (1, 8, 6, 8), (1, 6, 10, 10), [8, 3, 5, 3], [8], group=2)
-    assert work.macs == 8 * 6 * 8 * 3 * 5 * 3
-    assert work.flops == 2 * work.macs + 8 * 6 * 8
-    assert work.read_bytes == 4 * 600
-    assert work.weight_bytes == 4 * (8 * 45 + 8)
-    assert work.write_bytes == 4 * 8 * 48
-
-
-@examples(50)
-@given(SIZES, SIZES, SIZES, SIZES, st.integers(1, 3))
-def test_convolution_counts_every_product(channels, out, side, kernel, groups):
-    """A second count: walk over output elements, group's channels and kernel cells."""
-    shape = (1, out * groups, side, side)
-    found = one("Conv", shape, (1, channels * groups, 9, 9), [out * groups, channels, kernel, 1])
-    assert found.macs == sum(
-        1 for _ in range(math.prod(shape)) for _ in range(channels) for _ in range(kernel)
-    )
+    out, macs = 8 * 6 * 8, 8 * 6 * 8 * 3 * 5 * 3
+    weights = 4 * (8 * 45 + 8)
+    assert work == Work(2 * macs + out, macs, 4 * 600, 4 * out, weights)
 
 
 @examples(30)
@@ -104,11 +74,6 @@ def test_matmul_gemm_and_einsum_agree(batch, m, k, n):
     assert one("Gemm", (batch * m, n), (k, batch * m), (k, n), transA=1).macs == product
 
 
-def test_gemm_is_a_matmul_and_a_bias():
-    joined = one("Gemm", (5, 3), (5, 7), [3, 7], [3], transB=1)
-    assert joined.flops == one("MatMul", (5, 3), (5, 7), [7, 3]).flops + one("Add", (5, 3), (5, 3), [3]).flops
-
-
 @pytest.mark.parametrize("axes", [3, 4])
 def test_attention_is_two_products_and_a_softmax(axes):
     heads, queries, keys, width = 4, 6, 9, 8
@@ -126,34 +91,24 @@ def test_attention_is_two_products_and_a_softmax(axes):
     assert (whole.macs, whole.flops) == totals(parts)
 
 
-def test_attention_with_a_cache_sees_the_past():
+def test_small_operators_by_hand():
+    assert one("MatMul", (), (5,), (5,)).macs == 5
+    joined = one("Gemm", (5, 3), (5, 7), [3, 7], [3], transB=1)
+    assert joined.flops == one("MatMul", (5, 3), (5, 7), [7, 3]).flops + one("Add", (5, 3), (5, 3), [3]).flops
+    projected = one("Attention", (1, 5, 12), (1, 5, 12), [12, 36], [36], num_heads=3)
+    assert projected.macs == 5 * 12 * 36 + 2 * 5 * 5 * 12
     s = Sketch("past")
     step, past = (1, 2, 1, 8), (1, 2, 15, 8)
     names = [s.source(n, step) for n in "qkv"] + ["", s.source("pk", past), s.source("pv", past)]
     s.add("Attention", names, step)
-    assert totals(s)[0] == 2 * 16 * (8 + 8)
-
-
-def test_lstm_is_its_gates_as_matrix_products():
-    steps, batch, inputs, hidden = 6, 2, 5, 3
-    out, weights = (steps, 1, batch, hidden), ([1, 4 * hidden, inputs], [1, 4 * hidden, hidden])
-    found = one("LSTM", out, (steps, batch, inputs), *weights, hidden_size=hidden)
-    gates = (steps * batch, inputs + hidden), [inputs + hidden, 4 * hidden]
-    assert found.macs == one("MatMul", (steps * batch, 4 * hidden), *gates).macs
-
-
-def test_small_operators_by_hand():
-    assert one("MatMul", (), (5,), (5,)).macs == 5
-    projected = one("Attention", (1, 5, 12), (1, 5, 12), [12, 36], [36], num_heads=3)
-    assert projected.macs == 5 * 12 * 36 + 2 * 5 * 5 * 12
+    assert totals(s)[0] == 2 * 16 * (8 + 8), "with a cache it sees the past"
+    gates = one("LSTM", (6, 1, 2, 3), (6, 2, 5), [1, 12, 5], [1, 12, 3], hidden_size=3)
+    assert gates.macs == one("MatMul", (12, 12), (12, 8), [8, 12]).macs
     embedding = one("Gather", (7, 64), [30000, 64], ((7,), "int64"))
     rows = 7 * 64 * 4
     assert (embedding.weight_bytes, embedding.read_bytes, embedding.write_bytes) == (rows, 7 * 8, rows)
     assert one("Slice", (5, 8), (100, 8)).read_bytes == 5 * 8 * 4, "no more than it uses"
     assert one("Expand", (100, 8), (1, 8)).read_bytes == 8 * 4
-    s = Sketch("square")
-    s.add("Mul", [s.source("x", (10,))] * 2, (10,))
-    assert known(s.graph())[-1].read_bytes == 40, "one input used twice is read once"
     for view in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"):
         assert one(view, (16,), (4, 4)) == Work()
 
@@ -200,9 +155,8 @@ def test_every_rule_gives_sane_work_or_says_unknown(kind, shapes, out, number):
     operator = Operator("op", kind, tuple(f"i{n}" for n in range(len(shapes))), ("o",), attributes)
     (found,), _ = operator_work(ModelGraph("g", (operator,), (), tensors))
     work = found.work
-    for value in (work.flops, work.macs, work.read_bytes, work.write_bytes, work.weight_bytes):
-        assert math.isfinite(value)
-        assert value >= 0
+    of = (work.flops, work.macs, work.read_bytes, work.write_bytes, work.weight_bytes)
+    assert all(0 <= value < math.inf for value in of)
     assert work.flops >= 2 * work.macs
 
 
@@ -221,16 +175,6 @@ def test_rules_exist_for_what_onnx_defines():
 def test_a_kind_has_one_rule():
     with pytest.raises(ValueError, match="two rules"):
         rule("Conv")(lambda site: site.work())
-
-
-def test_a_site_without_tensors_knows_nothing():
-    graph = ModelGraph("g", (Operator("a", inputs=("x", "")),), ())
-    site = Site(graph.operators[0], graph, {})
-    assert not site.has_input(1)
-    assert not site.has_input(5)
-    assert site.read_bytes == 0
-    with pytest.raises(UnknownShapeError):
-        site.input_shape()
 
 
 SHAPE = (1, 4, 8, 8)
@@ -284,7 +228,7 @@ def test_kernels_are_a_partition_without_cycles_whose_traffic_crosses_their_bord
         kinds = [graph.operators[i].kind for i in kernel.members]
         assert not {"MaxPool", "Softmax"} & set(kinds[1:])
         assert kernel.launches == (set(kinds) != {"Reshape"})
-        assert not kernel.launches or kernel.traffic_bytes == crossing_bytes(graph, kernel)
+        assert kernel.traffic_bytes == crossing_bytes(graph, kernel)
     assert sum(k.traffic_bytes for k in found) <= sum(k.traffic_bytes for k in alone)
     launched = sum(o.kind != "Reshape" for o in graph.operators)
     assert sum(k.launches for k in found) <= sum(k.launches for k in alone) == launched
@@ -297,19 +241,9 @@ def test_a_residual_block_has_a_kernel_per_convolution():
     y = s.add("Relu", [s.add("BatchNormalization", [y, s.weight((4,))], SHAPE)], SHAPE)
     y = s.add("Conv", [y, s.weight((4, 4, 3, 3))], SHAPE)
     s.add("Relu", [s.add("Add", [y, x], SHAPE)], SHAPE)
-    members = [k.members for k in kernels(s.graph())]
-    assert members == [(0,), (1,), (2, 3), (4, 5, 6)]
-    last = kernels(s.graph())[-1]
-    assert last.traffic_bytes == 3 * BYTES + 4 * 144  # two inputs, one output, the weights
-
-
-@pytest.mark.parametrize("kind", ["Relu", "Reshape"])
-def test_without_a_producer(kind):
-    s = Sketch("g")
-    s.add(kind, [s.source("x", SHAPE)], SHAPE)
-    (kernel,) = kernels(s.graph())
-    assert kernel.launches == (kind == "Relu")
-    assert kernel.traffic_bytes == (2 * BYTES if kind == "Relu" else 0)
+    found = kernels(s.graph())
+    assert [k.members for k in found] == [(0,), (1,), (2, 3), (4, 5, 6)]
+    assert found[-1].traffic_bytes == 3 * BYTES + 4 * 144  # two inputs, one output, the weights
 
 
 def test_summaries_by_a_second_computation():
@@ -347,18 +281,9 @@ def test_every_row_says_its_source_and_every_shown_one_why_and_alone_it_has_no_r
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_reference_models_do_the_work_of_the_exported_ones(name):
-    assert gmac(reference_model(name)) == pytest.approx(EXPORTED[name], rel=1e-4)
-
-
-def test_bert_large_has_its_parameters():
-    """335 million in the paper's 24 layers, embeddings included (position rows only as many as tokens)."""
+    assert sum(w.macs for w in known(reference_model(name))) / 1e9 == pytest.approx(EXPORTED[name], rel=1e-4)
+    # The paper's BERT-large has 335 million parameters (here position rows only for its tokens).
     assert reference_model("bert-large/384").parameter_count == pytest.approx(335e6, rel=0.01)
-
-
-def test_batch_normalisation_does_not_change_the_products():
-    plain, normed = (reference_model(n) for n in ("resnet50", "resnet50+bn"))
-    assert gmac(plain) == gmac(normed)
-    assert len(normed.operators) - len(plain.operators) == 53
 
 
 @pytest.mark.parametrize(

@@ -18,28 +18,21 @@ from nona.sources.lookup import Sources
 from nona.training.job_files import read_job_table, read_trace
 from nona.training.throughput_table import read_throughputs
 
-
-def no_file(kind, folder):
-    path = folder / "given.json"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        with path.open("wb") as file:
-            file.truncate(4 * 2**30)  # sparse: it takes no room
-    return path
-
-
 COMMANDS = ["place", "simulate", "serverless", "inspect", "training simulate"]
 COMMANDS += ["training allocate --policy max-min-fairness"]
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "4294967296 bytes"])
 def test_what_is_no_file_or_too_large_is_refused_at_once_in_one_line(kind, tmp_path, capsys):
-    path = no_file(kind, tmp_path)
+    path, file = tmp_path / "given.json", tmp_path / "large"
+    file.touch()
+    os.truncate(file, 4 * 2**30)  # sparse: it takes no room
+    make = {
+        "folder": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+    }
+    make.get(kind, lambda: path.symlink_to(file))()
     begin = time.process_time()
     with pytest.raises(GraphError, match=kind) as caught:
         Sources(tmp_path).read("given.json")
@@ -51,6 +44,10 @@ def test_what_is_no_file_or_too_large_is_refused_at_once_in_one_line(kind, tmp_p
         assert kind.replace("folder", "") in said
         assert said.count("\n") == 1
     assert time.process_time() - begin < 20
+    file.unlink()
+    file.write_bytes(b"{}")
+    (tmp_path / "link.json").symlink_to("large")
+    assert read_file(tmp_path / "link.json", "File", 10, ValueError) == b"{}"
 
 
 def test_a_file_that_grows_is_refused(tmp_path, monkeypatch):
@@ -75,12 +72,6 @@ def test_impossible_names_are_one_line(name, tmp_path):
         Sources(tmp_path).read(name)
     assert "\n" not in str(caught.value)
     assert len(Sources(tmp_path).missing("workload[0].model", name)) == 1
-
-
-def test_a_link_to_a_file_is_followed(tmp_path):
-    (tmp_path / "m.json").write_bytes(b"{}")
-    (tmp_path / "link.json").symlink_to("m.json")
-    assert read_file(tmp_path / "link.json", "File", 10, ValueError) == b"{}"
 
 
 MOST_BYTES = 200e6

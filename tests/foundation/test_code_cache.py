@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import product
 
 import pytest
 from sizes import first, sized
@@ -28,26 +29,14 @@ print(answer, *(sum(f.stats.cache_hits.values()) for f in (doubling.doubled, aga
 COMPILED, LOADED, NOT_KEPT = "42 0 1", "42 1 1", "42 0 0"
 
 
-def flipped(data):
-    """One bit in the middle changed."""
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
-
-
-def truncated(data):
-    return data[: len(data) // 2]
-
-
-def garbage(data):
-    return b"\x80garbage" * (len(data) // 8)
-
-
-def emptied(_):
-    return b""
-
-
-SUFFIXES = {"index": "nbi", "data": "nbc"}
-DAMAGES = [(damage, kind) for damage in (flipped, truncated, garbage, emptied) for kind in SUFFIXES]
+DAMAGES = {
+    "a bit flipped": lambda data: (
+        data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 4]) + data[len(data) // 2 + 1 :]
+    ),
+    "cut short": lambda data: data[: len(data) // 2],
+    "garbage": lambda data: b"\x80garbage" * (len(data) // 8),
+    "empty": lambda data: b"",
+}
 
 
 class Cache:
@@ -85,10 +74,10 @@ def cache(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize(("damage", "kind"), first(4, DAMAGES))
-def test_a_damaged_file_is_compiled_again_and_replaced(cache, damage, kind):
-    (file,) = cache.files(SUFFIXES[kind])
-    file.write_bytes(damage(file.read_bytes()))
+@pytest.mark.parametrize(("what", "suffix"), first(4, product(DAMAGES, ("nbi", "nbc"))))
+def test_a_damaged_file_is_compiled_again_and_replaced(cache, what, suffix):
+    (file,) = cache.files(suffix)
+    file.write_bytes(DAMAGES[what](file.read_bytes()))
     assert cache.run() == (COMPILED, "")
 
 

@@ -9,9 +9,11 @@ import pytest
 from graph_cases import FLOAT, INT64, LIGHT, model, numbers, op, refusal, relu, value, weight
 from onnx import TensorProto, helper
 
-from nona.graph.model import MissingDimensions
+from nona.graph.model import MissingDimensions, Operator
 from nona.graph.onnx_reader import evaluate
 from nona.graph.readers import read_model
+
+DIMS = numbers("dims", [4, 1])
 
 
 def read(data, **symbols):
@@ -30,19 +32,14 @@ def sizes(graph):
     return [e.size_bytes for e in graph.edges]
 
 
-def missing(data, **symbols):
-    with pytest.raises(MissingDimensions) as caught:
-        read(data, **symbols)
-    return caught.value.names
-
-
 def test_a_chain_has_shapes_bytes_and_weights():
     gemm = op("Gemm x w b -> h", name="fc1/gemm", transB=1, alpha=0.5)
-    graph = read_ops(gemm, relu("h", "y", "fc1/act"), weights=[weight("w", [3, 4]), weight("b", [3])])
-    first = graph.operators[0]
-    assert (first.id, first.kind, first.scope) == ("fc1/gemm", "Gemm", "fc1")
-    assert (first.inputs, first.outputs) == (("x", "w", "b"), ("h",))
-    assert first.attributes == {"transB": 1, "alpha": 0.5}
+    ops, bias = (gemm, relu("h", "y", "fc1/act")), weight("b", [3])
+    graph = read_ops(*ops, weights=[weight("w", [3, 4]), bias])
+    assert read_ops(*ops, weights=[helper.make_tensor("w", FLOAT, [3, 4], [0.5] * 12), bias]) == graph
+    attributes = {"transB": 1, "alpha": 0.5}
+    wanted = Operator("fc1/gemm", "Gemm", ("x", "w", "b"), ("h",), attributes, scope="fc1")
+    assert graph.operators[0] == wanted
     assert graph.tensors["h"].shape == (1, 3)
     assert (arrows(graph), sizes(graph)) == (["fc1/gemm -h-> fc1/act"], [12.0])
     assert graph.parameters == {"w", "b"}
@@ -58,13 +55,6 @@ def test_what_depends_on_constants_only_is_no_operator():
     assert graph.parameters == {"c", "z"}, "stored values, not the sum of them, nor the shape"
     assert graph.static == {"c", "z", "w"}
     assert graph.tensors["w"].shape == (4, 4)
-
-
-def test_outputs_that_nobody_reads_are_left_out():
-    graph = read_ops(op("Dropout x -> kept mask", name="drop"), relu("kept", "y"))
-    assert graph.operators[0].outputs == ("kept", "")
-    assert "mask" not in graph.tensors
-    assert graph.warnings == ()
 
 
 def test_weights_behind_other_operators_are_the_stored_ones_and_tied_ones_count_once():
@@ -89,18 +79,15 @@ def test_only_what_holds_weights_is_a_parameter():
     assert graph.weight_bytes == 16 + 4
 
 
-def test_one_tensor_with_many_consumers_is_one_tensor():
-    graph = read_ops(relu("x", "h", "a"), op("Mul h h -> sq", name="b"), op("Add h sq -> y", name="c"))
-    assert arrows(graph) == ["a -h-> b", "a -h-> c", "b -sq-> c"]
+def test_edges_are_tensors_with_their_readers_neither_caches_nor_what_nobody_reads():
+    ops = [relu("x", "h", "a"), op("Mul h h -> sq", name="b"), op("Add h sq -> s", name="c")]
+    ops += [op("Dropout s -> y mask", name="drop"), op("Concat past s -> present", axis=0, name="grow")]
+    graph = read(model(ops, [value("past", [9, 4]), value("x", [1, 4])], ["y", "present"]))
+    assert arrows(graph) == ["a -h-> b", "a -h-> c", "b -sq-> c", "c -s-> drop", "c -s-> grow"]
     assert graph.operators[1].inputs == ("h", "h")
-
-
-def test_caches_are_outputs_of_the_graph_not_edges():
-    grow = op("Concat past x -> present", axis=0, name="grow")
-    graph = read(model([grow, relu("x", "y")], [value("past", [9, 4]), value("x", [1, 4])], ["y", "present"]))
-    assert graph.edges == ()
-    assert graph.operators[0].outputs == ("present",)
+    assert [o.outputs for o in graph.operators[3:]] == [("y", ""), ("present",)]
     assert graph.tensors["present"].shape == (10, 4)
+    assert "mask" not in graph.tensors
 
 
 def test_external_data_is_never_opened(tmp_path, monkeypatch):
@@ -111,25 +98,23 @@ def test_external_data_is_never_opened(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_are_made_unique_and_missing_ones_made_up():
+def test_nodes_are_sorted_names_made_unique_or_made_up_and_scopes_found():
+    scoped = relu("d", "e", "node_relu")
+    scoped.metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'layer1', 'layer1.0', 'relu']")
     ops = [relu("x", "a", "same"), relu("a", "b", "same"), op("Relu b -> c"), relu("c", "d", "same#2")]
-    ids = [o.id for o in read_ops(*ops, relu("d", "y")).operators]
-    assert len(set(ids)) == 5
-    assert ids[0] == "same"
-    assert ids[3] == "same#2", "a name that the file gives is kept"
-    assert ids[2].startswith("Relu")
-
-
-def test_scope_comes_from_the_name_or_from_the_metadata():
-    plain = relu("x", "h", "node_relu")
-    plain.metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'layer1', 'layer1.0', 'relu']")
-    graph = read_ops(plain, relu("h", "y", "/encoder/mlp/act/Relu"))
-    assert [o.scope for o in graph.operators] == ["layer1.0", "encoder/mlp/act"]
-
-
-def test_a_random_source_runs_although_it_has_no_input():
-    graph = read_ops(op("RandomNormal -> r", shape=[1, 4], name="noise"), op("Add x r -> y"))
-    assert [o.id for o in graph.operators] == ["noise", "Add_1"]
+    ops += [
+        scoped,
+        relu("e", "f", "/encoder/mlp/act/Relu"),
+        op("RandomNormal -> r", shape=[1, 4], name="noise"),
+    ]
+    graph = read_ops(op("Reshape s dims -> y", name="last"), *ops, op("Add f r -> s"), weights=[DIMS])
+    ids = [o.id for o in graph.operators]
+    assert len(set(ids)) == len(ids) == 9, "a random source runs although it has no input"
+    assert {"same", "same#2", "noise"} <= set(ids), "names that the file gives are kept"
+    assert any(i.startswith("Relu") for i in ids)
+    assert ids[-1] == "last"
+    assert {o.scope for o in graph.operators} == {"", "layer1.0", "encoder/mlp/act"}
+    assert graph.tensors["y"].shape == (4, 1), "shape inference needs the order too"
 
 
 def test_unknown_operators_keep_their_place_with_a_visible_warning():
@@ -164,20 +149,6 @@ def test_control_flow_is_one_operator_that_reads_what_its_bodies_read():
     assert graph.operators[1].inputs == ("flag", "h", "branch/w")
     assert graph.parameter_count == 16
     assert "If ×1" in graph.warnings[0]
-
-
-def test_nodes_in_any_order_are_sorted():
-    ops = [op("Reshape h dims -> y", name="last"), relu("x", "h", "first")]
-    graph = read_ops(*ops, weights=[numbers("dims", [4, 1])])
-    assert [o.id for o in graph.operators] == ["first", "last"]
-    assert graph.tensors["y"].shape == (4, 1), "shape inference needs the order too"
-
-
-def test_weights_in_the_file_do_not_matter():
-    stored = [helper.make_tensor("w", FLOAT, [64, 64], [0.5] * 4096), weight("w", [64, 64])]
-    inputs = [value("x", [1, 64])]
-    with_values, without = (read_ops(op("MatMul x w -> y"), inputs=inputs, weights=[w]) for w in stored)
-    assert with_values == without
 
 
 @pytest.mark.parametrize(
@@ -282,25 +253,23 @@ def test_activations_scale_with_the_dimensions_and_weights_do_not(batch, sequenc
     assert graph.symbols == {"batch": batch, "sequence": sequence}
 
 
-def test_sums_of_dimensions_are_computed():
-    data = model([op("MatMul mask x -> y")], [value("mask", [1, "past + 1"]), value("x", ["past + 1", 4])])
-    assert missing(data) == ("past",)
-    graph = read(data, past=9)
-    assert graph.tensors["x"].shape == (10, 4)
-    assert graph.warnings == ()
-
-
-def test_unnamed_and_negative_dimensions_are_asked_for_by_place():
-    data = model([relu("x", "y")], [value("x", [None, -1, 3])])
-    assert missing(data) == ("x[0]", "x[1]")
-    graph = read(data, **{"x[0]": 2, "x[1]": 5})
-    assert graph.tensors["y"].shape == (2, 5, 3)
-
-
-def test_dimensions_the_model_does_not_have_are_mentioned():
-    graph = read(model([relu("x", "y")]), batch=4)
+@pytest.mark.parametrize(
+    ("inputs", "bound", "shape"),
+    [
+        ([("mask", [1, "past + 1"]), ("x", ["past + 1", 4])], {"past": 9}, (10, 4)),
+        ([("x", [None, -1, 3]), ("mask", [2, 5, 3])], {"x[0]": 2, "x[1]": 5}, (2, 5, 3)),
+    ],
+)
+def test_sums_of_dimensions_are_computed_and_those_without_a_name_asked_for_by_place(inputs, bound, shape):
+    kind = "MatMul" if "past" in bound else "Add"
+    data = model([op(f"{kind} mask x -> y")], [value(*one) for one in inputs])
+    with pytest.raises(MissingDimensions) as caught:
+        read(data)
+    assert caught.value.names == tuple(bound)
+    graph = read(data, **bound, batch=4)
+    assert graph.tensors["x"].shape == shape
     assert graph.warnings == ("The model has no dimension called 'batch'; ignored.",)
-    assert graph.symbols == {}
+    assert graph.symbols == bound
 
 
 @pytest.mark.parametrize("number", [0, -1, 10**10, 2.5, "8", True])

@@ -10,13 +10,19 @@ from nona import study
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import by_response
+from nona.planning.offers import Option
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import SimulationSpec
 from nona.scenario.values import SchedulerSpec
 from nona.simulation.intervals import paired_difference
 from nona.sources.lookup import Sources
+from nona.sources.opening import open_scenario
 from nona.sources.samples import query_scenario_names, scenario_description, scenario_names, scenario_path
 from nona.study.outcome import full_report
+from nona.study.planning.plan import judged
+from nona.study.planning.planner import Planner
+from nona.study.planning.question import MILLE, question_of
+from nona.study.planning.trials import Trial
 
 PROMISED = (
     "slides_example five_models_80_servers vision_language_8_servers mig_layouts esg_workflows "
@@ -50,10 +56,6 @@ def _prepare(name, schedulers=(), **simulation):
     return study.prepare(scenario, Sources(scenario_path(name).parent))
 
 
-def test_all_promised_scenarios_are_there():
-    assert set(scenario_names()) >= set(PROMISED.split())
-
-
 @pytest.mark.parametrize("name", scenario_names())
 def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name):
     scenario = _load(name)
@@ -61,9 +63,7 @@ def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name):
     assert 80 < len(scenario_description(name)) < 600
     assert all(row.slo is not None for row in scenario.workload)
     assert len({s.name for s in scenario.schedulers}) >= 5
-
-
-def test_an_unknown_scenario_names_those_there_are():
+    assert set(scenario_names()) >= set(PROMISED.split())
     with pytest.raises(ScenarioError, match=r"'slide_example'.*slides_example"):
         scenario_path("slide_example")
 
@@ -172,12 +172,6 @@ def test_the_solver_finds_the_placement_of_the_slides():
     assert spread_placement(prepared.system).objective_s == pytest.approx(32e-3, rel=2e-3)
 
 
-def test_slices_make_the_executors_of_the_mig_scenario():
-    prepared = _prepare("mig_layouts")
-    assert len(prepared.cluster.executors) == 4 * 3 + 2 * 7
-    assert set(prepared.cluster.classes) == {"a100-40gb/3g.20gb", "a100-40gb/2g.10gb", "a100-40gb/1g.5gb"}
-
-
 @pytest.mark.verify
 def test_bursts_make_the_prediction_too_good():
     """The placement assumes Poisson arrivals; with bursts the simulation must come out longer."""
@@ -185,3 +179,68 @@ def test_bursts_make_the_prediction_too_good():
     placement = _placed("ensemble_bursty")[1]
     measured = study.simulate(prepared, placement=placement).summaries["nona"].jct.mean
     assert measured.mean > 1.2 * placement.prediction.jct_s
+
+
+SEED = 4242  # none of the files has it
+DEMOS = ("black_friday", "a100s_sliced_or_l4s", "survive_a_rack", "language_and_vision")
+
+
+@cache
+def planner_of(name):
+    """A demo's question with another seed and a confidence that short runs reach."""
+    scenario, sources = open_scenario(scenario_path(name))
+    part = scenario.plan.model_copy(update={"confidence": 0.9})
+    return Planner(question_of(scenario.model_copy(update={"seed": SEED, "plan": part}), sources))
+
+
+def verdict(planner, counts, load=1.0):
+    (known,) = judged(planner, [Trial(Option(counts), round(load * MILLE))])
+    return known.verdict
+
+
+def test_demos_ask_with_prices_and_black_friday_needs_far_fewer_servers_in_its_mean_hour():
+    for name in DEMOS:
+        question = planner_of(name).question
+        assert question.targets
+        assert all(offer.price > 0 for offer in question.offers)
+    planner = planner_of("black_friday")
+    profile = planner.question.profile
+    assert profile.factors.index(profile.peak) // 24 == 4
+    assert planner.question.spec.growth == pytest.approx(0.08)
+    # five A10 are needed at the peak, two for the mean hour
+    assert [verdict(planner, (0, n)) for n in (3, 5)] == ["misses", "keeps"]
+    assert verdict(planner, (0, 2), profile.mean / profile.peak) == "keeps"
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("name", "counts", "expected"),
+    [
+        ("a100s_sliced_or_l4s", (0, 0, 2, 0), {"keeps"}),  # sevenths of an A100
+        ("a100s_sliced_or_l4s", (0, 0, 1, 3), {"keeps", "open"}),  # a mixture
+        ("survive_a_rack", (8, 0), {"keeps", "open"}),  # two racks of four
+        ("survive_a_rack", (9, 0), {"keeps"}),
+        ("survive_a_rack", (7, 0), {"misses"}),  # without a server
+        ("survive_a_rack", (4, 0), {"misses"}),  # without a rack
+        ("language_and_vision", (2, 0), {"misses"}),  # A100s alone: three are needed
+        ("language_and_vision", (2, 2), {"keeps", "open"}),
+    ],
+)
+def test_what_the_descriptions_of_the_demos_say(name, counts, expected):
+    assert verdict(planner_of(name), counts) in expected
+
+
+def test_mixtures_cost_less_than_sevenths_and_those_less_than_whole_gpus():
+    planner = planner_of("a100s_sliced_or_l4s")
+    mixed, sevenths, whole, l4s = map(Option, ((0, 0, 1, 3), (0, 0, 2, 0), (3, 0, 0, 0), (0, 0, 0, 7)))
+    cost = planner.question.cost
+    assert cost(mixed) < cost(sevenths) < cost(whole)
+    assert cost(mixed) < cost(l4s)
+    for few in (whole, l4s):  # overloaded, by their load alone
+        assert planner.bounds.excluded(few) is not None
+    offers = planner.question.offers
+    assert [bool(o.mig) for o in (offers[0], offers[2])] == [False, True]
+    assert offers[3].gpu == "l4"
+    assert planner_of("survive_a_rack").question.scenario.cluster.network.racks.size == 4
+    cost = planner_of("language_and_vision").question.cost
+    assert cost(Option((2, 2))) < cost(Option((3, 0)))

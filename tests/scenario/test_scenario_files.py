@@ -14,7 +14,7 @@ from sizes import examples
 from nona.cli.main import main
 from nona.errors import GraphError, ScenarioError
 from nona.graph.node_link import from_node_link
-from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.sources import lookup
 from nona.sources.lookup import SMALL, Sources, file_names, is_file, named_files, with_files_renamed
 from nona.sources.opening import MOST_MEMBERS, SCENARIO, open_scenario, pack_bundle, read_bundle
@@ -32,7 +32,7 @@ def scenario():
     return scenario_from_mapping(made | files)
 
 
-def test_files_are_listed_with_their_places():
+def test_files_are_listed_with_their_places_renamed_in_every_place_and_named_if_missing(tmp_path):
     assert [(f.place, f.name, f.kind) for f in named_files(scenario())] == [
         ("workload[0].model", "own.onnx", "model"),
         ("workload[0].arrivals.trace", "t.csv", "trace"),
@@ -43,22 +43,15 @@ def test_files_are_listed_with_their_places():
     ]
     assert file_names(scenario()) == ["own.onnx", "two.dot", "t.csv", "m.measured.csv", "week.csv"]
     assert file_names(scenario(), "trace", "measured") == ["t.csv", "m.measured.csv"]
-    assert [is_file(scenario(), m) for m in ("own.onnx", "inside", "resnet18")] == [True, False, False]
-
-
-def test_renaming_reaches_every_place_and_nothing_else():
     renamed = with_files_renamed(scenario(), lambda name: f"new-{name}")
     assert file_names(renamed) == [f"new-{name}" for name in file_names(scenario())]
     assert [r.model for r in renamed.workload] == ["new-own.onnx", "inside", "resnet18", "new-two.dot"]
-    assert with_files_renamed(scenario(), lambda name: name) == scenario()
-
-
-def test_every_missing_file_is_named_at_once(tmp_path):
     (tmp_path / "t.csv").write_text("0\n")
     with pytest.raises(ScenarioError) as error:
         Sources(tmp_path).check(scenario())
     places = [problem.partition(":")[0] for problem in error.value.problems]
     assert places == ["workload[0].model", "workload[3].model", "cost.measured", "plan.profile"]
+    assert [is_file(scenario(), m) for m in ("own.onnx", "inside", "resnet18")] == [True, False, False]
 
 
 def chain(length):
@@ -126,20 +119,15 @@ def test_a_bundle_opens_with_all_its_files_anywhere(plan, tmp_path_factory):
     place.write_bytes(pack_bundle(first, beside))
     assert place.read_bytes() == pack_bundle(*open_scenario(plan))
     scenario, inside = open_scenario(place)
+    plain = parse_scenario(TEXT.replace("one/net.json", "gpt2").replace("two/net.json", "gpt2"))
+    kept = read_bundle(pack_bundle(plain, beside))[SCENARIO].decode()
+    assert kept == dump_scenario(plain), "files that need no other name keep theirs, and the fingerprint"
     assert [inside.model(r.model).operators[0].id for r in scenario.workload] == ["one", "two"]
     assert scenario.labels == first.labels, "a label names random streams: a bundle must not change it"
     one, two = prepare(first, beside), prepare(scenario, inside)
     assert one.system.queries[0].arrivals == two.system.queries[0].arrivals
     for a, b in zip(one.models, two.models, strict=True):
         assert a.tasks.compute_s.tolist() == b.tasks.compute_s.tolist()
-
-
-def test_files_that_need_no_other_name_keep_the_fingerprint(plan):
-    scenario = parse_scenario(TEXT.replace("one/", "").replace("two/net.json", "gpt2"))
-    (plan.parent / "net.json").write_text(NET)
-    held = read_bundle(pack_bundle(scenario, Sources(plan.parent)))
-    assert scenario_hash(parse_scenario(held[SCENARIO].decode())) == scenario_hash(scenario)
-    assert held[SCENARIO].decode() == dump_scenario(scenario)
 
 
 def test_commands_write_and_take_bundles(plan, capsys):

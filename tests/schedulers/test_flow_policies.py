@@ -2,14 +2,48 @@
 
 import numpy as np
 import pytest
-from flow_cases import AMPLE, cluster, question, seen
+from scheduler_cases import random_view, slides_query, system_of
 
-from nona.schedulers.flows import allotter
-from nona.schedulers.flows.gandiva import AskGandiva, Trial
-from nona.schedulers.flows.gavel import flow_policies
-from nona.schedulers.flows.optimus import AskOptimus
-from nona.schedulers.flows.pollux import AskPollux
-from nona.schedulers.flows.tiresias import AskTiresias
+from nona.schedulers.base import Round
+from nona.schedulers.flows import allotter, gandiva, gavel, optimus, pollux, tiresias
+from nona.schedulers.flows.allotter import FlowCluster, Known, Question
+
+VIEW = random_view(system_of([slides_query()]), np.random.default_rng(0))
+AMPLE = 1e6
+
+
+def cluster(rates, counts):
+    classes = np.repeat(np.arange(len(counts)), counts)
+    return FlowCluster(
+        flows=tuple(f"flow {i}" for i in range(len(rates))),
+        classes=tuple(f"class {k}" for k in range(len(counts))),
+        executor_class=classes.astype(np.int64),
+        counts=np.array(counts, dtype=np.int64),
+        rates=np.array(rates, dtype=float),
+    )
+
+
+def seen(of, **changes):
+    flows, classes = of.rates.shape
+    nothing = np.zeros((flows, classes))
+    fields = {
+        "now_s": 1.0,
+        "length_s": 1.0,
+        "offered": np.zeros(flows, np.int64),
+        "completed": nothing.astype(np.int64),
+        "service_s": nothing,
+        "open": np.zeros(flows, np.int64),
+        "slowdown": np.full(flows, np.nan),
+        "view": VIEW,
+    }
+    return Round(**(fields | {name: np.array(value) for name, value in changes.items()}))
+
+
+def question(rates, counts, expected=None, owned=None, **changes):
+    """With ample work, unless ``expected`` queries a round say otherwise."""
+    of = cluster(rates, counts)
+    known = Known(np.array(expected or [AMPLE] * len(rates), dtype=float), of.rates)
+    return Question(of, known, seen(of, **changes), np.array(owned or [sum(counts)] * len(rates)))
 
 
 def test_max_min_fairness_by_hand():
@@ -30,7 +64,7 @@ def test_makespan_gives_every_flow_the_same_headroom():
     assert claims.executors[:, 0] == pytest.approx([6, 2], abs=1e-5)
 
 
-@pytest.mark.parametrize("policy", flow_policies())
+@pytest.mark.parametrize("policy", gavel.flow_policies())
 def test_every_policy_that_gavel_takes_gives_executors_that_there_are_and_that_hold_the_model(policy):
     asked = question([[2, 1], [1, 0], [3, 3]], [4, 2], open=[3, 0, 1])
     claims, _ = allotter.AskPolicy(policy)(asked, None)
@@ -50,7 +84,7 @@ def test_themis_lets_the_worst_off_bid():
 
 def test_tiresias_serves_the_flow_with_the_least_service():
     """Both need 3 of 4 executors. Flow 0 falls when it has had 10 executor-seconds; then flow 1 is first."""
-    ask = AskTiresias((10.0, 50.0), 0.0)
+    ask = tiresias.AskTiresias((10.0, 50.0), 0.0)
     first, standing = ask(question([[1.0], [1.0]], [4], [3.0, 3.0], service_s=[[1.0], [1.0]]), None)
     assert first.executors[:, 0].tolist() == [3.0, 1.0]
     second, standing = ask(question([[1.0], [1.0]], [4], [3.0, 3.0], service_s=[[9.0], [1.0]]), standing)
@@ -62,16 +96,16 @@ def test_optimus_and_pollux_by_hand():
     """Work 1 : 4 at equal rates: executors as its root for Optimus; for Pollux, which only knows what a flow
     needs, in equal parts until the need of flow 0 is met."""
     plain = question([[1.0], [1.0]], [6], [1000.0, 4000.0])
-    assert AskOptimus()(plain, None)[0].executors[:, 0].tolist() == [2, 4]
-    assert AskPollux()(plain, None)[0].executors[:, 0].tolist() == [3, 3]
+    assert optimus.AskOptimus()(plain, None)[0].executors[:, 0].tolist() == [2, 4]
+    assert pollux.AskPollux()(plain, None)[0].executors[:, 0].tolist() == [3, 3]
     small = question([[1.0], [1.0]], [6], [2.0, 4000.0])
-    assert AskPollux()(small, None)[0].executors[:, 0].tolist() == [2, 4]
+    assert pollux.AskPollux()(small, None)[0].executors[:, 0].tolist() == [2, 4]
 
 
 def gandiva_after(slowdown):
-    trial = Trial(((0, 1), (2,), (3,)), np.array([2.0, 2.0, 2.0, 2.0]))
+    trial = gandiva.Trial(((0, 1), (2,), (3,)), np.array([2.0, 2.0, 2.0, 2.0]))
     asked = question([[1.0]] * 4, [8], slowdown=slowdown)
-    return AskGandiva(0)(asked, trial)[1].rows
+    return gandiva.AskGandiva(0)(asked, trial)[1].rows
 
 
 def test_gandiva_undoes_a_pair_that_got_slower_and_keeps_one_that_did_not():
@@ -81,14 +115,14 @@ def test_gandiva_undoes_a_pair_that_got_slower_and_keeps_one_that_did_not():
 
 
 def test_gandiva_gives_each_row_an_equal_part_and_remembers_slowdowns_alone():
-    first, trial = AskGandiva(0)(question([[1.0]] * 5, [12]), None)
+    first, trial = gandiva.AskGandiva(0)(question([[1.0]] * 5, [12]), None)
     used = first.executors[first.executors.any(axis=1)]
     assert used[:, 0] == pytest.approx([12 / len(used)] * len(used))
     flows = sorted(i for row in trial.rows for i in row)
     assert flows == [0, 1, 2, 3, 4]
     single = next(row[0] for row in trial.rows if len(row) == 1)
     paired = next(row[0] for row in trial.rows if len(row) == 2)
-    _, later = AskGandiva(0)(question([[1.0]] * 5, [12], slowdown=[3.0] * 5), trial)
+    _, later = gandiva.AskGandiva(0)(question([[1.0]] * 5, [12], slowdown=[3.0] * 5), trial)
     assert later.alone[single] == 3.0
     assert np.isnan(later.alone[paired])
 
@@ -97,10 +131,10 @@ ASKS = [
     allotter.AskPolicy("max-min-fairness"),
     allotter.AskPolicy("finish-time-fairness"),
     allotter.AskPolicy("themis-auction"),
-    AskTiresias((1.0, 2.0), 1.0),
-    AskGandiva(3),
-    AskOptimus(),
-    AskPollux(),
+    tiresias.AskTiresias((1.0, 2.0), 1.0),
+    gandiva.AskGandiva(3),
+    optimus.AskOptimus(),
+    pollux.AskPollux(),
 ]
 
 

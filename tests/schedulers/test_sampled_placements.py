@@ -4,19 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scheduler_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduler_cases import (
-    bound,
-    fork_join_chain,
-    quiet,
-    random_placement,
-    random_view,
-    run_of,
-    slides_query,
-    system_of,
-)
-from scipy.stats import chi2
 from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
@@ -30,80 +20,18 @@ from nona.schedulers.sampling_tables import build_tables
 from nona.system import Arrivals, QueryClass, Stream
 
 LOCAL = get_scheduler("local")  # draws from tables, as all here do
-CLUSTERS = [tuple(range(8)), (0, 0, 1, 1, 2, 2), (0, 1, 0, 2, 0, 1), (0, 0, 0), (0,), (0, 1)]
 
 
 def decide(system, prepared, query, uniforms, view=None):
-    view = view or random_view(system, np.random.default_rng(0))
-    return bound(LOCAL, system, prepared.tables, view, uniforms, query)
-
-
-def sampled_configurations(placed_query, out):
-    """For each sub-graph the configurations that explain ``out``, in terms of executors."""
-    for placed in placed_query:
-        s = placed.subgraph
-        root, sink = out[s.root], out[s.sink]
-        fits = []
-        for c in placed.configurations:
-            homes = [{int(out[t]) for t in part} for part in c.parts]
-            if any(len(h) != 1 for h in homes):
-                continue
-            at = [h.pop() for h in homes]
-            expected_sink = root if c.sink_part < 0 else at[c.sink_part]
-            stays = c.root_part < 0 or at[c.root_part] == root
-            remote = [e for i, e in enumerate(at) if i != c.root_part]
-            if stays and expected_sink == sink:
-                fits.append((c, int(root), remote))
-        yield placed, fits
-
-
-@examples(150)
-@given(
-    seed=st.integers(0, 10**6),
-    cluster=st.sampled_from(CLUSTERS),
-    widths=st.lists(st.integers(0, 5), max_size=3),
-)
-def test_every_task_gets_an_executor_and_parts_are_apart_as_far_as_servers_allow(seed, cluster, widths):
-    system = system_of([fork_join_chain("q", widths, seed), slides_query()], cluster)
-    placement = random_placement(system, seed)
-    prepared = build_tables(system, placement.queries, choices=2)
-    rng = np.random.default_rng(seed)
-    server = system.executor_server
-    for query in range(2):
-        out = decide(system, prepared, query, rng.random(prepared.uniforms_per_job), random_view(system, rng))
-        assert out.min() >= 0
-        assert out.max() < system.executors
-        for _, fits in sampled_configurations(placement.queries[query], out):
-            assert fits
-
-            def apart(fit):
-                _, root, remote = fit
-                executors, parts = {root, *remote}, 1 + len(remote)
-                servers = {int(server[e]) for e in executors}
-                least = min(parts, system.servers), min(parts, system.executors)
-                return (len(servers), len(executors)) == least
-
-            assert any(apart(f) for f in fits)
-
-
-def test_two_choices_take_the_shorter_queue_and_never_the_same_executor_twice():
-    system = system_of([slides_query()], (0, 1, 2))
-    subgraph = system.queries[0].decomposition.subgraphs[0]
-    placed = SubGraphPlacement(subgraph, (Configuration(((1,), (2,)), 0, 0),), np.ones(1))
-    prepared = build_tables(system, [[placed]], choices=2)
-    rng = np.random.default_rng(2)
-    view = random_view(system, rng)._replace(queue_length=np.array([5, 1, 3]))
-    for _ in range(200):
-        out = decide(system, prepared, 0, rng.random(4), view)
-        assert out[0] != 0  # any two of three: the longest queue never wins
-        assert out[2] == min({0, 1, 2} - {int(out[0])}, key=lambda e: view.queue_length[e])
+    view = view or cases.random_view(system, np.random.default_rng(0))
+    return cases.bound(LOCAL, system, prepared.tables, view, uniforms, query)
 
 
 def test_virtual_ends_and_single_tasks_are_placed():
-    two_heads = slides_query()
+    two_heads = cases.slides_query()
     virtual = Decomposition((-1, -1), (SubGraph(-1, -1, (0, 1, 2, 3)),))
-    single = replace(fork_join_chain("one", []), decomposition=Decomposition((0,), ()))
-    system = system_of([replace(two_heads, decomposition=virtual), single])
+    single = replace(cases.fork_join_chain("one", []), decomposition=Decomposition((0,), ()))
+    system = cases.system_of([replace(two_heads, decomposition=virtual), single])
     split = Configuration(((0, 1), (2, 3)), 1, 0)
     placed = SubGraphPlacement(virtual.subgraphs[0], (split,), np.ones(1))
     prepared = build_tables(system, [[placed], []])
@@ -123,7 +51,7 @@ def test_virtual_ends_and_single_tasks_are_placed():
     ],
 )
 def test_malformed_placements_are_refused(configuration, p, text):
-    system = system_of([slides_query()])
+    system = cases.system_of([cases.slides_query()])
     placed = SubGraphPlacement(system.queries[0].decomposition.subgraphs[0], (configuration,), np.array(p))
     with pytest.raises(SimulationError, match=text):
         build_tables(system, [[placed]])
@@ -135,7 +63,10 @@ CLASSED = [
     ((0, 0, 0, 1, 2), (0, 0, 1, 1, 2)),
     ((0, 1), (0, 1)),
     ((0, 0, 0), (0, 1, 1)),
-    ((0, 1, 2, 3), (0, 0, 0, 0)),
+    *(
+        (c, (0,) * len(c))
+        for c in [range(8), (0, 0, 1, 1, 2, 2), (0, 1, 0, 2, 0, 1), (0, 0, 0), (0,), (0, 1)]
+    ),
 ]
 
 
@@ -145,16 +76,30 @@ def classed(queries, cluster):
     times = [np.tile(q.tasks.compute_s, (len(names), 1)) for q in queries]
     made = [replace(q, tasks=replace(q.tasks, compute_s=t)) for q, t in zip(queries, times, strict=True)]
     of = {"executor_class": np.array(kinds, dtype=np.int64), "class_names": names}
-    return replace(system_of(made, servers), **of)
+    return replace(cases.system_of(made, servers), **of)
 
 
-def told(system, query, placed, shares, uniforms, uniform):
-    """Executors of the tasks of a job, drawn from plain lists: one candidate per draw."""
+def told(system, query, placed, shares, uniforms, uniform, queues, choices):
+    """Executors of the tasks of a job, drawn from plain lists: on unused servers, else unused, else any.
+
+    Of two choices, which are different executors, it is the one with the shorter queue.
+    """
     out, used_draws = {}, iter(uniforms)
     server = system.executor_server.tolist()
     by_server = sorted(range(system.executors), key=lambda e: (server[e], e))
 
-    def draw(u, used):
+    def draws():
+        return [next(used_draws) for _ in range(choices)]
+
+    def draw(us, used):
+        found = []
+        for u in us:
+            of, fraction = candidates(u, used)
+            if away := [e for e in of if e not in found]:
+                found.append(away[min(int(fraction * len(away)), len(away) - 1)])
+        return min(found, key=lambda e: queues[e])
+
+    def candidates(u, used):
         listed, fraction = by_server, u
         if not uniform:
             edges = np.cumsum(shares[query][shares[query] > 0]) / shares[query].sum()
@@ -164,10 +109,9 @@ def told(system, query, placed, shares, uniforms, uniform):
             fraction = (u - low) / (edges[at] - low)
             listed = [e for e in by_server if system.executor_class[e] == kinds[at]]
         away = [e for e in listed if server[e] not in {server[o] for o in used}]
-        away = away or [e for e in listed if e not in used] or listed
-        return away[min(int(fraction * len(away)), len(away) - 1)]
+        return away or [e for e in listed if e not in used] or listed, fraction
 
-    root = draw(next(used_draws), [])
+    root = draw(draws(), [])
     out[system.queries[query].decomposition.cuts[0]] = root
     for place in placed:
         p = np.asarray(place.probabilities)
@@ -180,7 +124,7 @@ def told(system, query, placed, shares, uniforms, uniform):
         # draws of parts that the configuration does not use are left over
         used_ones = [place.configurations[i] for i in kept]
         most = max(len(x.parts) - (0 <= x.root_part < len(x.parts)) for x in used_ones)
-        own = [next(used_draws) for _ in range(most)]
+        own = [draws() for _ in range(most)]
         used, sink = [root], root
         for number, part in enumerate(c.parts):
             e = root
@@ -201,10 +145,11 @@ def told(system, query, placed, shares, uniforms, uniform):
     cluster=st.sampled_from(CLASSED),
     widths=st.lists(st.integers(0, 5), max_size=3),
     alike=st.booleans(),
+    choices=st.integers(1, 2),
 )
-def test_draws_are_those_of_plain_lists(seed, cluster, widths, alike):
+def test_draws_are_those_of_plain_lists(seed, cluster, widths, alike, choices):
     """Uniform shares are the draw over all executors; other ones draw the class first, and keep it."""
-    system = classed([fork_join_chain("q", widths, seed), slides_query()], cluster)
+    system = classed([cases.fork_join_chain("q", widths, seed), cases.slides_query()], cluster)
     rng = np.random.default_rng(seed)
     classes = len(system.class_names)
     shares = rng.dirichlet(np.ones(classes), 2)
@@ -212,72 +157,18 @@ def test_draws_are_those_of_plain_lists(seed, cluster, widths, alike):
         shares[0, rng.integers(classes)] = 0.0
         shares /= shares.sum(axis=1, keepdims=True)
     given_shares = system.uniform_shares if alike else shares
-    placement = random_placement(system, seed)
-    prepared = build_tables(system, placement.queries, shares=given_shares)
-    for query in range(2):
-        uniforms = rng.random(prepared.uniforms_per_job)
-        out = decide(system, prepared, query, uniforms, random_view(system, rng))
-        uniform = alike or classes == 1
-        assert out.tolist() == told(system, query, placement.queries[query], shares, uniforms, uniform)
-
-
-def test_uniform_shares_need_no_classes():
-    """One pool for all, and the same decisions as without shares."""
-    system = classed([fork_join_chain("q", [3, 2], 4)], CLASSED[1])
-    placement = random_placement(system, 4)
-    plain = build_tables(system, placement.queries)
-    told_shares = build_tables(system, placement.queries, shares=system.uniform_shares)
-    assert len(plain.tables.pool_start) == 2
-    for a, b in zip(plain.tables, told_shares.tables, strict=True):
-        assert np.array_equal(a, b)
-
-
-@pytest.mark.parametrize("cluster", [CLASSED[0], CLASSED[1], CLASSED[2]])
-def test_every_part_has_the_class_shares_of_its_query(cluster):
-    """Home and remote part alike, also where a class runs out of servers; uniform within the class."""
-    system = classed([slides_query(), slides_query()], cluster)
-    subgraph = system.queries[0].decomposition.subgraphs[0]
-    placed = [[SubGraphPlacement(subgraph, (Configuration(((1,), (2,)), 0, 0),), np.ones(1))]] * 2
-    classes = len(system.class_names)
-    shares = np.array([[0.7, 0.3, 0.0], [0.1, 0.2, 0.7]])[:, :classes]
-    shares = shares / shares.sum(axis=1, keepdims=True)
-    prepared = build_tables(system, placed, shares=shares)
-    rng, count = np.random.default_rng(7), 6000
-    for query in range(2):
-        homes, parts = np.zeros(system.executors), np.zeros(classes)
-        for _ in range(count):
-            out = decide(system, prepared, query, rng.random(2))
-            homes[out[0]] += 1
-            parts[system.executor_class[out[2]]] += 1
-        used = shares[query] > 0
-        within = shares[query][system.executor_class] / system.class_counts[system.executor_class]
-        for counts, p in ((homes, within), (parts, shares[query])):
-            assert counts[p == 0].sum() == 0
-            expected = count * p[p > 0]
-            statistic = float(((counts[p > 0] - expected) ** 2 / expected).sum())
-            assert statistic < chi2.ppf(0.9995, (p > 0).sum() - 1 + (used.sum() == 1))
-
-
-def test_of_two_choices_each_is_drawn_by_the_shares_and_the_shorter_queue_wins():
-    system = classed([slides_query()], CLASSED[0])
-    subgraph = system.queries[0].decomposition.subgraphs[0]
-    placed = [[SubGraphPlacement(subgraph, (Configuration(((1,), (2,)), 0, 0),), np.ones(1))]]
-    shares = np.array([[0.25, 0.75]])
-    prepared = build_tables(system, placed, 2, shares)
-    rng, first = np.random.default_rng(3), np.zeros(2)
-    for _ in range(4000):
-        view = random_view(system, rng)
-        queues = np.where(system.executor_class == 0, 9, 0)
-        u = rng.random(prepared.uniforms_per_job)
-        out = decide(system, prepared, 0, u, view._replace(queue_length=queues))
-        first[system.executor_class[out[0]]] += 1
-    # class 0 is taken only where both candidates are of it
-    assert first[0] / 4000 == pytest.approx(0.25**2, abs=4 * np.sqrt(0.0625 * 0.94 / 4000))
+    placement = cases.random_placement(system, seed)
+    prepared = build_tables(system, placement.queries, choices, given_shares)
+    for query, placed in enumerate(placement.queries):
+        uniforms, view = rng.random(prepared.uniforms_per_job), cases.random_view(system, rng)
+        out = decide(system, prepared, query, uniforms, view)
+        drawn = (uniforms, alike or classes == 1, view.queue_length, choices)
+        assert out.tolist() == told(system, query, placed, shares, *drawn)
 
 
 def test_shares_that_cannot_be_drawn_are_refused():
-    system = classed([slides_query()], CLASSED[0])
-    placement = random_placement(system)
+    system = classed([cases.slides_query()], CLASSED[0])
+    placement = cases.random_placement(system)
     for bad in ([[0.5, 0.6]], [[-0.5, 1.5]]):
         with pytest.raises(SimulationError, match=r"Class shares of 'slides'.*solve again"):
             build_tables(system, placement.queries, shares=np.array(bad))
@@ -287,7 +178,7 @@ def test_shares_that_cannot_be_drawn_are_refused():
 
 def expert(system, table=None, query=0, seed=0):
     rng, prepared = np.random.default_rng(seed), get_scheduler("expert").prepare(system, None, table or {})
-    view = random_view(system, rng)
+    view = cases.random_view(system, rng)
     return decide(system, prepared, query, rng.random(prepared.uniforms_per_job), view)
 
 
@@ -296,7 +187,7 @@ def expert(system, table=None, query=0, seed=0):
     ("name", "placement"), [("local", fixed.local_placement), ("spread", fixed.spread_placement)]
 )
 def test_presets_are_the_fixed_placements_that_are_predicted(name, placement, cluster):
-    system = system_of([fork_join_chain("a", [3, 0, 5], rate=0.1), slides_query()], cluster)
+    system = cases.system_of([cases.fork_join_chain("a", [3, 0, 5], rate=0.1), cases.slides_query()], cluster)
     for placed, query in zip(placement(system).queries, system.queries, strict=True):
         ours = fixed.place_fixed(system, query, name)
         assert [p.configurations for p in ours] == [p.configurations for p in placed]
@@ -309,8 +200,8 @@ def test_presets_are_the_fixed_placements_that_are_predicted(name, placement, cl
     name=st.sampled_from(list(fixed.PRESETS)),
 )
 def test_presets_partition_every_interior_and_keep_roots_and_sinks_together(widths, seed, name):
-    query = fork_join_chain("q", widths, seed)
-    system = system_of([query])
+    query = cases.fork_join_chain("q", widths, seed)
+    system = cases.system_of([query])
     for placed in fixed.place_fixed(system, query, name):
         (c,) = placed.configurations
         assert sorted(t for part in c.parts for t in part) == list(placed.subgraph.interior)
@@ -325,7 +216,7 @@ def test_half_keeps_branches_whole_and_balances_them():
     tasks = TaskGraph.from_edges("b", [1e-3, 2e-3, 3e-3, 4e-3, 2e-3, 1e-3], edges)
     query = QueryClass("b", tasks, Decomposition((0, 5), (SubGraph(0, 5, (1, 2, 3, 4)),)), 1.0)
     assert fixed.branches_of(fixed.traffic_of(tasks), (1, 2, 3, 4)) == [(1, 2), (3,), (4,)]
-    (placed,) = fixed.place_fixed(system_of([query]), query, "half")
+    (placed,) = fixed.place_fixed(cases.system_of([query]), query, "half")
     assert placed.configurations[0].parts == ((1, 2), (3, 4))
     assert placed.configurations[0].root_part == 0
 
@@ -339,10 +230,10 @@ def test_a_shared_tensor_counts_once_in_each_direction():
 
 def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
     # crushing traffic makes staying at home best; free traffic makes splitting best
-    heavy, light = fork_join_chain("heavy", [3], 1), fork_join_chain("light", [3], 1)
+    heavy, light = cases.fork_join_chain("heavy", [3], 1), cases.fork_join_chain("light", [3], 1)
     big = replace(heavy.tasks, tensor_bytes=heavy.tasks.tensor_bytes * 1e6)
     small = replace(light.tasks, tensor_bytes=light.tasks.tensor_bytes * 1e-6)
-    system = system_of([replace(heavy, tasks=big), replace(light, tasks=small)])
+    system = cases.system_of([replace(heavy, tasks=big), replace(light, tasks=small)])
     first, second = fixed.idle_presets(system)
     assert first == "local"
     assert second in ("spread", "keep-heaviest")
@@ -354,7 +245,7 @@ def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
 
 
 def test_expert_table_by_preset_and_by_parts():
-    system = system_of([slides_query(), fork_join_chain("a", [4, 2], 2)])
+    system = cases.system_of([cases.slides_query(), cases.fork_join_chain("a", [4, 2], 2)])
     table = {"models": {"slides": "local", "a": [["t1", "t3", "t6"], ["t4"]]}}
     assert len(set(expert(system, table).tolist())) == 1
     out = expert(system, table, query=1)
@@ -364,7 +255,9 @@ def test_expert_table_by_preset_and_by_parts():
     assert out[6] != out[0]
 
 
-SYSTEM = quiet(system_of([replace(slides_query(), arrivals=Arrivals(process="deterministic"))]))
+SYSTEM = cases.quiet(
+    cases.system_of([replace(cases.slides_query(), arrivals=Arrivals(process="deterministic"))])
+)
 
 
 @pytest.mark.parametrize(
@@ -389,12 +282,12 @@ SYSTEM = quiet(system_of([replace(slides_query(), arrivals=Arrivals(process="det
 )
 def test_a_job_alone(name, options, jct_s):
     placement = solve(SYSTEM) if get_scheduler(name).needs_placement else None
-    run = run_of(SYSTEM, name, placement, options, jobs=50, warmup=2)
+    run = cases.run_of(SYSTEM, name, placement, options, jobs=50, warmup=2)
     assert run.completion_time_s == pytest.approx([jct_s] * 50, abs=1e-9)
 
 
 def test_opportunistic_ignores_the_network():
     # at worst both children and the sink go elsewhere: 2 + (1 + 9) + 10 + (9 + 1) + 2 ms
-    jct = run_of(SYSTEM, "opportunistic", jobs=50, warmup=2).completion_time_s
+    jct = cases.run_of(SYSTEM, "opportunistic", jobs=50, warmup=2).completion_time_s
     assert 0.014 - 1e-9 <= jct.min() <= jct.max() <= 0.034 + 1e-9
     assert jct.mean() > 0.022

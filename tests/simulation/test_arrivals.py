@@ -41,6 +41,7 @@ def times(arrivals, n=60_000, rate=RATE, replication=0):
 )
 def test_rate_and_cv_of_renewal_processes(arrivals, cv):
     gaps = np.diff(times(arrivals))
+    assert (gaps >= 0).all()  # also from chunk to chunk
     error = max(cv, 1e-9) / len(gaps) ** 0.5
     assert abs(gaps.mean() * RATE - 1) < 5 * error
     assert gaps.std() / gaps.mean() == pytest.approx(cv, abs=0.05 * max(cv, 1e-6) + 1e-9)
@@ -50,6 +51,7 @@ def test_mmpp_rate_and_index_of_dispersion():
     """Counts of a two-state MMPP in a window w: Var/mean = 1 + 2 var τ (1 − (1 − e^(−w/τ)) τ/w) / rate."""
     burst = Arrivals("mmpp", burst_factor=3.0, burst_fraction=0.2, burst_mean_s=0.5)
     instants = times(burst, 400_000)
+    assert (np.diff(instants) >= 0).all()
     span = instants[-1]
     tau = 1 / (1 / 0.5 + 1 / (0.5 * 0.8 / 0.2))
     low = RATE * (1 - 0.6) / 0.8
@@ -61,21 +63,13 @@ def test_mmpp_rate_and_index_of_dispersion():
     assert counts.var() / counts.mean() == pytest.approx(index, rel=5 * (2 / len(counts)) ** 0.5)
 
 
-@pytest.mark.parametrize("process", ["poisson", "gamma", "deterministic", "mmpp"])
-def test_instants_increase_across_chunks(process):
-    assert (np.diff(times(Arrivals(process, cv=2.0))) >= 0).all()
-
-
-def test_a_trace_keeps_its_own_time_or_is_scaled_and_goes_round():
+def test_a_trace_keeps_its_own_time_or_is_scaled_goes_round_and_starts_elsewhere_in_other_replications():
     trace = Arrivals("trace", times_s=(10.0, 11.0, 13.0), scale_to_rate=False)
     assert effective_rate(trace, RATE) == pytest.approx(1 / 1.5)
     assert times(trace, 7) == pytest.approx([0, 1, 3, 4.5, 5.5, 7.5, 9.0])
     scaled = Arrivals("trace", times_s=(10.0, 11.0, 13.0))
     assert effective_rate(scaled, 2.0) == 2.0
     assert times(scaled, 4, rate=2.0) == pytest.approx([0, 1 / 3, 1, 1.5])
-
-
-def test_trace_starts_elsewhere_in_other_replications():
     trace = Arrivals("trace", times_s=tuple(float(i * i) for i in range(50)))
     gaps = np.diff(times(trace, 51))
     other = np.diff(times(trace, 51, replication=1))
@@ -112,22 +106,20 @@ def rows(*queries, uniforms=0, chunks=6):
     return out
 
 
-def test_classes_are_merged_in_order_of_time_then_class():
+def test_classes_are_merged_in_order_of_time_then_class_also_at_equal_instants():
     slow, fast = query(ONE, 1.0, name="slow"), query(ONE, 30.0, name="fast")
     merged = rows(slow, fast)
     keys = [(t, q) for t, q, _, _ in merged]
     assert keys == sorted(keys)
     share = np.mean([q == 0 for _, q in keys])
     assert share == pytest.approx(1 / 31, abs=5 * (1 / 31 / len(keys)) ** 0.5)
-
-
-def test_equal_instants_of_two_classes_go_by_class():
     grid = Arrivals("trace", times_s=(0.0, 0.0, 1.0), scale_to_rate=False)
     merged = rows(query(ONE, arrivals=grid, name="a"), query(ONE, arrivals=grid, name="b"))
     assert [q for t, q, _, _ in merged if t == 0] == [0, 0, 1, 1]
 
 
-def test_draws_of_a_class_do_not_change_when_another_joins():
+def test_draws_of_a_class_do_not_change_when_another_joins_and_streams_have_names_of_their_own():
+    assert stream_names(tuple(query(ONE, name=n) for n in ("a", "b", "a"))) == ("a", "b", "a#1")
     a, b = query(TWO, 2.0, scv=0.5, name="a"), query(TWO, 5.0, scv=2.0, name="b")
     alone, together = rows(a), [r for r in rows(b, a) if r[1] == 1]
     n = min(len(alone), len(together))
@@ -168,11 +160,6 @@ def test_background_has_its_rate_and_moments(scv):
     assert items[:, 1].var() == pytest.approx(9.0 * scv, rel=0.1, abs=1e-12)
     assert gamma_draws(np.random.default_rng(0), scv, 3).shape == (3,)
     assert list(background_items(Stream(), RandomStreams(1), "x")) == []
-
-
-def test_names_of_streams_are_unique():
-    queries = tuple(query(ONE, name=n) for n in ("a", "b", "a"))
-    assert stream_names(queries) == ("a", "b", "a#1")
 
 
 def test_a_class_without_rate_never_arrives_and_all_without_or_a_negative_scv_are_errors():
@@ -240,18 +227,14 @@ FUNCTIONS = (
 )
 
 
-def test_minute_counts_of_all_functions():
+def test_minute_counts_of_all_functions_and_of_one_equidistant():
     times = traces.read_trace(FUNCTIONS, "day.csv")
     assert np.bincount((times // 60).astype(int)).tolist() == [2, 3, 1]
     assert (np.diff(times) >= 0).all()
     assert times.tolist() == traces.read_azure_functions(FUNCTIONS, "day.csv").tolist()
     assert times.tolist() != traces.read_azure_functions(FUNCTIONS, "day.csv", seed=1).tolist()
-
-
-def test_minute_counts_of_one_function_equidistant():
-    times = traces.read_azure_functions(
-        FUNCTIONS, "day.csv", where=("HashFunction", "g"), within="equidistant"
-    )
+    of_one = {"where": ("HashFunction", "g"), "within": "equidistant"}
+    times = traces.read_azure_functions(FUNCTIONS, "day.csv", **of_one)
     assert times == pytest.approx([70.0, 90.0, 110.0])
 
 

@@ -147,37 +147,6 @@ def test_parts_of_picked_jobs_add_up_where_tasks_share_a_tensor(system):
     np.testing.assert_allclose(records.parts_s.sum(axis=1), records.completion_time_s, **CLOSE)
 
 
-CHAIN = task_graph([2.0, 3.0, 4.0], [(0, [1], 6.0), (1, [2], 10.0)])
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_a_job_alone_neither_waits_nor_is_slowed(network):
-    system = make_system(
-        query(CHAIN, 1.0, 0.0, Arrivals("trace", times_s=(5.0, 1000.0), scale_to_rate=False)),
-        servers=[0, 1, 2],
-        capacity=2.0,
-        latency_s=0.25,
-        **network_of(network),
-    )
-    slow = (
-        (1.5, 1.2) if network == "several links" else (2.0, 2.0)
-    )  # the slowest links between 0 and 1, 1 and 2
-    for places, transfer in (([0, 1, 2], 6.0 / slow[0] + 10.0 / slow[1] + 0.5), ([0, 0, 0], 0.0)):
-        records = run(system, fixed(places), jobs=1)
-        assert records.parts_s[0] == pytest.approx([9.0, transfer, 0.0, 0.0, 0.0])
-
-
-def test_two_jobs_at_once_wait_for_executor_and_link():
-    """By hand: 2 s on the first executor, 6 s on the link, 1 s on the second; the link is last."""
-    pair = task_graph([2.0, 1.0], [(0, [1], 6.0)])
-    system = make_system(
-        query(pair, 1.0, 0.0, Arrivals("trace", times_s=(0.0, 0.0, 1000.0), scale_to_rate=False)),
-        servers=[0, 1],
-    )
-    records = run(system, fixed([0, 1]), jobs=2)
-    assert records.parts_s.tolist() == [[3.0, 6.0, 0.0, 0.0, 0.0], [3.0, 6.0, 4.0, 2.0, 0.0]]
-
-
 def test_one_queue_splits_into_service_and_wait():
     """M/D/1: compute is the service, the wait is ρ/(2(1−ρ)) of it (Pollaczek–Khinchine)."""
     system = make_system(query(task_graph([1.0]), 0.5))

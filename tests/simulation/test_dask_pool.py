@@ -117,29 +117,13 @@ def test_cancelling_ends_the_runs_on_the_workers(address, reason):
             time.sleep(0.1)
 
 
-def test_a_decision_that_is_not_allowed_comes_out_as_its_error(address):
-    bad = bind_to([7], [7])
-    with pytest.raises(SimulationError, match="does not exist"):
-        run_replications(
-            SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, pool=simulations(address)
-        )
-
-
-def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path):
+@pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.verify)])
+def test_a_lost_worker_also_the_only_one_costs_a_retry_and_not_the_study(workers, tmp_path):
     given = [mortal(tmp_path / "deaths", 1, 3.0), *prepared(("random",))]
-    with cluster(tmp_path) as address:
+    with cluster(tmp_path, workers, nanny=workers == 1) as address:
         there = run_replications(SYSTEM, given, OPTIONS, 3, pool=simulations(address, 60))
     assert list((tmp_path / "deaths").iterdir()) == []
     same_runs(run_replications(SYSTEM, given, OPTIONS, 3), there)  # no deaths are left
-
-
-@pytest.mark.verify
-def test_work_that_is_lost_with_its_only_worker_is_sent_again(tmp_path):
-    given = [mortal(tmp_path / "deaths", 1, 3.0)]
-    with cluster(tmp_path, workers=1, nanny=True) as address:
-        there = run_replications(SYSTEM, given, OPTIONS, 2, pool=simulations(address, 60))
-    assert list((tmp_path / "deaths").iterdir()) == []
-    same_runs(run_replications(SYSTEM, given, OPTIONS, 2), there)
 
 
 def test_what_is_wrong_with_a_cluster_is_said_in_one_line(tmp_path):
@@ -157,7 +141,11 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
         simulations("tcp://127.0.0.1:8786")
 
 
-def test_a_worker_that_cannot_read_the_work_says_so(address, monkeypatch):
+def test_a_decision_that_is_not_allowed_and_work_that_cannot_be_read_are_errors(address, monkeypatch):
+    bad = bind_to([7], [7])
+    given = [(bad, bad.prepare(SYSTEM, None, {}))]
+    with pytest.raises(SimulationError, match="does not exist"):
+        run_replications(SYSTEM, given, OPTIONS, 2, pool=simulations(address))
     here_only = types.ModuleType("here_only")
     exec("def decide(*given): pass", here_only.__dict__)
     monkeypatch.setitem(sys.modules, "here_only", here_only)

@@ -7,21 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import simulation_cases as cases
 from drawn_systems import linked, systems
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference_simulator import PathReference, Reference
-from simulation_cases import (
-    FORK,
-    SCHEDULERS,
-    first_fit,
-    fixed,
-    make_system,
-    newest_capped,
-    query,
-    shortest_queue,
-    task_graph,
-)
 from sizes import examples, sized
 
 from benchmarks import fork_join
@@ -38,9 +28,8 @@ from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared
 from nona.schedulers.free_executors import NoTables
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.run import Cancelled, RunOptions, simulate_run
-from nona.sources.lookup import Sources
-from nona.sources.samples import query_scenario_names, scenario_path
+from nona.simulation.run import RunOptions, simulate_run
+from nona.sources import lookup, samples
 from nona.system import Arrivals, Stream
 from nona.topology import make_topology
 
@@ -107,9 +96,9 @@ COMPILED = {
     "all that the view shows": sharp_eyed,
 }
 PYTHON = {
-    "shortest queue, in Python": lambda system: shortest_queue(),
-    "drawn, in Python": lambda system: first_fit(drawn=True),
-    "capped, in Python": lambda system: newest_capped(1),
+    "shortest queue, in Python": lambda system: cases.shortest_queue(),
+    "drawn, in Python": lambda system: cases.first_fit(drawn=True),
+    "capped, in Python": lambda system: cases.newest_capped(1),
 }
 FIFO = [systems(grid, "fifo") for grid in (False, True)] + [linked(grid) for grid in (False, True)]
 SHARED = [systems(grid, "processor-sharing") for grid in (False, True)]
@@ -122,17 +111,19 @@ def busy(rate=3.0, **changes):
         "background_compute": Stream(0.5, 0.2, 1.0),
         "background_network": Stream(2.0, 0.1, 1.0),
     }
-    fork = query(FORK, rate, 0.5, name="fork")
-    return make_system(fork, servers=(0, 0, 1, 1, 2, 2, 3, 3), **(fields | changes))
+    fork = cases.query(cases.FORK, rate, 0.5, name="fork")
+    return cases.make_system(fork, servers=(0, 0, 1, 1, 2, 2, 3, 3), **(fields | changes))
 
 
 def all_features(discipline):
     """Two executor classes, constant and drawn services, bursts and a trace; racks and cards where fifo."""
-    slow = task_graph([FORK.compute_s[0], 1.5 * FORK.compute_s[0]], [(0, [1, 2, 3], 0.05), (1, [4], 0.02)])
+    slow = cases.task_graph(
+        [cases.FORK.compute_s[0], 1.5 * cases.FORK.compute_s[0]], [(0, [1, 2, 3], 0.05), (1, [4], 0.02)]
+    )
     trace = Arrivals("trace", times_s=(0.0, 0.4, 0.4, 1.7, 3.0), scale_to_rate=False)
     queries = (
-        query(slow, 0.8, 0.5, Arrivals("gamma", cv=2.0), "bursts"),
-        query(task_graph([[0.2], [0.4]]), 1.0, 0.0, trace, "trace"),
+        cases.query(slow, 0.8, 0.5, Arrivals("gamma", cv=2.0), "bursts"),
+        cases.query(cases.task_graph([[0.2], [0.4]]), 1.0, 0.0, trace, "trace"),
     )
     changes = {"discipline": discipline, "queries": queries, "class_names": ("x", "y")}
     if discipline == "fifo":
@@ -159,11 +150,11 @@ def test_random_systems(name, system, run_on):
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("scenario", query_scenario_names())
+@pytest.mark.parametrize("scenario", samples.query_scenario_names())
 def test_every_scheduler_on_every_shipped_scenario(scenario):
-    path = scenario_path(scenario)
+    path = samples.scenario_path(scenario)
     loaded = load_scenario(path)
-    system = study.prepare(loaded, Sources(path.parent)).system
+    system = study.prepare(loaded, lookup.Sources(path.parent)).system
     placement = solve(system)  # whatever is placed, both engines must do the same with it
     options = {entry.name: entry.options for entry in loaded.schedulers}
     for name in scheduler_names():
@@ -230,22 +221,6 @@ def test_a_watched_run_is_the_same_run_and_both_engines_tell_the_same(name, disc
     assert last[0].links.max() == pytest.approx(watched.utilization_network, abs=0.1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_run_can_be_cancelled(engine):
-    seen = []
-
-    def stop(progress):
-        seen.append(progress.fraction)
-        if len(seen) == 3:
-            raise Cancelled
-
-    system = busy()
-    with pytest.raises(Cancelled):
-        simulate_run(system, *COMPILED["random"](system), RunOptions(jobs=900, engine=engine), stop)
-    assert len(seen) == 3
-    assert seen[-1] < 0.1
-
-
 def test_both_engines_refuse_the_same_decisions_in_the_same_words():
     def nowhere(now, view, ready, tables, u, out):
         out[0], out[1] = 5, 0
@@ -253,7 +228,7 @@ def test_both_engines_refuse_the_same_decisions_in_the_same_words():
 
     system = busy()
     bad_pick = (replace(get_scheduler("opportunistic"), decide=nowhere, name="lost"), Prepared(NoTables(), 1))
-    for made in (fixed([99] * 5), bad_pick):
+    for made in (cases.fixed([99] * 5), bad_pick):
         said = []
         for engine in ENGINES:
             with pytest.raises(SimulationError) as error:
@@ -264,7 +239,7 @@ def test_both_engines_refuse_the_same_decisions_in_the_same_words():
 
 def second(system, name, run_on):
     """A run, the second simulator, and its completions of the same jobs."""
-    made, jobs = SCHEDULERS[name](), 12
+    made, jobs = cases.SCHEDULERS[name](), 12
     records = simulate_run(system, *made, RunOptions(jobs=jobs, warmup=0, run_on=run_on))
     assume(records.arrived < 300)  # the reference counts all anew at each event: slow where jobs pile up
     assert [c.name for c in records.checks if not c.ok] == []
@@ -272,7 +247,7 @@ def second(system, name, run_on):
     return records, reference, reference.run(jobs, records.arrived)
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize("name", cases.SCHEDULERS)
 @examples(160)
 @given(st.one_of(*FIFO), st.booleans())
 def test_links_equal_the_second_simulator_bit_for_bit(name, system, run_on):
@@ -305,7 +280,7 @@ def completion_s(system, made):
 
 @cache
 def five_models():
-    system = study.prepare(load_scenario(scenario_path("five_models_80_servers"))).system
+    system = study.prepare(load_scenario(samples.scenario_path("five_models_80_servers"))).system
     return system, solve(system)
 
 

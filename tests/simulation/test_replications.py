@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,27 +13,26 @@ import pytest
 from mortal_scheduler import SYSTEM, mortal, prepared, total_jobs
 from simulation_cases import same_runs
 
+from benchmarks.kept_server import alive, until
 from nona.errors import SimulationError
 from nona.experiments.pool import RETRIES, ThisProcess
 from nona.experiments.workers import ProcessPool
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.known_systems import bind_to
-from nona.simulation.replications import run_replications
-from nona.simulation.run import Cancelled, RunOptions
+from nona.simulation import known_systems, replications, run
 
-OPTIONS = RunOptions(jobs=400, warmup=50)
+OPTIONS = run.RunOptions(jobs=400, warmup=50)
 
 
 def test_records_do_not_depend_on_the_number_of_workers():
-    alone = run_replications(SYSTEM, prepared(), OPTIONS, replications=3)
-    shared = run_replications(SYSTEM, prepared(), OPTIONS, replications=3, workers=2)
+    alone = replications.run_replications(SYSTEM, prepared(), OPTIONS, replications=3)
+    shared = replications.run_replications(SYSTEM, prepared(), OPTIONS, replications=3, workers=2)
     assert list(alone) == ["random", "opportunistic"]
     assert [r.replication for r in alone["random"]] == [0, 1, 2]
     same_runs(alone, shared)
 
 
 def test_replications_differ_and_schedulers_share_their_arrivals():
-    found = run_replications(SYSTEM, prepared(), replace(OPTIONS, replication=4), replications=2)
+    found = replications.run_replications(SYSTEM, prepared(), replace(OPTIONS, replication=4), replications=2)
     first, second = found["random"]
     assert (first.replication, second.replication) == (4, 5)
     assert not np.array_equal(first.arrival_s, second.arrival_s)
@@ -44,7 +42,7 @@ def test_replications_differ_and_schedulers_share_their_arrivals():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_progress_covers_every_run_and_ends_at_one(workers):
     reports = []
-    found = run_replications(SYSTEM, prepared(), OPTIONS, 2, workers, reports.append)
+    found = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, workers, reports.append)
     fractions = [r.fraction for r in reports]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0)
@@ -55,23 +53,23 @@ def test_progress_covers_every_run_and_ends_at_one(workers):
             assert np.array_equal(arrivals, r.arrival_s[np.isfinite(r.completion_s)])
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_cancelling_or_an_error_stops_all_runs_and_leaves_no_process(workers):
+@pytest.mark.parametrize(("workers", "engine"), [(1, "simpy"), (1, "compiled"), (2, "auto")])
+def test_cancelling_or_an_error_stops_all_runs_and_leaves_no_process(workers, engine):
     seen = []
 
     def stop(report):
         seen.append(report)
         if len(seen) == 3:
-            raise Cancelled
+            raise run.Cancelled
 
-    long = replace(OPTIONS, jobs=500_000)
-    with pytest.raises(Cancelled):
-        run_replications(SYSTEM, prepared(), long, 2, workers, stop)
+    long = replace(OPTIONS, jobs=500_000, engine=engine)
+    with pytest.raises(run.Cancelled):
+        replications.run_replications(SYSTEM, prepared(), long, 2, workers, stop)
     assert len(seen) == 3
     assert seen[-1].fraction < 0.5
-    bad = bind_to([7], [7])
+    bad = known_systems.bind_to([7], [7])
     with pytest.raises(SimulationError, match="does not exist"):
-        run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, workers)
+        replications.run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, workers)
     assert multiprocessing.active_children() == []
 
 
@@ -79,8 +77,8 @@ def test_a_scheduler_that_cannot_be_sent_needs_one_worker():
     scheduler = replace(get_scheduler("random"), prepare=lambda system, placement, options: None)
     given = [(scheduler, get_scheduler("random").prepare(SYSTEM, None, {}))]
     with pytest.raises(SimulationError, match="use one worker"):
-        run_replications(SYSTEM, given, OPTIONS, 2, workers=2)
-    assert len(run_replications(SYSTEM, given, OPTIONS, 2)["random"]) == 2
+        replications.run_replications(SYSTEM, given, OPTIONS, 2, workers=2)
+    assert len(replications.run_replications(SYSTEM, given, OPTIONS, 2)["random"]) == 2
 
 
 @pytest.mark.parametrize("deaths", [1, RETRIES])
@@ -88,9 +86,9 @@ def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path, deaths):
     given = [mortal(tmp_path / "deaths", deaths, 3.0), *prepared(("random",))]
     options = replace(OPTIONS, engine="simpy")
     reports = []
-    shared = run_replications(SYSTEM, given, options, 2, 2, reports.append)
+    shared = replications.run_replications(SYSTEM, given, options, 2, 2, reports.append)
     assert list((tmp_path / "deaths").iterdir()) == []
-    alone = run_replications(SYSTEM, given, options, 2)  # no deaths are left
+    alone = replications.run_replications(SYSTEM, given, options, 2)  # no deaths are left
     same_runs(alone, shared)
     assert total_jobs(reports) == sum(np.isfinite(r.completion_s).sum() for n in shared for r in shared[n])
     fractions = [r.fraction for r in reports]
@@ -100,7 +98,7 @@ def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path, deaths):
 def test_a_run_that_always_loses_its_worker_ends_the_study(tmp_path):
     given = [mortal(tmp_path / "deaths", 10, 3.0), *prepared(("random",))]
     with pytest.raises(SimulationError, match=f"died {RETRIES + 1} times") as caught:
-        run_replications(SYSTEM, given, replace(OPTIONS, engine="simpy"), 1, 2)
+        replications.run_replications(SYSTEM, given, replace(OPTIONS, engine="simpy"), 1, 2)
     assert "\n" not in str(caught.value)
     assert len(list((tmp_path / "deaths").iterdir())) == 10 - RETRIES - 1
     assert multiprocessing.active_children() == []
@@ -108,14 +106,14 @@ def test_a_run_that_always_loses_its_worker_ends_the_study(tmp_path):
 
 def test_a_pool_keeps_its_processes_from_one_study_to_the_next():
     with ProcessPool(2) as pool:
-        first = run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=pool)
+        first = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=pool)
         processes = {p.pid for p in multiprocessing.active_children()}
-        other = run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2, pool=pool)
+        other = replications.run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2, pool=pool)
         assert {p.pid for p in multiprocessing.active_children()} == processes
         assert len(processes) == 2
     assert multiprocessing.active_children() == []
-    alone = run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=ThisProcess())
-    alone |= run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2)
+    alone = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=ThisProcess())
+    alone |= replications.run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2)
     same_runs(alone, first | other)
 
 
@@ -123,11 +121,11 @@ def test_nonsense_is_refused():
     with pytest.raises(SimulationError, match="workers=0"):
         ProcessPool(0)
     with pytest.raises(SimulationError, match="replications=0"):
-        run_replications(SYSTEM, prepared(), OPTIONS, replications=0)
+        replications.run_replications(SYSTEM, prepared(), OPTIONS, replications=0)
     with pytest.raises(SimulationError, match="workers=-1"):
-        run_replications(SYSTEM, prepared(), OPTIONS, workers=-1)
+        replications.run_replications(SYSTEM, prepared(), OPTIONS, workers=-1)
     with pytest.raises(SimulationError, match="'random' is given twice"):
-        run_replications(SYSTEM, prepared(("random", "random")), OPTIONS)
+        replications.run_replications(SYSTEM, prepared(("random", "random")), OPTIONS)
 
 
 WORK = """
@@ -173,22 +171,8 @@ def test_workers_end_with_their_parent_without_a_word(number, manner, tmp_path):
     begun.mkdir()
     command = [sys.executable, "-c", START, str(tmp_path), str(begun), manner]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as parent:
-        _until(lambda: len(list(begun.iterdir())) == 2, 120)
+        assert until(lambda: len(list(begun.iterdir())) == 2, 120)
         os.kill(parent.pid, number)
         workers = [int(path.name) for path in begun.iterdir()]
-        _until(lambda: not any(map(_lives, workers)), 60)
+        assert until(lambda: not any(map(alive, workers)), 60)
         assert parent.stderr.read() == b""
-
-
-def _until(holds, most_s):
-    end = time.monotonic() + most_s
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def _lives(pid):
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False

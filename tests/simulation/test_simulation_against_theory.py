@@ -15,7 +15,7 @@ from sizes import first
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.agreement import Effort, Expected, compare
-from nona.simulation.known_systems import KNOWN, LOADS, bind_to, known_result, priorities, single_queue
+from nona.simulation.known_systems import KNOWN, LOADS, known_result, priorities, single_queue
 
 SHORT = Effort(replications=10, scale=0.5, engine="simpy")
 LONG = Effort(engine="compiled")
@@ -119,14 +119,3 @@ def test_progress_goes_from_nothing_to_all():
 def test_an_effort_without_jobs_is_refused():
     with pytest.raises(SimulationError, match="jobs=0 must be at least 1"):
         compare(single_queue(0.0)(0.3), Effort(1, scale=1e-9))
-
-
-def test_bound_tasks_go_where_they_are_told():
-    known = KNOWN["Jackson network, routes with feedback"](0.3)
-    scheduler = bind_to([2, 1], [0])
-    prepared = scheduler.prepare(known.system, None, {})
-    for query, places in ((0, [2, 1]), (1, [0])):
-        out = [-1] * 4
-        scheduler.decide(0.0, query, None, prepared.tables, None, out)
-        assert out[: len(places)] == places
-        assert set(out[len(places) :]) <= {-1}

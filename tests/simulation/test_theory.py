@@ -90,20 +90,6 @@ def test_fork_join_bounds_are_in_order_and_grow_with_the_branches(branches, rho)
         assert low <= theory.fork_join_two_jct_s(rho, 1.0) * (1 + 1e-12) <= high * (1 + 1e-9)
 
 
-def test_fork_join_bounds_close_in_an_empty_system():
-    # without queueing the time is the maximum of independent exponentials
-    low, high = theory.fork_join_bounds_s(1e-6, 1.0, 5)
-    assert low == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5, rel=1e-4)
-    assert high == pytest.approx(low, rel=1e-4)
-
-
-def test_tandem_adds_and_the_link_superposes():
-    assert theory.tandem_jct_s(3.0, [0.1, 0.2]) == pytest.approx(1 / (10 - 3) + 1 / (5 - 3))
-    whole = theory.link_wait_s(2e6, [Stream(1.2, 1e6, 1.0)])
-    assert theory.link_wait_s(2e6, [Stream(0.5, 1e6, 1.0), Stream(0.7, 1e6, 1.0)]) == pytest.approx(whole)
-    assert whole == pytest.approx(theory.mg1_jct_s(1.2, 0.5) - 0.5)
-
-
 @st.composite
 def streams_below_one(draw):
     """Up to five classes that together fill a server to less than 95 %."""
@@ -176,18 +162,23 @@ def test_a_jackson_network_with_feedback_agrees_with_its_markov_chain():
     assert theory.jackson_jct_s(external, routing, means_s) == pytest.approx(expected, rel=1e-5)
 
 
-def test_jackson_networks_that_are_known_otherwise():
+def test_systems_that_are_known_otherwise():
+    assert theory.tandem_jct_s(3.0, [0.1, 0.2]) == pytest.approx(1 / (10 - 3) + 1 / (5 - 3))
+    whole = theory.link_wait_s(2e6, [Stream(1.2, 1e6, 1.0)])
+    assert theory.link_wait_s(2e6, [Stream(0.5, 1e6, 1.0), Stream(0.7, 1e6, 1.0)]) == pytest.approx(whole)
+    assert whole == pytest.approx(theory.mg1_jct_s(1.2, 0.5) - 0.5)
+    assert theory.sharing_jct_s(0.1, 0.6) == pytest.approx(theory.mm1_jct_s(6.0, 0.1))
+    assert theory.sharing_jct_s(0.3, 0.6) == pytest.approx(3 * theory.sharing_jct_s(0.1, 0.6))
+    # without queueing the time is the maximum of independent exponentials
+    low, high = theory.fork_join_bounds_s(1e-6, 1.0, 5)
+    assert low == pytest.approx(1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5, rel=1e-4)
+    assert high == pytest.approx(low, rel=1e-4)
     assert theory.jackson_jct_s([2.0, 0.0], [[0, 1], [0, 0]], [0.1, 0.2]) == pytest.approx(
         theory.tandem_jct_s(2.0, [0.1, 0.2])
     )
     assert theory.jackson_jct_s([8.0], [[0.0]], [0.4], [5]) == pytest.approx(theory.mmc_jct_s(8.0, 0.4, 5))
     # a station that every job visits 1/(1−p) times
     assert theory.jackson_jct_s([1.0], [[0.75]], [0.1]) == pytest.approx(4 * theory.mm1_jct_s(4.0, 0.1))
-
-
-def test_sharing_is_linear_in_the_size_and_as_m_m_1_on_average():
-    assert theory.sharing_jct_s(0.1, 0.6) == pytest.approx(theory.mm1_jct_s(6.0, 0.1))
-    assert theory.sharing_jct_s(0.3, 0.6) == pytest.approx(3 * theory.sharing_jct_s(0.1, 0.6))
 
 
 @pytest.mark.parametrize(("rho", "choices"), [(0.5, 1), (0.5, 2), (0.9, 2), (0.9, 3), (0.95, 5)])

@@ -36,14 +36,10 @@ def views(level, reads=False, **changes):
 
 @pytest.mark.parametrize("level", NetworkView)
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-def test_fields_above_the_level_are_nan(level, discipline):
+def test_what_is_above_the_level_or_not_read_is_hidden_and_arrays_cannot_be_written(level, discipline):
     for _, view in views(level, discipline=discipline):
         for name, least in LEVELS.items():
             assert math.isnan(getattr(view, name)) == (least > level)
-
-
-def test_queues_are_hidden_from_those_that_do_not_read_them_and_arrays_cannot_be_written():
-    for _, view in views(NetworkView.N4):
         assert view.queue_length.tolist() == [-1, -1, -1]
         assert np.isnan(view.backlog_s).all()
     with pytest.raises(ValueError, match="read-only"):
@@ -274,11 +270,15 @@ def test_flows_with_an_executor_each_are_queues_of_their_own():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_flow_without_an_executor_may_use_all_that_hold_its_model(engine):
+def test_a_flow_without_an_executor_may_use_all_that_hold_its_model_and_what_is_no_round_is_refused(engine):
     system = busy()
     size = RunOptions(JOBS, 0, timeline_jobs=JOBS, engine=engine)
     found = simulate_run(system, *by_hand(system, np.zeros((3, 6))), size)
     assert same_records(found, least_loaded(system, engine))
+    with pytest.raises(SimulationError, match=r"by-hand.*shape \(3, 5\) must be of bool and shape \(3, 6\)"):
+        simulate_run(system, *by_hand(system, np.ones((3, 5))), size)
+    with pytest.raises(SimulationError, match=r"by-hand.*round_s=0 must be above 0"):
+        simulate_run(system, *by_hand(system, np.ones((3, 6)), round_s=0.0), size)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -287,15 +287,6 @@ def test_rounds_count_from_the_start_and_each_run_begins_anew(engine):
     again = watched_run(busy(), "tiresias", engine)
     assert [r.now_s for r in first[1].rounds[:3]] == [ROUND_S, 2 * ROUND_S, 3 * ROUND_S]
     assert same_records(first[0], again[0])
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine):
-    system, size = busy(), RunOptions(jobs=20, engine=engine)
-    with pytest.raises(SimulationError, match=r"by-hand.*shape \(3, 5\) must be of bool and shape \(3, 6\)"):
-        simulate_run(system, *by_hand(system, np.ones((3, 5))), size)
-    with pytest.raises(SimulationError, match=r"by-hand.*round_s=0 must be above 0"):
-        simulate_run(system, *by_hand(system, np.ones((3, 6)), round_s=0.0), size)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

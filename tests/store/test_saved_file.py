@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -41,32 +41,25 @@ def writer(folder, owner, many):
     return subprocess.Popen(command, cwd=HERE.parents[1], **pipes)  # closed by whoever asked for it
 
 
-def begin(process):
-    """Let a writer that is ready go; its output."""
-    assert process.stdout is not None
-    process.stdin.write("\n")
-    process.stdin.close()
-    return process.stdout
-
-
-def is_ready(process):
-    return process.stdout.readline() == "ready\n"
+def begin(*processes):
+    """Let writers go when all are ready; their outputs."""
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * len(processes)
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.close()
+    return [process.stdout for process in processes]
 
 
 def is_sound(folder):
-    connection = sqlite3.connect(folder / FILE)
-    found = connection.execute("PRAGMA integrity_check").fetchall()
-    connection.close()
-    return found == [("ok",)]
+    with closing(sqlite3.connect(folder / FILE)) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def test_several_servers_write_at_once_from_the_first_moment(tmp_path):
     folder = tmp_path / "fresh"
     with ExitStack() as running:
         processes = [running.enter_context(writer(folder, owner, 15)) for owner in ("ada", "bob", "eve")]
-        assert all(map(is_ready, processes))
-        outputs = [begin(process) for process in processes]
-        told = [output.read().split() for output in outputs]
+        told = [output.read().split() for output in begin(*processes)]
         assert [process.wait() for process in processes] == [0, 0, 0]
     for owner, ids in zip(("ada", "bob", "eve"), told, strict=True):
         found = Store(Database(folder), owner).listing().items
@@ -80,8 +73,7 @@ def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path):
     chance, told = random.Random(4), []
     for _ in range(4):
         with writer(tmp_path, "ada", 10_000) as process:
-            assert is_ready(process)
-            output = begin(process)
+            (output,) = begin(process)
             told += [output.readline().strip() for _ in range(chance.randint(1, 12))]
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -112,11 +104,9 @@ def use(store):
             return call()
         except StoreError as error:
             refused.append(str(error))
-            return None
 
-    attempt(store.listing)
-    found = store.listing().items if not refused else ()
-    for item in found:
+    found = attempt(store.listing)
+    for item in found.items if found else ():
         for call in (store.find, store.contents, store.duplicate, store.delete, store.restore):
             attempt(lambda call=call, item=item: call(item.id))
         attempt(lambda item=item: store.rename(item.id, "x"))
@@ -139,14 +129,9 @@ def test_whatever_happens_to_the_file_is_one_line(tmp_path):
         use(Store(Database(folder), "ada"))
 
 
-def foreign():
-    with sqlite3.connect(":memory:") as other:
-        other.execute("CREATE TABLE items (id TEXT)")
-        data = other.serialize()
-    other.close()
-    return data
-
-
+with closing(sqlite3.connect(":memory:")) as other:
+    other.execute("CREATE TABLE items (id TEXT)")
+    FOREIGN = other.serialize()
 DAMAGED = (b"{}" * 900, bytes(5000), b"x", b"SQLite format 3\0" + bytes(4080))
 
 
@@ -154,7 +139,7 @@ DAMAGED = (b"{}" * 900, bytes(5000), b"x", b"SQLite format 3\0" + bytes(4080))
     ("data", "why"),
     [
         *((data, r"it is damaged, or is no data base.*put a copy") for data in DAMAGED),
-        (foreign(), r"another program wrote it; name another folder"),
+        (FOREIGN, r"another program wrote it; name another folder"),
     ],
 )
 def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path, data, why):
@@ -178,15 +163,21 @@ def test_what_is_no_file_is_refused(tmp_path):
                 call()
 
 
-def test_what_may_not_be_looked_at_is_not_called_empty(tmp_path, monkeypatch):
-    def closed(*_):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+@pytest.mark.parametrize(
+    ("name", "number", "told", "call"),
+    [
+        ("lstat", errno.EACCES, r"\(Permission denied\); make the file and its folder", Store.listing),
+        ("open", errno.ENOSPC, "No space left on device", lambda store: store.save(probe("a"))),
+    ],
+)
+def test_a_file_out_of_reach_is_not_called_empty(name, number, told, call, monkeypatch, tmp_path):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
 
-    filled(tmp_path)
-    monkeypatch.setattr(Path, "lstat", closed)
-    monkeypatch.setattr(os, "lstat", closed)
-    with pytest.raises(StoreError, match=r"\(Permission denied\); make the file and its folder writable"):
-        Store(Database(tmp_path), "a").listing()
+    for place in (Path, os):
+        monkeypatch.setattr(place, name, refuse)
+    with pytest.raises(StoreError, match=told):
+        call(Store(Database(tmp_path), "a"))
 
 
 def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path):
@@ -216,50 +207,31 @@ def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path):
     assert {item.id for item in store.listing().items} == {item.id for item in kept}
 
 
-def test_no_space_for_the_file_itself(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "open", full)
-    with pytest.raises(StoreError, match="No space left on device"):
-        Store(Database(tmp_path), "ada").save(probe("a"))
-
-
 LATER = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT NOT NULL DEFAULT 'none'",))
 
 
-def test_an_older_schema_migrates_with_its_items(tmp_path):
-    filled(tmp_path)
-    before = Store(Database(tmp_path), "ada").listing()
-    later = Store(Database(tmp_path, LATER), "ada")
-    assert later.listing() == before
-    with later.database.writing() as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(LATER),)
-        assert connection.execute("SELECT DISTINCT mark FROM items").fetchall() == [("none",)]
-
-
-def test_a_migration_that_fails_changes_nothing(tmp_path):
+def test_an_older_schema_migrates_with_its_items_and_what_fails_changes_nothing(tmp_path):
     filled(tmp_path)
     before = Store(Database(tmp_path), "ada").listing()
     broken = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT", "ALTER TABLE absent ADD COLUMN x"))
     with pytest.raises(StoreError, match="no such table"):
         Store(Database(tmp_path, broken), "ada").listing()
     assert Store(Database(tmp_path), "ada").listing() == before
-
-
-def test_a_file_of_a_later_version_is_refused_and_stays(tmp_path):
-    Store(Database(tmp_path, LATER), "ada").save(probe("a"))
+    later = Store(Database(tmp_path, LATER), "ada")
+    assert later.listing() == before
+    with later.database.writing() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(LATER),)
+        assert connection.execute("SELECT DISTINCT mark FROM items").fetchall() == [("none",)]
     with pytest.raises(StoreError, match=r"its version is 2, and this program knows 1; install"):
         Store(Database(tmp_path), "ada").save(probe("b"))
-    assert [i.name for i in Store(Database(tmp_path, LATER), "ada").listing().items] == ["a"]
+    assert Store(Database(tmp_path, LATER), "ada").listing() == before
 
 
 def test_the_first_schema_never_changes(tmp_path):
     """What released versions wrote must stay readable: a change is a further entry."""
     filled(tmp_path)
-    with sqlite3.connect(tmp_path / FILE) as file:
+    with closing(sqlite3.connect(tmp_path / FILE)) as file:
         columns = [row[1] for row in file.execute("PRAGMA table_info(items)")]
         assert file.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
-    file.close()
     names = "id owner kind name note saved_at imported deleted_at size_bytes facts scenario result"
     assert " ".join(columns) == names

@@ -160,19 +160,13 @@ def test_a_deleted_item_can_be_restored_for_a_day_and_is_then_gone_from_the_file
 
     (item,) = at(0).save(probe("a", secret))
     at(1).delete(item.id)
-    at(UNDO_S).restore(item.id)
+    with pytest.raises(StoreError, match="not deleted"):
+        replace(at(2), owner="bob", everyone=True).restore(item.id)
+    assert replace(at(2), owner="bob", master=True).restore(item.id).id == item.id
     at(UNDO_S).delete(item.id)
     with pytest.raises(StoreError, match="not deleted within a day"):
         at(2 * UNDO_S + 1).restore(item.id)
     assert secret.encode() not in Database(tmp_path).path.read_bytes()
-
-
-def test_somebody_else_cannot_restore(store):
-    (item,) = store.save(probe("a"))
-    store.delete(item.id)
-    with pytest.raises(StoreError, match="not deleted"):
-        replace(store, owner="bob", everyone=True).restore(item.id)
-    assert replace(store, owner="bob", master=True).restore(item.id).id == item.id
 
 
 def test_names_and_notes_are_text_that_can_be_shown(store):

@@ -41,24 +41,19 @@ def exported(store):
     return export_items(store, [two.id, three.id])
 
 
+def members_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def changed(data, change):
     """A file of saved items with other members; ``None`` leaves one out."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()} | change
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
+        for name, content in (members_of(data) | change).items():
             if content is not None:
                 archive.writestr(name, content)
     return out.getvalue()
-
-
-def listed(data, **entry):
-    """The list of the file with its first entry changed."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        found = json.loads(archive.read(LISTED))
-    found["items"][0] |= entry
-    return json.dumps(found).encode()
 
 
 def test_what_was_exported_is_imported_equal(store, other):
@@ -72,21 +67,17 @@ def test_what_was_exported_is_imported_equal(store, other):
     assert other.contents(items[1].id).scenario() == simulated(3).scenario
 
 
-def test_the_files_of_a_scenario_travel_with_it(store, other):
-    text = json.dumps(GRAPH).encode()
-    item = new_item("own", _with_file(), Sources(held={"own.json": text}))
-    (saved,) = store.save(item)
-    (found,) = import_items(other, export_items(store, [saved.id]))
-    opened = other.contents(found.id).opened()
-    assert opened.sources.read("own.json") == text
-
-
-def _with_file():
-    """A run whose scenario names a file of its own."""
+def test_the_files_of_a_scenario_travel_with_it_and_another_of_the_same_name_is_a_difference(store, other):
     run = simulated()
-    data = scenario_to_mapping(run.scenario)
-    data["workload"] = [{"model": "own.json", "rate": "20/s", "slo": "40 ms"}]
-    return run.model_copy(update={"scenario": scenario_from_mapping(data)})
+    row = {"model": "own.json", "rate": "20/s", "slo": "40 ms"}
+    scenario = scenario_from_mapping(scenario_to_mapping(run.scenario) | {"workload": [row]})
+    texts = [json.dumps(graph).encode() for graph in (GRAPH, GRAPH | {"name": "x"})]
+    with_file = run.model_copy(update={"scenario": scenario})
+    items = [new_item("own", with_file, Sources(held={"own.json": text})) for text in texts]
+    ids = [item.id for item in store.save(*items)]
+    assert compare(store, ids).scenario == ((), ("file own.json changed",))
+    (found,) = import_items(other, export_items(store, ids[:1]))
+    assert other.contents(found.id).opened().sources.read("own.json") == texts[0]
 
 
 HOSTILE = {
@@ -95,6 +86,7 @@ HOSTILE = {
     "a result that is missing": ({"1.json": None}, "item 1: its file '1.json' is not there"),
     "a result that is no JSON": ({"1.json": b"[" * 200_000}, "item 1: Result of the simulation: this"),
     "a result of another kind": ({"1.json": b'{"mean": 1}'}, "item 1: Result of the simulation"),
+    "a result that contradicts itself": ({}, "Result of the simulation"),
     "a list as result": ({"1.json": b"[]"}, "it is no object"),
     "a pickle": ({"1.json": b"\x80\x04cos\nsystem\n(S'true'\ntR."}, "item 1: Result of the simulation"),
     "a scenario that is no bundle": ({"2.nona.zip": b"version: 1"}, "item 2: its scenario is no bundle"),
@@ -113,25 +105,19 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_hostile_file_is_one_line_and_saves_nothing(store, other, what):
     (change, why), data = HOSTILE[what], exported(store)
-    if not any("." in name or "/" in name for name in change):  # not a member, but an entry of the list
-        change = {LISTED: listed(data, **change)}
+    if what == "a result that contradicts itself":
+        result = simulated().to_json()
+        result["report"]["schedulers"]["local"] |= {"overloaded": True}
+        result["report"]["schedulers"]["local"]["jct_s"]["mean"] = None
+        change = {"1.json": json.dumps(result).encode()}
+    elif not any("." in name or "/" in name for name in change):  # not a member, but an entry of the list
+        entries = json.loads(members_of(data)[LISTED])
+        entries["items"][0] |= change
+        change = {LISTED: json.dumps(entries).encode()}
     with pytest.raises(StoreError, match=why) as refused:
         import_items(other, changed(data, change))
     assert "\n" not in str(refused.value)
     assert other.listing().items == ()
-
-
-def lying():
-    """A result whose parts contradict each other."""
-    data = simulated().to_json()
-    data["report"]["schedulers"]["local"] |= {"overloaded": True}
-    data["report"]["schedulers"]["local"]["jct_s"]["mean"] = None
-    return json.dumps(data).encode()
-
-
-def test_a_result_that_contradicts_itself_is_refused(store, other):
-    with pytest.raises(StoreError, match="Result of the simulation"):
-        import_items(other, changed(exported(store), {"1.json": lying()}))
 
 
 @examples(60)
@@ -144,17 +130,15 @@ def test_any_damage_is_refused_or_harmless(name, flips, kept):
     with TemporaryDirectory() as folder:
         store = Store(Database(Path(folder)), "ada", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         data = exported(store)
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            member = bytearray(archive.read(name))
+        member = bytearray(members_of(data)[name])
         for where, byte in flips:
             member[int(where * len(member))] = byte
         hurt = changed(data, {name: bytes(member)})
+        refused = ""
         try:
             import_items(store, hurt[: int(kept * len(hurt))] if kept < 0.9 else hurt)
         except StoreError as error:
             refused = str(error)
-        else:
-            refused = ""
         assert "\n" not in refused
         found = store.listing()
         assert (len(found.items), found.unreadable) == (2 if refused else 4, 0)
@@ -166,17 +150,6 @@ def test_an_export_has_limits(store):
     for ids in ([], [str(n) for n in range(MOST_ITEMS + 1)]):
         with pytest.raises(StoreError, match=f"choose 1 to {MOST_ITEMS}"):
             export_items(store, ids)
-
-
-def test_a_run_beside_itself_differs_in_nothing(store):
-    first, second = store.save(new_item("a", simulated()), new_item("b", simulated()))
-    found = compare(store, [first.id, second.id])
-    assert found.scenario == ((), ())
-    assert {row.subject for row in found.answers} == {"local", "spread"}
-    for row in found.answers:
-        assert row.values[0] == row.values[1]
-        assert row.changes[1].mean == pytest.approx(0.0, abs=1e-15)
-        assert row.clear == (False, False)
 
 
 def test_several_runs_are_compared_with_the_first(store):
@@ -196,13 +169,6 @@ def test_several_runs_are_compared_with_the_first(store):
                 assert value.mean == pytest.approx(run.report.schedulers[row.subject].jct_s.mean)
             assert change.mean == pytest.approx((value.mean or 0.0) - (row.values[0].mean or 0.0), abs=1e-12)
             assert change.ci95[0] <= change.mean <= change.ci95[1]
-
-
-def test_another_file_of_the_same_name_is_a_difference(store):
-    texts = [json.dumps(GRAPH).encode(), json.dumps(GRAPH | {"name": "x"}).encode()]
-    items = [new_item("a", _with_file(), Sources(held={"own.json": text})) for text in texts]
-    ids = [item.id for item in store.save(*items)]
-    assert compare(store, ids).scenario == ((), ("file own.json changed",))
 
 
 def test_only_two_to_four_items_of_one_kind_are_compared(store):

@@ -1,6 +1,5 @@
 """Jobs: cancel, failure, death with the server; the worker's own protocol; the list of their kinds."""
 
-import contextlib
 import inspect
 import json
 import os
@@ -15,17 +14,16 @@ from typing import Any, cast
 import pytest
 from app_driver import changed, state_of, until
 
+from benchmarks.kept_server import alive
 from nona.errors import JobError
-from nona.scenario.file import scenario_from_mapping
-from nona.scenario.schema import Scenario
+from nona.scenario import file, schema
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.pool import Worker
 from nona.ui.jobs.registry import Job, JobRegistry
 from nona.ui.session.state import AppState
-from nona.ui.tasks.process import NICE, NICE_VARIABLE
-from nona.ui.tasks.serving import Server, function_of
+from nona.ui.tasks import process, serving
 from nona.ui.tasks.simulation import REPLICATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,13 +40,6 @@ needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").is_file(), reason="looks at processes in /proc, which only Linux has"
 )
 LONG = {"jobs": 100_000_000, "replications": 4}  # longer than any wait of a test
-
-
-def alive(pid):
-    """Whether the process runs (one that is dead but not yet collected does not)."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    return False
 
 
 @pytest.fixture
@@ -79,8 +70,10 @@ def ended(job):
     return not job.unfinished
 
 
-def test_a_job_runs_to_its_result_and_leaves_files(lasting):
+def test_a_job_whose_id_cannot_be_guessed_runs_to_its_result_and_leaves_files(lasting):
     job = lasting.start("simulate", spec(), "f00")
+    assert len(job.id) >= 20
+    assert [lasting.get(told) for told in (None, job.id[:-1], job.id)] == [None, None, job]
     assert until(lambda: ended(job))
     assert (job.status, job.error, job.fingerprint) == ("done", "", "f00")
     assert job.result["report"]["schedulers"]["local"]["jct_s"]["mean"] == pytest.approx(0.022, rel=0.02)
@@ -109,17 +102,10 @@ def test_a_worker_that_dies_is_a_failed_job(registry):
     assert "ended with status" in job.error
 
 
-def test_ids_cannot_be_guessed(lasting):
-    job = lasting.start("place", spec())
-    assert len(job.id) >= 20
-    assert [lasting.get(told) for told in (None, job.id[:-1], job.id)] == [None, None, job]
-    assert until(lambda: ended(job))
-
-
 @needs_proc
 def test_workers_have_a_lower_priority_than_the_server(registry, monkeypatch):
-    monkeypatch.setenv(NICE_VARIABLE, str(NICE))
-    job, wanted = registry.start("simulate", spec(**LONG)), min(os.nice(0) + NICE, 19)
+    monkeypatch.setenv(process.NICE_VARIABLE, str(process.NICE))
+    job, wanted = registry.start("simulate", spec(**LONG)), min(os.nice(0) + process.NICE, 19)
 
     def nice():
         stat = Path(f"/proc/{job.process.pid}/stat").read_text()
@@ -261,7 +247,7 @@ def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(lasting
     seen[job.result["replications"]] = job.result
     for count, told in seen.items():
         chosen["scenario"]["simulation"] = {"jobs": 300, "replications": count}
-        wanted = simulate(prepare(scenario_from_mapping(chosen["scenario"]))).summaries["local"]
+        wanted = simulate(prepare(file.scenario_from_mapping(chosen["scenario"]))).summaries["local"]
         found = told["report"]["schedulers"]["local"]
         assert found["jct_s"]["mean"] == wanted.jct.mean.mean
         assert found["jobs"]["completed"] == wanted.completed
@@ -292,7 +278,7 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch):
     monkeypatch.setattr("nona.simulation.run.is_ready", lambda: ready[0])
     monkeypatch.setattr("nona.simulation.run.prepare_in_background", lambda: done.append("asked"))
     monkeypatch.setattr("nona.ui.tasks.serving.warm", lambda: done.append("loaded"))
-    server = Server(set(), lambda message: None)
+    server = serving.Server(set(), lambda message: None)
     server.load()
     assert (server.loaded, done) == (False, ["asked"])
     ready[0] = True
@@ -319,8 +305,8 @@ OF_THE_SESSION = sorted(set(KINDS) - {"answer"})  # which no button starts
 def test_every_kind_has_a_function_and_knows_what_it_depends_on(name):
     kind = KINDS.find(name)
     assert kind.name == name
-    assert list(inspect.signature(function_of(kind)).parameters) == ["spec", "desk"]
-    assert set(kind.parts) <= set(Scenario.model_fields)
+    assert list(inspect.signature(serving.function_of(kind)).parameters) == ["spec", "desk"]
+    assert set(kind.parts) <= set(schema.Scenario.model_fields)
     assert bool(AppState().fingerprint(name)) is bool(kind.parts)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from types import SimpleNamespace
+from itertools import combinations
 
 import pytest
 from app_driver import go, metrics, named, put, run, said, sent, state_of, table, upload_model
@@ -11,20 +11,16 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.cost.measured import read_measured
-from nona.graph.blocks import MOST_PARTS, block_graph, modules, scope_paths
+from nona.graph import blocks, readers
 from nona.graph.dag import Dag
-from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
-from nona.placement.enumeration import idle_spans
-from nona.placement.messages import Link
+from nona.placement import enumeration, messages
 from nona.report.models import glue_headline
 from nona.scenario.file import parse_scenario
 from nona.sources.samples import load_sample, sample_names
-from nona.study.models import configuration_counts, glued_model, prepare_model
-from nona.study.preparation import prepare
+from nona.study import models, preparation
 from nona.ui.models import dagview as layout
 from nona.ui.models.dagview import NODE_HEIGHT, NODE_WIDTH, lay_out
-from nona.ui.pages.models import contraction_headline
 from nona.ui.tasks import checks
 from nona.ui.tasks.checks import is_quick
 from nona.units import format_time
@@ -41,13 +37,12 @@ DIAMOND = {
 
 
 def prepared(name):
-    return prepare_model(load_sample(name), (executor_class("a100-40gb"),))
+    return models.prepare_model(load_sample(name), (executor_class("a100-40gb"),))
 
 
 def link_of(at):
-    """The link of the session's scenario."""
     network = state_of(at).scenario.cluster.network
-    return Link(network.capacity, network.latency)
+    return messages.Link(network.capacity, network.latency)
 
 
 def show(at, model):
@@ -152,17 +147,7 @@ def test_a_bad_file_is_one_line_beside_the_upload_and_the_model_stays(open_page,
     assert metrics(at)["Operators"] == "139"
 
 
-def test_markup_in_names_stays_text(open_page):
-    own = "<b>x</b> $y$ [z](http://e.x)"
-    at = upload(open_page("2_models"), "n.json", {"nodes": [{"id": own, "compute_ms": 1}], "edges": []})
-    put(at, "model-graph", {"selected": own})
-    shown = [m.value for m in at.markdown if "y" in m.value and "z" in m.value]
-    assert shown
-    assert all("<b>" not in s and "[z](" not in s and "$y$" not in s for s in shown)
-    assert not any(m.allow_html for m in at.markdown)
-
-
-def test_a_clicked_operator_is_described_and_leads_to_its_neighbours(open_page):
+def test_a_clicked_operator_is_described_leads_to_its_neighbours_and_markup_in_names_stays_text(open_page):
     at = show(open_page("2_models"), "slides_example")
     put(at, "model-graph", {"selected": "2"})
     assert metrics(at)["Time"] == "10 ms"
@@ -172,15 +157,22 @@ def test_a_clicked_operator_is_described_and_leads_to_its_neighbours(open_page):
     assert "**4** ·" in said_on(at)
     inputs = [b.label for b in at.button if b.key and b.key.startswith("model-graph-Inp")]
     assert inputs == ["2", "3"]
+    own = "<b>x</b> $y$ [z](http://e.x)"
+    upload(at, "n.json", {"nodes": [{"id": own, "compute_ms": 1}], "edges": []})
+    put(at, "model-graph", {"selected": own})
+    shown = [m.value for m in at.markdown if "y" in m.value and "z" in m.value]
+    assert shown
+    assert all("<b>" not in s and "[z](" not in s and "$y$" not in s for s in shown)
+    assert not any(m.allow_html for m in at.markdown)
 
 
 def test_a_large_model_is_drawn_by_its_modules_which_open_and_shut(open_page):
     at = show(open_page("2_models"), "llama2_7b")
     graph = load_sample("llama2_7b")
-    found = modules(graph.dag, scope_paths(graph), MOST_PARTS)
+    found = blocks.modules(graph.dag, blocks.scope_paths(graph), blocks.MOST_PARTS)
 
     def wanted(cut):
-        return [len(b.members) for b in block_graph(graph.dag, found.paths, cut.is_open).blocks]
+        return [len(b.members) for b in blocks.block_graph(graph.dag, found.paths, cut.is_open).blocks]
 
     data = sent(at, "wide")
     assert [n[3] for n in data["nodes"]] == wanted(found.usual)
@@ -213,7 +205,7 @@ def test_contraction_plays_the_recorded_steps_and_those_of_the_cost_aware_rule_a
     assert replayed(data) == wanted  # what the browser gets ends in exactly the tasks
     assert [step[2] for step in data["steps"]] == reasons(contracted)
     named(at.selectbox, "Rule").select("cost-aware").run()
-    glued = glued_model(model, link_of(at))
+    glued = models.glued_model(model, link_of(at))
     assert glued.steps > 0
     assert metrics(at)["Tasks"] == str(len(model.contracted.tasks)), "the tasks stay what they are"
     data = sent(at, "wide")
@@ -262,7 +254,7 @@ def test_a_large_contraction_is_played_one_part_at_a_time(open_page):
 def test_the_tasks_and_what_is_left_of_them(open_page):
     at = show(open_page("3_contraction"), "moe_block")
     model = prepared("moe_block")
-    spans = idle_spans(model.tasks, model.decomposition, link_of(at), 8)
+    spans = enumeration.idle_spans(model.tasks, model.decomposition, link_of(at), 8)
     saved = sum(s.local_s - s.best_s for s in spans) / model.costed[0].total_compute_s
     assert f"{100 * saved:.1f} % of that" in said_on(at)
     put(at, "contraction-tabs", "After: tasks")
@@ -300,11 +292,11 @@ def test_what_stays_together_and_what_it_may_lose(open_page):
     at = show(open_page("3_contraction"), "moe_block")
     model = prepared("moe_block")
     link = link_of(at)
-    exact = glued_model(model, link)
+    exact = models.glued_model(model, link)
     put(at, "contraction-tabs", "Stays together")
     assert glue_headline(exact) in said_on(at)
     at.select_slider(key="coarsening-share").set_value("5 %").run()
-    glued = glued_model(model, link, share=0.05)
+    glued = models.glued_model(model, link, share=0.05)
     tiles = metrics(at)
     assert tiles["Groups"] == str(glued.interior_units)
     assert int(tiles["Groups"]) < exact.interior_units
@@ -328,7 +320,7 @@ def test_a_usual_model_is_counted_at_once(open_page):
     at = put(show(open_page("3_contraction"), "googlenet"), "contraction-tabs", LEFT)
     model = prepared("googlenet")
     interior = [len(s.interior) for s in model.decomposition.subgraphs]
-    wanted = [c for c, m in zip(configuration_counts(model), interior, strict=True) if m]
+    wanted = [c for c, m in zip(models.configuration_counts(model), interior, strict=True) if m]
     assert is_quick(model)
     assert list(table(at, "interior tasks")["configurations"]) == wanted
     assert "Count the configurations" not in {b.label for b in at.button}
@@ -340,11 +332,11 @@ def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(open_page, monkeypat
     data = json.dumps(WIDE_FAN).encode()
     upload_model(at, "fan.json", data)
     put(go(at, "3_contraction"), "contraction-tabs", LEFT)
-    prepared = prepare_model(read_model(data, "fan.json"), (executor_class("a100-40gb"),))
+    prepared = models.prepare_model(readers.read_model(data, "fan.json"), (executor_class("a100-40gb"),))
     assert list(table(at, "interior tasks")["interior tasks"]) == [WIDE]
     assert "configurations" not in table(at, "interior tasks")
     run(at, "count")
-    wanted = [c for c in configuration_counts(prepared) if c > 1]
+    wanted = [c for c in models.configuration_counts(prepared) if c > 1]
     assert list(table(at, "interior tasks")["configurations"]) == wanted
     assert "Count the configurations" not in {b.label for b in at.button}
     # The count belongs to this device: on another one it is asked for again, not passed off.
@@ -356,7 +348,6 @@ def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(open_page, monkeypat
 
 
 TIMES = b"model,operator,device,ms\nresnet18,*,a100-40gb,7.5\n"
-MODELS = "2_models"
 
 
 def operators(at):
@@ -365,7 +356,7 @@ def operators(at):
 
 
 def test_measured_times_replace_modelled_ones_are_marked_as_such_and_can_be_removed(open_page):
-    at = open_page(MODELS)
+    at = open_page("2_models")
     at.file_uploader(key="measured-file").upload("times.csv", TIMES).run()
     assert state_of(at).scenario.cost.measured == "times.measured.csv"
     assert "1 time on a100-40gb; 1 of them for resnet18" in said(at.success)
@@ -375,9 +366,9 @@ def test_measured_times_replace_modelled_ones_are_marked_as_such_and_can_be_remo
     assert set(table["provenance"]) == {"calibrated"}  # the whole is measured, its shares are not
     assert metrics(put(at, "model-tabs", "Graph"))["Parallelism T₁/T∞"] == _parallelism(TIMES)
     go(at, "3_contraction")
-    study = prepare(state_of(at).scenario, state_of(at).uploads.sources)
+    study = preparation.prepare(state_of(at).scenario, state_of(at).uploads.sources)
     assert study.models[0].costed[0].total_compute_s == pytest.approx(7.5e-3)
-    go(at, MODELS)
+    go(at, "2_models")
     at.button(key="no-measured").click().run()
     assert state_of(at).scenario.cost.measured is None
     assert set(operators(at)["provenance"]) == {"modelled"}
@@ -398,7 +389,7 @@ def test_measured_times_replace_modelled_ones_are_marked_as_such_and_can_be_remo
 
 def _parallelism(data):
     measured = None if data is None else read_measured(data)
-    model = prepare_model(load_sample("resnet18"), (executor_class("a100-40gb"),), measured=measured)
+    model = models.prepare_model(load_sample("resnet18"), (executor_class("a100-40gb"),), measured=measured)
     return f"{model.costed[0].parallelism:.3f}"
 
 
@@ -411,7 +402,7 @@ def _parallelism(data):
     ],
 )
 def test_a_bad_table_is_one_line_and_nothing_changes(open_page, data, words):
-    at = open_page(MODELS)
+    at = open_page("2_models")
     at.file_uploader(key="measured-file").upload("good.csv", TIMES).run()
     at.file_uploader(key="measured-file").upload("bad.csv", data).run()
     (error,) = at.error
@@ -426,7 +417,7 @@ def test_a_bad_table_is_one_line_and_nothing_changes(open_page, data, words):
 
 
 def test_the_table_travels_apart_and_the_app_says_so(open_page):
-    at = open_page(MODELS)
+    at = open_page("2_models")
     assert not [c for c in at.sidebar.caption if "measured" in c.value]
     at.file_uploader(key="measured-file").upload("times.csv", TIMES).run()
     (told,) = [said([c]) for c in at.sidebar.caption if "measured" in c.value]
@@ -436,7 +427,7 @@ def test_the_table_travels_apart_and_the_app_says_so(open_page):
     assert "Download the CSV" in {b.label for b in at.get("download_button")}
     arrivals = named(go(at, "5_workload").selectbox, "Arrivals")
     assert not [o for o in arrivals.options if "times" in o], "a table is no trace"
-    other = open_page(MODELS)
+    other = open_page("2_models")
     next(f for f in other.file_uploader if "Scenario" in f.label).upload("s.yaml", text.encode()).run()
     assert all("times.measured.csv" in e.value.replace("\\", "") for e in other.error)
     assert other.error
@@ -487,31 +478,10 @@ def test_times_without_a_device_are_warned_about_until_it_is_named(open_page):
     assert "flow: its times are given on a100-40gb, modelled on" in said(at.caption)
 
 
-def test_what_the_link_leaves_is_a_share_of_the_computing_time():
-    """At most 36 ms of 100 ms can be saved, 2.2 ms over the link: 2.2 % of the whole, 6 % of the most."""
-    costed = SimpleNamespace(total_compute_s=0.1, critical_path_s=0.064, device="a100-40gb")
-    contracted = SimpleNamespace(graph=SimpleNamespace(operators=[0] * 9), tasks=[0] * 4)
-    loaded = SimpleNamespace(prepared=SimpleNamespace(contracted=contracted, costed=[costed]))
-    span = SimpleNamespace(local_s=0.010, best_s=0.0078)
-    first, second = contraction_headline(loaded, [span], "100 Gbit/s")
-    assert "at most 36.0 % of the computing time" in first
-    assert "splitting saves 2.2 % of that time (2.2 ms of 100 ms)" in second
-    assert "remains" not in second
-
-
-def overlapping(found):
-    places = sorted(zip(found.x, found.y, range(len(found.x)), strict=True))
-    return [
-        (i, j)
-        for k, (x, y, i) in enumerate(places)
-        for x2, y2, j in places[k + 1 :]
-        if x2 - x < NODE_WIDTH - 0.5 and abs(y2 - y) < NODE_HEIGHT - 0.5
-    ]
-
-
 def check(dag, found):
     assert len(found.x) == len(found.y) == len(found.column) == len(dag)
-    assert not overlapping(found)
+    for (x, y), (x2, y2) in combinations(zip(found.x, found.y, strict=True), 2):
+        assert abs(x2 - x) >= NODE_WIDTH - 0.5 or abs(y2 - y) >= NODE_HEIGHT - 0.5
     for u, v in dag.edges():  # on to the right, or downwards within a column
         assert (found.column[u], found.y[u]) < (found.column[v], found.y[v])
 

@@ -20,14 +20,10 @@ from nona.report.planning_figures import capacity_figure
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
 from nona.results.planning import CapacityReport
-from nona.study.models import glued_model
-from nona.study.preparation import prepare
-from nona.study.simulation import place
-from nona.study.sweep_numbers import with_value
+from nona.study import models, preparation, simulation, sweep_numbers
 from nona.ui.pages.placement import TABS, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
-from nona.ui.tasks.desk import Desk
-from nona.ui.tasks.planning import find_capacity
+from nona.ui.tasks import desk, planning
 from nona.ui.widgets.components import texts
 from nona.units import format_time
 
@@ -71,8 +67,8 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
     """Headline, local and spread by the same jobs; the formula's own figures stand apart and say so."""
     at = app.solve_demo(open_page, "rag_pipeline")
     state = app.state_of(at)
-    data, study = state.results["place"].data, prepare(state.scenario)
-    report, wanted = data.nona, place(study)
+    data, study = state.results["place"].data, preparation.prepare(state.scenario)
+    report, wanted = data.nona, simulation.place(study)
     assert report.objective_s == wanted.objective_s
     assert report.objective_s == pytest.approx(report.response.mean_s, rel=1e-12)
     for other, fixed in ((data.local, local_placement), (data.spread, spread_placement)):
@@ -139,8 +135,8 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page):
 def test_what_could_leave_its_server_stands_below_and_one_link_has_no_section_of_its_own(solved):
     at, state = app.put(solved, "placement-tabs", "What splitting can gain"), app.state_of(solved)
     frame = app.table(at, "groups that might leave")
-    network, study = state.scenario.cluster.network, prepare(state.scenario)
-    glued = [glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
+    network, study = state.scenario.cluster.network, preparation.prepare(state.scenario)
+    glued = [models.glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
     assert list(frame["model"]) == list(state.scenario.labels)
     assert list(frame["groups that might leave"]) == [g.interior_units for g in glued]
     assert list(frame["lost at most µs"]) == [1e6 * g.bound_s for g in glued]
@@ -169,7 +165,7 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
     at = app.put(solved, "placement-tabs", "The working")
     assert not at.latex
     at.toggle(key="working-on").set_value(True).run()
-    placement = place(prepare(app.state_of(at).scenario))
+    placement = simulation.place(preparation.prepare(app.state_of(at).scenario))
     labels = [e.label.replace("\\", "") for e in at.expander]
     lines = {x.key: x for x in app.state_of(at).results["place"].data.working.lines}
     assert lines["objective"].value == pytest.approx(placement.prediction.jct_s)
@@ -184,7 +180,7 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
     assert app.metrics(at)["Predicted mean JCT"] == "14 ms"
 
 
-def test_many_configurations_are_folded_and_repeated_notes_told_once():
+def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottleneck_named():
     of = {"parts": (("a",), ("b",)), "root_part": 0, "sink_part": -1}
     many = [PlacedConfiguration(probability=p, **of) for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)]
     tree = configuration_list(PlacedSubgraph(root="r", sink=None, configurations=tuple(many)))
@@ -196,6 +192,11 @@ def test_many_configurations_are_folded_and_repeated_notes_told_once():
     twice = "Restricted: interior of 10 tasks, 9 listed; the bounds hold for all configurations."
     other, _ = words.plain_notes([twice, twice, "Other."])
     assert other == "Other."
+    of = {"links": 1, "share": 1.0, "capacity": 1.0, "utilization": 1.2}
+    core = PredictedLink(name="core", kind="core", wait_s=None, **of)
+    assert words.link_finding([core]).startswith("Bottleneck: core, 120.0 % busy: overloaded")
+    idle = core.model_copy(update={"utilization": 0.0, "wait_s": 0.0})
+    assert words.link_finding([idle]).endswith("messages do not wait")
 
 
 def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page):
@@ -273,21 +274,17 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     app.named(at.selectbox, "SLOs to keep").select("95 %").run()
     assert any("question has changed since this search" in w.value for w in at.warning)
     state = app.state_of(at)
-    state.apply(with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
+    state.apply(sweep_numbers.with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
     at.run()
     assert any("scenario has changed since this search" in w.value for w in at.warning)
     assert any("With nona, 2 servers" in m.value for m in at.markdown)
-
-
-def choose(at, links):
-    at.segmented_control[0].set_value(links).run()
 
 
 def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
     at = open_page("4_cluster")
     assert app.state_of(at).scenario.cluster.network.nic is None
     app.named(at.selectbox, "Discipline").set_value("shared equally").run()
-    choose(at, "Cards and racks")
+    at.segmented_control[0].set_value("Cards and racks").run()
     network = app.state_of(at).scenario.cluster.network
     assert (network.nic, network.discipline) == (10e9 / 8, "fifo")
     assert network.racks is not None
@@ -299,10 +296,10 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
     rows = app.table(at, "number")
     assert rows["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
     assert rows["number"].tolist() == ["8", "4", "1", "4", "8"]
-    choose(at, "Cards")
+    at.segmented_control[0].set_value("Cards").run()
     network = app.state_of(at).scenario.cluster.network
     assert (network.nic, network.racks) == (10e9 / 8, None)
-    choose(at, "One link")
+    at.segmented_control[0].set_value("One link").run()
     assert app.state_of(at).scenario.cluster.network.nic is None
 
 
@@ -320,14 +317,6 @@ def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page):
     assert sum(bars) == pytest.approx(
         1e3 * app.state_of(at).results["place"].data.nona.predicted.network_wait_s
     )
-
-
-def test_finding_of_an_overloaded_link():
-    of = {"links": 1, "share": 1.0, "capacity": 1.0, "utilization": 1.2}
-    core = PredictedLink(name="core", kind="core", wait_s=None, **of)
-    assert words.link_finding([core]).startswith("Bottleneck: core, 120.0 % busy: overloaded")
-    idle = core.model_copy(update={"utilization": 0.0, "wait_s": 0.0})
-    assert words.link_finding([idle]).endswith("messages do not wait")
 
 
 @pytest.mark.verify
@@ -376,7 +365,7 @@ def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedu
 
     scenario = app.changed().model_dump(mode="json")
     asked = {"hit": 0.97, "group": 0, "schedulers": ["local", "nona"], "uploads": ""}
-    whole = CapacityReport.from_json(find_capacity({"scenario": scenario, **asked}, Desk(emit)))
+    whole = CapacityReport.from_json(planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit)))
     first, last = told[0], told[-1]
     assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]
     assert "local with a100-40gb is not finished: " in capacity_finding(first)

@@ -174,14 +174,11 @@ def test_sockets_of_one_browser_are_bounded():
     assert kinds.count("websocket.close") == 2
 
 
-def test_without_a_password_only_this_machine_is_answered(listening):
+def test_only_this_machine_is_answered_but_with_a_password_of_which_guesses_are_few(listening, tmp_path):
     for address in ("0.0.0.0", "::", "192.168.0.7"):
         listening(address)
         assert Server().status(("host", "192.168.0.7:8501")) == 403
         assert Server().status(HERE) == 403
-
-
-def test_the_password_opens_a_server_and_guesses_are_few(listening, tmp_path):
     listening("0.0.0.0")
     write_password(file := tmp_path / "p.json", PASSWORD)
     server = Server(password_file=file)
@@ -239,7 +236,7 @@ async def request(requested, requests, fragment=""):
     return session
 
 
-def test_a_request_waits_for_the_messages_of_a_run_that_has_ended():
+def test_a_request_waits_for_the_messages_of_a_run_that_has_ended_and_others_go_on_at_once():
     requested = []
 
     async def story():
@@ -254,14 +251,11 @@ def test_a_request_waits_for_the_messages_of_a_run_that_has_ended():
 
     _run(asyncio.wait_for(story(), 60))
     assert [list(state.cached_message_hashes) for state in requested] == [[]]  # the browser may forget it
-
-
-@pytest.mark.parametrize("requests", [None, ScriptRequests()], ids=["no run", "a run that still writes"])
-def test_other_requests_go_on_at_once(requests):
-    requested = []
-    _run(request(requested, requests))
-    _run(request(requested, requests, "polls"))
-    assert [list(state.cached_message_hashes) for state in requested] == [["held"], []]
+    for held in (None, ScriptRequests()):  # no run, and a run that still writes: they go on at once
+        requested.clear()
+        _run(request(requested, held))
+        _run(request(requested, held, "polls"))
+        assert [list(state.cached_message_hashes) for state in requested] == [["held"], []]
 
 
 def message(page, fragment=""):

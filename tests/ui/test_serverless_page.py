@@ -8,9 +8,7 @@ from app_driver import changed as shipped
 from app_driver import finish, go, metrics, named, new_session, put, run, said, sent, state_of
 
 from nona.gpu_sharing.registry import WAYS
-from nona.report.serverless.figures import under_ways, ways_title
-from nona.report.serverless.findings import nodes_finding, oracle_title, over_oracle, pareto_title
-from nona.report.serverless.functions import fit_title
+from nona.report.serverless import figures, findings, functions
 from nona.report.serverless.layouts import placed
 from nona.report.serverless.report import serverless_report
 from nona.report.studies.serverless_text import title
@@ -20,12 +18,10 @@ from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.fits import shipped_fits
 from nona.serverless.functions import network_law
-from nona.serverless.policies.base import Ask
+from nona.serverless.policies import base, registry
 from nona.serverless.policies.esg.policy import prepare
-from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import TAGS, provenance
-from nona.study.serverless.comparisons import ways_for
-from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.shipped import shipped_path, shipped_serverless
 from nona.ui.pages import serverless_form as presets
@@ -54,22 +50,18 @@ def test_every_demo_of_the_start_opens(open_page, demo):
     assert at.multiselect[0].value == [p.name for p in state_of(at).scenario.serverless.policies]
 
 
-def test_a_scenario_of_workflows_is_made_serverless(open_page):
-    at, wanted = adopt(open_page(PAGE), "esg_workflows"), shipped("esg_workflows")
+def test_a_scenario_of_workflows_is_made_serverless_and_models_without_functions_say_why_not(open_page):
+    at = open_page(PAGE)
+    reason = why_not(state_of(at))
+    assert bool(reason) == at.button(key="make-serverless").disabled
+    assert not reason or reason in said(at.caption)
+    at, wanted = adopt(at, "esg_workflows"), shipped("esg_workflows")
     at.button(key="make-serverless").click().run()
     made = state_of(at).scenario
     assert made.serverless.slo_factor is None  # the rows have their own SLOs
     assert made.model_copy(update={"serverless": None}) == wanted
     state_of(at).undo()
     assert state_of(at).scenario == wanted
-
-
-def test_models_without_functions_say_why_they_cannot_be_serverless(open_page):
-    at = open_page(PAGE)
-    reason = why_not(state_of(at))
-    button = at.button(key="make-serverless")
-    assert bool(reason) == button.disabled
-    assert not reason or reason in said(at.caption)
 
 
 SMALL = {"jobs": 60, "replications": 2}
@@ -95,14 +87,14 @@ def test_the_finding_the_tiles_the_table_and_layouts_are_those_of_the_report(ran
     report = result_of(at).report
     wanted = simulate_serverless_scenario(state_of(at).scenario)
     assert report.policies == serverless_report(wanted.summaries, wanted.setting).policies
-    assert pareto_title(report.policies) in said(at.subheader)
+    assert findings.pareto_title(report.policies) in said(at.subheader)
     best = max(p.slo_hit_rate.mean for p in report.policies.values())
     assert metrics(at)["Most SLOs kept"] == share_text(best, 1)
     assert metrics(at)["Self-checks"] == "passed"
     assert at.dataframe[0].value["policy"].tolist() == ["esg", "fixed"]
-    over = over_oracle(report.policies, report.oracle)
+    over = findings.over_oracle(report.policies, report.oracle)
     assert min(over.values()) >= -1e-9  # nobody pays less than the oracle
-    assert oracle_title(report.policies, report.oracle).startswith(min(over, key=lambda n: over[n]))
+    assert findings.oracle_title(report.policies, report.oracle).startswith(min(over, key=lambda n: over[n]))
     layouts = result_of(ran).layouts
     for rows in layouts.rows.values():
         for invoker in {r.invoker for r in rows}:
@@ -117,9 +109,9 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran):
     at = put(ran, "serverless-tabs", "Search")
     at.number_input(key="serverless-shown-length").set_value(5).run()
     at.slider(key="serverless-shown-slack").set_value(80).run()
-    system = prepare_serverless(state_of(at).scenario)
+    system = preparation.prepare_serverless(state_of(at).scenario)
     application = system.applications[0]
-    asked = Ask(0, 0, 5, application.slo_s * 0.8)
+    asked = base.Ask(0, 0, 5, application.slo_s * 0.8)
     answer = prepare(system, {}).plan(asked)
     drawn = sent(at, "steps")
     firsts = dict.fromkeys(tuple(b["path"][:1]) for b in drawn["best"])
@@ -131,21 +123,19 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran):
     assert stories["esg"][0].stage in said(at.markdown)
 
 
-def test_ways_of_sharing_are_compared(ran):
+def test_ways_of_sharing_are_compared_and_the_fewest_nodes_found(ran):
     at = put(ran, "serverless-tabs", "Sharing")
     at.number_input(key="serverless-shown-way-calls").set_value(20).run()
     at.number_input(key="serverless-shown-way-runs").set_value(2).run()
     run(at, "serverless-sharing")
     found = result_of(at, "serverless-sharing")
     reports = found.reports
-    assert list(reports) == list(ways_for(state_of(at).scenario))
+    assert list(reports) == list(comparisons.ways_for(state_of(at).scenario))
     assert set(reports) == set(WAYS)
     assert {r.setting.sharing for r in reports.values()} == set(reports)
-    assert ways_title(under_ways(found), "esg") in said(at.subheader)
+    assert figures.ways_title(figures.under_ways(found), "esg") in said(at.subheader)
     assert len(at.dataframe[0].value) == len(reports)
 
-
-def test_the_fewest_nodes_are_found(ran):
     at = put(ran, "serverless-tabs", "Nodes")
     at.number_input(key="serverless-shown-node-calls").set_value(50).run()
     at.number_input(key="serverless-shown-most-nodes").set_value(2).run()
@@ -154,15 +144,15 @@ def test_the_fewest_nodes_are_found(ran):
     report = result_of(at, "serverless-nodes")
     assert list(report.policies) == ["fixed"]
     assert {t.nodes for t in report.policies["fixed"].tried} <= {1, 2}
-    assert nodes_finding(report) in said(at.subheader)
+    assert findings.nodes_finding(report) in said(at.subheader)
     assert at.get("plotly_chart")
 
 
 def test_the_platform_is_told_while_it_runs():
-    system = prepare_serverless(shipped("strict_light"))
+    system = preparation.prepare_serverless(shipped("strict_light"))
     watch = PlatformWatch(system, ["fixed", "esg"])
     run = RunOptions(calls=40, warmup=10)
-    simulate_serverless(system, get_policy("fixed"), {}, run, watch.take)
+    simulate_serverless(system, registry.get_policy("fixed"), {}, run, watch.take)
     told = PlatformLive.from_json(json.loads(json.dumps(watch.told().to_json())))
     assert told == watch.told()
     data = platform_data(told, 0.5, "half")
@@ -228,15 +218,6 @@ def test_options_of_a_policy_reach_the_scenario_and_a_row_of_one_that_was_left_c
     assert state.scenario == left
 
 
-def test_the_slides_are_there_or_the_command_that_makes_them(open_page):
-    at = put(adopt(open_page(PAGE)), "serverless-tabs", "The slides")
-    if shipped_path("serverless").is_file():
-        assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert title(shipped_serverless()) in said(at.subheader)
-    else:
-        assert "study" in said(at.caption)
-
-
 def test_dag_schedulers_stand_beside_the_policies(ran):
     at = put(ran, "serverless-tabs", "DAG schedulers")
     state_of(at).replace_list(("schedulers",), ["local", "spread"])
@@ -259,7 +240,7 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page):
     assert "No path is in time" in said(at.markdown)
 
 
-def test_every_default_is_listed_with_its_source_and_every_option_has_a_field(open_page):
+def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_the_slides_are_shown(open_page):
     at = adopt(open_page(PAGE))
     for key in ("provenance-open", "policy-options", "policy-notes"):
         at.session_state[key] = True
@@ -268,12 +249,18 @@ def test_every_default_is_listed_with_its_source_and_every_option_has_a_field(op
     assert set(shown["how sure"]) <= set(TAGS)
     assert len(shown) == len(provenance())
     entries = state_of(at).scenario.serverless.policies
-    wanted = sum(len(get_policy(p.name).defaults) for p in entries)
+    wanted = sum(len(registry.get_policy(p.name).defaults) for p in entries)
     fields = [w for kind in ("number_input", "text_input", "toggle") for w in at.get(kind)]
     options = [w for w in fields if w.key and w.key.startswith("option:")]
     assert len(options) == wanted
     assert all(w.proto.help for w in options)
-    assert all(get_policy(p.name).summary in said(at.markdown) for p in entries)
+    assert all(registry.get_policy(p.name).summary in said(at.markdown) for p in entries)
+    put(at, "serverless-tabs", "The slides")  # they are there, or the command that makes them
+    if shipped_path("serverless").is_file():
+        assert all(c.proto.alt for c in at.get("plotly_chart"))
+        assert title(shipped_serverless()) in said(at.subheader)
+    else:
+        assert "study" in said(at.caption)
 
 
 PROFILE = b"batch,vgpus,ms\n1,1,10\n16,1,90\n1,7,4\n16,7,20\n"
@@ -310,4 +297,4 @@ def test_functions_get_the_times_of_a_network_of_a_file_and_their_own_again(open
 
     named(at.selectbox, "Network").set_value("resnet50").run()
     fit = next(f for f in shipped_fits() if f.network == "resnet50")
-    assert any(fit_title(fit) in m.value.replace("\\", "") for m in at.markdown)
+    assert any(functions.fit_title(fit) in m.value.replace("\\", "") for m in at.markdown)

@@ -14,11 +14,9 @@ from sizes import examples
 
 from nona.errors import ScenarioError
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_names, scenario_path
+from nona.sources import lookup, samples
 from nona.study.preparation import prepare
-from nona.ui.session.opening import Problems, with_files
-from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, held_text, pack, unpack
+from nona.ui.session import opening, share
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads
 from nona.ui.shell.scenario_bar import scenario_file
@@ -36,20 +34,20 @@ def raw(data):
     return "1." + base64.urlsafe_b64encode(zlib.compress(data)).rstrip(b"=").decode()
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", samples.scenario_names())
 def test_every_shipped_scenario_fits_and_comes_back(name):
-    scenario = load_scenario(scenario_path(name))
-    text = pack(Shared(scenario, {"model": "x"}))
+    scenario = load_scenario(samples.scenario_path(name))
+    text = share.pack(share.Shared(scenario, {"model": "x"}))
     assert len(text) < 1200
-    assert unpack(text) == Shared(scenario, {"model": "x"})
-    assert pack(unpack(text)) == text
+    assert share.unpack(text) == share.Shared(scenario, {"model": "x"})
+    assert share.pack(share.unpack(text)) == text
 
 
 @examples(60)
 @given(st.text(max_size=300) | st.binary(max_size=300).map(raw))
 def test_whatever_stands_in_an_address_is_a_scenario_or_one_error(text):
     try:
-        told = unpack(text).scenario.name
+        told = share.unpack(text).scenario.name
     except ScenarioError as error:
         told = str(error)
     assert "\n" not in told
@@ -61,9 +59,9 @@ def test_whatever_stands_in_an_address_is_a_scenario_or_one_error(text):
         ("", "not of this format"),
         ("2.abc", "not of this format"),
         ("1.abc$", "not of this format"),
-        ("1." + "a" * LONGEST, "more than the 8,000"),
+        ("1." + "a" * share.LONGEST, "more than the 8,000"),
         ("1.abcd", "cannot be read"),
-        (pack(Shared(SMALL))[:-9], "copy the whole link"),
+        (share.pack(share.Shared(SMALL))[:-9], "copy the whole link"),
         (raw(b"0" * 4_000_000), "unpacks to more than"),  # a small link: it cannot unpack without bound
         (raw(b"[" * 200_000), "cannot be read"),
         (raw(b"[1]"), "carries no scenario"),
@@ -75,14 +73,14 @@ def test_whatever_stands_in_an_address_is_a_scenario_or_one_error(text):
 )
 def test_bad_links_say_why(text, why):
     with pytest.raises(ScenarioError, match=rf"\A.*{re.escape(why)}.*\Z"):  # one line
-        unpack(text)
+        share.unpack(text)
 
 
 def test_choices_that_are_not_plain_are_left_out():
     body = {"s": scenario_to_mapping(SMALL), "c": {"a": 1, "b": [1], "c": None, "d": "x"}}
-    assert unpack(raw(json.dumps(body).encode())).choices == {"a": 1, "d": "x"}
+    assert share.unpack(raw(json.dumps(body).encode())).choices == {"a": 1, "d": "x"}
     body["c"] = [1]
-    assert unpack(raw(json.dumps(body).encode())).choices == {}
+    assert share.unpack(raw(json.dumps(body).encode())).choices == {}
 
 
 def opened(text, page=""):
@@ -93,7 +91,7 @@ def opened(text, page=""):
 
 
 def test_a_fresh_session_adopts_a_link_and_drops_it_from_the_address():
-    at = opened(pack(Shared(SMALL)))
+    at = opened(share.pack(share.Shared(SMALL)))
     assert state_of(at).scenario == SMALL
     assert state_of(at).model == "gpt2"
     assert "s" not in at.query_params
@@ -104,13 +102,13 @@ def test_own_work_is_not_replaced_without_asking(open_page):
     at = open_page("1_overview")
     at.sidebar.text_input[0].set_value("My own").run()
     mine = state_of(at).scenario
-    at.query_params["s"] = pack(Shared(SMALL))
+    at.query_params["s"] = share.pack(share.Shared(SMALL))
     at.run()
     assert state_of(at).scenario == mine
     named(at.button, "Keep mine").click().run()
     assert state_of(at).scenario == mine
     assert not [b for b in at.button if b.label == "Open it"]
-    at.query_params["s"] = pack(Shared(SMALL))
+    at.query_params["s"] = share.pack(share.Shared(SMALL))
     at.run()
     named(at.button, "Open it").click().run()
     assert state_of(at).scenario == SMALL
@@ -123,15 +121,15 @@ def test_a_bad_link_is_one_line_leaves_the_page_alone_and_its_text_is_kept_as_fa
     assert (len(at.error), at.title[0].value) == (1, "Overview")
     assert state_of(at).scenario == AppState().scenario
     assert "Download its text" in {b.label for b in at.get("download_button")}
-    assert state_of(at).choices.of(Problems).text == "1.nonsense"
+    assert state_of(at).choices.of(opening.Problems).text == "1.nonsense"
     at.button(key="dismiss").click().run()
     assert "Download its text" not in {b.label for b in at.get("download_button")}
     body = '{"s": {"version": 1, "name": "Mine"}}'
-    assert held_text(raw(body.encode())) == body
-    assert held_text(raw(b"\xff\xfe")) == raw(b"\xff\xfe")
-    assert len(held_text(raw(b"0" * 4_000_000))) == MOST_BYTES
-    cut = pack(Shared(SMALL))[:-9]
-    assert held_text(cut).startswith('{"s":{"version":1')
+    assert share.held_text(raw(body.encode())) == body
+    assert share.held_text(raw(b"\xff\xfe")) == raw(b"\xff\xfe")
+    assert len(share.held_text(raw(b"0" * 4_000_000))) == share.MOST_BYTES
+    cut = share.pack(share.Shared(SMALL))[:-9]
+    assert share.held_text(cut).startswith('{"s":{"version":1')
 
 
 def link_of(at):
@@ -141,28 +139,17 @@ def link_of(at):
 
 def test_the_link_carries_the_scenario_and_no_token(open_page):
     at = open_page("4_cluster")
-    state_of(at).adopt(load_scenario(scenario_path("mig_layouts")))
+    state_of(at).adopt(load_scenario(samples.scenario_path("mig_layouts")))
     link = link_of(at)
     token = at.session_state["nona_token"]
     assert len(token) > 40
     assert token not in link
     query = parse_qs(urlsplit(link).query)
     assert set(query) == {"s"}
-    assert unpack(query["s"][0]).scenario == state_of(at).scenario
+    assert share.unpack(query["s"][0]).scenario == state_of(at).scenario
 
 
-def test_what_does_not_fit_is_named_and_the_file_offered(open_page):
-    at = open_page("2_models")
-    nodes = [{"id": f"task {i} of {i * 7919}", "compute_ms": 1.0 + i / 7} for i in range(900)]
-    upload_model(at, "my_big_net.json", json.dumps({"nodes": nodes}).encode())
-    state_of(at).replace_list(("workload",), [{"model": "my_big_net.json", "rate": 1}])
-    put(at, "share", True)
-    told = next(w.value for w in at.sidebar.warning if "A link cannot carry" in w.value)
-    assert "my\\_big\\_net.json" in told
-    assert not [c for c in at.sidebar.code if "s=1." in c.value]
-
-
-def test_small_uploaded_workflows_travel_in_the_link(open_page):
+def test_small_uploaded_workflows_travel_in_the_link_and_what_does_not_fit_is_named(open_page):
     at = open_page("2_models")
     upload_model(at, "tiny.json", NET)
     state_of(at).replace_list(("workload",), [{"model": "tiny.json", "rate": 1}])
@@ -170,6 +157,13 @@ def test_small_uploaded_workflows_travel_in_the_link(open_page):
     fresh = opened(query["s"][0])
     assert state_of(fresh).scenario.models.keys() == {"tiny.json"}
     assert state_of(fresh).problem() == ""
+    nodes = [{"id": f"task {i} of {i * 7919}", "compute_ms": 1.0 + i / 7} for i in range(900)]
+    upload_model(at, "my_big_net.json", json.dumps({"nodes": nodes}).encode())
+    state_of(at).replace_list(("workload",), [{"model": "my_big_net.json", "rate": 1}])
+    put(at, "share", True)
+    told = next(w.value for w in at.sidebar.warning if "A link cannot carry" in w.value)
+    assert "my\\_big\\_net.json" in told
+    assert not [c for c in at.sidebar.code if "s=1." in c.value]
 
 
 def test_undo_and_redo_say_what_they_changed(open_page):
@@ -270,7 +264,7 @@ def test_a_foreign_token_gives_a_fresh_session(token):
 
 def test_a_link_whose_files_are_elsewhere_asks_for_them():
     text = "{version: 1, cluster: {servers: [{}]}, workload: [{model: nets/my.onnx, rate: 5}]}"
-    at = opened(pack(Shared(parse_scenario(text))))
+    at = opened(share.pack(share.Shared(parse_scenario(text))))
     told = " ".join(m.value for m in at.markdown).replace("\\", "")
     assert "**my.onnx** (model)" in told
     assert "bundle" in told
@@ -279,19 +273,16 @@ def test_a_link_whose_files_are_elsewhere_asks_for_them():
     assert state_of(at).uploads.names() == ("my.onnx",)
 
 
-def files(folder):
+def test_a_scenario_is_opened_with_its_files_under_names_of_their_own(tmp_path):
     for place in ("a", "b"):
-        (folder / place).mkdir()
-        (folder / place / "net.json").write_text(json.dumps({"nodes": [{"id": place, "compute_ms": 1}]}))
-    (folder / "t.csv").write_text("time_s\n0\n1\n")
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "net.json").write_text(json.dumps({"nodes": [{"id": place, "compute_ms": 1}]}))
+    (tmp_path / "t.csv").write_text("time_s\n0\n1\n")
     rows = [{"model": f"{p}/net.json", "rate": 1} for p in "ab"]
     rows[0]["arrivals"] = {"process": "trace", "trace": "t.csv"}
-    return scenario_from_mapping(scenario_to_mapping(SMALL) | {"workload": rows})
-
-
-def test_a_scenario_is_opened_with_its_files_under_names_of_their_own(tmp_path):
+    scenario = scenario_from_mapping(scenario_to_mapping(SMALL) | {"workload": rows})
     uploads = Uploads()
-    scenario = with_files(files(tmp_path), Sources(tmp_path), uploads)
+    scenario = opening.with_files(scenario, lookup.Sources(tmp_path), uploads)
     assert len({r.model for r in scenario.workload}) == 2
     uploads.sources.check(scenario)
     names = [uploads.sources.model(r.model).operators[0].id for r in scenario.workload]
@@ -299,7 +290,7 @@ def test_a_scenario_is_opened_with_its_files_under_names_of_their_own(tmp_path):
 
 
 def test_the_server_starts_with_the_scenario_that_it_was_given(tmp_path, monkeypatch):
-    path = scenario_path("rag_pipeline")
+    path = samples.scenario_path("rag_pipeline")
     monkeypatch.setenv("NONA_SCENARIO", str(path))
     at = new_session().run()
     assert state_of(at).scenario == load_scenario(path)

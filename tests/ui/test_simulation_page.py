@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.placement.fixed import PRESETS
-from nona.report.simulations.comparison import changes
-from nona.report.simulations.findings import headline
+from nona.report.simulations import comparison, findings
 from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import parse_scenario, scenario_hash
 from nona.schedulers.registry import scheduler_names
-from nona.study.preparation import prepare
-from nona.study.simulation import simulate
+from nona.study import preparation, simulation
 from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
 from nona.ui.session.state import AppState, Draft, Runs
@@ -33,7 +31,7 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
     at = app.adopt(open_page(PAGE))
     data = app.run(at, "simulate")
     found = data.report.schedulers
-    told = headline(found, data.differences, data.off)
+    told = findings.headline(found, data.differences, data.off)
     assert f"##### {told.lead}" in lines(at.markdown)
     assert f"{told.beside}." in lines(at.markdown)
     assert told.text.startswith("nona is shortest: 14 ms ± 0 ms simulated (95 %)")
@@ -60,7 +58,7 @@ def test_a_pinned_run_stands_beside_the_next_one(open_page):
     app.edit(at, ("background", "network", "utilization"), 0.5)
     new = app.run(at, "simulate")
     assert [k.name for k in state.runs.kept] == ["The slides' example", "link background 0 % → 50 %"]
-    found = changes(old.means, new.means, paired=True)
+    found = comparison.changes(old.means, new.means, paired=True)
     told = next(m for m in lines(at.markdown) if m.startswith("##### Link background 0 % → 50 %"))
     assert "link" in told
     rows = app.table(at, "mean JCT, change")
@@ -102,20 +100,14 @@ def test_a_former_run_is_shown_again_under_its_own_mark_and_its_scenario_restore
     at.button(key="restore-run").click().run()
     assert state.scenario.seed == 1
     assert not state.is_stale("simulate")
-
-
-def test_a_finished_run_that_is_not_shown_is_not_called_unfinished(open_page):
-    at = app.adopt(open_page(PAGE), schedulers=["local"])
-    app.run(at, "simulate")
-    state = app.state_of(at)
-    assert state.jobs["simulate"]  # whose live figures are still known
+    assert state.jobs["simulate"]  # a finished run that is not shown, its live figures still known
     state.results.clear()
     state.runs = Runs()
     at.run()
     assert not any("Not finished" in m for m in lines(at.markdown))
 
 
-def test_an_overloaded_result_says_what_would_help(open_page):
+def test_an_overloaded_result_says_what_would_help_and_a_failed_run_why_and_keeps_what_was_there(open_page):
     at = open_page(PAGE)
     row = app.changed().model_dump(mode="json")["workload"][0] | {"rate": "90/s"}
     app.adopt(at, schedulers=["spread"], workload=[row | {"arrivals": {"process": "poisson"}}])
@@ -126,9 +118,7 @@ def test_an_overloaded_result_says_what_would_help(open_page):
     assert any(m.startswith("##### spread is overloaded") for m in lines(at.markdown))
     assert app.metrics(at) == {}
 
-
-def test_a_failed_run_says_why_and_keeps_what_was_there(open_page):
-    at = app.adopt(open_page(PAGE), schedulers=["nona"])
+    app.adopt(at, schedulers=["nona"])
     before = app.run(at, "simulate")
     app.edit(at, ("workload", 0, "rate"), "100000/s")
     app.run(at, "simulate")
@@ -239,7 +229,7 @@ def options(at):
     return next(s.options for s in app.state_of(at).scenario.schedulers if s.name == "expert")
 
 
-def test_a_preset_is_written_into_the_scenario_and_taken_back(open_page):
+def test_a_preset_is_written_into_the_scenario_and_taken_back_and_own_parts_simulated_as_typed(open_page):
     at = expert_page(open_page)
     label = app.state_of(at).scenario.labels[0]
     assert row(at).value == "automatic"
@@ -252,13 +242,8 @@ def test_a_preset_is_written_into_the_scenario_and_taken_back(open_page):
     assert row(at).value == "half"
     row(at).select("automatic").run()
     assert options(at) == {}
-
-
-def test_own_parts_are_simulated_as_typed(open_page):
-    at = expert_page(open_page)
-    label = app.state_of(at).scenario.labels[0]
     row(at).select("own parts").run()
-    model = prepare(app.state_of(at).scenario).models[0]
+    model = preparation.prepare(app.state_of(at).scenario).models[0]
     tasks = [model.tasks.task_ids[t] for s in model.decomposition.subgraphs for t in s.interior]
     assert ", ".join(tasks).replace("_", "\\_") in "".join(c.value for c in at.caption)
     at.text_area[0].set_value(f"{tasks[0]},\n").run()
@@ -267,12 +252,12 @@ def test_own_parts_are_simulated_as_typed(open_page):
     at.number_input[0].set_value(100).run()
     at.number_input[1].set_value(2).run()
     data = app.run(at, "simulate")
-    study = simulate(prepare(app.state_of(at).scenario))
+    study = simulation.simulate(preparation.prepare(app.state_of(at).scenario))
     wanted = simulation_report(study.summaries, 0.0).schedulers["expert"].jct_s.mean
     assert data.report.schedulers["expert"].jct_s.mean == wanted
 
 
-def test_parts_that_the_model_does_not_have_stay_as_a_draft(open_page):
+def test_parts_that_the_model_does_not_have_stay_as_a_draft_that_goes_with_its_row_or_scheduler(open_page):
     at = expert_page(open_page)
     row(at).select("own parts").run()
     before = app.state_of(at).scenario
@@ -285,11 +270,6 @@ def test_parts_that_the_model_does_not_have_stay_as_a_draft(open_page):
     at.text_area[0].set_value("").run()
     assert not at.error
     assert not at.button(key="run-simulate").disabled
-
-
-def test_a_draft_goes_with_its_row_or_its_scheduler(open_page):
-    at = expert_page(open_page)
-    row(at).select("own parts").run()
     at.text_area[0].set_value("no such task").run()
     assert app.state_of(at).problem()
     app.choose_schedulers(at, "local")

@@ -11,19 +11,16 @@ from page_checks import EVIL, live, silent
 from sizes import examples
 
 from nona.report.figures import PALETTE
-from nona.report.training.figures import one_more_finding
-from nona.report.training.findings import gain_sentence, hero_figure
-from nona.report.training.tables import DECIDING
+from nona.report.training import figures, findings, tables
 from nona.results.elastic import ElasticHistory
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_names, scenario_path
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
+from nona.ui.pages import training_clusterview, training_form
 from nona.ui.pages.training import DEMOS, ELASTIC_DEMOS
-from nona.ui.pages.training_clusterview import colours_of
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
-from nona.ui.pages.training_form import SWITCHES
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
 
@@ -56,7 +53,7 @@ def test_every_demo_of_the_start_opens(open_page, demo):
     assert at.session_state["training-tabs"] == dict(demo.choices)["training-tabs"]
 
 
-def test_jobs_are_generated_for_the_present_cluster(open_page):
+def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_one_there_are_none(open_page):
     at = open_page(PAGE)
     before = state_of(at).scenario
     at.button(key="make-training").click().run()
@@ -66,10 +63,6 @@ def test_jobs_are_generated_for_the_present_cluster(open_page):
     assert [b for b in at.button if b.key == "run-training"]
     state_of(at).undo()
     assert state_of(at).scenario == before
-
-
-def test_an_uploaded_trace_is_the_source_of_the_jobs_and_without_one_there_is_none(open_page):
-    at = open_page(PAGE)
     at.file_uploader[0].upload("mine.trace", TRACE).run()
     spec = training(at)
     assert (spec.trace, spec.generate, spec.jobs) == ("mine.trace", None, ())
@@ -121,7 +114,7 @@ def training(at):
 def test_every_switch_is_a_field_and_is_undone_and_its_fields_are_those_of_the_scenario(open_page):
     at = adopt(open_page(PAGE))
     before = state_of(at).scenario
-    for each in SWITCHES:
+    for each in training_form.SWITCHES:
         switched(at, each.label)
         assert getattr(training(at), each.key) is not None
         state_of(at).edit(("seed",), 5)
@@ -209,12 +202,12 @@ def test_the_finding_the_table_and_the_strip_are_those_of_the_report(ran):
     report = result_of(at).report
     again = report_of(simulate_training_scenario(state_of(at).scenario))
     assert {n: p.jct_s for n, p in report.policies.items()} == {n: p.jct_s for n, p in again.policies.items()}
-    label, value, _ = hero_figure(report.policies)
+    label, value, _ = findings.hero_figure(report.policies)
     assert metrics(at)[label] == value
-    assert gain_sentence(report.policies) in said(at.subheader)
+    assert findings.gain_sentence(report.policies) in said(at.subheader)
     shown = at.dataframe[0].value
     assert shown["policy"].tolist() == list(report.policies)
-    assert list(shown.columns) == list(DECIDING)
+    assert list(shown.columns) == list(tables.DECIDING)
     assert not report.failed_checks
     links = " ".join(e.proto.label for e in at.get("page_link"))
     assert "8 training jobs" in links
@@ -237,7 +230,7 @@ def test_any_round_is_explained_and_one_more_gpu_of_each_type_is_simulated(ran):
     assert [r.gpu for r in report.rows] == ["k80", "v100"]
     base = result_of(at).report.policies["max-min-fairness"]
     assert report.base.mean_jct_s == base.jct_s.mean
-    assert one_more_finding(report).removesuffix(".") in said(at.markdown)
+    assert figures.one_more_finding(report).removesuffix(".") in said(at.markdown)
     assert at.get("plotly_chart")
 
 
@@ -261,12 +254,25 @@ def test_demos_fields_an_upload_and_a_run(open_page):
     at = open_page(PAGE)
     for demo in ELASTIC_DEMOS:
         at.button(key=f"open-training-{demo.name}").click().run()
-        assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
+        scenario = load_scenario(scenario_path(demo.name))
+        assert state_of(at).scenario == scenario
+        seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
+        assert demo.takes == expected_text(seconds)
         assert at.session_state["training-elastic-tabs"] == next(iter(ELASTIC_TABS))
         state_of(at).undo()
         at.run()
     at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
-    elastic_fields(at)
+    named(at.get("button_group"), "Policies").set_value(["fifo", "optimus"]).run()
+    assert [p.name for p in training(at).elastic.policies] == ["optimus", "fifo"]
+    named(at.number_input, "Nodes").set_value(2).run()
+    assert state_of(at).scenario.cluster.servers[0].count == 2
+    named(at.number_input, "Relative load").set_value(0.5).run()
+    assert training(at).elastic.load == 0.5
+    typed(at, "Tick", "1.5 s")
+    assert at.error
+    assert training(at).elastic.tick == 60
+    typed(at, "Tick", "2 min")
+    assert training(at).elastic.tick == 120
     at.file_uploader[0].upload("mine.csv", JOBS.encode()).run()
     elastic = training(at).elastic
     assert (elastic.workload, elastic.load, elastic.profiles) == ("mine.csv", 1.0, None)
@@ -301,38 +307,15 @@ def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page):
     assert silent(at) == []
 
 
-def test_a_demo_says_about_how_long_its_run_takes():
-    for demo in ELASTIC_DEMOS:
-        scenario = load_scenario(scenario_path(demo.name))
-        assert scenario.training.elastic is not None
-        seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
-        assert demo.takes == expected_text(seconds)
-
-
 @examples(60)
 @given(st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=30))
 def test_jobs_on_one_node_differ_in_colour(nodes):
     """Up to nine jobs share a node, and there are ten colours."""
     there = Counter(nodes.values())
     shares = {job: [(node, 1)] for job, node in nodes.items() if there[node] <= 9}
-    found = colours_of(shares)
+    found = training_clusterview.colours_of(shares)
     for node in there:
         own = [found[job] for job, of in shares.items() if of[0][0] == node]
         assert len(own) == len(set(own))
     alone = [job for job in shares if there[nodes[job]] == 1]
     assert all(found[job] == PALETTE[job % len(PALETTE)] for job in alone)
-
-
-def elastic_fields(at):
-    """The fields of the page are those of the scenario."""
-    named(at.get("button_group"), "Policies").set_value(["fifo", "optimus"]).run()
-    assert [p.name for p in training(at).elastic.policies] == ["optimus", "fifo"]
-    named(at.number_input, "Nodes").set_value(2).run()
-    assert state_of(at).scenario.cluster.servers[0].count == 2
-    named(at.number_input, "Relative load").set_value(0.5).run()
-    assert training(at).elastic.load == 0.5
-    typed(at, "Tick", "1.5 s")
-    assert at.error
-    assert training(at).elastic.tick == 60
-    typed(at, "Tick", "2 min")
-    assert training(at).elastic.tick == 120
