@@ -21,10 +21,11 @@ def with_mig(open_page):
 def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     at = open_page("4_cluster")
     cluster = Cluster.from_spec(state_of(at).scenario.cluster)
-    total = clusters.capacity(cluster)
+    total = clusters.capacity(cluster, state_of(at).scenario.cost)
     assert metrics(at)["Memory"] == "320 GB"
     assert total.memory_bytes == sum(cluster.server_memory_bytes) == 320e9
-    assert total.fp16_flop_per_s == 8 * devices()["a100-40gb"].peak("fp16")
+    assert total.flop_per_s == 8 * devices()["a100-40gb"].peak("tf32")
+    assert metrics(at)["Compute, tf32"] == "1.25 PFLOP/s"
     idle = clusters.background_load(cluster, 0.0, 0.0)
     (tree,) = sent(at, "tree")["tree"]
     assert tree == cluster_tree(cluster, idle, measured=False)

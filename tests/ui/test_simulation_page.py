@@ -277,6 +277,7 @@ def test_parts_that_the_model_does_not_have_stay_as_a_draft_that_goes_with_its_r
     assert not at.text_area
     assert not [e for e in at.expander if "expert" in e.label], "without the expert there is no table"
     state = AppState()
+    state.edit(("schedulers",), ["expert"])
     state.drafts["expert", "resnet18"] = Draft("x", "wrong")
     state.edit(("seed",), 3)
     assert state.problem() == "wrong"

@@ -194,8 +194,9 @@ def _sample(key: str, rate: float, seed: int, name: str, _arrivals: Arrivals) ->
 def offered(state: AppState) -> Offered | None:
     """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
     scenario, rates = state.scenario, rates_of(state)
-    if rates is None:
-        return None
+    background = scenario.background.compute.utilization
+    if not rates:
+        return None if rates is None else Offered(background, 0.0, 0.0, "", ())
     try:
         cluster = Cluster.from_spec(scenario.cluster)
         costs = [
@@ -209,7 +210,6 @@ def offered(state: AppState) -> Offered | None:
     if not fits.any(axis=1).all():
         return None
     seconds = np.array([[c.total_s for c in row] for row in costs])
-    background = scenario.background.compute.utilization
     return offered_load(rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background)
 
 

@@ -68,6 +68,7 @@ TYPED = (
     "device-fp*",
     "device-memory",
     "device-bandwidth",
+    "earlier-*",
     "guide-find",
     "save-name-*",
     "save-note-*",

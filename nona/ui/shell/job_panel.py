@@ -299,7 +299,8 @@ def result_to_show(state: AppState, kind: str, of: type[T], fingerprint: str = "
             f"{f': {plain(differs)}' if differs else ''}.",
             width="stretch",
         )
-        return held if st.toggle("Show it", key=f"show-{kind}-{result.job_id}") else None
+        key = f"earlier-{kind}-{result.job_id}"
+        return held if st.toggle("Show it", key=key, persist_state="session") else None
 
 
 def _what_changed(state: AppState, kind: str) -> str:
