@@ -7,6 +7,7 @@ What is known is checked: a scheduler that is not overloaded in its short runs g
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -294,7 +295,7 @@ def simulate(
     spec = study.scenario.simulation
     if placement is None and needs_placement(study):
         placement = place(study)
-    if engine == AUTO and _few_jobs(study):
+    if engine == AUTO and "numba" not in sys.modules and _few_jobs(study):
         engine = "simpy"
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once

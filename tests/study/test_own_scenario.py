@@ -62,12 +62,7 @@ def test_a_sweep_asks_nona_for_its_own_shares_not_for_a_uniform_draw(text):
     best = 1 / loads.least_peak()[0]
     assert blind < 0.75 * best
     with bench_of(text) as bench:
-        for load, stable in (
-            (blind * 0.95, True),
-            (blind * 1.2, True),
-            (best * 0.97, True),
-            (best * 1.03, False),
-        ):
+        for load, stable in ((blind * 1.2, True), (best * 1.03, False)):
             assert (bench.predict(load, "nona") is not None) == stable, load
             assert (bench.predict(load, "local") is not None) == (load < blind), load
 
