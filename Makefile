@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := $(VENV)/.packages
 STAMP := $(VENV)/.installed
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -p tests.dividing
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
 .PHONY: install app lint test verify bench chaos fuzz clean
 
