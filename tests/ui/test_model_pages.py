@@ -17,7 +17,7 @@ from nona.hardware.executor import executor_class
 from nona.placement import enumeration, messages
 from nona.report.models import glue_headline
 from nona.scenario.file import parse_scenario
-from nona.sources.samples import load_sample, sample_names
+from nona.sources.samples import load_sample, sample_names, sample_path
 from nona.study import models, preparation
 from nona.ui.models import dagview as layout
 from nona.ui.models.dagview import NODE_HEIGHT, NODE_WIDTH, lay_out
@@ -124,6 +124,18 @@ def test_an_uploaded_graph_becomes_the_model_and_stands_in_the_list_of_samples(o
     pick(at, "googlenet")
     assert metrics(at)["Operators"] == "139"
     assert at.session_state["model-open"] is False
+
+
+def test_a_file_in_single_precision_is_asked_about_once_and_one_with_stated_times_never(open_page):
+    at = upload_model(open_page("2_models"), "own.onnx", sample_path("mobilenet_v2").read_bytes())
+    assert "own.onnx is fp32.** You will run it as tensorrt, fp32 in TF32" in said(at.markdown)
+    named(at.button_group, "Precision").set_value("fp16").run()
+    assert state_of(at).scenario.cost.precision == "fp16"
+    assert "You will run it as tensorrt, fp16" in said(at.markdown)
+    at.button(key="precision-is-right").click().run()
+    assert "You will run it as" not in said(at.markdown)
+    upload(at, "flow.json", DIAMOND)
+    assert "You will run it as" not in said(at.markdown)
 
 
 @pytest.mark.parametrize(
