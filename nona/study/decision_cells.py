@@ -156,6 +156,7 @@ def _scenario(workload: Workload, cell: Cell, rates: list[float], seed: int) -> 
             },
             "background": {"network": {"utilization": background, "mean_size": MESSAGE, "scv": 1}},
             "workload": [{"model": model, "rate": rate} for model, rate in rows],
+            "cost": {"precision": "model"},  # the study is of single precision in full
             "models": {m: NETWORKS[m].build() for m in workload.models if m in NETWORKS},
         }
     )

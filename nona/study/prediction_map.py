@@ -98,6 +98,8 @@ def map_system(name: str, seed: int | None = None) -> System:
     if name not in SYSTEMS:
         raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
     scenario = load_scenario(scenario_path(_BURSTY if name in BURSTS else name))
+    if scenario.cost.precision == "auto":  # the map is of single precision in full
+        scenario = with_value(scenario, "cost.precision", "model")
     system = prepare(scenario if seed is None else with_value(scenario, "seed", seed)).system
     if name not in BURSTS:
         return system
