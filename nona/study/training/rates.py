@@ -138,7 +138,8 @@ class ModelledRates:
         NonaError
             When there is no such model, or its batch is too large.
         """
-        device, step = self.devices[gpu], self._step(gpu, name)
+        device = self.devices[gpu]
+        step = self._step(device, name)
         if step.memory_bytes > device.memory_bytes:
             return 0.0
         network = self.scenario.cluster.network
@@ -168,13 +169,12 @@ class ModelledRates:
         sample = _SAMPLES.get(model)
         if sample is None:
             return None
-        options = CostOptions(STACK, self.scenario.cost.precision, batch or DEFAULT_BATCH)
-        steps = (training_step(self.graph(sample), device, options) for device in (source, target))
+        steps = (self._step(device, with_batch(sample, batch)) for device in (source, target))
         slow, fast = (step.steps_per_s(1, math.inf, 0.0) for step in steps)
         return fast / slow
 
-    def _step(self, gpu: str, name: str) -> TrainingStep:
-        key = gpu, name
+    def _step(self, device: Device, name: str) -> TrainingStep:
+        key = device.name, name
         if key not in self._steps:
             model, batch = batch_of(name)
             if (batch or 1) > MOST_QUERIES:
@@ -182,7 +182,7 @@ class ModelledRates:
                     [f"Model {name!r}: a batch of {batch} is larger than {MOST_QUERIES}; make it smaller."]
                 )
             options = CostOptions(STACK, self.scenario.cost.precision, batch or DEFAULT_BATCH)
-            self._steps[key] = training_step(self.graph(model), self.devices[gpu], options)
+            self._steps[key] = training_step(self.graph(model), device, options)
         return self._steps[key]
 
 
