@@ -282,9 +282,7 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     if not running:
         _size(state)
     with st.container():
-        held = (
-            state.held(KIND, ServerlessOutcome) if running else result_to_show(state, KIND, ServerlessOutcome)
-        )
+        held = result_to_show(state, KIND, ServerlessOutcome)
     with st.container(key="serverless-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
         st.fragment(_area, run_every=every_s)(state, every_s, held)
