@@ -197,6 +197,21 @@ def test_networks_run_on_large_slices_and_get_parts_of_a_gpu_without_slices():
     assert parts.time_s[0, seven] < parts.time_s[0, one]
 
 
+@pytest.mark.parametrize(("gpu", "slower"), [("l4", True), ("h100", False)])
+def test_shipped_functions_are_carried_to_other_gpus_and_it_is_said(gpu, slower):
+    nodes = {"nodes": [{"id": "deblur"}, {"id": "bert"}, {"id": "own", "compute_ms": 5}], "edges": []}
+    there, here = (
+        system("w", nodes=nodes, server={"gpu": g}, sharing={"mode": "mps"}) for g in ("a100-80gb", gpu)
+    )
+    assert there.notes == ()
+    (note,) = here.notes
+    assert "Times of bert and deblur are modelled: those on an A100 times" in note
+    gpu_s = [np.array([f.seconds(s.space)[1] for f in s.functions]) for s in (here, there)]
+    factors = gpu_s[0] / gpu_s[1]
+    assert all(((f > 1) == slower).all() and np.ptp(f) < 1e-9 for f in factors[:2])
+    assert (factors[2] == 1).all(), "a stated time of any device is that of any device"
+
+
 def test_the_report_says_why_tasks_are_no_stages():
     own = {"models": "tasks", "configurations": CONFIGURATIONS, "policies": ["esg"]}
     made = scenario("resnet18", simulation={"jobs": 40, "replications": 1}, serverless=own)
