@@ -16,6 +16,7 @@ from typing import Any
 from nona.errors import GraphError
 from nona.graph.model import MAX_DIMENSION, MissingDimensions
 from nona.graph.onnx_model import all_text, parse_model, scope_of, small_attributes, sorted_nodes, unique_ids
+from nona.graph.onnx_shapes import complete
 from nona.graph.onnx_tensors import (
     Node,
     TensorType,
@@ -168,7 +169,8 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
         constants = {t.name for t in model.graph.initializer}
         constants |= {s.values.name for s in model.graph.sparse_initializer}
         nodes = sorted_nodes(model.graph, constants, name)
-        types, more = tensor_types(model)
+        types, stated, more = tensor_types(model)
+        complete(model, nodes, types, stated)
         return _document(model.graph, name, nodes, constants, types, bound, notes + more)
     except UnicodeError:
         raise GraphError(f"{where}: a name in it is not UTF-8; export the model again.") from None

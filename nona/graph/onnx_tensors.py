@@ -102,12 +102,12 @@ def drop_weights(graph: Any) -> None:
                 value.data_location = 1
 
 
-def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
-    """Element type and shape of every tensor by name, and warnings.
+def tensor_types(model: Any) -> tuple[dict[str, TensorType], dict[str, TensorType], list[str]]:
+    """Element type and shape of every tensor by name, the same as the file states them, and warnings.
 
     Uses ``onnx.shape_inference.infer_shapes`` with data propagation; large weights should have
-    been dropped before. Types that the file states are often stale or symbolic, so they count only
-    for what inference cannot know: operators that are not ONNX's own, and data-dependent shapes.
+    been dropped before. Types that the file states are often stale or symbolic: they are for what cannot be
+    known, operators that are not ONNX's own and shapes that depend on data.
 
     Raises
     ------
@@ -129,14 +129,11 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
     types: dict[str, TensorType] = {}
     for values in (inferred.value_info, inferred.output, inferred.input):
         _collect(values, types)
-    for name, kind in stated.items():
-        if types.get(name, (0, None))[1] is None and kind[1] is not None:
-            types[name] = kind
     for tensor in model.graph.initializer:
         types[tensor.name] = _constant_type(tensor)
     for sparse in model.graph.sparse_initializer:
         types[sparse.values.name] = (sparse.values.data_type, tuple(sparse.dims))
-    return types, notes
+    return types, stated, notes
 
 
 def _set_aside(graph: Any) -> dict[str, TensorType]:
@@ -168,18 +165,25 @@ def _constant_type(tensor: Any) -> TensorType:
 
 def _collect(values: Iterable[Any], types: dict[str, TensorType]) -> None:
     for value in values:
-        tensor = value.type.tensor_type
-        element = tensor.elem_type
-        if element not in DTYPES:
-            types.setdefault(value.name, (0, None))
-            continue
-        shape: tuple[int, ...] | None = None
-        if tensor.HasField("shape"):
-            lengths = [d.dim_value for d in tensor.shape.dim]
-            # 0 is also what an unknown length reads as, and some exporters write -1
-            if all(lengths) or all(d.HasField("dim_value") for d in tensor.shape.dim):
-                shape = tuple(lengths) if min(lengths, default=0) >= 0 and len(lengths) <= MAX_RANK else None
-        types[value.name] = (element, shape)
+        kind = tensor_type(value.type)
+        if kind[0]:
+            types[value.name] = kind
+        else:
+            types.setdefault(value.name, kind)
+
+
+def tensor_type(proto: Any) -> TensorType:
+    """Element type and shape of an ``onnx.TypeProto``; (0, ``None``) where it is no tensor."""
+    tensor = proto.tensor_type
+    if tensor.elem_type not in DTYPES:
+        return 0, None
+    shape: tuple[int, ...] | None = None
+    if tensor.HasField("shape"):
+        lengths = [d.dim_value for d in tensor.shape.dim]
+        # 0 is also what an unknown length reads as, and some exporters write -1
+        if all(lengths) or all(d.HasField("dim_value") for d in tensor.shape.dim):
+            shape = tuple(lengths) if min(lengths, default=0) >= 0 and len(lengths) <= MAX_RANK else None
+    return tensor.elem_type, shape
 
 
 # no inputs, yet not constants
