@@ -82,11 +82,18 @@ def _batched(work: Work, batch: int) -> Work:
     )
 
 
+_QUANTISED = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2", "float8e4m3fn", "float8e5m2"})
+_FLOATS = frozenset({"float32", "float16", "bfloat16", "float64"})
+
+
 def _dtype(operator: Operator, graph: ModelGraph) -> str | None:
     tensors = [graph.tensors[n] for n in operator.inputs if n in graph.tensors]
     tensors = [t for t in tensors if t.shape is not None]
     moving = [t for t in tensors if t.name not in graph.static and t.name not in graph.parameters]
-    return next((t.dtype for t in (*moving, *tensors)), None)
+    first = next((t.dtype for t in (*moving, *tensors)), None)
+    if first in _QUANTISED:  # beside weights that are not, products run in the weights' type
+        return next((t.dtype for t in tensors if len(t.shape or ()) > 1 and t.dtype in _FLOATS), first)
+    return first
 
 
 def _warnings(unknown: Counter[str], shapeless: Counter[str]) -> tuple[str, ...]:

@@ -128,6 +128,8 @@ _PEAK_OF_DTYPE: Mapping[str, Precision] = {
     "bfloat16": "fp16",
     "int8": "int8",
     "uint8": "int8",
+    "int4": "int8",
+    "uint4": "int8",
 }
 
 

@@ -20,6 +20,7 @@ from nona.graph.onnx_shapes import complete
 from nona.graph.onnx_tensors import (
     Node,
     TensorType,
+    at_stored_width,
     drop_weights,
     split_static,
     tensor_data,
@@ -171,6 +172,7 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
         nodes = sorted_nodes(model.graph, constants, name)
         types, stated, more = tensor_types(model)
         complete(model, nodes, types, stated)
+        at_stored_width(nodes, {v.name for v in model.graph.output}, types)
         return _document(model.graph, name, nodes, constants, types, bound, notes + more)
     except UnicodeError:
         raise GraphError(f"{where}: a name in it is not UTF-8; export the model again.") from None

@@ -186,6 +186,32 @@ def tensor_type(proto: Any) -> TensorType:
     return tensor.elem_type, shape
 
 
+_WIDTHS = {2: 25, 4: 21, 8: 2}  # bits → unsigned type
+_SAME_ELEMENTS = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+
+
+def at_stored_width(nodes: Sequence[Node], outputs: Collection[str], types: dict[str, TensorType]) -> None:
+    """Give quantised tensors in ``types`` the element type in which they are stored and moved.
+
+    Runtimes fold ``DequantizeLinear`` into the operators that read its output: these read the quantised
+    tensor. ``MatMulNBits`` has its weights packed as bytes: they become K·N numbers of a few bits.
+    """
+    quantised: set[str] = set()
+    for node in nodes:
+        if node.kind == "DequantizeLinear" or (
+            node.kind in _SAME_ELEMENTS and quantised.intersection(node.inputs[:1])
+        ):
+            source, made = types.get(node.inputs[0], (0, None)), node.outputs[0]
+            if source[0] and made in types and made not in outputs:
+                types[made] = source[0], types[made][1]
+                quantised.add(made)
+        elif node.kind == "MatMulNBits" and len(node.inputs) > 1:
+            sizes = {a.name: a.i for a in node.proto.attribute}
+            width, shape = _WIDTHS.get(sizes.get("bits", 4)), (sizes.get("N", 0), sizes.get("K", 0))
+            if width is not None and min(shape) > 0:
+                types[node.inputs[1]] = width, shape
+
+
 # no inputs, yet not constants
 _RANDOM = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
