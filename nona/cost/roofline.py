@@ -29,10 +29,11 @@ from nona.hardware.executor import ExecutorClass
 class Roofline:
     """The formula with its constants, for one executor class under one software stack.
 
-    A MIG slice has its part of the SMs and of the bandwidth, and the same overhead. Its parts
-    are used better than those of a whole GPU, which small batches do not fill: with f the
-    fraction of SMs, both efficiencies grow by f^(α−1), α = 0.95 (``data/slices.csv``). Shares
-    under MPS are taken as linear: 1/k of SMs and bandwidth.
+    A MIG slice has its part f of the SMs and m of the bandwidth, and the same overhead. A kernel that
+    fills the whole GPU takes f^−α of the time for its products there, and f^(1−α)/m for its bytes. One that
+    does not loses less: it fills the part q of the SMs, one for each tile of its outputs, or for each piece
+    of its bytes, and no slice with that many SMs slows it down. α and both sizes are in
+    ``data/slices.csv``. Shares under MPS are taken as linear: 1/k of SMs and bandwidth.
 
     Examples
     --------
@@ -52,24 +53,33 @@ class Roofline:
         """t₀, e_c and e_m of the whole device."""
         return calibration(self.executor.device, self.stack)
 
-    @cached_property
-    def slice_gain(self) -> float:
-        """Factor on both efficiencies of a MIG slice; 1 for a whole device."""
+    def work_s(
+        self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
+    ) -> float:
+        """max(F / (e_c·P), Q / (e_m·B)): the time without overhead, seconds.
+
+        ``outputs`` are the numbers that the kernel computes; infinite: one that fills any GPU.
+        """
+        device, clients = self.executor.device, self.executor.mps
+        compute = clients * flops / (self.constants.compute_efficiency * device.peak(precision))
+        memory = clients * traffic_bytes / (self.constants.memory_efficiency * device.bandwidth)
         if self.executor.mig is None:
-            return 1.0
-        fraction = self.executor.compute_fraction * self.executor.mps
-        return float(fraction ** (slice_constant("speed_exponent") - 1))
+            return max(compute, memory)
+        sms = self.executor.compute_fraction * clients
+        gain = sms ** (1 - slice_constant("speed_exponent"))
+        tiles, pieces = 1.0, 1.0
+        if math.isfinite(outputs):
+            tiles = min(1.0, max(outputs / slice_constant("tile_outputs"), 1.0) / device.sms)
+            pieces = min(1.0, max(traffic_bytes / slice_constant("piece_bytes"), 1.0) / device.sms)
+        slower = max(1.0, tiles * gain / sms)
+        thinner = max(1.0, pieces * gain / (self.executor.bandwidth_fraction * clients))
+        return float(max(compute * slower, memory * thinner))
 
-    def work_s(self, flops: float, traffic_bytes: float, precision: Precision) -> float:
-        """max(F / (e_c·P), Q / (e_m·B)): the time without overhead, seconds."""
-        gain = self.slice_gain
-        compute = flops / (self.constants.compute_efficiency * gain * self.executor.peak(precision))
-        memory = traffic_bytes / (self.constants.memory_efficiency * gain * self.executor.bandwidth)
-        return max(compute, memory)
-
-    def kernel_s(self, flops: float, traffic_bytes: float, precision: Precision) -> float:
+    def kernel_s(
+        self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
+    ) -> float:
         """Seconds of one kernel, overhead included."""
-        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision)
+        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision, outputs)
 
 
 def given_slowdown(executor: ExecutorClass) -> float:

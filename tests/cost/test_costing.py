@@ -93,7 +93,7 @@ def test_slices_cost_less_than_their_part_and_more_than_the_whole():
     names = ["", "/7g.40gb", "/4g.20gb", "/3g.20gb", "/2g.10gb", "/1g.5gb"]
     times = [ms(RESNET, f"a100-40gb{n}", precision="int8") for n in names]
     assert times == sorted(times)
-    assert times[0] < times[1]
+    assert times[0] <= times[1]  # at batch 1 no kernel fills more than 98 SMs
     assert 1 < times[-1] / times[1] < 7
     large = {"precision": "int8", "batch": 256}
     ratio = ms(RESNET, "a100-40gb/1g.5gb", **large) / ms(RESNET, "a100-40gb/7g.40gb", **large)
