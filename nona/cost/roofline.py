@@ -29,11 +29,11 @@ from nona.hardware.executor import ExecutorClass
 class Roofline:
     """The formula with its constants, for one executor class under one software stack.
 
-    A MIG slice has its part f of the SMs and m of the bandwidth, and the same overhead. A kernel that
-    fills the whole GPU takes f^−α of the time for its products there, and f^(1−α)/m for its bytes. One that
-    does not loses less: it fills the part q of the SMs, one for each tile of its outputs, or for each piece
-    of its bytes, and no slice with that many SMs slows it down. α and both sizes are in
-    ``data/slices.csv``. Shares under MPS are taken as linear: 1/k of SMs and bandwidth.
+    A kernel computes its outputs in tiles, one on each SM at a time: one that has fewer tiles than there are
+    SMs leaves the rest idle. A MIG slice has its part of the SMs and of the bandwidth, and the same overhead;
+    small kernels fill it better, and large ones run at f^α of the whole device's speed, f its part of the
+    SMs. α and the size of a tile are in ``data/slices.csv``. Shares under MPS are taken as linear: 1/k of
+    SMs and bandwidth.
 
     Examples
     --------
@@ -53,27 +53,30 @@ class Roofline:
         """t₀, e_c and e_m of the whole device."""
         return calibration(self.executor.device, self.stack)
 
+    def _gain(self, fraction: float) -> float:
+        """How much better large kernels use a MIG slice with that part of the device; 1 for a whole device."""
+        if self.executor.mig is None:
+            return 1.0
+        return float((fraction * self.executor.mps) ** (slice_constant("speed_exponent") - 1))
+
+    def _filled(self, outputs: float) -> float:
+        """q: the speed of a kernel with so many outputs over that of one that fills as many SMs of a GPU."""
+        fraction = self.executor.compute_fraction
+        sms = self.executor.device.sms * fraction * self.executor.mps
+        tiles = max(outputs / slice_constant("tile_outputs"), 1.0)
+        return min(self._gain(fraction), tiles / sms) if sms > 0 else 1.0
+
     def work_s(
         self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
     ) -> float:
-        """max(F / (e_c·P), Q / (e_m·B)): the time without overhead, seconds.
+        """max(F / (q·e_c·P), Q / (e_m·B)): the time without overhead, seconds.
 
-        ``outputs`` are the numbers that the kernel computes; infinite: one that fills any GPU.
+        ``outputs`` are the numbers that the kernel computes, infinite for one that fills any GPU.
         """
-        device, clients = self.executor.device, self.executor.mps
-        compute = clients * flops / (self.constants.compute_efficiency * device.peak(precision))
-        memory = clients * traffic_bytes / (self.constants.memory_efficiency * device.bandwidth)
-        if self.executor.mig is None:
-            return max(compute, memory)
-        sms = self.executor.compute_fraction * clients
-        gain = sms ** (1 - slice_constant("speed_exponent"))
-        tiles, pieces = 1.0, 1.0
-        if math.isfinite(outputs):
-            tiles = min(1.0, max(outputs / slice_constant("tile_outputs"), 1.0) / device.sms)
-            pieces = min(1.0, max(traffic_bytes / slice_constant("piece_bytes"), 1.0) / device.sms)
-        slower = max(1.0, tiles * gain / sms)
-        thinner = max(1.0, pieces * gain / (self.executor.bandwidth_fraction * clients))
-        return float(max(compute * slower, memory * thinner))
+        executor, constants = self.executor, self.constants
+        compute = flops / (self._filled(outputs) * constants.compute_efficiency * executor.peak(precision))
+        wide = executor.bandwidth * self._gain(executor.bandwidth_fraction)
+        return max(compute, traffic_bytes / (constants.memory_efficiency * wide))
 
     def kernel_s(
         self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
