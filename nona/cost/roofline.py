@@ -54,7 +54,7 @@ class Roofline:
         return calibration(self.executor.device, self.stack)
 
     def _gain(self, fraction: float) -> float:
-        """How much better large kernels use a MIG slice with that part of the device; 1 for a whole device."""
+        """How much better large kernels use a MIG slice that is this part; 1 for a whole device."""
         if self.executor.mig is None:
             return 1.0
         return float((fraction * self.executor.mps) ** (slice_constant("speed_exponent") - 1))
