@@ -259,7 +259,7 @@ BY_HAND = [
     ("host", "t4", 1.0),
     (None, "t4", (COMPUTE * MEMORY) ** 0.5),
     ("compute", "a100-40gb/3g.20gb", SLICE**-0.95),
-    ("memory", "a100-40gb/3g.20gb", 2.0 * SLICE**0.05),
+    ("memory", "a100-40gb/3g.20gb", 2.0**0.95),
     ("host", "a100-40gb/3g.20gb", 1.0),
     (None, "a100-40gb/3g.20gb", SLICE**-0.5),
     ("compute", "a100-40gb/mps-1of4", 4.0),
