@@ -50,8 +50,7 @@ def _source(fact: Fact) -> str:
 def work_bound_speed(compute_fraction: float) -> float:
     """Speed of a slice over that of the whole device for work that fills both: f^α.
 
-    The cost model's efficiencies of a slice grow by f^(α−1) (:class:`nona.cost.roofline.Roofline`),
-    its peak is f of the device's; a kernel too short to fill a slice takes the same time on both.
+    A kernel too small to fill the whole device loses less (:class:`nona.cost.roofline.Roofline`).
 
     >>> work_bound_speed(1.0)
     1.0
