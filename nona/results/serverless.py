@@ -228,7 +228,10 @@ class Oracle(Document):
 
 
 class Setting(Document):
-    """What was run. ``warmup``: calls before the measured ones; ``options``: those of each policy."""
+    """What was run. ``warmup``: calls before the measured ones; ``options``: those of each policy.
+
+    ``least_nodes``: so many any policy needs; ``None``, and not in the JSON, where there are as many.
+    """
 
     name: str
     calls: int
@@ -240,6 +243,12 @@ class Setting(Document):
     configurations: int
     options: Mapping[str, Options]
     notes: tuple[str, ...]
+    least_nodes: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_enough(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        row: dict[str, object] = write(self)
+        return {key: value for key, value in row.items() if key != "least_nodes" or value is not None}
 
 
 class ServerlessReport(Document):

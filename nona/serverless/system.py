@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
+from nona.gpu_sharing.registry import WAYS
 from nona.graph.dag import Dag
 from nona.random_streams import RandomStreams
 from nona.scenario.serverless import (
@@ -28,7 +29,7 @@ from nona.scenario.serverless import (
     TransferSpec,
 )
 from nona.serverless.functions import ConfigurationSpace, Function
-from nona.simulation.arrivals import CHUNK, arrival_chunks
+from nona.simulation.arrivals import CHUNK, arrival_chunks, effective_rate
 from nona.system import Arrivals, Stream, link_streams
 from nona.topology import Topology
 
@@ -280,6 +281,28 @@ class ServerlessSystem:
     def queues(self) -> tuple[tuple[int, int], ...]:
         """The AFW queues: every (application, stage), in order."""
         return tuple((a, s) for a, app in enumerate(self.applications) for s in range(app.stages))
+
+
+def least_nodes(system: ServerlessSystem) -> int:
+    """Nodes like these without which queues grow under every policy; 1 where GPUs are oversubscribed.
+
+    Formula: the larger of Σ rate · min(vGPUs · seconds / batch) over the vGPUs of a node and the same of
+    vCPUs, both over all stages, each with the configuration that needs least of it.
+    """
+    if WAYS.find(system.sharing.mode).oversubscribes:
+        return 1
+    rates = np.array([effective_rate(app.arrivals, app.rate) for app in system.applications])
+    if system.interval is not None:
+        rates *= 2.0 / (system.interval.least + system.interval.most) / rates.sum()
+    needed = 1.0
+    for sizes, of in (
+        (system.space.vgpus, [node.gpus * node.vgpus for node in system.invokers]),
+        (system.space.vcpus, [node.vcpus for node in system.invokers]),
+    ):
+        per_job = (system.time_s * sizes / system.space.batch).min(axis=1)
+        work = [per_job[list(app.function)].sum() for app in system.applications]
+        needed = max(needed, float(rates @ work) / float(np.mean(of)))
+    return math.ceil(needed)
 
 
 Ints = NDArray[np.int64]

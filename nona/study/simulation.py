@@ -1,7 +1,8 @@
 """Simulations of a prepared study: replications, comparison, early results that improve.
 
-Their queues grow without end, so that a run costs the more the longer it is, and no mean comes out of it.
-What is known is checked: a scheduler that is not overloaded in its short runs gets those that it asked for.
+Schedulers that need no placement run first. The queues of one that is overloaded grow without end, so that
+a run costs the more the longer it is, and no mean comes out of it: every scheduler has a short run first,
+and one that is overloaded in all of its short runs gets no longer one.
 """
 
 from __future__ import annotations
@@ -40,24 +41,43 @@ Found = dict[str, tuple[Records, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Runner:
-    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback."""
+    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback.
+
+    ``on_round`` hears all results so far whenever every scheduler has some more, but for the last.
+    """
 
     system: System
     chosen: Sequence[tuple[Scheduler, Prepared]]
     workers: int
     pool: RunPool | None
     on_progress: OnReplicationProgress | None
+    on_round: Callable[[Found], None] | None = None
 
     def run(self, options: RunOptions, count: int, begin: float = 0.0, end: float = 1.0) -> Found:
         """``count`` replications; the reported progress is between ``begin`` and ``end``."""
-        tell = self.on_progress
-
-        def listen(progress: ReplicationProgress) -> None:
-            if tell is not None:
-                tell(replace(progress, fraction=begin + (end - begin) * progress.fraction))
-
-        listener = None if tell is None else listen
+        listener = _between(self.on_progress, begin, end)
         return run_replications(self.system, self.chosen, options, count, self.workers, listener, self.pool)
+
+    def run_in_rounds(self, options: RunOptions, count: int, begin: float) -> Found:
+        """As :meth:`run`; in rounds that keep all workers busy, where somebody hears of them."""
+        if self.on_round is None:
+            return self.run(options, count, begin)
+        size, found = math.ceil(self.workers / len(self.chosen)), Found()
+        for first in range(0, count, size):
+            end = min(first + size, count)
+            shares = [begin + (1 - begin) * n / count for n in (first, end)]
+            more = self.run(replace(options, replication=options.replication + first), end - first, *shares)
+            found = {name: (*found.get(name, ()), *runs) for name, runs in more.items()}
+            if end < count:
+                self.on_round(found)
+        return found
+
+
+def _between(tell: OnReplicationProgress | None, begin: float, end: float) -> OnReplicationProgress | None:
+    """Reports shares of work that goes from ``begin`` to ``end`` of the whole."""
+    if tell is None:
+        return None
+    return lambda p: tell(replace(p, fraction=begin + (end - begin) * p.fraction))
 
 
 def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
@@ -67,7 +87,7 @@ def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> W
     automatic warm-up.
     """
     otherwise = auto_warmup(spec.jobs)
-    if spec.warmup != "mser":
+    if spec.warmup != "mser" or not runner.chosen:
         fixed = isinstance(spec.warmup, int)
         return Warmup("fixed" if fixed else "auto", int(spec.warmup) if fixed else otherwise, {}, ())
     pilot = replace(options, jobs=spec.jobs + otherwise, warmup=0, replication=PILOT_FIRST, timeline_jobs=0)
@@ -83,7 +103,7 @@ def _replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tup
     """The replications: as many as the scenario says, or until its precision is reached."""
     begin = _pilot_share(spec)
     if spec.precision is None:
-        return runner.run(options, spec.replications, begin), None
+        return runner.run_in_rounds(options, spec.replications, begin), None
     most = max(spec.max_replications, spec.replications)
 
     def more(first: int, count: int) -> Found:
@@ -94,6 +114,7 @@ def _replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tup
 
 
 SHORT_JOBS = 4000
+HOPELESS = 1.05  # load offered over what can be served, from which on no longer run is tried
 
 
 def _certain_overload(
@@ -108,25 +129,35 @@ def _certain_overload(
     return tuple(n for n in names if n in predicted and not math.isfinite(predicted[n] or math.nan))
 
 
-def _short_runs(runner: Runner, names: Sequence[str], options: RunOptions, count: int) -> Found:
-    """Short runs of these schedulers, as many as asked for; only those that are overloaded in all of them.
+def _short_runs(runner: Runner, certain: Sequence[str], options: RunOptions, count: int) -> Found:
+    """Short runs of schedulers that are overloaded in all of them, as many as asked for.
 
-    Each says why it was not run longer. Progress is reported as that of no work.
+    Those that are not ``certain`` to be overloaded have one, and no more unless it offers clearly more than
+    can be served: queues that grow by chance do not stop them. Each says why it was not run longer. Progress
+    is reported as that of no work.
     """
-    chosen = [(s, p) for s, p in runner.chosen if s.name in names]
-    if not chosen or options.jobs <= SHORT_JOBS:
+    if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
-    found = replace(runner, chosen=chosen).run(short, count, 0.0, 0.0)
+    found = runner.run(short, 1, 0.0, 0.0)
+    left = {name for name, runs in found.items() if _is_hopeless(runs[0], name in certain)}
+    if left and count > 1:
+        again = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name in left])
+        more = again.run(replace(short, replication=1), count - 1, 0.0, 0.0)
+        found |= {name: (*found[name], *runs) for name, runs in more.items()}
     why = (
-        f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: as predicted, there is no steady state, and "
-        "more jobs would only lengthen the queues."
+        f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: there is no steady state, and more jobs "
+        "would only lengthen the queues."
     )
     return {
         name: tuple(replace(r, state_reason=f"{r.state_reason} {why}") for r in runs)
         for name, runs in found.items()
-        if all(r.state == "overloaded" for r in runs)
+        if name in left and all(_is_hopeless(r, name in certain) for r in runs)
     }
+
+
+def _is_hopeless(run: Records, certain: bool) -> bool:
+    return run.state == "overloaded" and (certain or max(run.offered) >= HOPELESS)
 
 
 def _with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
@@ -270,13 +301,13 @@ def simulate(
     workers: int = 1,
     dask: str | None = None,
     timeline_jobs: int = 0,
-    placement: Placement | None = None,
+    placement: Placement | Callable[[], Placement] | None = None,
     on_progress: Callable[[SimulationProgress], None] | None = None,
+    on_round: Callable[[SimulationResult], None] | None = None,
 ) -> SimulationResult:
     """Run every scheduler of the scenario in every replication, or until its precision is reached.
 
-    A scheduler that is known to be overloaded, and that short runs find so, is not run any longer
-    (:mod:`nona.study.simulation`).
+    A scheduler that short runs find to be overloaded is not run any longer (:mod:`nona.study.simulation`).
 
     Parameters
     ----------
@@ -287,27 +318,51 @@ def simulate(
     timeline_jobs
         Measured jobs whose task and message intervals are kept.
     placement
-        A placement solved before; it is solved here if a scheduler needs one and none is given.
+        A placement solved before, or what solves it when the first scheduler needs it; by default
+        :func:`place`.
     on_progress
         Called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
+    on_round
+        Called with the result so far as replications end; not with the last one.
     """
     begin = time.perf_counter()
-    spec = study.scenario.simulation
-    if placement is None and needs_placement(study):
-        placement = place(study)
+    spec, solved = study.scenario.simulation, placement if isinstance(placement, Placement) else None
     if engine == AUTO and "numba" not in sys.modules and _few_jobs(study):
         engine = "simpy"
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
+    warmup, precision, records = Warmup("auto", auto_warmup(spec.jobs), {}, ()), None, Found()
+
+    def result(runs: Found) -> SimulationResult:
+        ordered = {s.name: runs[s.name] for s in study.scenario.schedulers if s.name in runs}
+        slo_s = [q.slo_s for q in study.system.queries]
+        summaries = {name: summarize(r, slo_s, study.scenario.labels) for name, r in ordered.items()}
+        return SimulationResult(summaries, ordered, solved, warmup, precision, time.perf_counter() - begin)
+
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
-        runner = Runner(study.system, chosen_schedulers(study, placement), workers, pool, on_progress)
-        names = [s.name for s, _ in runner.chosen]
-        stopped = _short_runs(runner, _overloaded(study, placement), options, spec.replications)
-        runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
-        warmup, found, precision = _long_runs(runner, spec, options, stopped)
-    records = {name: (found | stopped)[name] for name in names}
-    slo_s = [q.slo_s for q in study.system.queries]
-    summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
-    return SimulationResult(summaries, records, placement, warmup, precision, time.perf_counter() - begin)
+        for names in _turns(study):
+            if solved is None and any(get_scheduler(name).needs_placement for name in names):
+                solved = placement() if callable(placement) else place(study)
+            part = [(len(records) + n) / len(study.scenario.schedulers) for n in (0, len(names))]
+            chosen, tell = chosen_schedulers(study, solved, names), _between(on_progress, *part)
+            before = dict(records)
+            hear = None if on_round is None else lambda found, before=before: on_round(result(before | found))
+            runner = Runner(study.system, chosen, workers, pool, tell, hear)
+            warmup, found, precision = _runs(runner, spec, options, _overloaded(study, solved, names))
+            records |= found
+    return result(records)
+
+
+def _turns(study: Study) -> list[list[str]]:
+    """The schedulers in the order in which they run: those that need no placement first.
+
+    Where a warm-up or a precision is sought that all have in common, they run together; so they do where the
+    placement fails at once.
+    """
+    spec, names = study.scenario.simulation, [s.name for s in study.scenario.schedulers]
+    if spec.warmup == "mser" or spec.precision is not None or least_utilization(study.system) >= 1:
+        return [names]
+    turns = [[n for n in names if get_scheduler(n).needs_placement == late] for late in (False, True)]
+    return [turn for turn in turns if turn]
 
 
 _FEW_TASKS = 30_000
@@ -323,22 +378,28 @@ def _few_jobs(study: Study) -> bool:
     return len(study.scenario.schedulers) * runs * (spec.jobs + warmup) * int(tasks) <= _FEW_TASKS
 
 
-def _long_runs(
-    runner: Runner, spec: SimulationSpec, options: RunOptions, stopped: Found
+def _runs(
+    runner: Runner, spec: SimulationSpec, options: RunOptions, certain: Sequence[str]
 ) -> tuple[Warmup, Found, Precision | None]:
-    """Warm-up, runs and precision of the schedulers that were not stopped."""
-    if not runner.chosen:
-        return Warmup("auto", auto_warmup(spec.jobs), {}, ()), {}, None
+    """Warm-up, runs and precision: short runs first, then whole ones of the schedulers that stand them."""
+    stopped = _short_runs(runner, certain, options, spec.replications)
+    hear = runner.on_round
+    runner = replace(
+        runner,
+        chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped],
+        on_round=None if hear is None else lambda found: hear(stopped | found),
+    )
     warmup = _with_stopped_warmup(_find_warmup(runner, spec, options), spec.jobs, stopped)
+    if not runner.chosen:
+        return warmup, stopped, None
     found, precision = _replicate(runner, spec, replace(options, warmup=warmup.jobs))
-    return warmup, found, _with_stopped_precision(precision, stopped)
+    return warmup, stopped | found, _with_stopped_precision(precision, stopped)
 
 
-def _overloaded(study: Study, placement: Placement | None) -> tuple[str, ...]:
+def _overloaded(study: Study, placement: Placement | None, names: Sequence[str]) -> tuple[str, ...]:
     """The schedulers known to be overloaded, where knowing saves anything."""
     if study.scenario.simulation.jobs <= SHORT_JOBS:
         return ()
-    names = [s.name for s in study.scenario.schedulers]
     return _certain_overload(study.system, names, predictions(study, placement))
 
 
@@ -354,11 +415,17 @@ def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
         yield None
 
 
-def chosen_schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
-    """The scheduler of every entry of the scenario, with its tables; ``placement`` for those that need it."""
+def chosen_schedulers(
+    study: Study, placement: Placement | None, names: Sequence[str] | None = None
+) -> list[tuple[Scheduler, Prepared]]:
+    """The schedulers of the scenario, or those with these ``names``, with their tables.
+
+    ``placement`` is for those that need one.
+    """
     return [
         rehearsed(study.system, get_scheduler(entry.name), placement, entry.options)
         for entry in study.scenario.schedulers
+        if names is None or entry.name in names
     ]
 
 

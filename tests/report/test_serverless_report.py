@@ -1,5 +1,7 @@
 """Serverless figures and titles: drawn is what was given, names are text, titles follow numbers."""
 
+from types import SimpleNamespace
+
 import pytest
 from filled import NASTY, but, drawn, filled
 from simulation_rows import within
@@ -88,6 +90,11 @@ def test_titles_name_the_best_and_the_cheapest():
     assert told.startswith("a keeps most SLOs, 99.0 %, at $0.3")
     assert "b is cheapest at $0.1 and keeps 50.0 %" in told
     assert told.endswith("c is overloaded")
+    few = SimpleNamespace(nodes=8, least_nodes=14)
+    assert findings.pareto_title({"c": over}, few) == (
+        "Every policy is overloaded: 8 nodes are too few, and any policy needs at least 14"
+    )
+    assert findings.keeps_most({"c": over}) is None
     assert "none is cheaper" in findings.pareto_title({"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)})
     quick, slow = (but(spread(), mean=mean) for mean in (0.001, 0.1))
     assert findings.search_title({"a": quick}).startswith("All mean searches are below 10 ms")

@@ -1,25 +1,29 @@
 """A scenario as a serverless system, and as one for the core's DAG schedulers."""
 
+import math
+
 import numpy as np
 import pytest
 
 from nona.errors import NonaError
 from nona.gpu_sharing.pool import Configuration
+from nona.report.serverless.findings import pareto_title
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
+from nona.scenario.serverless import SharingSpec
 from nona.scenario.values import SchedulerSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.system import calls
+from nona.serverless.system import calls, least_nodes
 from nona.sources.samples import load_sample, scenario_path
 from nona.study.preparation import prepare
 from nona.study.serverless.comparisons import dag_scenario, simulate_dag_schedulers
 from nona.study.serverless.functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import simulate_serverless_scenario
+from nona.study.serverless.run import report_of, simulate_serverless_scenario
 from tests.report.filled import but
 
 SLIDES = load_scenario(scenario_path("slides_example"))
@@ -195,6 +199,46 @@ def test_networks_run_on_large_slices_and_get_parts_of_a_gpu_without_slices():
     parts = system("resnet50", server={"gpu": "t4"}, sharing={"mode": "mps"})
     one, seven = (parts.space.number[Configuration(1, 1, n)] for n in (1, 7))
     assert parts.time_s[0, seven] < parts.time_s[0, one]
+
+
+@pytest.mark.parametrize(("gpu", "slower"), [("l4", True), ("h100", False)])
+def test_shipped_functions_are_carried_to_other_gpus_and_it_is_said(gpu, slower):
+    nodes = {"nodes": [{"id": "deblur"}, {"id": "bert"}, {"id": "own", "compute_ms": 5}], "edges": []}
+    there, here = (
+        system("w", nodes=nodes, server={"gpu": g}, sharing={"mode": "mps"}) for g in ("a100-80gb", gpu)
+    )
+    assert there.notes == ()
+    (note,) = here.notes
+    assert "Times of bert and deblur are modelled: those on an A100 times" in note
+    gpu_s = [np.array([f.seconds(s.space)[1] for f in s.functions]) for s in (here, there)]
+    factors = gpu_s[0] / gpu_s[1]
+    assert all(((f > 1) == slower).all() and np.ptp(f) < 1e-9 for f in factors[:2])
+    assert (factors[2] == 1).all(), "a stated time of any device is that of any device"
+
+
+def test_with_fewer_nodes_than_any_policy_needs_all_are_overloaded_and_the_title_says_how_many():
+    few = scenario(
+        row={"rate": 400.0},
+        serverless={"configurations": CONFIGURATIONS, "policies": ["esg", "infless", "fast-gshare"]},
+        simulation={"jobs": 1500, "replications": 1},
+    )
+    made = prepare_serverless(few)
+    at = made.time_s / made.space.batch
+    needs = [
+        400 * sum((at[f] * size).min() for f in (0, 1, 2)) for size in (made.space.vgpus, made.space.vcpus)
+    ]
+    needed = math.ceil(max(needs[0] / 7, needs[1] / made.invokers[0].vcpus))
+    assert least_nodes(made) == needed > len(made.invokers) == 2
+    report = report_of(simulate_serverless_scenario(few))
+    assert {p.state for p in report.policies.values()} == {"overloaded"}
+    title = pareto_title(report.policies, report.setting)
+    assert title == f"Every policy is overloaded: 2 nodes are too few, and any policy needs at least {needed}"
+    assert (
+        least_nodes(
+            prepare_serverless(but(few, serverless=but(few.serverless, sharing=SharingSpec(mode="mps"))))
+        )
+        == 1
+    )
 
 
 def test_the_report_says_why_tasks_are_no_stages():

@@ -10,6 +10,7 @@ from sizes import examples
 
 from nona.cost.costing import cost_graph
 from nona.cost.options import CostOptions, stacks
+from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
 from nona.placement.capacity import Loads, default_shares, executor_utilization, least_utilization
 from nona.report.times import runs_as
@@ -26,7 +27,9 @@ from nona.study.preparation import prepare
 from nona.study.sweep_bench import Bench, SweepSettings, swept_scenario
 from nona.study.sweep_numbers import LOAD, number_named
 from nona.study.training.preparation import prepare_training
+from nona.study.training.rates import ModelledRates, with_all_types
 from nona.study.training.run import one_more_gpu, report_of, simulate_training_scenario
+from nona.training.system import AloneKey, PairKey, Throughputs
 
 NETWORK = "network: {capacity: 25 Gbit/s, latency: 20 us}"
 L4_AND_SLICES = f"""{{version: 1, name: l4, seed: 1, cluster: {{servers: [{{count: 8, gpu: l4}},
@@ -187,6 +190,18 @@ def test_measured_types_alone_are_as_they_were():
     system = prepare_training(parse_scenario(TRAINING % "p100"))
     assert system.modelled == ()
     assert not any("modelled" in note for note in system.notes)
+
+
+def test_models_that_are_measured_only_beside_others_are_carried_too():
+    scenario = parse_scenario(TRAINING % "l4")
+    types = {gpu: devices()[gpu] for gpu in ("l4", "v100")}
+    modelled = ModelledRates(scenario, Sources(), types, prepare_training(scenario).cluster)
+    pairs = {PairKey("v100", "own", "other", 1): (4.0, 2.0)}
+    spread = {AloneKey("v100", "wide", 8): 3.0}
+    table, carried_from = with_all_types(Throughputs({}, pairs, spread, {"v100": "measured"}), modelled)
+    own, other = table.pair("l4", "own", "other", 1)
+    assert carried_from == {"l4": "v100"}
+    assert own / 4.0 == other / 2.0 == pytest.approx(table.spread[AloneKey("l4", "wide", 8)] / 3.0)
 
 
 TWO_MODELS = """{seed: 3, cluster: {servers: [{count: 1, gpu: l4}]}, schedulers: [least-loaded],

@@ -7,6 +7,7 @@ import time
 import pytest
 from app_driver import changed
 
+from nona.report.simulations.report import SimulatedRun
 from nona.results.elastic import ElasticLive
 from nona.results.training import TrainingLive
 from nona.simulation.run import Cancelled
@@ -16,8 +17,10 @@ from nona.training.elastic.system import Share
 from nona.training.rounds import TrainingProgress
 from nona.training.system import NodeGroup, TrainingCluster
 from nona.ui.jobs.registry import Job
+from nona.ui.pages.simulation_result import early_text
 from nona.ui.pages.training_clusterview import MOST_LANES, MOST_NODES, cluster_data, live_drawing, nodes_of
 from nona.ui.tasks import desk as placing
+from nona.ui.tasks import simulation as tasks_simulation
 from nona.ui.tasks import training as tasks
 from nona.ui.tasks.desk import Desk, PlacingWatch
 from nona.ui.tasks.planning import place_scenario
@@ -133,7 +136,8 @@ def _every_report_is_passed_on(monkeypatch):
 
 
 def asked(tmp_path):
-    scenario = changed("vision_language_8_servers", simulation={"jobs": 20, "replications": 1})
+    size = {"jobs": 20, "replications": 1}
+    scenario = changed("vision_language_8_servers", simulation=size, schedulers=["nona"])
     folder = str(tmp_path)
     return {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
 
@@ -157,14 +161,14 @@ def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     begins = next(i for i, m in enumerate(told) if m.get("step"))
     first = [m for m in told[:begins] if "fraction" in m and "models" not in m["text"]]
     second = told[begins:]
-    assert all(m["text"].startswith("Step 1 of 2, the placement: ") for m in first if "text" in m)
+    assert all(m["text"].startswith("The placement: ") for m in first if "text" in m)
     numbers = counts(first, r"sampled jobs, (\d+) placements? done")
     assert len(numbers) > 2
     assert numbers == sorted(set(numbers))
     assert_moves(first)
     assert second[0]["fraction"] == 0.0, "the simulation has the whole bar"
     assert second[0]["open"] is False, "and an estimate"
-    assert not any("Step 1" in m.get("text", "") for m in second)
+    assert not any("placement" in m.get("text", "") for m in second)
 
 
 def test_the_bar_of_a_placement_moves(tmp_path):
@@ -184,6 +188,28 @@ def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
     with pytest.raises(Cancelled):
         simulate_scenario(asked(tmp_path), Desk(told.append, stop))
     assert not any("live" in m for m in told), "it ended before anything ran"
+
+
+def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks_simulation, "FIRST_AFTER_S", 0.0)
+    monkeypatch.setattr(tasks_simulation, "PART", 0)
+    names, told = ["nona", "local", "nona-live", "spread"], []
+    scenario = changed("slides_example", schedulers=names, simulation={"jobs": 60, "replications": 3})
+    folder = str(tmp_path)
+    spec = {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
+    whole = SimulatedRun.from_json(simulate_scenario(spec, Desk(told.append)))
+    parts = [SimulatedRun.from_json({**m["best"], "ended_early_s": 3.0}) for m in told if "best" in m]
+    assert [list(p.report.schedulers) for p in parts] == [["local", "spread"]] * 2 + [names] * 2
+    assert list(whole.report.schedulers) == names
+    for part in parts:
+        for name, run in part.report.schedulers.items():
+            assert part.means[name].jct_s == whole.means[name].jct_s[: run.replications]
+    assert early_text(parts[0], 3.0) == (
+        "Cancelled after 3.0 s; the figures are those of the replications that had ended (of 3: local 1 and "
+        "spread 1). No replication had ended of nona and nona-live."
+    )
+    shares = [m["fraction"] for m in told if "fraction" in m]
+    assert shares == sorted(shares)
 
 
 def test_the_time_left_is_that_to_the_limit_of_the_stage():

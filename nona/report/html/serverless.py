@@ -38,7 +38,8 @@ def serverless_html(data: ServerlessOutcome) -> str:
     setting = report.setting
     size = f"{setting.calls:,} calls per run, {setting.replications} runs, {len(report.policies)} policies"
     platform = f"{setting.nodes} nodes, {setting.sharing}, {setting.configurations} configurations"
-    findings = [(f"{pareto_title(report.policies)}.", ""), (f"{latency_title(report.policies)}.", "")]
+    titles = pareto_title(report.policies, setting), latency_title(report.policies)
+    findings = [(f"{title}.", "") for title in titles]
     return document(
         f"{told.name}: serverless",
         [

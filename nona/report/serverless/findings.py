@@ -9,9 +9,17 @@ from decimal import Decimal
 import numpy as np
 
 from nona.report.means import mean_text
-from nona.report.text import listed, or_dash, share_text, table, verb
+from nona.report.text import counted, listed, or_dash, share_text, table, verb
 from nona.results.document import Estimate
-from nona.results.serverless import ApplicationOutcome, NodesReport, Oracle, Outcome, PolicyOutcome, Spread
+from nona.results.serverless import (
+    ApplicationOutcome,
+    NodesReport,
+    Oracle,
+    Outcome,
+    PolicyOutcome,
+    Setting,
+    Spread,
+)
 from nona.units import format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
@@ -76,6 +84,10 @@ def ranked(
     return dict(sorted(known.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
 
 
+def _steady(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    return {name: o for name, o in outcomes.items() if o.state != "overloaded"}
+
+
 def overloaded(outcomes: Mapping[str, Outcome]) -> list[str]:
     """Names of the policies with a growing backlog."""
     return [n for n, o in outcomes.items() if o.state == "overloaded"]
@@ -93,9 +105,15 @@ def joined(parts: Sequence[str]) -> str:
 LEVEL = 0.002  # hit rates closer than that are not told apart in a title
 
 
-def pareto_title(outcomes: Mapping[str, Outcome]) -> str:
-    """The policy that keeps most SLOs, its cost, and the cheapest policy."""
-    hits, costs = ranked(outcomes, hit_rate, highest=True), ranked(outcomes, call_cost)
+def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None) -> str:
+    """The policy that keeps most SLOs, its cost, and the cheapest policy; none where all are overloaded.
+
+    ``setting`` says how many nodes there are.
+    """
+    if outcomes and len(overloaded(outcomes)) == len(outcomes):
+        return f"Every policy is overloaded{_too_few(setting) if setting else ''}"
+    steady = _steady(outcomes)
+    hits, costs = ranked(steady, hit_rate, highest=True), ranked(steady, call_cost)
     if not hits or not costs:
         return "No policy completed a call"
     level = _level(hits)
@@ -110,10 +128,17 @@ def pareto_title(outcomes: Mapping[str, Outcome]) -> str:
     )
 
 
+def _too_few(setting: Setting) -> str:
+    nodes, least = setting.nodes, setting.least_nodes
+    text = f": {counted(nodes, 'node')} {'is' if nodes == 1 else 'are'} too few"
+    return text if least is None else f"{text}, and any policy needs at least {least}"
+
+
 def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
-    """The policy that keeps most SLOs; of several that keep as many, the cheapest."""
-    hits = ranked(outcomes, hit_rate, highest=True)
-    return _cheapest(_level(hits), ranked(outcomes, call_cost)) if hits else None
+    """The policy that keeps most SLOs, of several the cheapest; ``None`` where all are overloaded."""
+    steady = _steady(outcomes)
+    hits = ranked(steady, hit_rate, highest=True)
+    return _cheapest(_level(hits), ranked(steady, call_cost)) if hits else None
 
 
 def _level(hits: Mapping[str, float]) -> list[str]:

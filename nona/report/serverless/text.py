@@ -162,7 +162,7 @@ def serverless_text(report: ServerlessReport) -> str:
     policies = report.policies
     by_application = application_rows(policies)
     lines = [
-        pareto_title(policies) + ".",
+        pareto_title(policies, report.setting) + ".",
         "",
         table(policy_rows(policies), COLUMNS),
         "",

@@ -193,10 +193,11 @@ class SimulatedRun(SimulationOutcome):
     """A simulation's outcome, the last figures of its live charts, and what a later run is compared by.
 
     ``means`` is scheduler → each measure in every replication; ``idle_s`` the bound below which no mean
-    JCT lies (seconds).
+    JCT lies (seconds). ``ended_early_s``: seconds after which the run was cancelled, with what had ended.
     """
 
     live: LiveRun
     means: Mapping[str, ReplicationMeans]
     idle_s: Figure
     scenario: Scenario
+    ended_early_s: Figure = None

@@ -44,7 +44,8 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
     """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
 
     The verdict is ``overloaded`` where one of the two has no mean. Each interval holds by itself: with
-    many schedulers, one in twenty excludes 0 by chance.
+    many schedulers, one in twenty excludes 0 by chance. Where a run was cancelled, the replications count
+    that both have.
 
     Raises
     ------
@@ -54,12 +55,14 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
     check_baseline(baseline, tuple(runs))
     with_slo = any(s is not None for s in slo_s)
     rows = {}
-    for name, records in runs.items():
+    for name, every in runs.items():
         if name == baseline:
             continue
-        jct = jct_difference(records, runs[baseline])
-        hits = hit_rate_difference(records, runs[baseline], slo_s) if with_slo else None
-        mean = Measured(runs[baseline], slo_s).mean_jct().mean
+        both = min(len(every), len(runs[baseline]))
+        records, others = every[:both], runs[baseline][:both]
+        jct = jct_difference(records, others)
+        hits = hit_rate_difference(records, others, slo_s) if with_slo else None
+        mean = Measured(others, slo_s).mean_jct().mean
         rows[name] = Difference(
             jct_s=mean_of(jct.difference),
             variance_reduction=jct.variance_reduction,

@@ -18,13 +18,15 @@ from nona.cost.costing import cost_graph
 from nona.cost.measured import MeasuredTable
 from nona.cost.operators import operator_work
 from nona.cost.options import MOST_QUERIES, CostOptions, resident_bytes, scaled_edges
+from nona.cost.stated import carried
 from nona.errors import CostError, GraphError
 from nona.gpu_sharing.pool import Configuration
 from nona.graph.model import ANY_DEVICE, Edge, ModelGraph, Operator
-from nona.hardware.device import Device
+from nona.hardware.device import Device, find_device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.mig import board
 from nona.placement.coarsening import base_rule
+from nona.report.text import listed
 from nona.scenario.serverless import FunctionSpec, ServerlessSpec, TransferSpec
 from nona.serverless.functions import (
     MEASURED,
@@ -51,18 +53,35 @@ class FunctionBook:
     A stage names its function by its attribute ``function``, else by its own id. The scenario's own
     functions come first, then the shipped ones, then the default law around the stage's own time, which
     is that of any device (:func:`on_one_vgpu`). ``read`` gives the bytes of a file; a GPU has ``parts``
-    vGPUs.
+    vGPUs. On a vGPU a shipped function takes ``slower`` times as long on the GPU as on an A100's.
     """
 
     def __init__(
-        self, spec: ServerlessSpec, space: ConfigurationSpace, read: Callable[[str], bytes], parts: int = 7
+        self,
+        spec: ServerlessSpec,
+        space: ConfigurationSpace,
+        read: Callable[[str], bytes],
+        parts: int = 7,
+        slower: float = 1.0,
     ) -> None:
-        self._spec = spec
+        self._spec, self._slower = spec, slower
+        self._carried_names: set[str] = set()
         self._own = {
-            name: _own_function(name, own, space, read, parts) for name, own in spec.functions.items()
+            name: self._carried(_own_function(name, own, space, read, parts), own.network is not None)
+            for name, own in spec.functions.items()
         }
         self._given: list[Function] = []  # under the names that they came with
         self._made: list[Function] = []
+
+    def note(self, gpu: str) -> str | None:
+        """What to say of shipped functions whose times are not those of ``gpu``; ``None`` without one."""
+        names = sorted({f.name for f in self._given} & self._carried_names)
+        if not names:
+            return None
+        return (
+            f"Times of {listed(names)} are modelled: those on an A100 times {self._slower:.3g}, by peak and "
+            f"bandwidth of {gpu}; a profile of {gpu} replaces them"
+        )
 
     @property
     def made(self) -> tuple[Function, ...]:
@@ -107,12 +126,36 @@ class FunctionBook:
         law = DefaultLaw(spec.cpu_share, spec.gpu_floor, spec.gpu_constant, spec.gpu_exponent)
         shipped = shipped_function(name, law)
         if time_s is None:
-            return shipped
+            return None if shipped is None else self._carried(shipped)
         times = default_times(time_s, law)
         if shipped is not None:
             confirmed = tuple(c for c in shipped.confirmed if c != MEASURED)  # the times are not the fit's
             return replace(shipped, times=times, confirmed=confirmed)
         return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
+
+    def _carried(self, function: Function, shipped: bool = True) -> Function:
+        if not shipped or self._slower == 1.0 or not isinstance(function.times, LawTimes):
+            return function
+        self._carried_names.add(function.name)
+        times = replace(function.times, gpu=function.times.gpu.scaled(self._slower))
+        confirmed = tuple(c for c in function.confirmed if c != MEASURED)
+        return replace(function, times=times, confirmed=confirmed, source=f"{function.source}, carried over")
+
+
+A100S = ("a100-40gb", "a100-80gb")
+
+
+def slower_than_a100(device: Device, options: CostOptions) -> float:
+    """Time of a function on one vGPU of ``device`` over that on an A100's, by peak and bandwidth.
+
+    >>> from nona.hardware.device import find_device
+    >>> [round(slower_than_a100(find_device(d), CostOptions()), 2) for d in ("a100-40gb", "l4", "h100")]
+    [1.0, 1.99, 0.42]
+    """
+    here, there = slice_of(device, 1), slice_of(find_device(A100S[1]), 1)
+    if device.name in A100S or here is None or there is None:
+        return 1.0
+    return carried(None, there, here, options)
 
 
 def on_one_vgpu(

@@ -28,6 +28,7 @@ from nona.study.serverless.functions import (
     network_stages,
     on_one_vgpu,
     slice_of,
+    slower_than_a100,
 )
 from nona.system import Arrivals
 
@@ -96,8 +97,10 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     sources.check(scenario)
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
-    gpu = _invoker(scenario.cluster.servers[0], scenario)
-    functions = FunctionBook(spec, space, sources.read, gpu.vgpus)
+    gpu, kind = _invoker(scenario.cluster.servers[0], scenario), scenario.cluster.servers[0].gpu
+    options = CostOptions(scenario.cost.stack, scenario.cost.precision)
+    slower = slower_than_a100(find_device(kind, user_devices(scenario.cluster.devices)), options)
+    functions = FunctionBook(spec, space, sources.read, gpu.vgpus, slower)
     read = once_per_model(
         scenario.workload,
         lambda row: _staged(row, scenario, spec, space, functions, sources, measured),
@@ -128,7 +131,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         network=shared_network(scenario),
         idle_cost=spec.idle_cost,
         memory=_node_memory(scenario, made),
-        notes=_notes([note for _, _, note in read if note is not None]),
+        notes=tuple(dict.fromkeys(n for n in (functions.note(kind), *(note for *_, note in read)) if n)),
     )
 
 
@@ -173,11 +176,6 @@ def _staged(
     options = CostOptions(cost.stack, cost.precision, row.batch)
     made = network_stages(graph, device, spec, space, options, scenario.contraction, measured)
     return made.graph, [functions.add(f, graph.name) for f in made.functions], made.note
-
-
-def _notes(networks: Sequence[str]) -> tuple[str, ...]:
-    """Notes on the networks among the applications."""
-    return tuple(note for note in dict.fromkeys(networks) if note)
 
 
 def _application(

@@ -28,7 +28,7 @@ from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.replications import run_policies
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.system import ServerlessSystem, least_nodes
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import mser
@@ -215,6 +215,7 @@ def _setting(
     policies: Sequence[tuple[Policy, Options]],
 ) -> Setting:
     """What was run."""
+    nodes, least = len(system.invokers), least_nodes(system)
     return Setting(
         name=scenario.name,
         calls=run.calls,
@@ -222,7 +223,8 @@ def _setting(
         replications=replications,
         seed=scenario.seed,
         sharing=system.sharing.mode,
-        nodes=len(system.invokers),
+        nodes=nodes,
+        least_nodes=least if least > nodes else None,
         configurations=len(system.space),
         options={p.name: {**p.defaults, **options} for p, options in policies},
         notes=tuple(system.notes),

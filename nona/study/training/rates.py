@@ -242,10 +242,10 @@ def with_all_types(table: Throughputs, modelled: ModelledRates) -> tuple[Through
     for gpu in missing if sources else ():
         ratio = {s: 1 / carried(None, whole(here[s]), whole(here[gpu]), options) for s in sources}
         source = min(sources, key=lambda s: abs(math.log(ratio[s])))
-        speed: dict[str, float] = {}
-        for name in {key.model for key in table.alone if key.gpu == source}:
-            found = modelled.ratio(name, here[source], here[gpu])
-            speed[name] = ratio[source] if found is None else found
+        names = {key.model for key in (*table.alone, *table.spread) if key.gpu == source}
+        names |= {name for key in table.pairs if key.gpu == source for name in (key.model, key.partner)}
+        ratios = {name: modelled.ratio(name, here[source], here[gpu]) for name in names}
+        speed = {name: ratio[source] if r is None else r for name, r in ratios.items()}
         table = _with_type(table, gpu, source, speed)
         carried_from[gpu] = source
     return table, carried_from

@@ -43,7 +43,7 @@ class Job:
     It waits until the registry gives it a worker. Fields change only under ``lock``, by the registry, the
     reading thread, :meth:`cancel` and :meth:`supersede`. ``worker`` serves the job until ``released``.
     ``step`` is when the present step of work in several steps began, of which ``fraction`` tells then.
-    ``best`` is what a search would give if it ended now: the result of a job that is cancelled, marked by
+    ``best`` is what the work would give if it ended now: the result of a job that is cancelled, marked by
     ``ended_early_s``. ``on_end`` is called once, when the job has ended.
     """
 
@@ -101,14 +101,14 @@ class Job:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated seconds to go, from the share that is done; ``None`` while too early, or in a search.
+        """Estimated seconds to go, from the share that is done; ``None`` while too early.
 
         Work says itself that nobody knows how long it takes (``open``): its share is a guess.
         """
         before_s = 0.0 if self.step is None or self.started is None else self.step - self.started
         elapsed_s = self.elapsed_s - before_s
         early = not 0.02 <= self.fraction < 1
-        if early or elapsed_s < 1.0 or self.best is not None or self.open_ended:
+        if early or elapsed_s < 1.0 or self.open_ended:
             return None
         return elapsed_s * (1 - self.fraction) / self.fraction
 
@@ -204,7 +204,7 @@ class Durations:
     def remaining_s(self, job: Job, running: Sequence[Job] = ()) -> float | None:
         """Seconds that a running job still takes: its own estimate, else what is typical; or ``None``."""
         left = job.remaining_s
-        if left is not None or job.open_ended or job.best is not None:
+        if left is not None or job.open_ended:
             return left
         usual = self.typical(job.kind, running)
         return None if usual is None else max(LEAST_S, usual - job.elapsed_s)

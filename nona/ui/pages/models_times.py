@@ -62,17 +62,13 @@ def pick_precision(state: AppState) -> None:
     with box:
         hint = "What runs the operators; it sets launch costs, fusion, and whether fp32 runs in TF32."
         choice(state, "Software stack", ("cost", "stack"), tuple(stacks()), hint)
-        precision_field(state)
+        hint = (
+            "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. "
+            "fp16, fp8 and int8 need an engine that was made for them. Fewer bits: fewer bytes, faster "
+            "products."
+        )
+        choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
         st.caption(plain(f"{stacks()[state.scenario.cost.stack].tf32_source}."))
-
-
-def precision_field(state: AppState) -> None:
-    """The scenario's precision, with what each one means."""
-    hint = (
-        "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. fp16, "
-        "fp8 and int8 need an engine that was made for them. Fewer bits: fewer bytes, faster products."
-    )
-    choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
 
 
 def _device(state: AppState) -> str:

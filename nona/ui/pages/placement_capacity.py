@@ -16,7 +16,7 @@ from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job, duration, job_panel, result_to_show
+from nona.ui.shell.job_panel import duration, job_panel, result_to_show
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
@@ -71,13 +71,7 @@ def capacity_section(state: AppState) -> None:
         fingerprint=fingerprint,
         done="" if asked.schedulers else "Choose a scheduler first.",
     )
-    job = current_job(state, KIND)
-    running = job is not None and job.unfinished
-    held = (
-        state.held(KIND, CapacityReport)
-        if running
-        else result_to_show(state, KIND, CapacityReport, fingerprint)
-    )
+    held = result_to_show(state, KIND, CapacityReport, fingerprint)
     if held is not None:
         _answer(held)
     elif KIND not in state.results:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.figures import PALETTE, scheduler_style
-from nona.report.serverless.findings import hit_rate, pareto_title, ranked
+from nona.report.serverless.findings import keeps_most, pareto_title
 from nona.report.text import share_text
 from nona.results.document import Document, Figure
 from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar, ServerlessOutcome
@@ -282,9 +282,7 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     if not running:
         _size(state)
     with st.container():
-        held = (
-            state.held(KIND, ServerlessOutcome) if running else result_to_show(state, KIND, ServerlessOutcome)
-        )
+        held = result_to_show(state, KIND, ServerlessOutcome)
     with st.container(key="serverless-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
         st.fragment(_area, run_every=every_s)(state, every_s, held)
@@ -325,15 +323,16 @@ def quick(state: AppState) -> None:
 
 def _finding(held: ServerlessOutcome) -> None:
     """The share of SLOs that the best policy keeps, and what it costs."""
-    policies = held.report.policies
-    best = next(iter(ranked(policies, hit_rate, highest=True).items()), None)
+    policies, best = held.report.policies, keeps_most(held.report.policies)
+    kept = None if best is None else policies[best].slo_hit_rate.mean
     with hero(
         "serverless-finding",
         "Most SLOs kept",
-        "" if best is None else share_text(best[1], 1),
-        "" if best is None else f"By {best[0]}.",
+        "" if kept is None else share_text(kept, 1),
+        "" if kept is None else f"By {best}.",
     ):
-        st.subheader(plain(pareto_title(policies)).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+        title = plain(pareto_title(policies, held.report.setting))
+        st.subheader(title.replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
         st.caption(plain(held.about.stamp))
 
 

@@ -59,7 +59,7 @@ from nona.report.simulations.uncertainty import (
     sureness_rows,
     sureness_table,
 )
-from nona.report.text import share_text
+from nona.report.text import listed, share_text
 from nona.report.times import off_lines
 from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
@@ -68,6 +68,7 @@ from nona.ui.pages.cluster_drawing import cluster_result
 from nona.ui.pages.downloads import run_downloads
 from nona.ui.pages.simulation_runs import baseline_panel, runs_bar
 from nona.ui.session.state import AppState, Kept
+from nona.ui.shell.job_panel import duration
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import chart, table
 from nona.units import format_time
@@ -351,11 +352,24 @@ TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
 }
 
 
+def early_text(data: SimulatedRun, after_s: float) -> str:
+    """What a run has that was cancelled after ``after_s`` seconds."""
+    wanted, runs = data.scenario.simulation.replications, data.report.schedulers
+    none = [s.name for s in data.scenario.schedulers if s.name not in runs]
+    some = [f"{name} {s.replications}" for name, s in runs.items() if s.replications < wanted]
+    text = f"Cancelled after {duration(after_s)}; the figures are those of the replications that had ended"
+    if some:
+        text += f" (of {wanted}: {listed(some)})"
+    return f"{text}.{f' No replication had ended of {listed(none)}.' if none else ''}"
+
+
 def result_views(state: AppState, run: Kept) -> None:
     """Trouble, advice, the table, the run against the baseline, and the tabs."""
     data = run.data
     for line in data.report.failed_checks:
         st.error(plain(f"A self-check failed: {line}."), icon=":material/error:")
+    if data.ended_early_s is not None:
+        st.warning(plain(early_text(data, data.ended_early_s)), icon=":material/stop_circle:")
     overload_warnings(data.report.schedulers, data)
     for line in data.cautions:
         st.warning(plain(f"{line}."), icon=":material/school:")

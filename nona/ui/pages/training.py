@@ -174,9 +174,9 @@ ADVICE = "Fewer jobs, replications or policies end sooner."
 
 def run_area(state: AppState) -> TrainingOutcome | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
-    running = job_buttons(state, KIND, "Run the policies")
+    job_buttons(state, KIND, "Run the policies")
     with st.container():
-        held = state.held(KIND, TrainingOutcome) if running else result_to_show(state, KIND, TrainingOutcome)
+        held = result_to_show(state, KIND, TrainingOutcome)
     with st.container(key="training-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
         st.fragment(_area, run_every=every_s)(state, every_s, held)

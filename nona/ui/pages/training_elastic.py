@@ -64,9 +64,9 @@ ADVICE = "Fewer jobs, replications or policies end sooner."
 
 def _elastic_area(state: AppState) -> ElasticHistory | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
-    running = job_buttons(state, KIND, "Run the policies")
+    job_buttons(state, KIND, "Run the policies")
     with st.container():
-        held = state.held(KIND, ElasticHistory) if running else result_to_show(state, KIND, ElasticHistory)
+        held = result_to_show(state, KIND, ElasticHistory)
     with st.container(key="elastic-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
         st.fragment(_area, run_every=every_s)(state, every_s, held)

@@ -283,10 +283,12 @@ def no_result_text(state: AppState, kind: str) -> str:
 def result_to_show(state: AppState, kind: str, of: type[T], fingerprint: str = "") -> T | None:
     """The last result of ``kind``; one of another scenario is a line with a switch, which brings it back.
 
-    One of this scenario as it was before a change has a warning (:func:`stale_note`).
+    One of this scenario as it was before a change has a warning (:func:`stale_note`). While the next one is
+    made there is neither.
     """
-    held = state.held(kind, of)
-    if held is None or not state.is_stale(kind, fingerprint):
+    held, job = state.held(kind, of), current_job(state, kind)
+    runs = job is not None and job.unfinished
+    if held is None or runs or not state.is_stale(kind, fingerprint):
         return held
     result, noun = state.results[kind], KINDS.find(kind).noun
     if not result.of or result.of == state.scenario.name:

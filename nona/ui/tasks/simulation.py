@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nona.placement.result import Placement
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import simulation_report
 from nona.results.simulation import QuickAnswer
@@ -21,6 +22,7 @@ from nona.study.shipped import now_text
 from nona.ui.tasks.desk import Desk, PlacingWatch, processes, study_of
 
 REPORT_EVERY_S = 0.12
+FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of the time that follows
 # Below so many jobs in all, a process of its own takes longer to start than it saves.
 FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 
@@ -28,11 +30,12 @@ FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 class _Watch:
     """Takes in progress, and reports it now and then.
 
-    The job's ``live`` is that of a :class:`~nona.results.simulation_charts.LiveRun`.
+    The job's ``live`` is that of a :class:`~nona.results.simulation_charts.LiveRun`; ``fraction`` the share
+    of all runs that is done.
     """
 
     def __init__(self, prepared: Study, desk: Desk) -> None:
-        scenario, self._desk, self._last = prepared.scenario, desk, 0.0
+        scenario, self._desk, self._last, self.fraction = prepared.scenario, desk, 0.0, 0.0
         spec = scenario.simulation
         names = [s.name for s in scenario.schedulers]
         pairs = zip(scenario.labels, prepared.system.queries, strict=True)
@@ -51,7 +54,7 @@ class _Watch:
             self._series.add(progress.scheduler, progress.replication, progress.run)
         if time.monotonic() - self._last >= REPORT_EVERY_S:
             self._last = time.monotonic()
-            text = f"{progress.scheduler}, {run_name(progress.replication)}"
+            text, self.fraction = f"{progress.scheduler}, {run_name(progress.replication)}", progress.fraction
             self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text).to_json()})
 
     def told(self, now: str) -> LiveRun:
@@ -62,31 +65,56 @@ class _Watch:
 
 
 def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Solve the placement if a scheduler needs one, run all of them, leave its files.
+    """Run the schedulers, solve the placement when the first one needs it, leave the files of the run.
 
-    The result is that of a :class:`~nona.report.simulations.report.SimulatedRun`.
+    The result is that of a :class:`~nona.report.simulations.report.SimulatedRun`; what has ended by then is
+    reported now and then, for a run that is cancelled.
     """
     prepared = study_of(spec, desk)
-    watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
-    if simulation.needs_placement(prepared):
-        step = PlacingWatch(desk, before="Step 1 of 2, the placement: ")
+    watch, engine, folder = _Watch(prepared, desk), engine_named(AUTO), Path(spec["folder"])
+
+    def placed() -> Placement:
+        share = watch.fraction  # the bar stands still where others have run before, and is whole otherwise
+        step = PlacingWatch(desk, share, share or 1.0, "The placement: ")
         placement = simulation.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
-        desk.emit({"step": True, "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
+        desk.emit({"step": True, "fraction": share, "text": "Preparing the schedulers", "open": False})
+        return placement
+
+    def written(result: simulation.SimulationResult) -> dict[str, Any]:
+        outcome = simulation_outcome(prepared, result, now_text())
+        folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
+        write_simulation(folder, prepared, result, outcome)
+        return simulated_run(prepared, result, outcome, watch.told("")).to_json()
+
+    rounds = _Rounds(written, desk)
     result = simulation.simulate(
         prepared,
         engine=engine,
         workers=_processes(prepared, engine),
         timeline_jobs=TIMELINE_JOBS,
-        placement=placement,
+        placement=placed,
         on_progress=watch.take,
+        on_round=rounds.take,
     )
-    live = watch.told("")
-    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live.to_json()})
-    outcome = simulation_outcome(prepared, result, now_text())
-    folder = Path(spec["folder"])
-    folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
-    write_simulation(folder, prepared, result, outcome)
-    return simulated_run(prepared, result, outcome, live).to_json()
+    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": watch.told("").to_json()})
+    return written(result)
+
+
+class _Rounds:
+    """Reports what a run that is cancelled leaves, while that takes a small part of the time."""
+
+    def __init__(self, written: Callable[[simulation.SimulationResult], dict[str, Any]], desk: Desk) -> None:
+        self._written, self._desk = written, desk
+        self._next = time.monotonic() + FIRST_AFTER_S
+
+    def take(self, result: simulation.SimulationResult) -> None:
+        """Write and report the results so far, if it is time."""
+        begin = time.monotonic()
+        if begin < self._next:
+            return
+        self._desk.emit({"best": self._written(result)})
+        end = time.monotonic()
+        self._next = end + (end - begin) * PART
 
 
 def _processes(prepared: Study, engine: str) -> int:
