@@ -140,6 +140,23 @@ def time_text(seconds: float | None) -> str:
     return or_dash(seconds, format_time)
 
 
+MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● simulated"}
+"""What a value rests on, by mark and word; other grounds have no mark."""
+
+
+def short_share(share: float) -> str:
+    """A share in per cent to three digits, rounded down: no more than was seen; next to 100 % to what tells.
+
+    >>> short_share(0.991423), short_share(0.98964), short_share(0.9997), short_share(1e-103)
+    ('99.1 %', '98.9 %', '99.97 %', '0 %')
+    """
+    value = round(100 * share, 9)
+    decimals = 1 if value >= 10 else 2 if value >= 1 else 3
+    if 0 < 100 - value < 0.1:
+        decimals = math.ceil(-math.log10(100 - value) - 1e-9)
+    return f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.12g} %"
+
+
 def percent_text(share: float | None) -> str:
     """A share in per cent, or a dash where it is not known.
 

@@ -22,6 +22,7 @@ from nona.report.plan import (
     headroom_text,
     money,
     plan_rows,
+    present_text,
     servers_text,
     target_rows,
     tightest,
@@ -42,7 +43,8 @@ def plan_html(data: PlanOutcome) -> str:
     size = f"{len(report.options):,} options, {report.seconds:.3g} s on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
     large, rest = finding_parts(report, day_of(told.made))
-    findings = [(large, "good" if report.answer else "bad"), *([(rest, "")] if rest else [])]
+    others = [text for text in (rest, present_text(report)) if text]
+    findings = [(large, "good" if report.answer else "bad"), *((text, "") for text in others)]
     return document(
         f"{told.name}: plan",
         [
@@ -86,7 +88,8 @@ def _options(report: PlanReport) -> Markup:
         floor = floor_note(tightest(report.targets, o.shares) for o in report.options)
         note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
         picture = chart("Options by cost and by how much of the error budget they use", svg, note)
-    numbered = [{"option": f"{i}", **row} for i, row in enumerate(shown)]
+    first = len(report.options) - len(rows)
+    numbered = [{"option": f"{i}" if i >= 0 else "", **row} for i, row in enumerate(shown, start=first)]
     return section("Options", picture, table(numbered, "Options in order of cost", ("why",)), paragraph(rest))
 
 
