@@ -11,7 +11,17 @@ from datetime import date
 
 from nona.planning.offers import gpu_text
 from nona.report.means import mean_text
-from nona.report.text import MARKS, counted, listed, or_dash, short_share, time_text, verb
+from nona.report.text import (
+    MARKS,
+    counted,
+    listed,
+    money,
+    or_dash,
+    per_hour,
+    short_share,
+    time_text,
+    verb,
+)
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
     PlanAnswer,
@@ -33,24 +43,6 @@ def servers_text(servers: Sequence[PlanServers]) -> str:
     '2 × l4 + 1 × t4'
     """
     return " + ".join(f"{s.count:,} × {gpu_text(s.gpu, s.mig)}" for s in servers)
-
-
-def money(amount: float | None, currency: str) -> str:
-    """An amount with its currency, which is a label only.
-
-    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
-    ('14.2 USD', '–', '222,000 USD')
-    """
-    return or_dash(amount, lambda value: f"{number_text(value)} {currency}")
-
-
-def per_hour(amount: float, currency: str) -> str:
-    """What servers cost, as every family states it.
-
-    >>> per_hour(14.2, "USD")
-    '14.2 USD per hour'
-    """
-    return f"{money(amount, currency)} per hour"
 
 
 def headroom_text(headroom: float) -> str:

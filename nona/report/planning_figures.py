@@ -24,8 +24,9 @@ from nona.report.figures import (
     spread_wide,
     text,
 )
-from nona.report.plan import LEAST_USED, Budget, headroom_text, money, servers_text, tightest
+from nona.report.plan import LEAST_USED, Budget, headroom_text, servers_text, tightest
 from nona.report.plan_options import Bill, bills
+from nona.report.text import money, per_hour
 from nona.results.document import Verdict
 from nona.results.planning import (
     CapacityReport,
@@ -115,7 +116,7 @@ def _hover(report: PlanReport, option: PlanOption) -> str:
     found = tightest(report.targets, option.shares)
     lines = [
         f"{servers_text(option.servers)}, {option.scheduler}",
-        f"{money(option.cost_per_hour, report.currency)} per hour: {option.verdict}",
+        f"{per_hour(option.cost_per_hour, report.currency)}: {option.verdict}",
         *([found.text, found.used_text] if found else []),
     ]
     return "<br>".join(text(line, 90) for line in lines)

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.report.times import given_text
 from nona.results.models import FullContraction, Inspection
-from nona.units import format_count, format_size, format_time
+from nona.units import format_count, format_size, format_time, number_text
 
 
 def plain(value: Any) -> Any:
@@ -24,6 +24,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● simulated"}
+"""What a value rests on, by mark and word; other grounds have no mark."""
 
 
 Row = Mapping[str, object]
@@ -131,6 +135,24 @@ def or_dash(value: float | None, show: Any) -> str:
     return "–" if value is None else str(show(value))
 
 
+def money(amount: float | None, currency: str) -> str:
+    """An amount with its currency, which is a label only.
+
+    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
+    ('14.2 USD', '–', '222,000 USD')
+    """
+    return or_dash(amount, lambda value: f"{number_text(value)} {currency}")
+
+
+def per_hour(amount: float, currency: str) -> str:
+    """What servers cost, as every family states it.
+
+    >>> per_hour(14.2, "USD")
+    '14.2 USD per hour'
+    """
+    return f"{money(amount, currency)} per hour"
+
+
 def time_text(seconds: float | None) -> str:
     """A time with its unit, or a dash where there is none.
 
@@ -138,10 +160,6 @@ def time_text(seconds: float | None) -> str:
     ('2 ms', '–')
     """
     return or_dash(seconds, format_time)
-
-
-MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● simulated"}
-"""What a value rests on, by mark and word; other grounds have no mark."""
 
 
 def short_share(share: float) -> str:

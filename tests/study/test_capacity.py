@@ -57,9 +57,9 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(scenario, fo
     assert other.predicted.simulated_hit_rate.mean >= 0.97
     both = capacity.capacity_report([found, other], cheapest([found, other]), 0.97, 0, 64)
     assert both.found is other or both.best_scheduler == "nona"  # nona alone has a price here
-    assert f"With {both.best_scheduler}, " in capacity.capacity_finding(both)
+    assert f"Under {both.best_scheduler}, " in capacity.capacity_finding(both)
     assert ("nona" if both.best_scheduler != "nona" else "spark-fair") in capacity.others_finding(both)
-    assert re.search(r"needs \d+ \((predicted|simulated)\)", capacity.others_finding(both)), (
+    assert re.search(r"needs \d+ \((◇ predicted|● simulated)\)", capacity.others_finding(both)), (
         "it says which is which"
     )
     assert not capacity.alone_note(both, ["nona", "local"])
@@ -90,7 +90,7 @@ def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     off = found.if_times_off
     assert off.low < found.servers < off.high
     told = capacity.capacity_finding(capacity.capacity_report([found], found, 0.95, 0, 4096))
-    assert f"({capacity.range_text(off)} if times are off as they usually are)" in told
+    assert f"; {capacity.range_text(off)} if times are off as they usually are)" in told
     total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
     found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
     assert found.if_times_off.high is None
@@ -154,8 +154,8 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
     assert (told["best_scheduler"], nona["if_times_off"]) == ("nona", None)
     assert local["servers"] is None  # one server takes 22 ms, more than the SLO
     text = capacity.capacity_text(CapacityReport.from_json(told))
-    assert "With nona, 2 servers with" in text
-    assert "local is out of reach" in text
+    assert "Under nona, 2 servers with" in text
+    assert "local cannot keep them" in text
 
 
 @pytest.mark.parametrize(

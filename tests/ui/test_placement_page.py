@@ -368,12 +368,12 @@ def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedu
     whole = CapacityReport.from_json(planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit)))
     first, last = told[0], told[-1]
     assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]
-    assert "local with a100-40gb is not finished: " in capacity_finding(first)
-    assert "nona with a100-40gb is not begun." in capacity_finding(first)
+    assert "local with a100-40gb: the search has not finished: " in capacity_finding(first)
+    assert "nona with a100-40gb: the search has not begun." in capacity_finding(first)
     assert [d.finished for d in last.devices] == [True, False]
     assert last.devices[0] == whole.devices[0]
     assert set(last.devices[1].tried) <= set(whole.devices[1].tried)
     (row,) = [r for r in capacity_rows(last) if r["scheduler"] == "nona"]
-    assert row["servers"] == "not finished: 2 servers keep, 1 does not"
+    assert row["servers"] == "has not finished: 2 servers keep, 1 does not"
     assert all(d.finished for d in whole.devices)
     assert [t.name for t in capacity_figure(last).data if t.name] == ["local", "nona, not finished"]

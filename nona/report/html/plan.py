@@ -20,7 +20,6 @@ from nona.report.plan import (
     finding_parts,
     floor_note,
     headroom_text,
-    money,
     plan_rows,
     present_text,
     servers_text,
@@ -29,6 +28,7 @@ from nona.report.plan import (
     week_text,
 )
 from nona.report.plan_options import bills, chain_rows, evidence_text, failure_rows
+from nona.report.text import per_hour
 from nona.results.document import Verdict
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
 
@@ -99,7 +99,7 @@ def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
         return None
     is_answer = report.answer is not None and report.answer.option == index
     name = servers_text(option.servers)
-    price = f"{money(option.cost_per_hour, report.currency)} per hour"
+    price = per_hour(option.cost_per_hour, report.currency)
     told = f"{name}, {option.scheduler}: {option.verdict}, {price}"
     return Point(
         option.cost_per_hour,

@@ -37,7 +37,11 @@ def losses(question: Question, option: Option, of: Survival) -> tuple[Loss, ...]
 
 
 def _racks(option: Option, size: int) -> list[tuple[int, ...]]:
-    """How many servers of each offer the racks hold; without racks that hold no more than another one."""
+    """How many servers of each offer the racks hold; without racks that hold no more than another one.
+
+    >>> _racks(Option((3, 6)), 4)  # the third rack has one of the second kind
+    [(0, 4), (3, 1)]
+    """
     if not size:
         return []
     offer = np.repeat(np.arange(len(option.counts)), option.counts)

@@ -301,12 +301,13 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
         for s in option.servers
     )
     network = scenario.cluster.network.model_copy(update={"capacity": option.link})
+    cluster = scenario.cluster.model_copy(update={"servers": groups, "network": network})
     asked = scenario.plan.schedulers if scenario.plan else ()
     own = next((s for s in asked if s.name == option.scheduler), SchedulerSpec(name=option.scheduler))
-    others = tuple(s for s in scenario.schedulers if s.name != option.scheduler)
-    return scenario.model_copy(
-        update={
-            "cluster": scenario.cluster.model_copy(update={"servers": groups, "network": network}),
-            "schedulers": (own, *others),
-        }
-    )
+    return with_first(scenario.model_copy(update={"cluster": cluster}), own)
+
+
+def with_first(scenario: Scenario, scheduler: SchedulerSpec) -> Scenario:
+    """The scenario with a scheduler before its others."""
+    others = tuple(s for s in scenario.schedulers if s.name != scheduler.name)
+    return scenario.model_copy(update={"schedulers": (scheduler, *others)})

@@ -11,9 +11,12 @@ import streamlit as st
 
 from nona.report.capacity import alone_note, capacity_finding, capacity_rows, others_finding, tried_rows
 from nona.report.planning_figures import capacity_figure
-from nona.results.planning import CapacityReport
+from nona.results.planning import CapacityReport, DeviceCapacity
+from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
+from nona.study.planning.question import with_first
+from nona.study.sweep_numbers import with_value
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, duration, job_panel, result_to_show
@@ -79,11 +82,11 @@ def capacity_section(state: AppState) -> None:
         else result_to_show(state, KIND, CapacityReport, fingerprint)
     )
     if held is not None:
-        _answer(held)
+        _answer(state, held)
     elif KIND not in state.results:
         st.caption(
-            "Tries several numbers of servers, all else unchanged, for each scheduler: "
-            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]} by prediction, the others by simulation."
+            "Tries numbers of servers for each scheduler, with all else unchanged: by prediction for "
+            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]}, by simulation for the others."
         )
     equivalent(state, "capacity", *asked.words(), key=KIND, label="Same search from the shell")
 
@@ -118,14 +121,14 @@ def _controls(state: AppState) -> Question:
         list(HITS),
         list(HITS).index("99 %"),
         key="capacity-hit",
-        help="The share of jobs with an SLO that must be in time; classes are weighted by their rates.",
+        help="The share of its jobs that every model with an SLO must finish in time.",
     )
     names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
     chosen = right.selectbox(
         "Servers that grow",
         names,
         key="capacity-group",
-        help="The server group to resize; the others stay unchanged.",
+        help="The group of servers whose number is searched; the other groups stay as they are.",
     )
     schedulers = _schedulers(state)
     simulated = st.toggle(
@@ -156,7 +159,7 @@ def _so_far(live: Mapping[str, Any]) -> None:
     )
 
 
-def _answer(report: CapacityReport) -> None:
+def _answer(state: AppState, report: CapacityReport) -> None:
     if report.ended_early_s is not None:
         st.warning(
             f"Cancelled after {duration(report.ended_early_s)}: this is what was known by then.",
@@ -164,6 +167,7 @@ def _answer(report: CapacityReport) -> None:
         )
     finding, others = capacity_finding(report), others_finding(report)
     st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
+    _use(state, report)
     note = alone_note(report, scheduler_names())
     if note:
         st.caption(plain(note))
@@ -175,3 +179,30 @@ def _answer(report: CapacityReport) -> None:
     table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
     with st.expander("Every number of servers that was tried"):
         table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")
+
+
+def _use(state: AppState, report: CapacityReport) -> None:
+    """A button for each scheduler that has an answer, the best first."""
+    group, groups = report.group, state.scenario.cluster.servers
+    answers = [d for d in report.devices if d.servers is not None]
+    if group >= len(groups) or groups[group].gpu not in {d.gpu for d in answers}:
+        return
+    with st.container(horizontal=True):
+        for answer in sorted(answers, key=lambda d: d is not report.found):
+            of = "" if len(answers) == 1 else f": {answer.servers:,} under {answer.scheduler}"
+            st.button(
+                f"Use it{of}",
+                icon=":material/open_in_new:",
+                key=f"capacity-use-{answer.scheduler}",
+                on_click=_take,
+                args=(state, group, answer),
+                help="Puts this many servers and this scheduler into the scenario; Undo restores the old.",
+            )
+
+
+def _take(state: AppState, group: int, answer: DeviceCapacity) -> None:
+    name, scenario = answer.scheduler, state.scenario
+    own = next((s for s in scenario.schedulers if s.name == name), SchedulerSpec(name=name))
+    sized = with_value(scenario, f"cluster.servers[{group}].count", answer.servers)
+    state.apply(with_first(sized, own), "using the fewest servers")
+    state.tell(f"The scenario has {answer.servers:,} servers with {answer.gpu} now.", "cluster", "Cluster")

@@ -21,7 +21,6 @@ from nona.report.plan import (
     finding_parts,
     floor_note,
     marked,
-    money,
     present_text,
     servers_text,
     target_rows,
@@ -48,6 +47,7 @@ from nona.report.planning_figures import (
     options_figure,
     week_figure,
 )
+from nona.report.text import money
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.scenario.file import parse_scenario
 from nona.sources.opening import Opened
