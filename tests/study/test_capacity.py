@@ -68,13 +68,10 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(scenario, fo
 
 
 def modelled(slo):
-    return scenario_from_mapping(
-        {
-            "cluster": {"servers": [{"count": 4, "gpu": "a100-40gb"}]},
-            "workload": [{"model": "resnet18", "rate": "9000/s", "slo": slo}],
-            "simulation": {"jobs": 2000, "replications": 3},
-        }
-    )
+    cluster = {"servers": [{"count": 4, "gpu": "a100-40gb"}]}
+    row = {"model": "resnet18", "rate": "9000/s", "slo": slo}
+    simulation = {"jobs": 2000, "replications": 3}
+    return scenario_from_mapping({"cluster": cluster, "workload": [row], "simulation": simulation})
 
 
 def test_an_slo_below_the_longest_chain_is_out_of_reach():
@@ -97,17 +94,19 @@ def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     assert "or out of reach" in capacity.range_text(found.if_times_off)
 
 
-def test_one_per_cent_can_be_seen_on_the_axis():
-    """The axis is logarithmic, the target is drawn and named, a count without a miss lies at its end."""
+@pytest.mark.parametrize("scheduler", scheduler_names())
+def test_one_per_cent_can_be_seen_on_the_axis(scheduler):
+    """The axis is logarithmic, the target is drawn and named, a count without a miss is open at its end."""
     counts = [(1, 0.6, 0.01), (2, 0.02, 0.001), (3, 0.0, 0.0002)]
     tried = tuple(ServerCount(servers=n, miss=m, error=e) for n, m, e in counts)
-    device = of(3, "t4", 1.0).model_copy(update={"tried": tried, "one_fewer": tried[1]})
+    changes = {"tried": tried, "one_fewer": tried[1], "scheduler": scheduler}
+    device = of(3, "t4", 1.0).model_copy(update=changes)
     made = capacity_figure(capacity.capacity_report([device], device, 0.99, 0, 64))
     assert made.layout.yaxis.type == "log"
     (line,) = [t for t in made.data if t.mode == "lines+markers"]
     assert line.y[1] == pytest.approx(2)
     assert 0 < line.y[2] <= 0.1001
-    assert line.marker.symbol[2].endswith("-open")
+    assert line.marker.symbol[2].endswith("-open")  # some markers are open already
     assert made.layout.shapes[0].y0 == pytest.approx(1)
     assert made.layout.annotations[0].text == "1 % allowed"
     assert all(down < y for down, y in zip(line.error_y.arrayminus, line.y, strict=True))
@@ -170,12 +169,3 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
 )
 def test_bad_input_is_one_line(arguments, why, capsys):
     assert why in refusal(capsys, "capacity", NAME, *arguments)
-
-
-def test_every_scheduler_can_be_drawn():
-    """Some markers are open already; one without a miss is drawn open."""
-    tried = (ServerCount(servers=1, miss=0.5, error=0.1), ServerCount(servers=2, miss=0.0, error=0.0))
-    for name in scheduler_names():
-        device = of(2, "t4", 1.0).model_copy(update={"scheduler": name, "tried": tried})
-        (line,) = capacity_figure(capacity.capacity_report([device], device, 0.99, 0, 64)).data
-        assert line.marker.symbol[1].endswith("-open")
