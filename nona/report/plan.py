@@ -241,8 +241,11 @@ def present_text(report: PlanReport) -> str:
         return f"{begin} is {MARKS['prediction']} to {likely} the targets under {now.scheduler}."
     if now.verdict == "keeps":
         return f"{begin} keeps all targets under {now.scheduler}."
-    fails = "is still open" if now.verdict == "open" else "does not keep the targets"
-    return f"{begin} {fails}, under {now.scheduler} as under the others: {why_text(now)}."
+    why = f"under {now.scheduler}: {why_text(now)}."
+    if now.verdict == "open":
+        return f"{begin} is still open {why}"
+    several = len({o.scheduler for o in report.options}) > 1
+    return f"{begin} does not keep the targets{' under any scheduler; ' if several else ' '}{why}"
 
 
 def _cheaper(report: PlanReport) -> str:
