@@ -195,7 +195,7 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
 def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
-    return f"{100 * count.miss:.3g} % ± {200 * count.error:.2g} %"
+    return f"{100 * count.miss:.3g} % ± {number_text(200 * count.error, 2)} %"
 
 
 def _seen(count: ServerCount | None) -> str:

@@ -202,7 +202,7 @@ def plan_text(report: PlanReport, today: date | None = None) -> str:
     if len(rows) > len(shown):
         ruled = len(rows) - len(looked) if looked else 0
         dearer = len(rows) - ruled - len(shown)
-        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} dearer; --json has all.")
+        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} more expensive; --json has all.")
     if report.curve:
         for rows in (curve_rows(report), target_rows(report)):
             told += ["", table(rows, list(rows[0]))]

@@ -221,7 +221,7 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     made.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
     _axis(made, report, measure, [d.value for d in dots])
     if report.answer is not None and report.answer.headroom is not None:
-        rule(made, report.answer.headroom, f"headroom {headroom_text(report.answer.headroom)}", of="x")
+        rule(made, report.answer.headroom, f"shown up to {headroom_text(report.answer.headroom)}", of="x")
     return made
 
 
@@ -283,7 +283,7 @@ def _load_hover(report: PlanReport, load: PlanLoad, budget: Budget) -> str:
     lines = [f"{load.factor:.4g} × the traffic: {load.verdict}", budget.text, budget.used_text]
     months = breaks_after(load.factor, report.growth)
     if months is not None and load.factor > 1:
-        lines.append(f"reached in month {months} at {100 * report.growth:.4g} % a month")
+        lines.append(f"growth passes it in month {months}")
     lines.append(f"{money(load.cost_per_million, report.currency)} per million queries")
     return "<br>".join(text(line, 90) for line in lines)
 

@@ -47,7 +47,7 @@ from nona.report.planning_figures import (
     options_figure,
     week_figure,
 )
-from nona.report.text import money
+from nona.report.text import MARKS, money
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.scenario.file import parse_scenario
 from nona.sources.opening import Opened
@@ -155,6 +155,7 @@ def options_section(state: AppState, report: PlanReport) -> None:
     present = len(rows) - len(report.options)  # rows before the options
     shown = [*range(present), *(present + i for i in order)]
     frame = pd.DataFrame([rows[i] for i in shown], columns=list(rows[0]) if rows else None)
+    frame = frame.replace({"by": dict(MARKS)})
     event = table(
         frame,
         "plan-options",

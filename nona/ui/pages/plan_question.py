@@ -103,7 +103,7 @@ PROFILE_HELP = (
     "CSV with a column factor (on the rates here) or rate (queries/s) and 24 or 168 rows, the first for "
     "Monday 0:00; or a trace of arrivals, whose first day or week counts."
 )
-OWN_HELP = "Of this model alone; empty: not asked. Without any the share within the SLO is asked."
+OWN_HELP = "For this model alone; empty: not asked. If all are empty, the share within the SLO is asked."
 OWN = {
     "hit": "Within the SLO",
     "p50": "p50 at most",
@@ -300,15 +300,13 @@ def _search(state: AppState) -> None:
             (PART, "most"),
             1,
             100_000,
-            "Where the offer says no number.",
+            "For offers without a number of their own.",
         )
         hint = "Runs of one option at most; more decide options that lie close to a target."
         count(state, "Runs of an option, at most", (PART, "replications"), 4, 4096, hint)
         count(state, "Jobs of a run", ("simulation", "jobs"), 100, 10_000_000, "As on the page Simulation.")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        toggle(
-            state, "Mixed clusters", (PART, "mixed"), "Also some servers of one offer and some of another."
-        )
+        toggle(state, "Mixed clusters", (PART, "mixed"), "Also combines servers of two offers.")
         st.button(
             "Remove this plan",
             icon=":material/delete:",
