@@ -51,8 +51,9 @@ def workload_text(scenario: Scenario) -> str:
     """
     if not scenario.workload:
         return "no queries" if scenario.training is None else jobs_text(scenario.training)
-    names, load = scenario.labels, scenario.serverless and scenario.serverless.interval
-    rate = load.rate if load else sum(row.rate for row in scenario.workload)
+    names, calls = scenario.labels, scenario.serverless
+    load = None if calls is None else calls.interval
+    rate = sum(row.rate for row in scenario.workload) if load is None else load.rate
     return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {number_text(rate)}/s"
 
 

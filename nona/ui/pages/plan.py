@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -30,6 +30,7 @@ from nona.report.plan import (
 )
 from nona.report.plan_options import (
     DECIDING,
+    Cell,
     chain_rows,
     evidence_text,
     failure_rows,
@@ -119,6 +120,7 @@ HEADINGS = {"cost per hour": "per hour", "error budget used": "budget used"}
 HINTS = {
     "cost per hour": "Servers and links, without data moved.",
     "error budget used": "Late jobs of the tightest target over those that it allows; above 1: missed.",
+    "verdict": f"{' or '.join(MARKS.values())}; without a mark ruled out by bounds.",
     "p99 ms": "Of the slowest model.",
 }
 LIVE_ROWS = 12
@@ -154,8 +156,7 @@ def options_section(state: AppState, report: PlanReport) -> None:
     rows = option_rows(report)
     present = len(rows) - len(report.options)  # rows before the options
     shown = [*range(present), *(present + i for i in order)]
-    frame = pd.DataFrame([rows[i] for i in shown], columns=list(rows[0]) if rows else None)
-    frame = frame.replace({"by": dict(MARKS)})
+    frame = _frame([rows[i] for i in shown], list(rows[0]) if rows else [])
     event = table(
         frame,
         "plan-options",
@@ -175,12 +176,19 @@ def options_section(state: AppState, report: PlanReport) -> None:
         _detail(state, report, ANSWER, report.best)
 
 
+def _frame(rows: Sequence[Mapping[str, Cell]], columns: Sequence[str]) -> pd.DataFrame:
+    """Rows of options whose verdict has the mark of what it rests on."""
+    marks = [MARKS.get(str(row["by"]), "")[:1] for row in rows]
+    verdicts = [f"{mark} {row['verdict']}".strip() for mark, row in zip(marks, rows, strict=True)]
+    return pd.DataFrame(rows, columns=list(columns) or None).assign(verdict=verdicts)
+
+
 def _live_options(report: PlanReport) -> None:
     """The options while they are looked at: first those that were simulated, then as they are predicted."""
     entries, rows = marked(report), option_rows(report)
     order = sorted(range(len(rows)), key=lambda i: (entries[i][0] != PRESENT, _waits(entries[i][1]), i))
     shown = order[:LIVE_ROWS]
-    frame = pd.DataFrame([rows[i] for i in shown], columns=list(DECIDING))
+    frame = _frame([rows[i] for i in shown], list(DECIDING))
     st.dataframe(
         frame,
         hide_index=True,
@@ -202,7 +210,7 @@ def _formats(frame: pd.DataFrame) -> dict[str, Any]:
             HEADINGS.get(name), width=WIDTHS.get(name), format=FORMATS[name], help=HINTS.get(name)
         )
         if name in FORMATS
-        else st.column_config.TextColumn(width=WIDTHS[name])
+        else st.column_config.TextColumn(width=WIDTHS[name], help=HINTS.get(name))
         for name in {**WIDTHS, **FORMATS}
     }
     made["answer"] = st.column_config.TextColumn(
