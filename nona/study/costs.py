@@ -12,7 +12,8 @@ def cluster_cost(scenario: Scenario) -> str:
     """What the cluster costs as it is; empty where a GPU has no price.
 
     >>> from nona.scenario.file import parse_scenario
-    >>> cluster_cost(parse_scenario("{cluster: {servers: [{count: 2, gpu: l4}]}, serverless: {}}"))
+    >>> text = "{version: 1, cluster: {servers: [{count: 2, gpu: l4}]}, training: {generate: {jobs: 9}}}"
+    >>> cluster_cost(parse_scenario(text))
     '1.6 USD per hour'
     """
     try:

@@ -244,7 +244,7 @@ class Present:
         own = same_option(self._whole.question, self.planner.question, option)
         if own is not None and own in self._whole.asked and not self._whole.undecided(own):
             return self._whole.judged(own)
-        while left := self.planner.undecided(option, MOST_RUNS):
+        while left := self.planner.undecided(option, _most_runs(self.planner)):
             self.planner.look(left)
         return self.planner.judged(option)
 
