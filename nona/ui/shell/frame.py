@@ -80,7 +80,8 @@ def facts(state: AppState) -> tuple[Fact, ...]:
 def _cost(scenario: Scenario) -> Fact | None:
     """What the cluster costs as it is, where its GPUs have prices."""
     cost = cluster_cost(scenario)
-    return Fact(cost, "pages/8_plan.py", f"{cost_note(scenario)} Page Plan has the prices.") if cost else None
+    about = f"{cost_note(scenario)} Page Plan has the prices."
+    return Fact(f"cluster: {cost}", "pages/8_plan.py", about) if cost else None
 
 
 def _workload(scenario: Scenario) -> Fact:
