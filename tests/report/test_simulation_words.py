@@ -295,7 +295,7 @@ def test_what_would_let_another_win_is_true(rows):
     found = {f"s{k}": made(*row) for k, row in enumerate(rows)}
     best = min(found, key=lambda n: found[n].jct_s.mean or 0.0)
     advice = scheduler_advice(found, apart(found, best))
-    told = re.match(r"If no time went into (.+?) \(.*\), (s\d) would lead", advice.otherwise)
+    told = re.match(r"Without (.+?), which .* would shorten, (s\d) would lead", advice.otherwise)
     cut = {"waiting for links": 2, "waiting for servers": 3, "transfers": 1}
 
     def without(name, part):

@@ -11,7 +11,7 @@ import streamlit as st
 
 from nona.report.capacity import alone_note, capacity_finding, capacity_rows, others_finding, tried_rows
 from nona.report.planning_figures import capacity_figure
-from nona.results.planning import CapacityReport, DeviceCapacity
+from nona.results.planning import CapacityReport
 from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
@@ -20,7 +20,7 @@ from nona.study.sweep_numbers import with_value
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, duration, job_panel, result_to_show
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import label_text, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import picture, table
@@ -183,26 +183,26 @@ def _answer(state: AppState, report: CapacityReport) -> None:
 
 def _use(state: AppState, report: CapacityReport) -> None:
     """A button for each scheduler that has an answer, the best first."""
-    group, groups = report.group, state.scenario.cluster.servers
-    answers = [d for d in report.devices if d.servers is not None]
-    if group >= len(groups) or groups[group].gpu not in {d.gpu for d in answers}:
+    group, groups, best = report.group, state.scenario.cluster.servers, report.best_scheduler
+    answers = {d.scheduler: d.servers for d in report.devices if d.servers is not None}
+    if group >= len(groups) or groups[group].gpu not in {d.gpu for d in report.devices}:
         return
     with st.container(horizontal=True):
-        for answer in sorted(answers, key=lambda d: d is not report.found):
-            of = "" if len(answers) == 1 else f": {answer.servers:,} under {answer.scheduler}"
+        for scheduler in sorted(answers, key=lambda name: name != best):
+            of = "" if len(answers) == 1 else f": {answers[scheduler]:,} under {scheduler}"
             st.button(
-                f"Use it{of}",
+                label_text(f"Use it{of}"),
                 icon=":material/open_in_new:",
-                key=f"capacity-use-{answer.scheduler}",
+                key=f"capacity-use-{scheduler}",
                 on_click=_take,
-                args=(state, group, answer),
+                args=(state, group, answers[scheduler], scheduler),
                 help="Puts this many servers and this scheduler into the scenario; Undo restores the old.",
             )
 
 
-def _take(state: AppState, group: int, answer: DeviceCapacity) -> None:
-    name, scenario = answer.scheduler, state.scenario
-    own = next((s for s in scenario.schedulers if s.name == name), SchedulerSpec(name=name))
-    sized = with_value(scenario, f"cluster.servers[{group}].count", answer.servers)
+def _take(state: AppState, group: int, servers: int, scheduler: str) -> None:
+    entries = state.scenario.schedulers
+    own = next((s for s in entries if s.name == scheduler), SchedulerSpec(name=scheduler))
+    sized = with_value(state.scenario, f"cluster.servers[{group}].count", servers)
     state.apply(with_first(sized, own), "using the fewest servers")
-    state.tell(f"The scenario has {answer.servers:,} servers with {answer.gpu} now.", "cluster", "Cluster")
+    state.tell(f"The scenario has {servers:,} of these servers now.", "cluster", "Cluster")
