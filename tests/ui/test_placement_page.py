@@ -284,7 +284,7 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     state.apply(sweep_numbers.with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
     at.run()
     assert any("scenario has changed since this search" in w.value for w in at.warning)
-    assert any("With nona, 2 servers" in m.value for m in at.markdown)
+    assert any("Under nona, 2 servers" in m.value for m in at.markdown)
 
 
 def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
