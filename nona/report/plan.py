@@ -105,8 +105,8 @@ class Budget:
     @property
     def used_span(self) -> str:
         """How much is used, with its interval, for a table."""
-        limits = "" if self.interval is None else f" ({self.interval[0]:.3g} to {self.interval[1]:.3g})"
-        return f"{self.used:.3g}{limits}"
+        used, *ends = (number_text(round(v, 4)) for v in (self.used, *(self.interval or ())))
+        return f"{used} ({' to '.join(ends)})" if ends else used
 
     @property
     def used_text(self) -> str:
