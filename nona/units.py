@@ -147,12 +147,22 @@ def _complaint(value: object, dimension: Dimension) -> str:
     return f"{start_of(value)} is not a {dimension}; write for example {example}, or a number {base}"
 
 
+def number_text(value: float, digits: int = 3) -> str:
+    """A number to some significant digits, large ones written out with commas.
+
+    >>> number_text(239.6, 2), number_text(1234.5), number_text(14.2), number_text(0.00123)
+    ('240', '1,230', '14.2', '0.00123')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞"
     rounded = float(f"{value:.{digits}g}")  # 999.9 ms is 1 s
     factor, unit = next(((f, u) for f, u in steps if abs(rounded) >= f), steps[-1])
-    return f"{rounded / factor:.{digits}g} {unit}".strip()
+    return f"{number_text(rounded / factor, digits)} {unit}".strip()
 
 
 def format_time(seconds: float, digits: int = 3) -> str:

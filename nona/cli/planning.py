@@ -186,6 +186,7 @@ def _asked(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> tupl
     if arguments.scheduler:
         part["schedulers"] = list(dict.fromkeys(arguments.scheduler))
     given: dict[str, object] = {
+        "survive": arguments.survive,
         "growth": arguments.growth,
         "confidence": arguments.confidence,
         "hit": arguments.hit,

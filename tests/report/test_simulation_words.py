@@ -221,8 +221,8 @@ def test_who_wins_what_it_sees_where_the_time_went_and_no_remedy_where_none_woul
         "local, a job waits 20 ms longer for servers, and 1 ms less passes in the other parts."
     )
     assert advice.otherwise == (
-        "If no time went into waiting for servers (towards it: more servers or lower rates), local would "
-        "lead by 1 ms, all other parts unchanged."
+        "Without waiting for servers, which more servers or lower rates would shorten, local would lead by "
+        "1 ms; all other parts are taken as they are."
     )
     found = {"nona": made(5, 0, 0, 1), "local": made(9, 0, 0, 1)}
     advice = scheduler_advice(found, apart(found, "nona"))
@@ -269,8 +269,8 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers():
     advice = scheduler_advice(found, apart(found, "spark-fair"))
     assert "a job waits 20 ms longer for tasks of its own on the same executor" in advice.why
     assert advice.otherwise.startswith(
-        "If no time went into waiting for tasks of its own (towards it: splitting it over more executors), "
-        "local would lead by 1 ms"
+        "Without waiting for tasks of its own, which splitting it over more executors would shorten, local "
+        "would lead by 1 ms"
     )
     same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
     advice = scheduler_advice({"nona": apart_only, "local": apart_only}, {"nona": {"local": same}})
@@ -295,7 +295,7 @@ def test_what_would_let_another_win_is_true(rows):
     found = {f"s{k}": made(*row) for k, row in enumerate(rows)}
     best = min(found, key=lambda n: found[n].jct_s.mean or 0.0)
     advice = scheduler_advice(found, apart(found, best))
-    told = re.match(r"If no time went into (.+?) \(.*\), (s\d) would lead", advice.otherwise)
+    told = re.match(r"Without (.+?), which .* would shorten, (s\d) would lead", advice.otherwise)
     cut = {"waiting for links": 2, "waiting for servers": 3, "transfers": 1}
 
     def without(name, part):

@@ -104,7 +104,9 @@ def test_cancelled_it_shows_what_it_had(open_page):
 
 
 def test_what_is_typed_wrong_stays_and_says_why(open_page):
-    at = open_sweep(open_page)
+    cluster = {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "a100-80gb"}]}
+    at = open_sweep(open_page, cluster=cluster)
+    assert "Servers a100-80gb" in field(at, "Sweep").options, "a browser shows options as they are"
     field(at, "To").set_value("120 %").run()
     assert any("must be less than 1" in e.value.replace("\\", "") for e in at.error)
     assert not [b for b in at.button if b.key == "run-sweep"]

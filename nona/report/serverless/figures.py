@@ -29,7 +29,7 @@ from nona.report.serverless.findings import PER, call_cost, cost_text, dollars, 
 from nona.report.serverless.layouts import Placed
 from nona.report.serverless.over import over_value
 from nona.report.sweeps import axis_scale
-from nona.report.text import or_dash, share_text, time_text
+from nona.report.text import or_dash, per_hour, share_text, time_text
 from nona.results.document import Estimate, Figure
 from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
 from nona.results.serverless_study import OverPoint, OverReport
@@ -232,9 +232,8 @@ def nodes_figure(report: NodesReport) -> go.Figure:
                 "color": style.colour,
                 "thickness": 1.5,
             },
-            customdata=[t.usd_hour for t in tried],
-            hovertemplate=text(name)
-            + ": %{y:.2f} % kept with %{x} nodes, $%{customdata:.2f} an hour<extra></extra>",
+            customdata=[per_hour(t.usd_hour, "USD") for t in tried],
+            hovertemplate=text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}<extra></extra>",
         )
     made.add_hline(
         y=100 * report.target,

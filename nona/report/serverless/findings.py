@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from nona.report.means import mean_text
-from nona.report.text import counted, listed, or_dash, share_text, table, verb
+from nona.report.text import counted, listed, money, or_dash, per_hour, share_text, table, verb
 from nona.results.document import Estimate
 from nona.results.serverless import (
     ApplicationOutcome,
@@ -20,7 +20,7 @@ from nona.results.serverless import (
     Setting,
     Spread,
 )
-from nona.units import format_time
+from nona.units import format_time, number_text
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
@@ -257,11 +257,11 @@ def nodes_finding(report: NodesReport) -> str:
     least = min(r.nodes for r in known.values())
     first = [n for n, r in known.items() if r.nodes == least]
     row = known[first[0]]
-    others = [f"{n} {r.nodes} (${r.usd_hour:.2f})" for n, r in known.items() if n not in first]
+    others = [f"{n} {r.nodes} ({money(r.usd_hour, 'USD')})" for n, r in known.items() if n not in first]
     none = [n for n in report.policies if n not in known]
     return (
         f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
-        f"nodes, ${row.usd_hour:.2f} an hour"
+        f"nodes, {per_hour(row.usd_hour, 'USD')} for their vCPUs and vGPUs"
         + (f"; {', '.join(others)}" if others else "")
         + (f"; not with up to {report.most} nodes: {', '.join(none)}" if none else "")
         + "."
@@ -277,8 +277,8 @@ def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
             "SLOs kept": rate_text(t.slo_hit_rate),
             "runs": str(t.replications),
             "": _VERDICTS[t.verdict],
-            "$ an hour": f"{t.usd_hour:.2f}",
-            "$ an hour held": "–" if t.held_usd_hour is None else f"{t.held_usd_hour:.2f}",
+            "USD per hour": number_text(t.usd_hour),
+            "USD per hour held": or_dash(t.held_usd_hour, number_text),
         }
         for name, p in report.policies.items()
         for place, t in enumerate(p.tried)

@@ -139,8 +139,8 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
             lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
             if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
                 return (
-                    f"If no time went into {PART[part]} (towards it: {lever}), {name} would lead by "
-                    f"{format_time(lead)}, all other parts unchanged."
+                    f"Without {PART[part]}, which {lever} would shorten, {name} would lead by "
+                    f"{format_time(lead)}; all other parts are taken as they are."
                 )
     name = order[0]
     behind = _mean(found[name]) - _mean(found[best])

@@ -90,7 +90,8 @@ def claim_text(data: ServerlessStudy) -> str:
         inside = [g for g in found if g.inside(low, high)]
         ahead = [g for g in found if g.least > MORE]
         lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {listed(others)}"
-        told.append(f"{lead} appears {_where(inside)}, one of any size {_where(ahead)}.")
+        any_lead = f"esg leads by more than {MORE:g} points {_where(ahead)}"
+        told.append(f"{lead} appears {_where(inside)}; {any_lead}.")
     level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
     if level:
         same = listed(["esg", *SHARES[0]])
@@ -101,7 +102,7 @@ def claim_text(data: ServerlessStudy) -> str:
 def _where(found: Sequence[Gap]) -> str:
     """The range of use; the rows of :func:`gap_rows` have the loads."""
     if not found:
-        return "at no load that was tried"
+        return "at none of the loads tried"
     held = [g.vgpus_held for g in found]
     ends = share_text(min(held)), share_text(max(held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

@@ -252,7 +252,7 @@ def _nodes_answer(report: NodesReport) -> None:
     table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
     st.caption(
         "“not told apart”: the interval still contains the target after all runs, which counts as not "
-        "kept. The cluster is paid for even when idle; “$ an hour held” is the cost of "
+        "kept. The cluster is paid for even when idle; “USD per hour held” is the cost of "
         "the resources that batches held."
     )
 

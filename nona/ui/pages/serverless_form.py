@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
 from nona.report.text import counted
 from nona.scenario.serverless import LATE, ServerlessSpec
 from nona.serverless.functions import MEASURED, function_names, grid, shipped_function
 from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from nona.serverless.provenance import TAGS, provenance
+from nona.study.costs import cost_note
+from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity, share
@@ -230,8 +233,19 @@ def _platform_controls(state: AppState) -> None:
     _provenance_panel(state)
 
 
+def _price_by_server(state: AppState) -> None:
+    try:
+        prices = prices_by_gpu(state.scenario)
+    except NonaError as error:
+        state.notice = str(error)
+        return
+    if state.edit((PART, "prices"), prices.model_dump()):
+        state.revision += 1
+
+
 def _nodes(state: AppState) -> None:
     st.markdown("**Nodes, prices, noise**")
+    st.caption(plain(cost_note(state.scenario)))
     server = ("cluster", "servers", 0)
     with st.grid(3, min_column_width=180):
         with st.container():
@@ -250,6 +264,15 @@ def _nodes(state: AppState) -> None:
         with st.container():
             hint = "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed."
             number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
+        with st.container(vertical_alignment="bottom", height="stretch"):
+            st.button(
+                "Price by the server",
+                icon=":material/payments:",
+                key="serverless-price-by-server",
+                on_click=_price_by_server,
+                args=(state,),
+                help="Each vGPU costs its share of the server's price on page Plan; vCPUs cost no more.",
+            )
         with st.container():
             kinds = {"take their time alone": "alone", "share the cluster's network": "network"}
             hint = (

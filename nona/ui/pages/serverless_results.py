@@ -31,6 +31,8 @@ from nona.report.serverless.text import container_rows, memory_rows, transfer_ro
 from nona.report.text import or_dash, share_text
 from nona.results.serverless import PolicyOutcome, ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
+from nona.scenario.file import parse_scenario
+from nona.study.costs import cost_note
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
 from nona.ui.pages.downloads import (
     CSV,
@@ -193,6 +195,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         "oracle's cost as a dashed line. Up and to the left is better.",
     )
     tiles(_tiles(report))
+    st.caption(plain(cost_note(parse_scenario(data.about.yaml))))
     rows = pd.DataFrame(policy_rows(report))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
     table(rows, "serverless-policies", alt, deciding=DECIDING)

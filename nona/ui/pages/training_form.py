@@ -15,6 +15,7 @@ from nona.hardware.device import devices
 from nona.planning.prices import Price, listed_prices
 from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
+from nona.study.costs import cost_note
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, label_text, late, number, plain, quantity, switch, toggle
@@ -208,6 +209,7 @@ def _gpu_fields(state: AppState) -> None:
                         args=(state, place),
                         help="Takes these servers out of the cluster; Undo brings them back.",
                     )
+    st.caption(plain(cost_note(state.scenario)))
     st.button(
         "Add a type of GPU",
         icon=":material/add:",
