@@ -27,6 +27,7 @@ from nona.results.document import UNKNOWN
 from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
 from nona.results.simulation import ReplicationMeans, Resources, Sureness
 from nona.results.simulation_charts import Distribution, GanttBar, OverTime, ResourceLoad
+from nona.scenario.schema import Scenario
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
 from nona.study.outcome import simulation_outcome
@@ -347,12 +348,19 @@ def test_colours_stand_out_on_both_themes():
     assert contrast(looks.scheduler_style("mine").colour, "#ffffff") >= 3.0
 
 
+def distance(one, other, sight=np.eye(3)):
+    seen = [np.cbrt(np.clip(sight @ linear(s.colour), 0, 1)) for s in (one, other)]
+    return float(np.linalg.norm(seen[0] - seen[1]))
+
+
 def apart(one, other):
-    seen = [np.cbrt(np.clip(DEUTERANOPIA @ linear(s.colour), 0, 1)) for s in (one, other)]
-    return bool(np.linalg.norm(seen[0] - seen[1]) > 0.08)
+    return distance(one, other, DEUTERANOPIA) > 0.08
 
 
-def test_like_hues_differ_in_dash_for_eyes_without_red_and_green():
+def test_like_hues_differ_in_dash_for_eyes_without_red_and_green_and_the_default_ones_in_hue():
+    usual = [SCHEDULERS[s.name].look for s in Scenario.model_fields["schedulers"].default]
+    assert len(usual) > 4
+    assert min(itertools.starmap(distance, itertools.combinations(usual, 2))) > 0.2
     like = [
         (a, b)
         for styles in CHARTS

@@ -13,7 +13,6 @@ from nona.report.figures import (
     ROW,
     Before,
     Dot,
-    colours,
     dots_figure,
     figure,
     log_axis,
@@ -330,8 +329,8 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
     A dot marks each scheduler's own cut, the vertical line the common one: the latest of them.
     """
     made = figure(420)
-    for name, colour in colours(series.schedulers).items():
-        curve = series.schedulers[name]
+    for name, curve in series.schedulers.items():
+        colour = scheduler_style(name).colour
         label = text(name) + (" (too short)" if curve.too_short else "")
         line = {"color": colour, "width": 2, "dash": "dot" if curve.too_short else "solid"}
         made.add_scatter(

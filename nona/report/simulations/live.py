@@ -70,8 +70,13 @@ class Stretches:
             sums[: len(joined)], sums[len(joined) :] = joined, 0.0
 
     def means(self) -> tuple[Array, Array]:
-        """Midpoints of the intervals with values, seconds after the first; the means there."""
+        """Midpoints of the intervals with values, seconds after the first; the means there.
+
+        The last is left out until it has half as many values as is usual: a few jobs would look like a peak.
+        """
         used = np.flatnonzero(self._counts)
+        if len(used) > 1 and self._counts[used[-1]] < np.median(self._counts[used[:-1]]) / 2:
+            used = used[:-1]
         means: Array = self._sums[used] / self._counts[used]
         at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
         return at, means

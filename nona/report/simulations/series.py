@@ -122,15 +122,17 @@ def _spread(length: int) -> NDArray[np.int64]:
 def _moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
     """Mean of each value with up to ``window`` neighbours on either side, as many on both.
 
+    It ends ``window`` values before the last, where fewer neighbours would let single values stand out.
+
     >>> _moving_average(np.array([3.0, 0.0, 3.0, 6.0]), 1).tolist()
-    [3.0, 2.0, 3.0, 6.0]
+    [3.0, 2.0, 3.0]
 
     Source: Welch's procedure, Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.5.1.
     """
     n = len(values)
     sums = np.concatenate([np.zeros(1), np.cumsum(values)])
-    place = np.arange(n)
-    reach = np.minimum(np.minimum(place, n - 1 - place), window)
+    place = np.arange(max(n - window, min(n, 1)))
+    reach = np.minimum(place, window)
     average: NDArray[np.float64] = (sums[place + reach + 1] - sums[place - reach]) / (2 * reach + 1)
     return average
 
