@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.ui.models.loading import model_names
 from nona.ui.pages.models_times import pick_precision
-from nona.ui.pages.scenario_edits import add_model
+from nona.ui.pages.scenario_edits import add_model, ask_before_adding
 from nona.ui.pages.workload import load_gauges, row_editor, trace_upload
 from nona.ui.pages.workload_facts import offered, rates_of
 from nona.ui.session.workspace import current
@@ -63,6 +63,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         on_click=add_model,
         args=(state, chosen),
     )
+ask_before_adding(state)
 
 with st.expander("Arrival traces (CSV)", icon=":material/timeline:"):
     trace_upload(state)

@@ -348,8 +348,8 @@ def test_colours_stand_out_on_both_themes():
     assert contrast(looks.scheduler_style("mine").colour, "#ffffff") >= 3.0
 
 
-def distance(one, other, sight=np.eye(3)):
-    seen = [np.cbrt(np.clip(sight @ linear(s.colour), 0, 1)) for s in (one, other)]
+def distance(one, other, sight=((1, 0, 0), (0, 1, 0), (0, 0, 1))):
+    seen = [np.cbrt(np.clip(np.array(sight) @ linear(s.colour), 0, 1)) for s in (one, other)]
     return float(np.linalg.norm(seen[0] - seen[1]))
 
 

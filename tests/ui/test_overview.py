@@ -1,20 +1,23 @@
 """The Overview and the Guide: what ships is shown, questions lead to pages, links and words to sections."""
 
+import itertools
 import json
 import re
 
 import pytest
-from app_driver import APP, named, open_demo, sent, state_of
+from app_driver import APP, go, named, open_demo, said, sent, state_of
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.scenario.file import load_scenario
-from nona.sources.samples import scenario_path
+from nona.sources.samples import scenario_families, scenario_names, scenario_path
 from nona.study.link_load import LOADS
 from nona.study.shipped import shipped_story
-from nona.ui.pages.overview import QUESTIONS, answer, finding, story_view
+from nona.ui.pages.overview import QUESTIONS, answer, demos, finding, opens, story_view
 from nona.ui.session.page_list import PAGES
 from nona.ui.session.state import AppState
 from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
+
+PAGE_FILES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))
 
 
 def test_the_story_on_the_page_is_the_one_that_ships(open_page):
@@ -40,18 +43,46 @@ def test_every_question_leads_to_its_page(open_page, number):
     assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
 
 
-def test_a_question_is_asked_of_ones_own_scenario_if_it_can_be():
+def test_a_question_is_asked_of_the_scenario_that_its_card_names():
     state = AppState()
     assert state.edit(("workload", 0, "rate"), "77/s")
     own = state.scenario
-    for question in (q for q in QUESTIONS if q.scenario):
-        answer(state, question)
+    for question, demo in itertools.product((q for q in QUESTIONS if q.scenario), (False, True)):
+        told = opens(state, question)
+        answer(state, question, demo)
         assert state.go_to == question.page
-        assert (state.scenario == own) == (question.part == "workload")
+        assert (state.scenario == own) == (question.part == "workload" and not demo)
+        assert demo or f"“{state.scenario.name}”" in told
         if state.scenario != own:
+            assert state.scenario == load_scenario(scenario_path(question.scenario))
             assert "brings yours back" in state.toast
             state.undo()
             assert state.scenario == own
+
+
+def test_a_new_scenario_is_empty_every_page_says_what_is_next_and_undo_brings_back_the_former(open_page):
+    at = open_page("1_overview")
+    state = state_of(at)
+    before = state.scenario
+    at.button(key="new-scenario").click().run()
+    assert (at.title[0].value, state.scenario.workload) == ("Cluster", ())
+    assert len(state.scenario.cluster.servers) == 1
+    for page in PAGE_FILES:
+        go(at, page)
+        assert not at.error, page
+        if page in ("6_placement", "7_simulation", "8_plan"):
+            assert "The workload is empty" in said(at.markdown)
+    named(go(at, "5_workload").button, "Add it to the mix").click().run()
+    assert len(state.scenario.workload) == 1
+    state.undo()
+    state.undo()
+    assert state.scenario == before
+
+
+def test_demos_are_listed_family_by_family():
+    families = [label.split(" · ")[0] for label in demos().values()]
+    assert [family for family, _ in itertools.groupby(families)] == [*scenario_families()]
+    assert set(demos()) == set(scenario_names())
 
 
 def test_the_example_opens_with_the_load_that_was_chosen(open_page):

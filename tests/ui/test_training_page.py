@@ -181,6 +181,15 @@ def test_other_pages_open_for_training_jobs_alone(open_page):
             assert not [b for b in at.button if b.key in ("run-place", "run-simulate")]
         if page == "5_workload":
             assert "This scenario has training jobs only." in said(at.caption)
+    before = state_of(at).scenario
+    for answer, kept in (("Leave it", True), ("Add it here", False), ("Begin a new scenario", False)):
+        named(go(at, "2_models").button, "Add to the workload").click().run()
+        assert state_of(at).scenario == before, "it asks first"
+        named(at.button, answer).click().run()
+        now = state_of(at).scenario
+        assert (now == before) == kept
+        assert kept or (len(now.workload) == 1 and (now.training is None) == answer.startswith("Begin"))
+        state_of(at).adopt(before)
 
 
 @pytest.fixture(scope="module")
