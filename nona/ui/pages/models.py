@@ -28,7 +28,7 @@ from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, 
 from nona.ui.pages.models_times import PRECISIONS
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Entry, Node, Picked, colour, draw, el, pick_list, picked
-from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.fields import label_text, plain, whole
 from nona.ui.widgets.results import tiles
 from nona.units import format_count, format_size, format_time
 
@@ -298,7 +298,7 @@ def _ask(state: AppState, question: MissingDimensions) -> None:
     kept = state.symbols.get(state.model, {})
     with st.form("symbols"):
         for name in question.names:
-            st.number_input(label_text(name), 1, 10_000_000, kept.get(name, 1), 1, key=f"symbol:{name}")
+            whole(label_text(name), 1, 10_000_000, kept.get(name, 1), f"symbol:{name}")
         st.form_submit_button("Use these sizes", on_click=_bind, args=(state, state.model, question.names))
 
 

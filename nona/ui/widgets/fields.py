@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from nona.scenario.gate import place_text
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 
 _IN_A_LINE = re.compile(
     r"[\\`*\[\]<~]|(?<![^\W_])_|_(?![^\W_])|:(?=[a-zA-Z])|^[#+>-]|(?<=^\d)[.)]"
 )  # signs that mean something to Markdown where they stand; those inside words and numbers do not
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
 _ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|[\w.+-](?=@)", re.IGNORECASE)
 
 
@@ -43,9 +45,10 @@ def _commit(state: AppState, path: PlacePath, key: str, choices: Mapping[str, An
 
 
 def _error(state: AppState, path: PlacePath) -> None:
+    """What is wrong with the entry, below its field: the place need not be said there."""
     draft = state.drafts.get(path)
     if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+        st.error(plain(draft.error.removeprefix(f"{place_text(path)}: ")), icon=":material/error:")
 
 
 def plain(text: str) -> str:
@@ -87,7 +90,7 @@ def quantity(
     def commit() -> None:
         if _late(state, key):
             return
-        text = str(st.session_state[key] or "").strip()
+        text = _THOUSANDS.sub("", str(st.session_state[key] or "").strip())
         state.edit(path, None if optional and not text else text)
 
     st.text_input(
@@ -119,13 +122,11 @@ def line(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
 
 
 def count(state: AppState, label: str, path: PlacePath, low: int, high: int, hint: str = "") -> None:
-    """A number field for a whole number."""
-    key, shown = _key(state, path), state.shown(path)
-    value = shown if isinstance(shown, int) and low <= shown <= high else low
-    st.number_input(
-        label, low, high, value, 1, key=key, help=hint or None, on_change=_commit, args=(state, path, key)
-    )
-    _error(state, path)
+    """A number field for a whole number from ``low`` to ``high``."""
+    number(state, label, path, low, high, 1.0, hint, WHOLE)
+
+
+WHOLE = "%.0f"  # Streamlit's fields for integers read 1e9 as 1
 
 
 def number(
@@ -138,22 +139,75 @@ def number(
     hint: str = "",
     digits: str | None = None,
 ) -> None:
-    """A number field for a plain number; ``digits`` as printf has it."""
+    """A number field; ``digits`` as printf has it.
+
+    What lies outside ``low`` to ``high`` stays in the field, with the rule below it.
+    """
     key, shown = _key(state, path), state.shown(path)
-    value = float(shown) if isinstance(shown, int | float) else low
+
+    def commit() -> None:
+        if _late(state, key):
+            return
+        value = st.session_state[key]
+        value = int(value) if digits == WHOLE and value % 1 == 0 else value
+        if rule := broken_rule(value, low, high, digits == WHOLE):
+            state.refuse(path, value, rule)
+        else:
+            state.edit(path, value)
+
     st.number_input(
         label,
-        low,
-        high,
-        min(max(value, low), high),
-        step,
+        value=float(shown) if isinstance(shown, int | float) else low,
+        step=step,
         format=digits,
         key=key,
         help=hint or None,
-        on_change=_commit,
-        args=(state, path, key),
+        on_change=commit,
     )
     _error(state, path)
+
+
+def broken_rule(value: float, low: float, high: float, whole: bool = False) -> str:
+    """What is wrong with a number, and the remedy; empty if nothing is.
+
+    >>> broken_rule(2.5, 1, 9, True), broken_rule(1e9, 1, 100_000), broken_rule(9, 1, 9)
+    ('2.5 must be a whole number; round it.', '1,000,000,000 must be at most 100,000; lower it.', '')
+    """
+    if whole and value % 1:
+        return f"{value:,.6g} must be a whole number; round it."
+    rule = f"at least {low:,.12g}; raise it" if value < low else f"at most {high:,.12g}; lower it"
+    return "" if low <= value <= high else f"{value:,.12g} must be {rule}."
+
+
+def whole(
+    label: str,
+    low: int,
+    high: int,
+    value: int | None,
+    key: str,
+    hint: str = "",
+    *,
+    step: int = 1,
+    on_change: Callable[[], None] | None = None,
+    **more: Any,
+) -> int:
+    """A number field for a whole number that is no part of the scenario; the browser says its rule.
+
+    The state of its ``key`` is a float.
+    """
+    found = st.number_input(
+        label,
+        float(low),
+        float(high),
+        None if value is None else float(value),
+        float(step),
+        format=WHOLE,
+        key=key,
+        help=f"{hint} From {low:,} to {high:,}.".strip(),
+        on_change=on_change,
+        **more,
+    )
+    return low if found is None else round(found)
 
 
 def choice(

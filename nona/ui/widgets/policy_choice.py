@@ -16,7 +16,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import plain, whole
 
 _component = declare("schedulerpicker")
 Choose = Callable[[tuple[str, ...]], None]
@@ -173,16 +173,16 @@ def _field(
     def commit() -> None:
         state.edit(path, changed(entries, place, name, st.session_state[key], default))
 
-    told: Mapping[str, Any] = {"key": key, "help": hint, "on_change": commit}
+    told: dict[str, Any] = {"key": key, "on_change": commit}
     with st.container():
         if isinstance(default, bool):
-            st.toggle(_label(name), bool(value), **told)
+            st.toggle(_label(name), bool(value), help=hint, **told)
         elif isinstance(default, int) and isinstance(value, int):
-            st.number_input(_label(name), 0, 2**31, value, 1, **told)
+            whole(_label(name), 0, 2**31, value, hint=hint, **told)
         elif isinstance(default, int | float) and isinstance(value, int | float):
-            st.number_input(_label(name), value=float(value), format="%g", **told)
+            st.number_input(_label(name), value=float(value), format="%g", help=hint, **told)
         else:
-            st.text_input(_label(name), _text(value), **told)
+            st.text_input(_label(name), _text(value), help=hint, **told)
 
 
 def _label(name: str) -> str:
@@ -218,7 +218,7 @@ def _parsed(value: Option, default: Option) -> Option:
     (4, None, 'warm', 2)
     """
     if not isinstance(value, str):
-        return value
+        return round(value) if isinstance(default, int) and isinstance(value, float) else value
     if value.strip().lower() in ("", "none"):
         return None
     if isinstance(default, str):
