@@ -164,7 +164,9 @@ def test_cluster_edits_reach_the_scenario_and_a_wrong_quantity_keeps_what_was_ty
     for value, why in ((1e9, "at most 100,000"), (0, "at least 1"), (2.5, "a whole number"), (5, "")):
         named(at.number_input, "Servers").set_value(value).run()
         assert named(at.number_input, "Servers").value == value, "nothing is clipped"
-        assert [e.value.startswith(f"{value:,.6g} must be {why}") for e in at.error] == [True] * bool(why)
+        told = [e.value.replace("\\", "") for e in at.error]
+        assert len(told) == bool(why)
+        assert all(line.startswith(f"{value:,.12g} must be {why}") for line in told)
     named(at.selectbox, "Shared as").select("MIG slices").run()
     assert metrics(at)["Servers"] == "5"
     group = state_of(at).scenario.cluster.servers[0]
