@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -147,12 +148,26 @@ def _complaint(value: object, dimension: Dimension) -> str:
     return f"{start_of(value)} is not a {dimension}; write for example {example}, or a number {base}"
 
 
+def format_number(value: float, digits: int = 3) -> str:
+    """A number as text with so many significant digits, and no exponent unless it is tiny.
+
+    >>> format_number(240, 2), format_number(12_345.6), format_number(0.000123456), format_number(math.nan)
+    ('240', '12,300', '0.000123', '–')
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    rounded = float(f"{value:.{digits}g}")
+    if abs(rounded) >= 1000:
+        return f"{rounded:,.0f}"
+    return f"{Decimal(f'{rounded:.{digits}g}'):f}" if abs(rounded) >= 1e-6 else f"{rounded:.{digits}g}"
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞"
+        return format_number(value)
     rounded = float(f"{value:.{digits}g}")  # 999.9 ms is 1 s
     factor, unit = next(((f, u) for f, u in steps if abs(rounded) >= f), steps[-1])
-    return f"{rounded / factor:.{digits}g} {unit}".strip()
+    return f"{format_number(rounded / factor, digits)} {unit}".strip()
 
 
 def format_time(seconds: float, digits: int = 3) -> str:

@@ -8,6 +8,7 @@ from nona.report.means import mean_text
 from nona.report.text import or_dash, table
 from nona.report.times import USUAL
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
+from nona.units import format_number
 
 METHODS = {"prediction": "predicted", "simulation": "simulated"}
 
@@ -127,7 +128,10 @@ def _miss(count: ServerCount, verb: str) -> str:
     if count.miss is None:
         return "there is no steady state"
     of = f" by {count.worst}, the worst," if count.worst else ""
-    return f"{100 * count.miss:.3g} % (standard error {100 * count.error:.2g} %) {verb}{of}".removesuffix(",")
+    return (
+        f"{format_number(100 * count.miss)} % (standard error {format_number(100 * count.error, 2)} %) "
+        f"{verb}{of}"
+    ).removesuffix(",")
 
 
 def _range(off: CountRange | None) -> str:
@@ -171,7 +175,9 @@ def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
         "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
         "SLOs missed, worst model": "–" if found is None else _known(found),
         "worst model": "–" if found is None else found.worst or "–",
-        "of all jobs": "–" if found is None else or_dash(found.miss_of_all, lambda v: f"{100 * v:.3g} %"),
+        "of all jobs": "–"
+        if found is None
+        else or_dash(found.miss_of_all, lambda v: f"{format_number(100 * v)} %"),
         "with one fewer": "–" if fewer is None else _known(fewer),
         "by": METHODS[d.method],
         "kept, simulated": _seen(found) if predicted else "–",
@@ -199,7 +205,7 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
 def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
-    return f"{100 * count.miss:.3g} % ± {200 * count.error:.2g} %"
+    return f"{format_number(100 * count.miss)} % ± {format_number(200 * count.error, 2)} %"
 
 
 def _seen(count: ServerCount | None) -> str:

@@ -321,12 +321,12 @@ def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -
             line = {"color": style.colour, "width": 2}
             made.add_scatter(x=ends, y=[row, row], mode="lines", line=line, hoverinfo="skip")
         before = Dot(dot.name, dot.before.value, dot.before.interval, "")
-        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:.4g}}", (most, zero, log))
+        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:,.3~r}}", (most, zero, log))
     if dot.value is None:
         made.add_scatter(x=[None], y=[row])
     else:
         shown = text(dot.label)
-        hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:.4g}}<br>{shown}")
+        hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:,.3~r}}<br>{shown}")
         _mark(made, dot, style.colour, style.symbol, hover, (most, zero, log))
 
 
@@ -417,7 +417,7 @@ def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure
         x=[v * 1e3 for _, v in shown][::-1],
         orientation="h",
         marker_color=PALETTE[0],
-        hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
+        hovertemplate="%{y}: %{x:,.3~r} ms<extra></extra>",
     )
     made.update_xaxes(title="ms")
     return made

@@ -15,7 +15,7 @@ from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.report.text import share_text
 from nona.results.document import Estimate
 from nona.results.sweeps import FormulaPoint, SweepReport, SweptCurve, SweptPoint
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 GAP = 16.0  # pixels between the middles of two lines of small text
 FAR = 70.0  # pixels by which a label may be moved to keep off curves
@@ -409,7 +409,7 @@ def views(report: SweepReport) -> dict[str, View]:
             f"mean JCT relative to {text(base)}, log",
             lambda p: p.ratio,
             float,
-            lambda v: f"{v:.3g} ×",
+            lambda v: f"{format_number(v)} ×",
             True,
             ratio,
         ),

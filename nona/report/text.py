@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.report.times import given_text
 from nona.results.models import FullContraction, Inspection
-from nona.units import format_count, format_size, format_time
+from nona.units import format_count, format_number, format_size, format_time
 
 
 def plain(value: Any) -> Any:
@@ -83,7 +83,7 @@ def inspection_text(report: Inspection) -> str:
         f"{report.model} on {report.device}",
         f"  {report.operators} operators, {report.edges} edges, "
         f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
-        f"  {report.gmac:.4g} GMAC, {format_size(report.activation_bytes)} of activations",
+        f"  {format_number(report.gmac)} GMAC, {format_size(report.activation_bytes)} of activations",
         f"  time {format_time(report.total_compute_s)} in sequence ({shares}; 90 % interval from "
         f"{format_time(low)} to {format_time(high)}), "
         f"{format_time(report.critical_path_s)} on the critical path",

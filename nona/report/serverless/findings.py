@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from nona.report.means import mean_text
 from nona.report.text import listed, or_dash, share_text, table, verb
 from nona.results.document import Estimate
 from nona.results.serverless import ApplicationOutcome, NodesReport, Oracle, Outcome, PolicyOutcome, Spread
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
@@ -32,16 +31,7 @@ def dollars(usd: float | None) -> str:
     >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
     ('$0.123', '$0.00000242', '–')
     """
-    return or_dash(usd, lambda known: f"${_digits(PER * known)}")
-
-
-def _digits(value: float) -> str:
-    """Three significant digits, without a power of ten.
-
-    >>> _digits(2.42e-06), _digits(0.5), _digits(1234.5)
-    ('0.00000242', '0.5', '1230')
-    """
-    return f"{Decimal(f'{value:.3g}'):f}"
+    return or_dash(usd, lambda known: f"${format_number(PER * known)}")
 
 
 def rate_text(rate: Estimate | None) -> str:

@@ -97,7 +97,7 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
             mode="markers",
             marker={"color": colour, "size": 8},
             customdata=100 * errors[own],
-            hovertemplate=f"batch of %{{x}} on {name}: %{{y:.3g}} ms measured, law off by "
+            hovertemplate=f"batch of %{{x}} on {name}: %{{y:,.3~r}} ms measured, law off by "
             "%{customdata:.1f} %<extra></extra>",
         )
     sizes = np.unique(points.batch)

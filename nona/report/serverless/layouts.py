@@ -13,6 +13,7 @@ from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
 from nona.serverless.held import leases, slot_runs
 from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
+from nona.units import format_number
 
 
 def _idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[LayoutBatch, ...]:
@@ -204,8 +205,8 @@ def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float,
     area = cells * (end - begin)
     held = sum((r.to_s - r.from_s) * (r.high - r.low) for r in rows) / area
     lost = sum(b - a for a, b, _ in stranded) / area
-    tail = f", {100 * lost:.2g} % of it is stranded" if stranded else ""
-    return f"{100 * held:.0f} % of the GPU is allocated over {end - begin:.3g} s{tail}"
+    tail = f", {format_number(100 * lost, 2)} % of it is stranded" if stranded else ""
+    return f"{100 * held:.0f} % of the GPU is allocated over {format_number(end - begin)} s{tail}"
 
 
 def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[StoryRow, ...]:

@@ -31,7 +31,7 @@ from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
 from nona.simulation.summary import link_utilizations
 from nona.system import System
-from nona.units import format_bandwidth
+from nona.units import format_bandwidth, format_number
 
 MOST_WINDOWS = 24
 LEAST_JOBS = 30  # in a window, on average
@@ -197,7 +197,7 @@ def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
         marker_color=[PALETTE[2] if r.together == narrow else PALETTE[0] for r in stages],
         text=[f"{r.links:,} × {format_bandwidth(r.each)}" for r in stages],
         textposition="auto",
-        hovertemplate="%{y}: %{x:,.4g} Gbit/s in all<extra></extra>",
+        hovertemplate="%{y}: %{x:,.3~r} Gbit/s in all<extra></extra>",
     )
     made.update_yaxes(autorange="reversed", type="category")
     made.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
@@ -423,7 +423,7 @@ def _message(m: MessageInterval, letters: Mapping[int, str]) -> StoryBlock:
 
 def _headline(load: float, runs: Mapping[str, StoryChart]) -> str:
     """The finding of the charts of one load, from their figures."""
-    local, spread, nona = (f"{runs[n].mean_ms:.3g} ms" for n in ("local", "spread", "nona"))
+    local, spread, nona = (f"{format_number(runs[n].mean_ms)} ms" for n in ("local", "spread", "nona"))
     link = "an idle link" if load == 0 else f"a link {100 * load:.0f} % busy with other traffic"
     start = f"With {link}, one server takes {local}, blind splitting {spread}"
     if runs["nona"].servers == 1:

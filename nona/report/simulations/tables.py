@@ -28,7 +28,7 @@ from nona.results.simulation import (
     State,
     WarmupReport,
 )
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -388,11 +388,17 @@ def precision_lines(precision: PrecisionReport | None) -> Iterator[str]:
         return
     done = f"after {precision.replications} replications"
     if precision.reached:
-        yield f"precision: every mean has a relative half-width of {precision.target:.3g} or less {done}"
+        yield (
+            f"precision: every mean has a relative half-width of {format_number(precision.target)} or "
+            f"less {done}"
+        )
     else:
         found = precision.relative_half_width
         missed = ", ".join(f"{n} (± {or_dash(found[n], _tenths)})" for n in precision.not_reached)
-        yield f"precision: {precision.target:.3g} NOT reached {done} by {missed}; use more replications"
+        yield (
+            f"precision: {format_number(precision.target)} NOT reached {done} by {missed}; use more "
+            "replications"
+        )
 
 
 def _tenths(share: float) -> str:

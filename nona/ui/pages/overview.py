@@ -27,7 +27,7 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed
-from nona.units import format_bandwidth
+from nona.units import format_bandwidth, format_number
 
 STORY_KEY = "network-story"
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
@@ -325,9 +325,9 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
             "pages/5_workload.py",
             "Workload",
             "workload",
-            f"{total:.4g} queries/s",
-            f"background: executors {100 * s.background.compute.utilization:.3g} %, "
-            f"link {100 * s.background.network.utilization:.3g} %",
+            f"{format_number(total, 4)} queries/s",
+            f"background: executors {format_number(100 * s.background.compute.utilization)} %, "
+            f"link {format_number(100 * s.background.network.utilization)} %",
         ),
         _placement(state),
         _simulation(state),

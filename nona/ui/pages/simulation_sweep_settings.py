@@ -25,7 +25,7 @@ from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
 from nona.ui.widgets.fields import plain, whole
 from nona.ui.widgets.policy_choice import scheduler_picker
-from nona.units import quantity_text
+from nona.units import format_number, quantity_text
 
 JOBS, REPLICATIONS = 4000, 4
 ENDS = ("low", "high", "count")
@@ -187,7 +187,7 @@ def work_text(settings: SweepSettings | GridSettings) -> str:
     else:
         one, rows = settings, 0
     jobs = max(rows, 1) * len(one.values) * len(one.schedulers) * one.replications * one.jobs
-    shown = f"{jobs / 1e6:.3g} million" if jobs >= 1e6 else f"{jobs:,}"
+    shown = f"{format_number(jobs / 1e6)} million" if jobs >= 1e6 else f"{jobs:,}"
     if not rows:
         return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
     return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what has come."

@@ -12,6 +12,7 @@ from nona.results.document import Document
 from nona.results.elastic import ElasticHistory, ElasticLive, ElasticMoment, ElasticSoFar
 from nona.results.training import PolicySoFar, Stay, TrainingLive
 from nona.ui.widgets.components import declare
+from nona.units import format_number
 
 
 class PolicyRow(Document):
@@ -269,7 +270,7 @@ def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
         ),
         Chart(
             title="Goodput",
-            value=f"{rates[-1]:.3g} jobs/h",
+            value=f"{format_number(rates[-1])} jobs/h",
             lines=((PALETTE[3], _points(smoothed, lambda row: row.goodput)),),
         ),
     )
