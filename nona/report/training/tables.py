@@ -37,10 +37,10 @@ def job_deciding(jobs: Sequence[JobOutcome]) -> tuple[str, ...]:
 
 
 def cell_text(value: Cell) -> str:
-    """A cell as text; numbers that are not whole have four digits.
+    """A cell as text; numbers that are not whole have three digits.
 
     >>> cell_text(12345), cell_text(0.123456), cell_text("2.5 h"), cell_text(None)
-    ('12,345', '0.1235', '2.5 h', '–')
+    ('12,345', '0.123', '2.5 h', '–')
     """
     if value is None or isinstance(value, str):
         return value or "–"

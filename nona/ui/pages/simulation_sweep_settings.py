@@ -23,7 +23,7 @@ from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, numb
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
-from nona.ui.widgets.fields import plain, whole
+from nona.ui.widgets.fields import whole
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_number, quantity_text
 
@@ -261,7 +261,7 @@ def _number(state: AppState, label: str, name: str, options: dict[str, str], cho
         label,
         list(options),
         list(options).index(chosen),
-        format_func=lambda k: plain(options[k]),
+        format_func=options.__getitem__,
         key=key,
         on_change=_changer(state, key, name),
         help=hint,

@@ -72,7 +72,7 @@ def _workload(state: AppState, spec: ElasticSpec) -> None:
             "Workload",
             names,
             names.index(spec.workload),
-            format_func=lambda name: shipped.get(name, plain(name)),
+            format_func=lambda name: shipped.get(name, name),
             key=key,
             on_change=take,
             help="Jobs with their arrival, application, and the GPUs and batch size that users ask for.",

@@ -15,6 +15,7 @@ from nona.ui.session.state import AppState
 _IN_A_LINE = re.compile(
     r"[\\`*\[\]<~]|(?<![^\W_])_|_(?![^\W_])|:(?=[a-zA-Z])|^[#+>-]|(?<=^\d)[.)]"
 )  # signs that mean something to Markdown where they stand; those inside words and numbers do not
+_SIGNS = re.compile(r"[\\`*_{}\[\]()<>#+!|$~:]|-(?!\w)")  # of Markdown; a hyphen in a word is none
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
 _ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|[\w.+-](?=@)", re.IGNORECASE)
 
@@ -58,11 +59,13 @@ def plain(text: str) -> str:
 
     >>> plain("a_b [x](y) $z$ <b>")
     'a\\\\_b \\\\[x\\\\]\\\\(y\\\\) \\\\$z\\\\$ \\\\<b\\\\>'
+    >>> plain("a100-40gb"), plain("- x")
+    ('a100-40gb', '\\\\- x')
     >>> plain("www.a.org").replace("\\u2060", "|")
     'www|.a.org'
     """
     text = _ADDRESS.sub("\\g<0>\u2060", text)
-    return "".join("\\" + c if c in "\\`*_{}[]()<>#+-!|$~:" else " " if c in "\r\n" else c for c in text)
+    return _SIGNS.sub(r"\\\g<0>", re.sub(r"[\r\n]", " ", text))
 
 
 def label_text(text: str) -> str:
