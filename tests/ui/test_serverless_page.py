@@ -5,7 +5,7 @@ import json
 
 import pytest
 from app_driver import changed as shipped
-from app_driver import finish, go, metrics, named, new_session, put, run, said, sent, state_of
+from app_driver import finish, go, metrics, named, new_session, pickers, put, run, said, sent, state_of
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless import figures, findings, functions
@@ -47,7 +47,7 @@ def test_every_demo_of_the_start_opens(open_page, demo):
     at.button(key=f"open-serverless-{demo.name}").click().run()
     assert state_of(at).scenario == shipped(demo.name)
     assert all(at.session_state[key] == value for key, value in demo.choices)
-    assert at.multiselect[0].value == [p.name for p in state_of(at).scenario.serverless.policies]
+    assert pickers(at)["Policies"]["chosen"] == [p.name for p in state_of(at).scenario.serverless.policies]
 
 
 def test_a_scenario_of_workflows_is_made_serverless_and_models_without_functions_say_why_not(open_page):
@@ -242,7 +242,7 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page):
 
 def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_the_slides_are_shown(open_page):
     at = adopt(open_page(PAGE))
-    for key in ("provenance-open", "policy-options", "policy-notes"):
+    for key in ("provenance-open", "policy-options"):
         at.session_state[key] = True
     at.run()
     shown = at.dataframe[0].value
@@ -254,7 +254,8 @@ def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_th
     options = [w for w in fields if w.key and w.key.startswith("option:")]
     assert len(options) == wanted
     assert all(w.proto.help for w in options)
-    assert all(registry.get_policy(p.name).summary in said(at.markdown) for p in entries)
+    summaries = {e["summary"] for e in pickers(at)["Policies"]["entries"]}
+    assert summaries == {p.summary for p in registry.POLICIES.values()}
     put(at, "serverless-tabs", "The slides")  # they are there, or the command that makes them
     if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))

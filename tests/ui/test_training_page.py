@@ -4,12 +4,27 @@ import json
 from collections import Counter
 
 import pytest
-from app_driver import APP, edit, finish, go, metrics, named, new_session, put, run, said, state_of, until
+from app_driver import (
+    APP,
+    edit,
+    finish,
+    go,
+    metrics,
+    named,
+    new_session,
+    pickers,
+    put,
+    run,
+    said,
+    state_of,
+    until,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from page_checks import EVIL, live, silent
 from sizes import examples
 
+from nona.allocation.registry import POLICIES
 from nona.report.figures import PALETTE
 from nona.report.training import figures, findings, tables
 from nona.results.elastic import ElasticHistory
@@ -18,6 +33,7 @@ from nona.sources.samples import scenario_names, scenario_path
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
+from nona.training.elastic.registry import ELASTIC
 from nona.ui.pages import training_clusterview, training_form
 from nona.ui.pages.training import DEMOS, ELASTIC_DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
@@ -79,8 +95,7 @@ def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_
 
 def test_fields_are_those_of_the_scenario(open_page):
     at = adopt(open_page(PAGE))
-    named(at.get("button_group"), "Policies").set_value(["fifo", "isolated"]).run()
-    assert [p.name for p in training(at).policies] == ["fifo", "isolated"]
+    assert {e["name"] for e in pickers(at)["Policies"]["entries"]} == set(POLICIES)
     [n for n in at.number_input if n.label == "Servers"][1].set_value(5).run()
     assert [g.count for g in state_of(at).scenario.cluster.servers] == [2, 5]
     named(at.number_input, "Price, $/h").set_value(3.5).run()
@@ -271,8 +286,8 @@ def test_demos_fields_an_upload_and_a_run(open_page):
         state_of(at).undo()
         at.run()
     at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
-    named(at.get("button_group"), "Policies").set_value(["fifo", "optimus"]).run()
-    assert [p.name for p in training(at).elastic.policies] == ["optimus", "fifo"]
+    assert {e["name"] for e in pickers(at)["Policies"]["entries"]} == set(ELASTIC)
+    edit(at, ("training", "elastic", "policies"), ["optimus", "fifo"])
     named(at.number_input, "Nodes").set_value(2).run()
     assert state_of(at).scenario.cluster.servers[0].count == 2
     named(at.number_input, "Relative load").set_value(0.5).run()

@@ -45,7 +45,7 @@ def _commit(state: AppState, path: PlacePath, key: str, choices: Mapping[str, An
     state.edit(path, value if choices is None else choices.get(value, value))
 
 
-def _error(state: AppState, path: PlacePath) -> None:
+def field_error(state: AppState, path: PlacePath) -> None:
     """What is wrong with the entry, below its field: the place need not be said there."""
     draft = state.drafts.get(path)
     if draft:
@@ -104,7 +104,7 @@ def quantity(
         on_change=commit,
         placeholder=empty or None,
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def share(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -112,7 +112,7 @@ def share(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     key, shown = _key(state, path), state.shown(path)
     text = f"{100 * shown:.10g} %" if isinstance(shown, float) else str(shown)
     st.text_input(label, text, key=key, help=hint or None, on_change=_commit, args=(state, path, key))
-    _error(state, path)
+    field_error(state, path)
 
 
 def line(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -121,7 +121,7 @@ def line(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     st.text_input(
         label, str(state.shown(path)), key=key, help=hint or None, on_change=_commit, args=(state, path, key)
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def count(state: AppState, label: str, path: PlacePath, low: int, high: int, hint: str = "") -> None:
@@ -167,7 +167,7 @@ def number(
         help=hint or None,
         on_change=commit,
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def broken_rule(value: float, low: float, high: float, whole: bool = False) -> str:
@@ -240,7 +240,7 @@ def choice(
         args=(state, path, key, values),
         accept_new_options=own,
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def toggle(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -254,7 +254,7 @@ def toggle(state: AppState, label: str, path: PlacePath, hint: str = "") -> None
         on_change=_commit,
         args=(state, path, key),
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def switch(state: AppState, label: str, path: PlacePath, made: Mapping[str, Any], hint: str = "") -> bool:
@@ -281,7 +281,7 @@ def percent(state: AppState, label: str, path: PlacePath, hint: str = "") -> Non
             state.edit(path, st.session_state[key] / 100)
 
     st.slider(label, 0, 99, min(value, 99), format="%d %%", key=key, help=hint or None, on_change=commit)
-    _error(state, path)
+    field_error(state, path)
 
 
 def choose_one(label: str, options: Sequence[str], key: str, hint: str) -> str:
