@@ -136,19 +136,6 @@ def test_condensed_ecdf_lies_on_the_true_one(times, unfinished):
         assert below / len(values) < y <= upto / len(values) + 1e-12
 
 
-@examples(60)
-@given(
-    st.lists(st.tuples(st.floats(0, 1e3), st.floats(1e-3, 10)), min_size=1, max_size=300), st.integers(1, 50)
-)
-def test_stretches_of_time_lie_between_the_extremes(jobs, bins):
-    at, jct = np.array([a for a, _ in jobs]), np.array([v for _, v in jobs])
-    found = series._binned(at, jct, bins)
-    assert 0 < len(found.t) <= bins
-    assert jct.min() - 1e-9 <= min(found.jct_s)
-    assert max(found.jct_s) <= jct.max() + 1e-9
-    assert list(found.t) == sorted(found.t)
-
-
 def test_dots_stand_at_their_values_with_their_intervals_on_axes_that_fit():
     dots = [
         looks.Dot("a", 90.0, [70.0, 110.0], "90 %"),

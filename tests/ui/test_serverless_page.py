@@ -25,7 +25,7 @@ from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.shipped import shipped_path, shipped_serverless
 from nona.ui.pages import serverless_form as presets
-from nona.ui.pages.serverless import DEMOS, QUICK_CALLS, platform_data, why_not
+from nona.ui.pages.serverless import QUICK_CALLS, platform_data, why_not
 from nona.ui.pages.serverless_form import LOADS, SLOS, load_name, load_preset, slo_name, slo_preset
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
@@ -39,15 +39,6 @@ def adopt(at, name="strict_light", **changes):
     """The demo ``name`` with ``changes``, on the page."""
     state_of(at).adopt(shipped(name, **changes))
     return at.run()
-
-
-@pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
-def test_every_demo_of_the_start_opens(open_page, demo):
-    at = open_page(PAGE)
-    at.button(key=f"open-serverless-{demo.name}").click().run()
-    assert state_of(at).scenario == shipped(demo.name)
-    assert all(at.session_state[key] == value for key, value in demo.choices)
-    assert pickers(at)["Policies"]["chosen"] == [p.name for p in state_of(at).scenario.serverless.policies]
 
 
 def test_a_scenario_of_workflows_is_made_serverless_and_models_without_functions_say_why_not(open_page):

@@ -4,38 +4,22 @@ import json
 from collections import Counter
 
 import pytest
-from app_driver import (
-    APP,
-    edit,
-    finish,
-    go,
-    metrics,
-    named,
-    new_session,
-    pickers,
-    put,
-    run,
-    said,
-    state_of,
-    until,
-)
+from app_driver import APP, edit, finish, go, metrics, named, new_session, put, run, said, state_of, until
 from hypothesis import given
 from hypothesis import strategies as st
 from page_checks import EVIL, live, silent
 from sizes import examples
 
-from nona.allocation.registry import POLICIES
 from nona.report.figures import PALETTE
 from nona.report.training import figures, findings, tables
 from nona.results.elastic import ElasticHistory
-from nona.scenario.file import load_scenario, scenario_from_mapping
-from nona.sources.samples import scenario_names, scenario_path
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.samples import shipped_scenario
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
-from nona.training.elastic.registry import ELASTIC
 from nona.ui.pages import training_clusterview, training_form
-from nona.ui.pages.training import DEMOS, ELASTIC_DEMOS
+from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
@@ -58,15 +42,6 @@ def adopt(at, **changes):
     """The small cluster with ``changes``, on the page."""
     state_of(at).adopt(scenario_from_mapping({**SMALL, **changes}))
     return at.run()
-
-
-@pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
-def test_every_demo_of_the_start_opens(open_page, demo):
-    assert demo.name in scenario_names()
-    at = open_page(PAGE)
-    at.button(key=f"open-training-{demo.name}").click().run()
-    assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
-    assert at.session_state["training-tabs"] == dict(demo.choices)["training-tabs"]
 
 
 def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_one_there_are_none(open_page):
@@ -95,7 +70,6 @@ def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_
 
 def test_fields_are_those_of_the_scenario(open_page):
     at = adopt(open_page(PAGE))
-    assert {e["name"] for e in pickers(at)["Policies"]["entries"]} == set(POLICIES)
     [n for n in at.number_input if n.label == "Servers"][1].set_value(5).run()
     assert [g.count for g in state_of(at).scenario.cluster.servers] == [2, 5]
     named(at.number_input, "Price, $/h").set_value(3.5).run()
@@ -277,16 +251,10 @@ JOBS = f"name,arrival_s,application,gpus,batch_size\n{EVIL},0,ncf,1,32768\nb,30,
 def test_demos_fields_an_upload_and_a_run(open_page):
     at = open_page(PAGE)
     for demo in ELASTIC_DEMOS:
-        at.button(key=f"open-training-{demo.name}").click().run()
-        scenario = load_scenario(scenario_path(demo.name))
-        assert state_of(at).scenario == scenario
+        scenario = shipped_scenario(demo.name)
         seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
         assert demo.takes == expected_text(seconds)
-        assert at.session_state["training-elastic-tabs"] == next(iter(ELASTIC_TABS))
-        state_of(at).undo()
-        at.run()
     at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
-    assert {e["name"] for e in pickers(at)["Policies"]["entries"]} == set(ELASTIC)
     edit(at, ("training", "elastic", "policies"), ["optimus", "fifo"])
     named(at.number_input, "Nodes").set_value(2).run()
     assert state_of(at).scenario.cluster.servers[0].count == 2

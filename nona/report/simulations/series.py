@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nona.hardware.cluster import Network
 from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.report.simulations.live import Stretches
 from nona.results.simulation import HitsOverTime, HitWindow, SimulationReport
 from nona.results.simulation_charts import (
     Distribution,
@@ -264,27 +265,19 @@ def _ecdf(values: NDArray[np.float64]) -> Distribution:
     return Distribution(x=tuple(done[ranks].tolist()), y=tuple(((ranks + 1) / len(values)).tolist()))
 
 
-def jct_over_time(runs: Runs, bins: int = 80) -> dict[str, OverTime]:
+def jct_over_time(runs: Runs, most: int = 80) -> dict[str, OverTime]:
     """Mean JCT of the jobs that arrived in each interval of the first replication's window."""
-    return {
-        scheduler: _binned(records[0].arrival_s - records[0].window_s[0], records[0].completion_time_s, bins)
-        for scheduler, records in runs.items()
-        if records
-    }
+    return {name: _over_time(records[0], most) for name, records in runs.items() if records}
 
 
-def _binned(at: NDArray[np.float64], value: NDArray[np.float64], bins: int) -> OverTime:
-    done = ~np.isnan(value)
-    at, value = at[done], value[done]
-    if not len(at):
+def _over_time(record: Records, most: int) -> OverTime:
+    done = ~np.isnan(record.completion_time_s)
+    if not done.any():
         return OverTime(t=(), jct_s=())
-    edges = np.linspace(at.min(), max(at.max(), at.min() + 1e-9), min(bins, len(at)) + 1)
-    place = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(place, minlength=len(edges) - 1)
-    sums = np.bincount(place, weights=value, minlength=len(edges) - 1)
-    used = counts > 0
-    middle = (edges[:-1] + edges[1:]) / 2
-    return OverTime(t=tuple(middle[used].tolist()), jct_s=tuple((sums[used] / counts[used]).tolist()))
+    stretches, at = Stretches(min(most, int(done.sum()))), record.arrival_s[done] - record.window_s[0]
+    stretches.add(at, record.completion_time_s[done])
+    middle, means = stretches.means()
+    return OverTime(t=tuple((stretches.begin_s + middle).tolist()), jct_s=tuple(means.tolist()))
 
 
 def executor_load(runs: Runs) -> dict[str, ResourceLoad]:
