@@ -173,8 +173,10 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
 def format_time(seconds: float, digits: int = 3) -> str:
     """Seconds as text.
 
-    >>> format_time(0.0142), format_time(0), format_time(0.9999), format_time(float("nan"))
-    ('14.2 ms', '0 s', '1 s', '–')
+    >>> format_time(0.0142), format_time(0), format_time(0.9999), format_time(math.nan), format_time(math.inf)
+    ('14.2 ms', '0 s', '1 s', '–', '∞')
+    >>> format_time(2.5e-6), format_time(90.0), format_time(240, 2), format_time(12_345.0)
+    ('2.5 µs', '90 s', '240 s', '12,300 s')
     """
     if seconds == 0:
         return "0 s"
@@ -184,8 +186,8 @@ def format_time(seconds: float, digits: int = 3) -> str:
 def format_size(size_bytes: float, digits: int = 3) -> str:
     """Bytes as text, with decimal prefixes.
 
-    >>> format_size(1_500_000)
-    '1.5 MB'
+    >>> format_size(1_500_000), format_size(0)
+    ('1.5 MB', '0 B')
     """
     return _scaled(size_bytes, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), digits)
 

@@ -5,21 +5,18 @@ import json
 import re
 
 import pytest
-from app_driver import APP, go, named, open_demo, pickers, said, sent, state_of
+from app_driver import APP, go, named, open_demo, pickers, sent, state_of
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
 from nona.study.link_load import LOADS
 from nona.study.shipped import shipped_story
-from nona.ui.pages.overview import QUESTIONS, answer, demos, finding, opens, story_view
+from nona.ui.pages.overview import QUESTIONS, demos, finding, opens, story_view
 from nona.ui.pages.serverless import DEMOS as SERVERLESS
 from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
-from nona.ui.session.state import AppState
 from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
-
-PAGE_FILES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))
 
 
 def test_the_story_on_the_page_is_the_one_that_ships(open_page):
@@ -32,17 +29,6 @@ def test_the_story_on_the_page_is_the_one_that_ships(open_page):
     assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
     assert "every load" in finding(None)
     assert "0 %" in finding(0.0)
-
-
-@pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
-def test_every_question_leads_to_its_page(open_page, number):
-    at = open_page("1_overview")
-    question = QUESTIONS[number]
-    before = state_of(at).scenario
-    at.button(key=f"question-{number}").click().run()
-    wanted = shipped_scenario(question.scenario) if question.scenario else before
-    assert state_of(at).scenario == wanted
-    assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
 
 
 CARDS = {"9_serverless": SERVERLESS, "10_training": (*TRAINING, *ELASTIC_DEMOS)}
@@ -59,35 +45,20 @@ def test_every_card_opens_its_scenario_and_tab(open_page, page, demo):
     assert pickers(at)["Policies"]["chosen"] == [p.name for p in part.policies]
 
 
-def test_a_question_is_asked_of_the_scenario_that_its_card_names():
-    state = AppState()
-    assert state.edit(("workload", 0, "rate"), "77/s")
-    own = state.scenario
-    for question, demo in itertools.product((q for q in QUESTIONS if q.scenario), (False, True)):
-        told = opens(state, question)
-        answer(state, question, demo)
-        assert state.go_to == question.page
-        assert (state.scenario == own) == (question.part == "workload" and not demo)
-        assert demo or f"“{state.scenario.name}”" in told
-        if state.scenario != own:
-            assert state.scenario == shipped_scenario(question.scenario)
-            assert "brings yours back" in state.toast
-            state.undo()
-            assert state.scenario == own
-
-
-def test_a_new_scenario_is_empty_every_page_says_what_is_next_and_undo_brings_back_the_former(open_page):
-    at = open_page("1_overview")
-    state = state_of(at)
-    before = state.scenario
-    at.button(key="new-scenario").click().run()
-    assert (at.title[0].value, state.scenario.workload) == ("Cluster", ())
-    for page in PAGE_FILES:
-        assert not go(at, page).error, page
-        asked = page in ("6_placement", "7_simulation", "8_plan")
-        assert not asked or "The workload is empty" in said(at.markdown)
-    state.undo()
-    assert state.scenario == before
+@pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
+def test_a_question_leads_to_its_page_with_the_scenario_that_its_card_names(open_page, number):
+    question, at = QUESTIONS[number], open_page("1_overview")
+    state, of_mine = state_of(at), question.scenario and question.part == "workload"
+    for own, demo in ((False, False), (True, False), (True, True))[: 3 if of_mine else 2]:
+        state.edit(("workload", 0, "rate"), "77/s" if own else "300/s")
+        before, told = state.scenario, opens(state, question)
+        go(at, "1_overview").button(key=f"question-{'demo-' * demo}{number}").click().run()
+        assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
+        kept = not question.scenario or (own and not demo and of_mine)
+        assert state.scenario == (before if kept else shipped_scenario(question.scenario))
+        assert demo or not question.scenario or f"“{state.scenario.name}”" in told
+        assert kept or not own or "brings yours back" in at.toast[0].value
+        state.adopt(before)
 
 
 def test_demos_are_listed_family_by_family():

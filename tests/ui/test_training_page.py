@@ -160,24 +160,35 @@ def test_regions_follow_the_groups_of_servers(open_page):
     prepare_training(added)
 
 
-def test_other_pages_open_for_training_jobs_alone(open_page):
-    at = adopt(open_page(PAGE))
-    for page in sorted(path.stem for path in (APP.parent / "pages").glob("*.py")):
-        go(at, page)
-        assert not at.error, page
-        if page in ("6_placement", "7_simulation"):
-            assert "This scenario has training jobs only." in said(at.markdown)
-            assert not [b for b in at.button if b.key in ("run-place", "run-simulate")]
-        if page == "5_workload":
-            assert "This scenario has training jobs only." in said(at.caption)
+@pytest.mark.parametrize("jobs_alone", [True, False])
+def test_every_page_opens_without_queries_and_says_what_is_next(open_page, jobs_alone):
+    at = open_page("1_overview")
     before = state_of(at).scenario
+    if jobs_alone:
+        adopt(at)
+    else:
+        at.button(key="new-scenario").click().run()
+        assert (at.title[0].value, state_of(at).scenario.workload) == ("Cluster", ())
+    told = "This scenario has training jobs only." if jobs_alone else "The workload is empty."
+    for page in sorted(path.stem for path in (APP.parent / "pages").glob("*.py")):
+        assert not go(at, page).error, page
+        if page in ("6_placement", "7_simulation", "8_plan"):
+            assert told in said(at.markdown)
+            assert not [b for b in at.button if b.key in ("run-place", "run-simulate", "run-plan")]
+    assert "No queries arrive." in said(go(at, "5_workload").caption)
+    state_of(at).undo()
+    assert state_of(at).scenario == before
+
+
+def test_a_model_is_added_to_training_jobs_only_when_asked_to(open_page):
+    before = state_of(adopt(at := open_page("2_models"))).scenario
     for answer, kept in (("Leave it", True), ("Add it here", False), ("Begin a new scenario", False)):
         named(go(at, "2_models").button, "Add to the workload").click().run()
         assert state_of(at).scenario == before, "it asks first"
         named(at.button, answer).click().run()
         now = state_of(at).scenario
-        assert (now == before) == kept
-        assert kept or (len(now.workload) == 1 and (now.training is None) == answer.startswith("Begin"))
+        assert kept == (now == before)
+        assert kept or (len(now.workload), now.training is None) == (1, answer.startswith("Begin"))
         state_of(at).adopt(before)
 
 
