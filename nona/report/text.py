@@ -140,6 +140,15 @@ def time_text(seconds: float | None) -> str:
     return or_dash(seconds, format_time)
 
 
+def times_text(ratio: float) -> str:
+    """How many times as much.
+
+    >>> times_text(1234.5)
+    '1,230 ×'
+    """
+    return f"{format_number(ratio)} ×"
+
+
 def percent_text(share: float | None) -> str:
     """A share in per cent, or a dash where it is not known.
 

@@ -12,6 +12,7 @@ from nona.sources.samples import scenario_families, scenario_names, shipped_scen
 from nona.study.link_load import LOADS
 from nona.study.shipped import shipped_story
 from nona.ui.pages.overview import QUESTIONS, demos, finding, opens, story_view
+from nona.ui.pages.plan_question import DEMOS as PLAN
 from nona.ui.pages.serverless import DEMOS as SERVERLESS
 from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
@@ -31,7 +32,8 @@ def test_the_story_on_the_page_is_the_one_that_ships(open_page):
     assert "0 %" in finding(0.0)
 
 
-CARDS = {"9_serverless": SERVERLESS, "10_training": (*TRAINING, *ELASTIC_DEMOS)}
+CARDS = {"8_plan": PLAN, "9_serverless": SERVERLESS, "10_training": (*TRAINING, *ELASTIC_DEMOS)}
+RUNS = ("run-plan", "run-serverless", "run-training", "run-training-elastic")
 
 
 @pytest.mark.parametrize(("page", "demo"), [(page, demo) for page, demos in CARDS.items() for demo in demos])
@@ -41,8 +43,10 @@ def test_every_card_opens_its_scenario_and_tab(open_page, page, demo):
     scenario = state_of(at).scenario
     assert scenario == shipped_scenario(demo.name)
     assert all(at.session_state[key] == value for key, value in demo.choices)
-    part = scenario.serverless or scenario.training.elastic or scenario.training
-    assert pickers(at)["Policies"]["chosen"] == [p.name for p in part.policies]
+    part = scenario.serverless or (scenario.training and (scenario.training.elastic or scenario.training))
+    chosen = part.policies if part else scenario.plan.schedulers
+    assert [picker["chosen"] for picker in pickers(at).values()] == [[c.name for c in chosen]]
+    assert [b.disabled for b in at.button if b.key in RUNS] == [False]
 
 
 @pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from nona.report.means import Show, mean_text
 from nona.report.simulations.report import python_decisions
-from nona.report.text import or_dash, share_text, table
+from nona.report.text import or_dash, share_text, table, times_text
 from nona.report.times import off_lines
 from nona.results.document import Estimate
 from nona.results.simulation import (
@@ -425,7 +425,7 @@ def difference_row(name: str, difference: Difference) -> dict[str, str]:
         "JCT difference": mean_text(difference.jct_s, format_time),
         "change": or_dash(difference.relative, partial(share_text, digits=1, sign="+")),
         "verdict": difference.verdict,
-        "pairing saves": or_dash(difference.variance_reduction, "{:.3g} ×".format),
+        "pairing saves": or_dash(difference.variance_reduction, times_text),
         "correlation": or_dash(difference.correlation, "{:.3f}".format),
         "SLO hits": mean_text(hits, partial(share_text, digits=2)) if hits else "–",
     }
