@@ -26,6 +26,7 @@ from nona.gpu_sharing.registry import WAYS
 from nona.registry import Look
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
+from nona.units import format_number
 
 # Middle tones: they read on white and on near black.
 PALETTE = (
@@ -64,16 +65,6 @@ def text(value: object, longest: int = 60) -> str:
     """
     shown = str(value)
     return html.escape(shown if len(shown) <= longest else shown[: longest - 1] + "…", quote=False)
-
-
-def number_text(value: float) -> str:
-    """A number as axes and labels write it: three digits, four from a hundred on, thousands apart.
-
-    >>> [number_text(v) for v in (0.02, 12.34, 123.44, 12345.6)]
-    ['0.02', '12.3', '123.4', '12,346']
-    """
-    size = abs(value)
-    return f"{value:,.0f}" if size >= 1000 else f"{value:.{4 if size >= 100 else 3}g}"
 
 
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
@@ -284,7 +275,7 @@ def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: st
     known = [v for v in values if v is not None and v > 0]
     ticks = log_ticks(min(known), max(known)) if known else []
     change = made.update_xaxes if of == "x" else made.update_yaxes
-    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[number_text(t) for t in ticks])
+    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[format_number(t) for t in ticks])
 
 
 def log_ticks(low: float, high: float) -> list[float]:

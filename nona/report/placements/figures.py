@@ -14,7 +14,6 @@ from nona.report.figures import (
     UNSTABLE_SYMBOL,
     figure,
     log_axis,
-    number_text,
     scheduler_style,
     text,
 )
@@ -123,7 +122,7 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
 def _bar_text(value: float | None, factor: float, unit: str) -> str:
     if value is None:
         return "overloaded"
-    return f"{format_number(factor * value)} %" if unit == "%" else f"{number_text(factor * value)} {unit}"
+    return f"{format_number(factor * value)} {unit}"
 
 
 MEANS_S: Mapping[str, Callable[[CongestionPoint], float | None]] = {

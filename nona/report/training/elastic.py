@@ -8,7 +8,7 @@ from itertools import pairwise
 import plotly.graph_objects as go
 
 from nona.registry import Look
-from nona.report.figures import figure, number_text, rule, scheduler_style, text
+from nona.report.figures import figure, rule, scheduler_style, text
 from nona.report.text import counted, or_dash, share_text, table, time_text
 from nona.report.training.figures import distributions, rho_distributions
 from nona.report.training.findings import HOUR_S, hours_text, jct_text, overlap
@@ -258,7 +258,7 @@ def _there(trace: ElasticTrace, time_s: float) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return or_dash(value, number_text)
+    return or_dash(value, format_number)
 
 
 def every_job(data: ElasticHistory) -> list[dict[str, Cell]]:
