@@ -361,9 +361,12 @@ def _training(state: AppState) -> Stage:
     return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, kind))
 
 
+_NO_ROW = "needs a row in the workload"
+
+
 def _placement(state: AppState) -> Stage:
     data = state.held("place", SolvedPlacement)
-    value, detail = "not solved yet", "solve it on its page"
+    value, detail = "not solved yet", "solve it on its page" if state.scenario.workload else _NO_ROW
     if data is not None:
         value = f"predicted mean JCT {time_text(mean_of(data.nona))}"
         if is_slo(data.nona):
@@ -376,7 +379,8 @@ def _placement(state: AppState) -> Stage:
 
 def _simulation(state: AppState) -> Stage:
     result = state.held("simulate", SimulatedRun)
-    value, detail = "not run yet", ", ".join(e.name for e in state.scenario.schedulers)
+    names = ", ".join(e.name for e in state.scenario.schedulers)
+    value, detail = "not run yet", names if state.scenario.workload else _NO_ROW
     if result is not None:
         found = result.report.schedulers
         means = {
