@@ -227,11 +227,10 @@ def _overload(data: PaperStudy) -> str:
                 f"{format_number(last.ratio)} after {last.jobs:,}"
             )
         else:
-            wanted = jobs_for(row, data.claim)
+            wanted = jobs_for(row, data.claim) or 0.0  # it grows, so there is one
             parts.append(
                 f"that of {row.scheduler} is {format_number(last.ratio)} after {last.jobs:,} jobs and "
-                "would be "
-                f"{data.claim:.0f} after about {format_number(wanted, 2)}"
+                f"would be {data.claim:.0f} after about {format_number(wanted, 2)}"
             )
     if not parts:
         return ""
