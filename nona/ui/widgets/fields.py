@@ -96,15 +96,16 @@ def quantity(
         text = _THOUSANDS.sub("", str(st.session_state[key] or "").strip())
         state.edit(path, None if optional and not text else text)
 
-    st.text_input(
-        label,
-        value="" if shown is None else str(shown),
-        key=key,
-        help=hint or None,
-        on_change=commit,
-        placeholder=empty or None,
-    )
-    field_error(state, path)
+    with st.container(gap="xsmall"):
+        st.text_input(
+            label,
+            value="" if shown is None else str(shown),
+            key=key,
+            help=hint or None,
+            on_change=commit,
+            placeholder=empty or None,
+        )
+        field_error(state, path)
 
 
 def share(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -158,16 +159,17 @@ def number(
         else:
             state.edit(path, value)
 
-    st.number_input(
-        label,
-        value=float(shown) if isinstance(shown, int | float) else low,
-        step=step,
-        format=digits,
-        key=key,
-        help=hint or None,
-        on_change=commit,
-    )
-    field_error(state, path)
+    with st.container(gap="xsmall"):  # in a grid the error is below its field, not the next cell
+        st.number_input(
+            label,
+            value=float(shown) if isinstance(shown, int | float) else low,
+            step=step,
+            format=digits,
+            key=key,
+            help=hint or None,
+            on_change=commit,
+        )
+        field_error(state, path)
 
 
 def broken_rule(value: float, low: float, high: float, whole: bool = False) -> str:
