@@ -8,7 +8,7 @@ from nona.report.means import mean_text
 from nona.report.text import MARKS, or_dash, table
 from nona.report.times import USUAL
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
-from nona.units import number_text
+from nona.units import format_number
 
 
 def capacity_report(
@@ -39,7 +39,7 @@ def capacity_finding(report: CapacityReport) -> str:
     )
     if fewer is not None:
         text += f"; with {_servers(fewer.servers)}: {_known(fewer)}"
-    cost = "" if best.cost is None else f" At the given prices the cluster costs {number_text(best.cost)}."
+    cost = "" if best.cost is None else f" At the given prices the cluster costs {format_number(best.cost)}."
     return f"{text}.{cost}"
 
 
@@ -167,12 +167,14 @@ def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
         "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
         "SLOs missed, worst model": "–" if found is None else _known(found),
         "worst model": "–" if found is None else found.worst or "–",
-        "of all jobs": "–" if found is None else or_dash(found.miss_of_all, lambda v: f"{100 * v:.3g} %"),
+        "of all jobs": "–"
+        if found is None
+        else or_dash(found.miss_of_all, lambda v: f"{format_number(100 * v)} %"),
         "with one fewer": "–" if fewer is None else _known(fewer),
         "by": MARKS[d.method],
         "kept, simulated": _seen(found) if predicted else "–",
         "kept with one fewer, simulated": _seen(fewer) if predicted else "–",
-        "cost": or_dash(d.cost, number_text),
+        "cost": or_dash(d.cost, format_number),
     }
 
 
@@ -195,7 +197,7 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
 def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
-    return f"{100 * count.miss:.3g} % ± {number_text(200 * count.error, 2)} %"
+    return f"{100 * count.miss:.3g} % ± {format_number(200 * count.error, 2)} %"
 
 
 def _seen(count: ServerCount | None) -> str:

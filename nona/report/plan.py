@@ -33,7 +33,7 @@ from nona.results.planning import (
     PlanTarget,
     PlanWeek,
 )
-from nona.units import format_bandwidth, number_text
+from nona.units import format_bandwidth, format_number
 
 
 def servers_text(servers: Sequence[PlanServers]) -> str:
@@ -105,7 +105,7 @@ class Budget:
     @property
     def used_span(self) -> str:
         """How much is used, with its interval, for a table."""
-        used, *ends = (number_text(round(v, 4)) for v in (self.used, *(self.interval or ())))
+        used, *ends = (format_number(round(v, 4)) for v in (self.used, *(self.interval or ())))
         return f"{used} ({' to '.join(ends)})" if ends else used
 
     @property
@@ -304,7 +304,7 @@ def plan_rows(report: PlanReport) -> list[dict[str, str]]:
             "servers": servers_text(o.servers),
             "scheduler": o.scheduler,
             **({"link": format_bandwidth(o.link)} if several else {}),
-            "cost per hour": number_text(o.cost_per_hour),
+            "cost per hour": format_number(o.cost_per_hour),
             "verdict": o.verdict,
             "by": MARKS.get(o.by, o.by),
             "in time, tightest target": _in_time(report, o),
@@ -386,7 +386,7 @@ def week_text(week: PlanWeek, currency: str) -> str:
     few, many = min(week.servers), max(week.servers)
     constant, scheduled = money(week.constant_cost, currency), money(week.schedule_cost, currency)
     return (
-        f"Sized for the week's peak, {number_text(week.peak)}× the traffic. All servers all week cost "
+        f"Sized for the week's peak, {format_number(week.peak)}× the traffic. All servers all week cost "
         f"{constant}; {few:,} to {many:,} servers of {week.gpu}, as each hour needs, cost {scheduled}, with "
         f"{time_text(week.startup_s)} paid for each start."
     )
@@ -397,6 +397,6 @@ def energy_text(option: PlanOption) -> str:
     if option.energy_kwh_per_million is None:
         return ""
     carbon = option.co2_kg_per_million
-    also = "" if carbon is None else f", {number_text(carbon)} kg of CO₂"
-    energy = number_text(option.energy_kwh_per_million)
+    also = "" if carbon is None else f", {format_number(carbon)} kg of CO₂"
+    energy = format_number(option.energy_kwh_per_million)
     return f"Energy of the GPUs: {energy} kWh per million queries{also}."

@@ -12,7 +12,7 @@ from nona.report.training.findings import jobs_text
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
 from nona.scenario.schema import Scenario
-from nona.units import format_time, number_text
+from nona.units import format_number, format_time
 
 
 def scenario_line(scenario: Scenario) -> str:
@@ -54,16 +54,16 @@ def workload_text(scenario: Scenario) -> str:
     names, calls = scenario.labels, scenario.serverless
     load = None if calls is None else calls.interval
     rate = sum(row.rate for row in scenario.workload) if load is None else load.rate
-    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {number_text(rate)}/s"
+    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {format_number(rate)}/s"
 
 
 LONGEST = 60  # characters of a name or note in a table
 SHOWN: Mapping[Unit, Show] = {
     "s": format_time,
     "share": partial(share_text, digits=1),
-    "number": "{:,.4g}".format,
+    "number": format_number,
 }
-CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": "{:,.4g}".format}
+CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": format_number}
 
 
 def date_text(item: SavedItem) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.report.times import given_text
 from nona.results.models import FullContraction, Inspection
-from nona.units import format_count, format_size, format_time, number_text
+from nona.units import format_count, format_number, format_size, format_time
 
 
 def plain(value: Any) -> Any:
@@ -87,7 +87,7 @@ def inspection_text(report: Inspection) -> str:
         f"{report.model} on {report.device}",
         f"  {report.operators} operators, {report.edges} edges, "
         f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
-        f"  {report.gmac:.4g} GMAC, {format_size(report.activation_bytes)} of activations",
+        f"  {format_number(report.gmac)} GMAC, {format_size(report.activation_bytes)} of activations",
         f"  time {format_time(report.total_compute_s)} in sequence ({shares}; 90 % interval from "
         f"{format_time(low)} to {format_time(high)}), "
         f"{format_time(report.critical_path_s)} on the critical path",
@@ -141,7 +141,7 @@ def money(amount: float | None, currency: str) -> str:
     >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
     ('14.2 USD', '–', '222,000 USD')
     """
-    return or_dash(amount, lambda value: f"{number_text(value)} {currency}")
+    return or_dash(amount, lambda value: f"{format_number(value)} {currency}")
 
 
 def per_hour(amount: float, currency: str) -> str:
@@ -173,6 +173,15 @@ def short_share(share: float) -> str:
     if 0 < 100 - value < 0.1:
         decimals = math.ceil(-math.log10(100 - value) - 1e-9)
     return f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.12g} %"
+
+
+def times_text(ratio: float) -> str:
+    """How many times as much.
+
+    >>> times_text(1234.5)
+    '1,230 ×'
+    """
+    return f"{format_number(ratio)} ×"
 
 
 def percent_text(share: float | None) -> str:

@@ -66,18 +66,15 @@ def test_titles_say_what_the_rows_hold():
     assert titles_of.utilisation_title(found) == "The busiest resource is the link under c: 50 %"
     assert titles_of.over_time_title(found) == "JCT keeps growing under c"
     assert titles_of.percentile_rows(found, "all")[0]["p95"] == "20 ms"
-    assert (
-        titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})
-        == "Against a: 1 clearly slower"
-    )
+    slower = titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})
+    assert slower == "Against a: 1 clearly slower"
     alike = titles_of.ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
     assert alike.startswith("a and b have the shortest tail: 95 % of their jobs")
     assert titles_of.jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
     one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
     assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
-    assert (
-        titles_of.differences_title("local", {"b": one["b"]}) == "Against local: nobody has a mean to compare"
-    )
+    nobody = titles_of.differences_title("local", {"b": one["b"]})
+    assert nobody == "Against local: nobody has a mean to compare"
     assert shortest(found) == "a"
     assert shortest({"c": found["c"]}) is None
 

@@ -120,6 +120,7 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
 def test_every_page_shows_names_as_text(open_page, parts):
     at = opened(parts)
     assert [found for page in PAGES for found in wrong(go(at, page))] == []
+    assert wrong(put(go(at, "7_simulation"), "simulation-view", "Sweep")) == []
 
 
 class Case(NamedTuple):

@@ -11,7 +11,6 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.messages import Link
 from nona.placement.sampled.judge import by_response
 from nona.report.capacity import capacity_finding, capacity_rows
-from nona.report.figures import number_text
 from nona.report.placements import certificate
 from nona.report.placements import text as words
 from nona.report.placements.figures import congestion_figure, link_waits_figure
@@ -25,7 +24,7 @@ from nona.ui.pages.placement import TABS, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.tasks import desk, planning
 from nona.ui.widgets.components import texts
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 @pytest.fixture
@@ -233,7 +232,7 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
     assert any(off_text(data.if_times_off) in text for text in shown)
     bars = bars_of(at)
     ms = [1e3 * r.response.mean_s for r in (data.nona, data.local, data.spread)]
-    assert bars["data"][0]["text"] == [f"{number_text(v)} ms" for v in ms]
+    assert bars["data"][0]["text"] == [f"{format_number(v)} ms" for v in ms]
 
 
 def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page):

@@ -9,14 +9,12 @@ from app_driver import finish, go, job_of, named, new_session, pickers, run, sai
 from nona.report.plan import why_text
 from nona.report.text import money
 from nona.results.planning import PlanOutcome
-from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_path
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store
 from nona.study.planning.question import opened, question_of
 from nona.ui.pages.plan import VERDICTS, option_name
-from nona.ui.pages.plan_question import DEMOS
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain
 from tests.report.filled import FAST, SLOW, TWO_OFFERS
@@ -70,14 +68,6 @@ def test_a_scenario_without_a_question_offers_what_its_cluster_has(open_page):
     assert pickers(at)["Schedulers"]["chosen"] == [s.name for s in spec.schedulers]
     at.button(key="remove-plan").click().run()
     assert state_of(at).scenario.plan is None
-
-
-@pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
-def test_every_demo_of_the_start_opens(open_page, demo):
-    at = open_page(PAGE)
-    at.button(key=f"open-plan-{demo.name}").click().run()
-    assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
-    assert at.button(key="run-plan").disabled is False
 
 
 def test_the_page_says_what_the_search_found_and_what_decides_fits_a_window_of_1280_pixels(planned):

@@ -190,10 +190,8 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     assert at.button(key="run-grid").disabled  # not run twice
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
-    assert (
-        main(["sweep", str(file), *asked_of.grid_shell_arguments(asked_of.grid_settings_of(state)), "--json"])
-        == 0
-    )
+    words = asked_of.grid_shell_arguments(asked_of.grid_settings_of(state))
+    assert main(["sweep", str(file), *words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     wanted = told.to_json()["rows"]
     assert [r["sweep"]["schedulers"] for r in rows] == [r["sweep"]["schedulers"] for r in wanted]

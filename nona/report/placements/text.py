@@ -30,7 +30,7 @@ from nona.results.placement import (
     ResponseReport,
     SearchStep,
 )
-from nona.units import format_bandwidth, format_size, format_time
+from nona.units import format_bandwidth, format_number, format_size, format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,10 @@ def best_so_far(steps: Sequence[SearchStep]) -> str:
     gap = (
         "no bound yet"
         if last.gap is None
-        else f"gap {100 * last.gap:.2g} % to the formula's bound of {time_text(last.lower_bound_s)}"
+        else (
+            f"gap {format_number(100 * last.gap, 2)} % to the formula's bound of "
+            f"{time_text(last.lower_bound_s)}"
+        )
     )
     return f"Best so far: mean JCT {mean} ({origin_words(last.origin)}), {gap}"
 
@@ -329,7 +332,7 @@ def step_rows(steps: Sequence[SearchStep]) -> list[dict[str, str]]:
             "after": time_text(s.elapsed_s),
             "best so far": origin_words(s.origin),
             "mean JCT": f"{time_text(s.objective_s)} {plus_minus(s.objective_s, s.error_s)}".strip(),
-            "gap": "no bound yet" if s.gap is None else f"{100 * s.gap:.2g} %",
+            "gap": "no bound yet" if s.gap is None else f"{format_number(100 * s.gap, 2)} %",
         }
         for s in steps
     ]

@@ -54,7 +54,7 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
             name="oracle: lower bound of the cost",
             mode="lines",
             line={"color": QUIET, "dash": "dash", "width": 1.5},
-            hovertemplate="oracle: %{y:.3g} % cost at least $%{x:.3g}<extra></extra>",
+            hovertemplate="oracle: %{y:,.3~r} % cost at least $%{x:,.3~r}<extra></extra>",
         )
     made.update_xaxes(title=COST_AXIS)
     made.update_yaxes(title="SLOs kept, %")
@@ -189,7 +189,7 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
         line={"color": style.colour, "width": 2},
         marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
         customdata=[what for what, _ in known],
-        hovertemplate=shown + ", %{customdata}: %{x:.3g} ms<extra></extra>",
+        hovertemplate=shown + ", %{customdata}: %{x:,.3~r} ms<extra></extra>",
     )
     if mean_s > 0:
         made.add_scatter(
@@ -197,7 +197,7 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
             y=[shown],
             mode="markers",
             marker={"color": style.colour, "symbol": "triangle-up", "size": 12},
-            hovertemplate=shown + ", mean: %{x:.3g} ms<extra></extra>",
+            hovertemplate=shown + ", mean: %{x:,.3~r} ms<extra></extra>",
         )
 
 
@@ -279,7 +279,7 @@ def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> g
             [scale * mean for _, mean in known],
             [_span(_of(p, what), mean, scale, what) for p, mean in known],
             scheduler_style(name),
-            "%{x:.4g}: %{y:.4g}",
+            "%{x:,.3~r}: %{y:,.3~r}",
         )
         for knee in policy.knees if what == "hits" else ():
             if knee.kept is not None and knee.missed is not None:
@@ -384,8 +384,8 @@ def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> 
             insidetextfont={"color": "#ffffff"},
             customdata=[_told(r) for r, _, _ in part],
             hovertemplate=(
-                "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:.4g} s, done at "
-                f"%{{customdata[3]:.4g}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
+                "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:,.3~r} s, done at "
+                f"%{{customdata[3]:,.3~r}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
             ),
         )
 

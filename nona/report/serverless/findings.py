@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from nona.results.serverless import (
     Setting,
     Spread,
 )
-from nona.units import format_time, number_text
+from nona.units import format_number, format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
@@ -40,16 +39,7 @@ def dollars(usd: float | None) -> str:
     >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
     ('$0.123', '$0.00000242', '–')
     """
-    return or_dash(usd, lambda known: f"${_digits(PER * known)}")
-
-
-def _digits(value: float) -> str:
-    """Three significant digits, without a power of ten.
-
-    >>> _digits(2.42e-06), _digits(0.5), _digits(1234.5)
-    ('0.00000242', '0.5', '1230')
-    """
-    return f"{Decimal(f'{value:.3g}'):f}"
+    return or_dash(usd, lambda known: f"${format_number(PER * known)}")
 
 
 def rate_text(rate: Estimate | None) -> str:
@@ -277,8 +267,8 @@ def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
             "SLOs kept": rate_text(t.slo_hit_rate),
             "runs": str(t.replications),
             "": _VERDICTS[t.verdict],
-            "USD per hour": number_text(t.usd_hour),
-            "USD per hour held": or_dash(t.held_usd_hour, number_text),
+            "USD per hour": format_number(t.usd_hour),
+            "USD per hour held": or_dash(t.held_usd_hour, format_number),
         }
         for name, p in report.policies.items()
         for place, t in enumerate(p.tried)

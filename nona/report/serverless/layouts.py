@@ -14,7 +14,7 @@ from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
 from nona.serverless.held import leases, slot_runs
 from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
-from nona.units import number_text
+from nona.units import format_number
 
 
 def _idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[LayoutBatch, ...]:
@@ -206,7 +206,7 @@ def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float,
     area = cells * (end - begin)
     held = sum((r.to_s - r.from_s) * (r.high - r.low) for r in rows) / area
     lost = sum(b - a for a, b, _ in stranded) / area
-    tail = f", {number_text(100 * lost, 2)} % of it is stranded" if stranded else ""
+    tail = f", {format_number(100 * lost, 2)} % of it is stranded" if stranded else ""
     return f"{100 * held:.0f} % of the GPU is allocated over {time_text(end - begin)}{tail}"
 
 

@@ -7,6 +7,7 @@ from nona.report.sweeps import value_text
 from nona.report.text import listed, or_dash, share_text, table, time_text
 from nona.results.document import Figure
 from nona.results.serverless_study import Knee, OverPoint, OverReport, PolicyOver
+from nona.units import format_number
 
 LOAD = "load"
 FEW = 3  # values that a sentence lists
@@ -18,7 +19,7 @@ def over_value(report: OverReport, value: Figure) -> str:
     """A value as people write it: a factor with its sign before it, as in × 2.4."""
     if value is None:
         return "–"
-    return f"× {value:.3g}" if report.unit == "factor" else value_text(value, report.unit)
+    return f"× {format_number(value)}" if report.unit == "factor" else value_text(value, report.unit)
 
 
 def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
@@ -106,7 +107,7 @@ def over_rows(report: OverReport) -> list[dict[str, str]]:
 
 
 def _per_s(point: OverPoint) -> str:
-    return or_dash(point.goodput_per_s.mean, "{:.4g}".format)
+    return or_dash(point.goodput_per_s.mean, format_number)
 
 
 def over_numbers(report: OverReport) -> list[Row]:

@@ -32,7 +32,7 @@ from nona.simulation.intervals import (
 )
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]
 
@@ -166,7 +166,7 @@ def points(share: float) -> str:
     >>> points(0.0123)
     '1.23 points'
     """
-    return f"{100 * share:.3g} points"
+    return f"{format_number(100 * share)} points"
 
 
 def baseline_headline(

@@ -41,8 +41,8 @@ class Stretches:
 
     >>> s = Stretches(2)
     >>> s.add(np.array([0.0, 1.0, 5.0]), np.array([1.0, 3.0, 8.0]))
-    >>> s.width_s, s.means()[1].tolist()
-    (5.0, [2.0, 8.0])
+    >>> round(s.width_s, 6), s.means()[1].tolist()
+    (2.5, [2.0, 8.0])
     """
 
     def __init__(self, most: int) -> None:
@@ -57,6 +57,7 @@ class Stretches:
         if math.isnan(self.begin_s):
             self.begin_s = float(at_s.min())
             self.width_s = max(float(at_s.max()) - self.begin_s, 1e-9) / self.most
+            self.width_s *= 1 + 1e-9  # the last value is in the last interval, not alone beyond it
         while (float(at_s.max()) - self.begin_s) / self.width_s >= self.most:  # rounded as places are
             self._widen()
         place = ((at_s - self.begin_s) / self.width_s).astype(np.int64).clip(0, self.most - 1)
@@ -70,8 +71,13 @@ class Stretches:
             sums[: len(joined)], sums[len(joined) :] = joined, 0.0
 
     def means(self) -> tuple[Array, Array]:
-        """Midpoints of the intervals with values, seconds after the first; the means there."""
+        """Midpoints of the intervals with values, seconds after the first; the means there.
+
+        The last is left out until it has half as many values as is usual: a few jobs would look like a peak.
+        """
         used = np.flatnonzero(self._counts)
+        if len(used) > 1 and self._counts[used[-1]] < np.median(self._counts[used[:-1]]) / 2:
+            used = used[:-1]
         means: Array = self._sums[used] / self._counts[used]
         at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
         return at, means

@@ -11,7 +11,7 @@ from nona.report.simulations.findings import shortest
 from nona.report.simulations.tables import percentile_text
 from nona.report.text import listed, share_text
 from nona.results.simulation import Difference, Differences, PartName, Percentile, SchedulerResult, Schedulers
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})
 _EQUAL = 1e-9  # relative: times that differ by less are the same
@@ -100,7 +100,7 @@ def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES)
     row = differences.get(low, {}).get(high)
     if row is not None and row.verdict == "not told apart":
         return f"Mean JCT: {high} is highest, without a clear difference from {low}"
-    return f"{high} takes {means[high] / means[low]:.3g} times as long as {low} on average"
+    return f"{high} takes {format_number(means[high] / means[low])} times as long as {low} on average"
 
 
 def hits_title(schedulers: Schedulers) -> str:

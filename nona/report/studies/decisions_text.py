@@ -32,7 +32,7 @@ from nona.report.studies.decisions import (
 )
 from nona.report.text import counted, share_text, table
 from nona.results.studies import DecisionStudy, QuestionKey
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 HOW = (
     "Each network, alone or in a mix, is placed and simulated on 16 A100 servers, with the same jobs for all "
@@ -58,7 +58,7 @@ def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
     cells = worst(data, key, 1)
     if not cells:
         return f"{QUESTIONS[key].name} was not simulated"
-    return f"The largest ratio is {cells[0].answer.ratio:.3g}: {where(cells[0].cell)}"
+    return f"The largest ratio is {format_number(cells[0].answer.ratio)}: {where(cells[0].cell)}"
 
 
 def findings(data: DecisionStudy) -> list[str]:

@@ -37,7 +37,7 @@ from nona.report.studies.serverless_tables import (
 )
 from nona.report.text import listed, or_dash, share_text, table
 from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.
 SEARCHES = (("orion", "aquatope"), 46.0, 80.0)
@@ -332,7 +332,9 @@ def provenance(data: ServerlessStudy) -> str:
     return (
         f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
         f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,} at "
-        + ", ".join(f"{name} × {p.load:.3g} ({_held(p.vgpus_held)})" for name, p in data.pressed.items())
+        + ", ".join(
+            f"{name} × {format_number(p.load)} ({_held(p.vgpus_held)})" for name, p in data.pressed.items()
+        )
     )
 
 

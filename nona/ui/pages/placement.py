@@ -45,7 +45,7 @@ from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.folding import summary_bar
 from nona.ui.widgets.results import picture, table
 from nona.ui.widgets.terms import guide_link
-from nona.units import format_bandwidth, format_time
+from nona.units import format_bandwidth, format_number, format_time
 
 OBJECTIVES = {
     "Mean completion time": "mean-jct",
@@ -276,7 +276,7 @@ def value_text(line: WorkingLine) -> str:
         return format_time(line.value, 4)
     if line.unit == "s/B":
         return f"{format_time(1e6 * line.value)} per MB"
-    return f"{line.value:.4g}"
+    return format_number(line.value)
 
 
 def _queries(models: Mapping[str, WorkingModel]) -> None:

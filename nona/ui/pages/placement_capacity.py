@@ -24,7 +24,7 @@ from nona.ui.widgets.fields import label_text, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import picture, table
-from nona.units import format_bandwidth, format_time
+from nona.units import format_bandwidth, format_number, format_time
 
 KIND = "capacity"
 SCHEDULERS_KEY = "capacity-schedulers"
@@ -90,9 +90,9 @@ def _inputs(state: AppState) -> None:
     cluster = state.scenario.cluster
     groups = listed([f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers], 6)
     rows = [
-        f"{label} {row.rate:.4g}/s within {format_time(row.slo)}"
+        f"{label} {format_number(row.rate, 4)}/s within {format_time(row.slo)}"
         if row.slo is not None
-        else f"{label} {row.rate:.4g}/s, no SLO"
+        else f"{label} {format_number(row.rate, 4)}/s, no SLO"
         for label, row in zip(state.scenario.labels, state.scenario.workload, strict=True)
     ]
     link = format_bandwidth(cluster.network.capacity)

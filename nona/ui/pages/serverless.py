@@ -134,6 +134,8 @@ def why_not(state: AppState) -> str:
 
 
 def _reason(state: AppState) -> str:
+    if not state.scenario.workload:
+        return "It has no workflows yet: add models on the Workload page."
     data = {**scenario_to_mapping(state.scenario), "serverless": _part(state)}
     try:
         prepare_serverless(scenario_from_mapping(data), state.uploads.sources)

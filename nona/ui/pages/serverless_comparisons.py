@@ -77,7 +77,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import plain, whole
 from nona.ui.widgets.results import chart, picture, table
 
 OVER_KIND = "serverless-over"
@@ -125,15 +125,9 @@ def _asked(state: AppState) -> OverAsked | None:
                 + (", and beyond them by factors of two." if swept.key == LOAD else "."),
             )
         with st.container():
-            calls = st.number_input(
-                "Calls of each run",
-                50,
-                MOST_CALLS,
-                CALLS,
-                100,
-                key="serverless-shown-over-calls",
-                help=f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs.",
-            )
+            hint = f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs."
+            key = "serverless-shown-over-calls"
+            calls = whole("Calls of each run", 50, MOST_CALLS, CALLS, key, hint, step=100)
     target = st.segmented_control(
         "SLOs to keep ",
         list(OVER_TARGETS),
@@ -218,14 +212,10 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     with st.grid(2, min_column_width=170):
         with st.container():
             hint = "Of each run; 4 to 16 runs per count, as many as a verdict needs."
-            calls = st.number_input(
-                "Calls of a run", 50, 20_000, 600, 50, key="serverless-shown-node-calls", help=hint
-            )
+            calls = whole("Calls of a run", 50, 20_000, 600, "serverless-shown-node-calls", hint, step=50)
         with st.container():
             hint = "Larger counts are not tried."
-            most = st.number_input(
-                "Nodes at most", 1, 256, 64, 1, key="serverless-shown-most-nodes", help=hint
-            )
+            most = whole("Nodes at most", 1, 256, 64, "serverless-shown-most-nodes", hint)
     share = NODE_TARGETS[str(target or "99 %")]
     chosen = names if who == EVERY else [who]
     asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
@@ -277,26 +267,12 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
                 "The policy to run under each way of sharing.",
             )
         with st.container():
-            hint = f"In each run; at most {MOST_SHARING_CALLS:,} here. More calls narrow the intervals."
-            calls = st.number_input(
-                "Calls in each run",
-                10,
-                MOST_SHARING_CALLS,
-                min(size.jobs, 1500),
-                100,
-                key="serverless-shown-way-calls",
-                help=hint,
-            )
+            key, usual = "serverless-shown-way-calls", min(size.jobs, 1500)
+            hint = "In each run. More calls narrow the intervals."
+            calls = whole("Calls in each run", 10, MOST_SHARING_CALLS, usual, key, hint, step=100)
         with st.container():
-            runs = st.number_input(
-                "Runs of each way",
-                1,
-                20,
-                MOST_RUNS,
-                1,
-                key="serverless-shown-way-runs",
-                help="2 or more: intervals.",
-            )
+            key, hint = "serverless-shown-way-runs", "2 or more give intervals."
+            runs = whole("Runs of each way", 1, 20, MOST_RUNS, key, hint)
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
     mark = f"{state.fingerprint(SHARING_KIND)} {policy} {calls} {runs}"
     job_panel(state, SHARING_KIND, "Compare the ways of sharing", options=asked.to_json(), fingerprint=mark)

@@ -13,7 +13,7 @@ from nona.gpu_sharing.registry import WAYS
 from nona.report.text import counted
 from nona.scenario.serverless import LATE, ServerlessSpec
 from nona.serverless.functions import MEASURED, function_names, grid, shipped_function
-from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
+from nona.serverless.policies.registry import POLICIES
 from nona.serverless.provenance import TAGS, provenance
 from nona.study.costs import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
@@ -21,7 +21,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity, share
 from nona.ui.widgets.folding import listed, summary_bar
-from nona.ui.widgets.policy_choice import option_popover
+from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
 SLO_PATH = ("serverless", "slo_factor")
@@ -451,7 +451,6 @@ def controls(state: AppState) -> None:
         with st.container(horizontal=True):
             entries = state.scenario.serverless.policies if state.scenario.serverless else ()
             option_popover(state, "policy-options", (PART, "policies"), entries, POLICIES.get)
-            _about(state)
         _platform_controls(state)
 
 
@@ -520,21 +519,10 @@ def _mode_fields(state: AppState) -> None:
 
 def _policies(state: AppState) -> None:
     """The choice of policies; their options are kept."""
-    spec = state.scenario.serverless
-    entries = spec.policies if spec else ()
-    chosen = [p.name for p in entries]
-    options = [*dict.fromkeys([*policy_names(), *chosen])]
-    key, path = f"policies-{state.revision}", (PART, "policies")
-
-    def choose() -> None:
-        own = {p.name: p.options for p in entries}
-        state.edit(path, [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
-
+    entries = state.scenario.serverless.policies if state.scenario.serverless else ()
     hint = "The policies that choose the configurations. All get the same calls and the same noise."
-    st.multiselect("Policies", options, chosen, key=key, on_change=choose, help=hint)
-    draft = state.drafts.get(path)
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+    known = policy_entries(POLICIES, "Serverless policies")
+    pick_entries(state, "serverless-policies", "Policies", (PART, "policies"), entries, hint, known)
 
 
 def _size(state: AppState) -> None:
@@ -552,18 +540,3 @@ def _size(state: AppState) -> None:
         with st.container():
             hint = "Worker nodes of the cluster's first group; each has its vCPUs and GPUs."
             count(state, "Nodes", ("cluster", "servers", 0, "count"), 1, 100_000, hint)
-
-
-def _about(state: AppState) -> None:
-    """What each chosen policy does, its source, and what was adapted."""
-    about = st.popover(
-        "What these policies are", icon=":material/menu_book:", on_change="rerun", key="policy-notes"
-    )
-    if not about.open:
-        return
-    with about:
-        for entry in state.scenario.serverless.policies if state.scenario.serverless else ():
-            if entry.name in policy_names():
-                p = get_policy(entry.name)
-                st.markdown(f"**{plain(p.title)}** {plain(p.summary)}")
-                st.caption(plain(f"Source: {p.source}. {p.adaptation}".strip()))

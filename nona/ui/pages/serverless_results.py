@@ -50,7 +50,7 @@ from nona.ui.shell.job_panel import duration
 from nona.ui.widgets import fields as choose
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import PARQUET, chart, table, tiles
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
@@ -268,7 +268,7 @@ def _standing(p: PolicyOutcome) -> dict[str, Cell]:
     if s is None:
         return {"instances": "–", "idle": "–"}
     return {
-        "instances": "–" if s.instances is None else f"{s.instances:.3g}",
+        "instances": "–" if s.instances is None else format_number(s.instances),
         "idle": _share(s.idle_share),
     }
 
@@ -289,7 +289,7 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
         "local inputs": _share(p.locality),
         "mean search": _time(search.mean),
         "search p99": _time(search.p99),
-        "mean batch": "–" if p.mean_batch is None else f"{p.mean_batch:.3g}",
+        "mean batch": "–" if p.mean_batch is None else format_number(p.mean_batch),
         "vCPUs held": _share(p.utilization.vcpu),
         "vGPUs held": _share(p.utilization.vgpu),
         "forced": p.forced,

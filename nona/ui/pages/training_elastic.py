@@ -57,6 +57,7 @@ from nona.ui.shell.job_panel import (
 from nona.ui.widgets.fields import choose_one, plain
 from nona.ui.widgets.results import PARQUET, chart, hero, table
 from nona.ui.widgets.terms import guide_link, term
+from nona.units import format_number
 
 POLL_S = 0.4
 ADVICE = "Fewer jobs, replications or policies end sooner."
@@ -290,7 +291,10 @@ def _jobs_text(data: ElasticHistory, policy: str, time_s: float) -> str:
 
 def _nodes_title(trace: ElasticTrace, policy: str) -> str:
     moved = len({move.job for move in trace.moves}) or 1
-    return f"{policy}: the GPUs of a job change {len(trace.moves) / moved:.3g} times, start and end included"
+    return (
+        f"{policy}: the GPUs of a job change {format_number(len(trace.moves) / moved)} times, start "
+        "and end included"
+    )
 
 
 def _elastic_downloads(state: AppState, data: ElasticHistory) -> None:

@@ -58,7 +58,7 @@ from nona.results.training import (
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import duration, job_panel
 from nona.ui.tasks.asked import OneMoreAsked
-from nona.ui.widgets.fields import choose_one, plain
+from nona.ui.widgets.fields import choose_one, plain, whole
 from nona.ui.widgets.results import chart, table
 from nona.ui.widgets.terms import term
 
@@ -290,15 +290,9 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
         return
     st.session_state[ROUND] = chosen.number
-    number = st.number_input(
-        "Round",
-        trace.rounds[0].number,
-        last,
-        step=1,
-        key=ROUND,
-        persist_state="session",
-        help="The round to explain. A click on a bar of the chart chooses the round in its middle.",
-    )
+    hint = "The round to explain. A click on a bar of the chart chooses the round in its middle."
+    first = trace.rounds[0].number
+    number = whole("Round", first, last, first, ROUND, hint, persist_state="session")
     found = round_at(trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0))
     if found is None:
         return

@@ -108,7 +108,7 @@ class SchedulerPicker {
       const more = html("details", "", row);
       const head = html("summary", "", more, "Source and adaptation");
       head.setAttribute("aria-label", `Source and adaptation of ${entry.name}`);
-      html("p", "", more, `Network view ${entry.view}: ${entry.meaning}.`);
+      if (entry.view) html("p", "", more, `Network view ${entry.view}: ${entry.meaning}.`);
       html("p", "", more, `Source: ${entry.source}`);
       html("p", "", more, entry.adaptation);
     }
