@@ -180,7 +180,7 @@ def test_live_words():
     series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
     titles = live_titles(series, True)
     assert titles[0] == "a has the lowest mean so far: 10 ms"
-    assert titles[2] == "a keeps most SLOs so far: 50.0 %"
+    assert titles[2] == "a keeps the most SLOs so far: 50.0 %"
     assert titles[3].startswith("a ")
     assert "80 %" in titles[3]
     assert "a 40 % and 80 %" in live_alts(series)[3]
@@ -218,16 +218,18 @@ def test_who_wins_what_it_sees_where_the_time_went_and_no_remedy_where_none_woul
     advice = scheduler_advice(found, apart(found, "spark-fair"))
     assert advice.why == (
         "spark-fair wins: it reads queues, which local does not, and both see nothing of the network; under "
-        "local, a job waits 20 ms longer for servers, and 1 ms less passes in the other parts."
+        "local, a job waits 20 ms longer for servers, but all other parts together are 1 ms shorter."
     )
     assert advice.otherwise == (
-        "If no time went into waiting for servers (towards it: more servers or lower rates), local would "
+        "If waiting for servers (shortened by more servers or lower rates) took no time, local would "
         "lead by 1 ms, all other parts unchanged."
     )
     found = {"nona": made(5, 0, 0, 1), "local": made(9, 0, 0, 1)}
     advice = scheduler_advice(found, apart(found, "nona"))
-    assert "tasks compute for 4 ms more of a job, which is 100 % of the difference" in advice.why
-    assert advice.otherwise.startswith("No single remedy lets another win: local, the next, is 4 ms behind")
+    assert "computing takes 4 ms longer per job, which is 100 % of the difference" in advice.why
+    assert advice.otherwise.startswith(
+        "No single remedy lets another scheduler win: local, the next, is 4 ms behind"
+    )
 
 
 def test_without_a_clear_difference_or_a_steady_state_nobody_wins():
@@ -267,15 +269,15 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers():
     apart_only = but(scheduler(0.026), parts_s=parts(0.005, 0.0, 0.0, 0.001, 0.02))
     found = {"spark-fair": made(5, 1, 0, 1), "local": apart_only}
     advice = scheduler_advice(found, apart(found, "spark-fair"))
-    assert "a job waits 20 ms longer for tasks of its own on the same executor" in advice.why
+    assert "a job waits 20 ms longer for its own tasks on the same executor" in advice.why
     assert advice.otherwise.startswith(
-        "If no time went into waiting for tasks of its own (towards it: splitting it over more executors), "
+        "If waiting for its own tasks (shortened by splitting jobs over more executors) took no time, "
         "local would lead by 1 ms"
     )
     same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
     advice = scheduler_advice({"nona": apart_only, "local": apart_only}, {"nona": {"local": same}})
-    assert advice.why.endswith("77 % of the time is waiting for tasks of its own.")
-    assert advice.otherwise.startswith("For 20 ms a job waits for tasks of its own on the same executor")
+    assert advice.why.endswith("77 % of the time is waiting for its own tasks.")
+    assert advice.otherwise.startswith("A job spends 20 ms waiting for its own tasks on the same executor")
 
 
 def test_what_is_said_of_views_is_what_is_declared():
@@ -295,7 +297,7 @@ def test_what_would_let_another_win_is_true(rows):
     found = {f"s{k}": made(*row) for k, row in enumerate(rows)}
     best = min(found, key=lambda n: found[n].jct_s.mean or 0.0)
     advice = scheduler_advice(found, apart(found, best))
-    told = re.match(r"If no time went into (.+?) \(.*\), (s\d) would lead", advice.otherwise)
+    told = re.match(r"If (.+?) \(.*\) took no time, (s\d) would lead", advice.otherwise)
     cut = {"waiting for links": 2, "waiting for servers": 3, "transfers": 1}
 
     def without(name, part):

@@ -51,7 +51,10 @@ def plan_html(data: PlanOutcome) -> str:
             _answer(report),
             _options(report),
             _traffic(report),
-            section("Failures", table(failure_rows(report), "Whether the answer keeps with servers missing")),
+            section(
+                "Failures",
+                table(failure_rows(report), "Does the answer keep the targets with servers missing?"),
+            ),
             _costs(report),
             _week(report.week, report.currency),
             section("Evidence", paragraph(evidence_text(report)), _chains(report)),
@@ -121,12 +124,12 @@ def _traffic(report: PlanReport) -> Markup:
         limits = {f"headroom {headroom_text(report.answer.headroom)}": report.answer.headroom}
     finding = cliff_finding(report)
     svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
-    picture = chart(finding, svg, "1 is all that the targets allow; above 3 the curve is cut.")
+    picture = chart(finding, svg, "At 1 the error budget is used up; the curve is cut off above 3.")
     return section(
         "More traffic",
         picture,
         table(curve_rows(report), "The answer under more traffic"),
-        table(target_rows(report), "How much traffic each target bears"),
+        table(target_rows(report), "How much traffic each target can bear"),
     )
 
 
@@ -140,11 +143,13 @@ def _costs(report: PlanReport) -> Markup:
         for bill in found
     ]
     legend = [(part, PALETTE[i % len(PALETTE)]) for i, part in enumerate(parts)]
-    alt = "Cost per hour by part of the options that keep"
+    alt = "Cost per hour, by part, of the options that keep the targets"
     svg = stacked_bars(rows, legend, f"cost per hour, {report.currency}", alt)
     notes = [(note, "") for note in report.prices]
     warning = "Prices are as of these dates: check them before you buy." if notes else ""
-    return section("Costs", chart("What the options that keep cost", svg), bullets(notes), paragraph(warning))
+    return section(
+        "Costs", chart("Cost of the options that keep the targets", svg), bullets(notes), paragraph(warning)
+    )
 
 
 def _week(week: PlanWeek | None, currency: str) -> Markup:

@@ -20,7 +20,7 @@ WORDS: Mapping[PartName, str] = {
     "transfer": "transfer",
     "link_wait": "waiting for links",
     "server_wait": "waiting for servers",
-    "own_wait": "waiting for tasks of its own",
+    "own_wait": "waiting for its own tasks",
 }
 
 

@@ -169,7 +169,7 @@ def decisions_section() -> None:
         f"The cells with the largest ratios of {QUESTIONS[key].name}",
     )
     if missed := missed_gains(data):
-        st.markdown("**nona: most left by the bound and not gained**")
+        st.markdown("**nona: largest gains that the bound leaves open**")
         table(
             pd.DataFrame(missed),
             "decisions-missed",
