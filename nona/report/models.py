@@ -187,17 +187,15 @@ def glue_headline(g: Glued) -> str:
     over = f"over {format_bandwidth(g.link.speed)} with {format_time(g.link.latency_s)} latency"
     if g.interior_units == g.interior_tasks:
         each = f"each of the {g.interior_tasks:,} interior {what} may be moved"
-        pays = "The placement decides whether a move pays."
+        pays = "Whether a move pays is for the placement to decide."
         return f"No tasks have to stay together: {each} {over}. {pays}"
     if g.interior_units == 0:
         left = f"None of the {g.interior_tasks:,} interior {what} can gain from another server"
     else:
         left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
     if all(c.exact for c in g.coarsenings):
-        return f"{left} {over}; this grouping loses no time, whatever the waits at link and servers."
-    return (
-        f"{left} {over}; this grouping loses at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %)."
-    )
+        return f"{left} {over}; this loses no time at any waits of the link and the servers."
+    return f"{left} {over}; this loses at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %)."
 
 
 def coarsening_report(g: Glued) -> CoarseningReport:

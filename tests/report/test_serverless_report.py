@@ -98,7 +98,7 @@ def test_titles_name_the_best_and_the_cheapest():
     assert "none is cheaper" in findings.pareto_title({"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)})
     quick, slow = (but(spread(), mean=mean) for mean in (0.001, 0.1))
     assert findings.search_title({"a": quick}).startswith("All mean searches are below 10 ms")
-    assert findings.search_title({"a": quick, "b": slow}).startswith("Only a searches below 10 ms")
+    assert findings.search_title({"a": quick, "b": slow}).startswith("Only a searches for less than 10 ms")
     searching = {n: but(policy(0.9, 1e-4), search_s=quick) for n in ("esg", "a")}
     assert findings.own_search_title(searching).startswith(
         "A search of esg takes 1 ms on average, and 99 % of them"

@@ -204,7 +204,8 @@ def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
     if len(below) == len(known):
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
     who = f"Only {listed(below)}" if below else "No policy"
-    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
+    takes = verb(below, "searches", "search")
+    return f"{who} {takes} for less than {format_time(limit_s)} on average; {longest}"
 
 
 def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:

@@ -213,8 +213,8 @@ def remarks_explained() -> None:
     st.markdown(
         "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The "
         "table compares each remark with the view that the system's scheduler has in this app. Two figures "
-        "show what it costs not to see the queue: the mean JCT on an idle and on a loaded link, with the same "
-        "jobs."
+        "show what it costs not to see the queue: the mean JCT on an idle and on a loaded link, with the "
+        "same jobs."
     )
 
 
