@@ -140,10 +140,7 @@ def test_one_more_gpu_is_judged_by_time_and_by_price():
     dots = figures.one_more_dots(report)
     assert [d.value for d in dots] == pytest.approx([2.5, 6000 / 3600])
     worse = but(report, rows=tuple(but(r, mean_jct_s=2e4) for r in report.rows))
-    assert (
-        figures.one_more_finding(worse)
-        == "One more GPU, of whatever type, does not shorten the mean JCT under fifo."
-    )
+    assert figures.one_more_finding(worse) == "No extra GPU of any type shortens the mean JCT under fifo."
 
 
 def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():

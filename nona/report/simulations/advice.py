@@ -145,7 +145,7 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
     name = order[0]
     behind = _mean(found[name]) - _mean(found[best])
     return (
-        f"No single remedy lets another scheduler win: {name}, the next, is {format_time(behind)} behind, "
+        f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, "
         "and would be even if transfers, or waiting for links, servers or its own tasks, took no time."
     )
 

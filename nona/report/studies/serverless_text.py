@@ -102,7 +102,7 @@ def claim_text(data: ServerlessStudy) -> str:
 def _where(found: Sequence[Gap]) -> str:
     """The range of use; the rows of :func:`gap_rows` have the loads."""
     if not found:
-        return "at none of the loads tried"
+        return "at no load tried"
     held = [g.vgpus_held for g in found]
     ends = share_text(min(held)), share_text(max(held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

@@ -392,7 +392,7 @@ def one_more_finding(report: OneMoreReport) -> str:
         return "No job was completed, so nothing can be compared."
     best = max(saved, key=lambda g: (saved[g], g))
     if saved[best] <= 0:
-        none = f"One more GPU, of whatever type, does not shorten the mean JCT under {report.policy}."
+        none = f"No extra GPU of any type shortens the mean JCT under {report.policy}."
         return none + modelled_sentence(report.modelled)
     said = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "

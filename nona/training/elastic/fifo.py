@@ -36,7 +36,7 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
 POLICY = ElasticPolicy(
     name="fifo",
     title="FIFO",
-    summary="In order of arrival, with the GPUs and batch sizes that users ask for; the first in line blocks.",
+    summary="In order of arrival, with the GPUs and batch sizes that users ask for; the first blocks.",
     source="textbook",
     adaptation="",
     prepare=_prepare,
