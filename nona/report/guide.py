@@ -41,7 +41,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "headroom": "the largest multiple of today's traffic at which all targets were shown to hold",
         "error budget": "the share of late jobs that a target allows: 1 % where 99 % must be in time",
         "baseline": "the pinned run that later runs are compared with",
-        "fingerprint": "twelve digits that equal scenarios share; results carry the one of their scenario",
+        "fingerprint": "twelve digits, equal for equal scenarios; results carry those of their scenario",
         "warm-up": "the start of a run, left out of the figures",
         "SCV": "variance divided by the squared mean: 0 constant, 1 exponential",
         "provenance": "where a time comes from: measured, calibrated, given or modelled",

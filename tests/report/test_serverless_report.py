@@ -100,9 +100,7 @@ def test_titles_name_the_best_and_the_cheapest():
     assert findings.search_title({"a": quick}).startswith("All mean searches are below 10 ms")
     assert findings.search_title({"a": quick, "b": slow}).startswith("Only a searches for less than 10 ms")
     searching = {n: but(policy(0.9, 1e-4), search_s=quick) for n in ("esg", "a")}
-    assert findings.own_search_title(searching).startswith(
-        "A search of esg takes 1 ms on average and at most"
-    )
+    assert findings.own_search_title(searching).startswith("A search of esg takes 1 ms on average and at ")
     del searching["esg"]
     assert findings.own_search_title(searching) == findings.search_title({"a": quick})
     told = charts.ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")

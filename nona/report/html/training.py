@@ -53,7 +53,7 @@ def training_html(told: About, report: TrainingReport, notes: Sequence[str] = ()
                 _warnings({name: p.warnings for name, p in policies.items()}),
                 chart("Mean JCT", _means(means), WHISKERS),
                 _costs(report),
-                table(_cells(found, MORE), "Where time and money went"),
+                table(_cells(found, MORE), "Preemptions, moves and decisions"),
             ),
             _optional("Teams", rows.team_rows(policies), "Every team in the first replication"),
             _optional("Disturbances", rows.disturbance_rows(policies), "Time lost to failures and moves"),

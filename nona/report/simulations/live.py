@@ -205,13 +205,8 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     if rates:
         most = max(rates, key=lambda n: rates[n])
         equal = len(rates) > 1 and min(rates.values()) == rates[most]
-        keeps = (
-            "SLOs kept by {}"
-            if alone
-            else "All keep equally many SLOs"
-            if equal
-            else "{} keeps the most SLOs"
-        )
+        keeps = "All keep equally many SLOs" if equal else "{} keeps the most SLOs"
+        keeps = "SLOs kept by {}" if alone else keeps
         titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])

@@ -277,12 +277,7 @@ def _region_fields(state: AppState) -> None:
             with st.container():
                 _region(state, number)
         with st.container():
-            quantity(
-                state,
-                "Bandwidth between regions",
-                (*REGIONS, "bandwidth"),
-                "For one move between two regions.",
-            )
+            quantity(state, "Bandwidth between regions", (*REGIONS, "bandwidth"), "Of a move between two.")
         with st.container():
             quantity(state, "RTT between regions", (*REGIONS, "rtt"), "Round-trip time, added to each move.")
     draft = state.drafts.get(REGION_GROUPS)
@@ -440,9 +435,7 @@ def _estimator(state: AppState) -> None:
 SWITCHES = (
     Switch("failures", "Failures", "Nodes fail; jobs go on from their last checkpoint.", _failures),
     Switch("moves", "Moves cost time", "A change of GPUs saves, sends and loads a checkpoint.", _moves),
-    Switch(
-        "regions", "Regions", "Groups of servers are far apart; moves between them are slow.", _region_fields
-    ),
+    Switch("regions", "Regions", "Server groups are far apart; moves between them are slow.", _region_fields),
     Switch(
         "estimates",
         "Users' estimates",
