@@ -20,6 +20,7 @@ from nona.report.simulations.advice import scheduler_advice, views_text
 from nona.report.simulations.findings import TARGET, advice, headline, live_headline, remedies, shortest
 from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live_titles, measured, quantile_s
 from nona.report.simulations.scenario_diff import change_text, scenario_changes
+from nona.report.simulations.tables import difference_row
 from nona.results.document import ModelFacts, OffRange
 from nona.results.simulation import Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
@@ -75,9 +76,8 @@ def test_titles_say_what_the_rows_hold():
     assert titles_of.jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
     one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
     assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
-    assert (
-        titles_of.differences_title("local", {"b": one["b"]}) == "Against local: nobody has a mean to compare"
-    )
+    assert titles_of.differences_title("local", {"b": one["b"]}) == "Against local: no means to compare"
+    assert difference_row("a", difference(0.1, 1.0, "not told apart"))["verdict"] == "not clearly different"
     assert shortest(found) == "a"
     assert shortest({"c": found["c"]}) is None
 
