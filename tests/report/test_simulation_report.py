@@ -365,7 +365,7 @@ def test_the_headline_says_what_the_table_says_and_what_gains_nothing():
     assert "no gain" not in moved(was, same, {"a": ("overloaded", "stable")})
     old = {"a": [0.005, 0.006], "b": [0.020, 0.022], "c": [0.020, 0.030]}
     new = {"a": [0.006, 0.007], "b": [0.010, 0.012], "c": [0.030, 0.020]}
-    assert moved(old, new).endswith(". b gains by it; a, the fastest, does not.")
+    assert moved(old, new).endswith(". b gains from the change; a, the fastest, does not.")
     told = moved(old, {"a": [0.005, 0.006], "b": [0.030, 0.032], "c": [0.030, 0.020]})
     assert told.endswith(". b takes clearly longer than before."), "not only the fastest is spoken of"
     assert "gain" not in moved(new, old), "the fastest gains, as its own figures say"

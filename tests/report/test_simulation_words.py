@@ -195,7 +195,7 @@ def test_live_words():
     )
     assert measured(series, ended)["b"] == series["b"]
     level = {name: line(0.01, 100, hit_rate=1.0) for name in ("a", "b")}
-    assert live_titles(level, True)[2] == "All keep as many SLOs so far: 100.0 %"
+    assert live_titles(level, True)[2] == "All keep equally many SLOs so far: 100.0 %"
     alone = {"a": series["a"]}  # nobody to be compared with
     assert live_titles(alone, True)[0] == "Mean of a so far: 10 ms"
     assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."
