@@ -300,7 +300,7 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
     for name, curve in report.schedulers.items():
         found = crossings(curve, report.target)
         style = scheduler_style(name)
-        words = [f"{'holds until' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in found]
+        words = [f"{'holds up to' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in found]
         made.add_scatter(
             x=[factor * c.value for c in found],
             y=[goal for _ in found],

@@ -301,7 +301,7 @@ def _has_target(report: SweepReport) -> bool:
 
 
 def holds_text(curve: SweptCurve, report: SweepReport) -> str:
-    """The range in which a scheduler keeps the target: ``until +18 %``, ``from 7 on``, ``throughout``."""
+    """The range in which a scheduler keeps the target: ``up to +18 %``, ``from 7 on``, ``throughout``."""
     if not _has_target(report) or not curve.points:
         return ""
     found = crossings(curve, report.target)
@@ -313,7 +313,7 @@ def holds_text(curve: SweptCurve, report: SweepReport) -> str:
         value = c.value
         if report.unit == "count":  # the last count that keeps the target, or the first
             value = math.floor(value) if c.falls else math.ceil(value)
-        words.append(f"{'until' if c.falls else 'from'} {there_text(value, report)}")
+        words.append(f"{'up to' if c.falls else 'from'} {there_text(value, report)}")
     return " and ".join(words)
 
 
@@ -354,9 +354,9 @@ def target_finding(report: SweepReport) -> str:
         return ""
     said = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
     more = sum(len(names) for names in list(by_text.values())[SHOWN:])
-    rest = f"; {more} more hold less" if more else ""
+    rest = f"; {more} more keep less" if more else ""
     needs = "".join(f" {_needed_text(n)}" for n in report.needed)
-    return f"{target_text(report.target)} of the SLOs hold {', '.join(said)}{rest}.{needs}"
+    return f"{target_text(report.target)} of the SLOs are kept {', '.join(said)}{rest}.{needs}"
 
 
 def _needed_text(need: ServersNeeded) -> str:

@@ -207,7 +207,7 @@ def test_gantt_lanes_are_in_order_messages_hatched_and_rare_jobs_stand_below_eac
     assert not bars["server 2"].marker.pattern.shape
     assert bars["link"].marker.color == bars["server 10"].marker.color != bars["server 2"].marker.color
     assert "<b>x" not in drawn(made)
-    told = "In the first 2 jobs, tasks and messages, all added up, wait for 33 % of their time"
+    told = "Over the first 2 jobs, tasks and messages together spend 33 % of their time waiting"
     assert figures.gantt_title(rows) == told
     rows = [interval("server 0", 1, 3.0), interval("link", 1, 3.001), interval("server 0", 2, 900.0)]
     made = figures.gantt_figure(rows)

@@ -68,7 +68,7 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
 
 
 @pytest.mark.parametrize(
-    ("price", "words"), [(None, "at its limit"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
+    ("price", "words"), [(None, "at its capacity"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
 )
 def test_the_price_of_congestion_in_words(price, words):
     assert words in words_of.price_text(but(MIX, congestion_price_s_per_byte=price))

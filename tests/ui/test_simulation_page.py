@@ -213,7 +213,7 @@ def test_differences_warmup_and_precision_on_the_page(open_page):
     app.named(at.selectbox, "Baseline scheduler").select("spread").run()
     shown = app.table(at, "verdict")
     assert list(shown["scheduler"]) == ["local"]
-    opposite = {"slower": "faster", "faster": "slower"}
+    opposite = {"clearly slower": "clearly faster", "clearly faster": "clearly slower"}
     assert shown["verdict"][0] == opposite.get(slower, slower)
 
 

@@ -129,12 +129,12 @@ def _traffic(report: PlanReport) -> Markup:
         limits = {f"shown up to {headroom_text(report.answer.headroom)}": report.answer.headroom}
     finding = cliff_finding(report)
     svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
-    picture = chart(finding, svg, "1 is all that the targets allow; above 3 the curve is cut.")
+    picture = chart(finding, svg, "At 1 the error budget is used up; the curve is cut off above 3.")
     return section(
         "More traffic",
         picture,
         table(curve_rows(report), "The answer under more traffic"),
-        table(target_rows(report), "How much traffic each target bears"),
+        table(target_rows(report), "How much traffic each target can bear"),
     )
 
 
@@ -148,11 +148,13 @@ def _costs(report: PlanReport) -> Markup:
         for bill in found
     ]
     legend = [(part, PALETTE[i % len(PALETTE)]) for i, part in enumerate(parts)]
-    alt = "Cost per hour by part of the options that keep"
+    alt = "Cost per hour, by part, of the options that keep the targets"
     svg = stacked_bars(rows, legend, f"cost per hour, {report.currency}", alt)
     notes = [(note, "") for note in report.prices]
     warning = "Prices are as of these dates: check them before you buy." if notes else ""
-    return section("Costs", chart("What the options that keep cost", svg), bullets(notes), paragraph(warning))
+    return section(
+        "Costs", chart("Cost of the options that keep the targets", svg), bullets(notes), paragraph(warning)
+    )
 
 
 def _week(week: PlanWeek | None, currency: str) -> Markup:

@@ -130,17 +130,19 @@ def congestion_finding(curve: CongestionCurve) -> str:
     """The background load above which splitting no longer pays."""
     now, stops = curve.now, curve.stops
     if stops is None:
-        return f"By formula splitting pays at all background loads from the present {now:.0%} to saturation"
+        return (
+            f"By the formula, splitting pays at any background load from the present {now:.0%} to saturation"
+        )
     if stops <= now:
         where = (
             f"at background loads from the present {now:.0%} of the link upwards"
             if now > 0
             else "at any background load"
         )
-        return f"By formula splitting does not pay {where}: all stays local"
+        return f"By the formula, splitting does not pay {where}: every query stays on one server"
     return (
-        f"By formula splitting stops paying when the background uses {stops:.0%} of the link; at present it "
-        f"uses {now:.0%}"
+        f"By the formula, splitting stops paying when the background uses {stops:.0%} of the link; now "
+        f"it uses {now:.0%}"
     )
 
 
@@ -168,7 +170,7 @@ def price_text(predicted: PredictedMix) -> str:
     """The price of congestion in words."""
     price = predicted.congestion_price_s_per_byte
     if price is None:
-        return "The price of congestion has no value here: the link is at its limit."
+        return "There is no price of congestion here: the link is at its capacity."
     if price == 0:
         return "No query waits for the link here, so one more byte on it has no cost."
     return (

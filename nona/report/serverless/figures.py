@@ -469,7 +469,7 @@ def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:
         return f"Under {policy}, no call was completed"
     best = max((w for w in ways if w in hits), key=lambda w: hits[w])  # of equals the first way
     least = min((w for w in ways if w in costs), key=lambda w: costs[w])
-    both = f"Under {policy}, {way_title(best)} keeps most SLOs ({share_text(hits[best], 1)})"
+    both = f"Under {policy}, {way_title(best)} keeps the most SLOs ({share_text(hits[best], 1)})"
     if best == least:
         return f"{both} and is cheapest ({dollars(costs[least])} per {PER:,} calls)"
     return f"{both}; {way_title(least)} is cheapest ({dollars(costs[least])} per {PER:,} calls)"

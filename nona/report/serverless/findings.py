@@ -108,7 +108,7 @@ def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None
         return "No policy completed a call"
     level = _level(hits)
     best, cheapest = _cheapest(level, costs), next(iter(costs))
-    keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
+    keeps = "keeps the most SLOs" if len(level) == 1 else "keeps as many SLOs as the best"
     found = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
     if cheapest == best:
         return f"{found}, and none is cheaper{_over(outcomes)}"
@@ -178,8 +178,8 @@ def own_search_title(policies: Mapping[str, PolicyOutcome], name: str = "esg") -
     if own is None or own.mean is None or own.p99 is None:
         return search_title(searches)
     return (
-        f"A search of {name} takes {format_time(own.mean)} on average, and 99 % of them at most "
-        f"{format_time(own.p99)}, by the paths that they examined"
+        f"A search of {name} takes {format_time(own.mean)} on average and at most "
+        f"{format_time(own.p99)} in 99 % of cases, modelled from the number of paths that it examines"
     )
 
 
@@ -187,14 +187,15 @@ def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
     """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
     known = {n: s.mean for n, s in searches.items() if s.mean is not None}
     if not known:
-        return "No search was charged"
+        return "No policy was charged for a search"
     slowest = max(known, key=lambda n: (known[n], n))
     below = [n for n, mean in known.items() if mean < limit_s]
     longest = f"the longest mean is {format_time(known[slowest])} ({slowest})"
     if len(below) == len(known):
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
     who = f"Only {listed(below)}" if below else "No policy"
-    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
+    takes = verb(below, "searches", "search")
+    return f"{who} {takes} for less than {format_time(limit_s)} on average; {longest}"
 
 
 def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:
@@ -243,7 +244,9 @@ def nodes_finding(report: NodesReport) -> str:
     known = {n: p.found for n, p in report.policies.items() if p.found is not None}
     target = share_text(report.target, 1)
     if not known:
-        return f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs."
+        return (
+            f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs; allow more nodes."
+        )
     least = min(r.nodes for r in known.values())
     first = [n for n, r in known.items() if r.nodes == least]
     row = known[first[0]]
@@ -253,7 +256,7 @@ def nodes_finding(report: NodesReport) -> str:
         f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
         f"nodes, {per_hour(row.usd_hour, 'USD')} for their vCPUs and vGPUs"
         + (f"; {', '.join(others)}" if others else "")
-        + (f"; not with up to {report.most} nodes: {', '.join(none)}" if none else "")
+        + (f"; up to {report.most} nodes are too few for {listed(none)}" if none else "")
         + "."
     )
 

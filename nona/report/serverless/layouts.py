@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from nona.hardware.mig import board
-from nona.report.text import time_text
+from nona.report.text import counted, time_text
 from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
 from nona.serverless.held import leases, slot_runs
 from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
@@ -245,11 +245,11 @@ def story_line(row: StoryRow) -> str:
     >>> story_line(StoryRow(application="a", stage="deblur", jobs=2, configuration="2 jobs, 1 vCPU, 1 vGPU",
     ...     invoker=3, rule="home", ranked=(), refusals=(), cold=False, forced=False, dispatched_s=1.0,
     ...     waited_s=0.0))
-    '2 jobs of deblur went to node 3 (home) at once, on 2 jobs, 1 vCPU, 1 vGPU, warm'
+    '2 jobs of deblur: placed on node 3 (home) at the first attempt; 2 jobs, 1 vCPU, 1 vGPU; warm start'
     """
     jobs = f"{row.jobs} job{'s' if row.jobs != 1 else ''} of {row.stage}"
     n = len(row.refusals)
-    after = f"after {n} refusal{'s' if n != 1 else ''}" if n else "at once"
-    start = "with a cold start" if row.cold else "warm"
-    forced = ", forced after too many attempts" if row.forced else ""
-    return f"{jobs} went to node {row.invoker} ({row.rule}) {after}, on {row.configuration}, {start}{forced}"
+    after = f"after {counted(n, 'refused attempt')}" if n else "at the first attempt"
+    start = "cold start" if row.cold else "warm start"
+    forced = "; forced after too many attempts" if row.forced else ""
+    return f"{jobs}: placed on node {row.invoker} ({row.rule}) {after}; {row.configuration}; {start}{forced}"

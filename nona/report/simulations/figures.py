@@ -424,7 +424,7 @@ def gantt_title(rows: Sequence[GanttBar]) -> str:
     count = len({r.job for r in rows})
     which = "the first job" if count == 1 else f"the first {count} jobs"
     share = 100 * waited / total if total > 0 else 0.0
-    return f"In {which}, tasks and messages, all added up, wait for {share:.0f} % of their time"
+    return f"Over {which}, tasks and messages together spend {share:.0f} % of their time waiting"
 
 
 def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:

@@ -211,7 +211,8 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     if rates:
         most = max(rates, key=lambda n: rates[n])
         equal = len(rates) > 1 and min(rates.values()) == rates[most]
-        keeps = "SLOs that {} keeps" if alone else "All keep as many SLOs" if equal else "{} keeps most SLOs"
+        keeps = "All keep equally many SLOs" if equal else "{} keeps the most SLOs"
+        keeps = "SLOs kept by {}" if alone else keeps
         titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])
@@ -224,11 +225,11 @@ def counts_text(live: LiveRun) -> str:
     """How many measured jobs of each scheduler a run that was cancelled has completed.
 
     >>> counts_text(LiveRun(schedulers=("nona", "local")))
-    'Measured jobs that are complete: nona none, local none.'
+    'Measured jobs completed: nona none, local none.'
     """
     jobs = {n: live.series[n].jobs if n in live.series else 0 for n in live.schedulers}
     told = ", ".join(f"{name} {f'{count:,}' if count else 'none'}" for name, count in jobs.items())
-    return f"Measured jobs that are complete: {told}."
+    return f"Measured jobs completed: {told}."
 
 
 def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:

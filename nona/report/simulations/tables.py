@@ -417,6 +417,13 @@ def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str
     return f"{title}\n" + table(rows, tuple(rows[0]))
 
 
+VERDICTS = {
+    "faster": "clearly faster",
+    "slower": "clearly slower",
+    "not told apart": "not clearly different",
+}
+
+
 def difference_row(name: str, difference: Difference) -> dict[str, str]:
     """One row of the table of differences, as text."""
     hits = difference.slo_hit_rate
@@ -424,7 +431,7 @@ def difference_row(name: str, difference: Difference) -> dict[str, str]:
         "scheduler": name,
         "JCT difference": mean_text(difference.jct_s, format_time),
         "change": or_dash(difference.relative, partial(share_text, digits=1, sign="+")),
-        "verdict": difference.verdict,
+        "verdict": VERDICTS.get(difference.verdict, difference.verdict),
         "pairing saves": or_dash(difference.variance_reduction, times_text),
         "correlation": or_dash(difference.correlation, "{:.3f}".format),
         "SLO hits": mean_text(hits, partial(share_text, digits=2)) if hits else "–",

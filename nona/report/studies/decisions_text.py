@@ -205,7 +205,7 @@ def decisions_text(data: DecisionStudy) -> str:
     for heading, rows in (
         ("By network", network_rows(data)),
         ("nona: the largest ratios", worst_rows(data, "blind")),
-        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
     ):
         parts += ["", heading, table(rows, list(rows[0]))] if rows else []
@@ -222,7 +222,7 @@ def _results_markdown(data: DecisionStudy) -> str:
     parts = [f"**{title(data)}.**", "\n".join(f"* {line}" for line in findings(data))]
     for heading, rows in (
         ("nona: the largest ratios", worst_rows(data, "blind")),
-        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
         ("Every network", network_rows(data)),
     ):

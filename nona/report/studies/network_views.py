@@ -224,7 +224,7 @@ def _silent(rows: Iterable[NetworkViewRow]) -> str:
     names = [r.scheduler for r in rows if not r.sends]
     if not names:
         return ""
-    text = f"Nothing changes for those that send no tensor, as they keep queries whole: {listed(names)}."
+    text = f"Nothing changes for those that keep queries whole and so send no tensor: {listed(names)}."
     systems = [r.system for r in known_remarks() if r.scheduler in names]
     return text + (f" So the figures do not test the remarks on {listed(systems)}." if systems else "")
 
@@ -241,7 +241,7 @@ def planned_text(data: NetworkViewsStudy) -> str:
         "No other scheduler is given the background."
     )
     if blind:
-        text += f" During the run {listed(blind)} {verb(blind, 'looks', 'look')} at nothing of the link"
+        text += f" During the run {listed(blind)} {verb(blind, 'observes', 'observe')} nothing of the link"
         text += f"; {listed(live)} {verb(live, 'sees', 'see')} its live queue." if live else "."
     return text
 

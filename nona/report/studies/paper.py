@@ -132,8 +132,8 @@ EARLY = 0.02  # relative: an edge that is seen so much before the formula's has 
 OURS = (
     "The paper publishes the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 servers, "
     "the background traffic and work, and the kinds of baselines. Rates, GPUs, task times, the link and the "
-    "loads are our choice. The heuristics of Decima's simulator are included; in place of its learned policy "
-    "stand two that were trained here, decima-blind and decima-link."
+    "loads are our choice. The heuristics of Decima's simulator are included; two policies trained here, "
+    "decima-blind and decima-link, replace its learned policy."
 )
 
 

@@ -95,7 +95,7 @@ def claim_text(data: ServerlessStudy) -> str:
     level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
     if level:
         same = listed(["esg", *SHARES[0]])
-        told.append(f"Up to {share_text(max(level))} of the vGPUs {same} keep equally many SLOs.")
+        told.append(f"Up to a use of {share_text(max(level))} of the vGPUs, {same} keep equally many SLOs.")
     return " ".join([f"With the default profiles {told[0]}", *(t[0].upper() + t[1:] for t in told[1:])])
 
 
@@ -106,7 +106,7 @@ def _where(found: Sequence[Gap]) -> str:
     held = [g.vgpus_held for g in found]
     ends = share_text(min(held)), share_text(max(held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    return f"where esg holds {use} of the vGPUs"
+    return f"where it holds {use} of the vGPUs"
 
 
 def gap_rows(data: ServerlessStudy) -> list[dict[str, str]]:
@@ -203,7 +203,7 @@ def title(data: ServerlessStudy) -> str:
     cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
     of = len(cells)
     return (
-        "Of the published policies esg keeps most SLOs, or does not differ clearly from the one that does, "
+        "Of the published policies esg keeps the most SLOs, or does not differ clearly from the best, "
         f"in {len(keeps)} of {of} settings, and is cheapest in {len(cheap)}"
     )
 
@@ -354,7 +354,7 @@ def study_text(data: ServerlessStudy) -> str:
     """What ``nona study serverless`` prints."""
     tables = [
         ("Policies in the three settings", setting_rows(data)),
-        ("Until which load", study_knee_rows(data)),
+        ("Up to which load", study_knee_rows(data)),
         ("ESG's leads by load", gap_rows(data)),
         ("Use at the knees", _use_at_knee_rows(data)),
         ("ESG's search", search_rows(data)),
@@ -378,7 +378,7 @@ def _study_page(data: ServerlessStudy) -> str:
     return "\n\n".join(
         [
             f"{title(data)}. {claim_text(data)}",
-            "Until which factor on a setting's load each policy keeps 99 % of the SLOs:",
+            "Up to which multiple of a setting's load each policy keeps 99 % of the SLOs:",
             markdown_table(study_knee_rows(data)),
             "ESG's lead over the other policies by load, in percentage points:",
             markdown_table(gap_rows(data)),

@@ -48,7 +48,7 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
     """The section of the documentation, in Markdown."""
     rows = [r for c in comparisons for r in comparison_rows(c)]
     summary = theory_summary(rows)
-    header = ("system", "jobs", "load", "theory ms", "simulated ms", "error", "verdict", "told apart from")
+    header = ("system", "jobs", "load", "theory ms", "simulated ms", "error", "verdict", "rules out")
     cells = [
         (
             r.system,

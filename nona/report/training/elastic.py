@@ -55,7 +55,7 @@ def finding(policies: Policies) -> tuple[str, str]:
     shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
     if shorter < LEVEL:
         large = (
-            f"{best} and {second} are equally fast: {jct_text(a.jct_s)} and {jct_text(b.jct_s)} of mean JCT."
+            f"{best} and {second} are equally fast: mean JCTs of {jct_text(a.jct_s)} and {jct_text(b.jct_s)}."
         )
     else:
         large = (
@@ -127,7 +127,7 @@ def rho_title(policies: Policies) -> str:
     best = min(known, key=lambda n: (max(known[n]), n))
     above = sum(value > 1 for value in known[best]) / len(known[best])
     return (
-        f"The worst ρ is least under {best}: {format_number(max(known[best]))}; {share_text(above)} of "
+        f"The worst ρ is lowest under {best}: {format_number(max(known[best]))}; {share_text(above)} of "
         "its jobs would "
         "be faster on an equal share of the cluster"
     )

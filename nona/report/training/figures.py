@@ -393,7 +393,7 @@ def one_more_finding(report: OneMoreReport) -> str:
         return "No job was completed, so nothing can be compared."
     best = max(saved, key=lambda g: (saved[g], g))
     if saved[best] <= 0:
-        none = f"One more GPU of no type shortens the mean JCT under {report.policy}."
+        none = f"No extra GPU of any type shortens the mean JCT under {report.policy}."
         return none + modelled_sentence(report.modelled)
     said = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
@@ -404,7 +404,7 @@ def one_more_finding(report: OneMoreReport) -> str:
     mark = modelled_sentence(report.modelled)
     if cheap == best or per[cheap] <= 0:
         return f"{said}.{mark}"
-    return f"{said}; for its price {cheap} buys most.{mark}"
+    return f"{said}; per dollar, one more {cheap} saves the most.{mark}"
 
 
 def one_more_rows(report: OneMoreReport) -> list[dict[str, Cell]]:

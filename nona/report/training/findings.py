@@ -165,7 +165,9 @@ def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
         return ""
     first, second = (policies[n].jct_s for n in names)
     if first.ci95 is None or second.ci95 is None:
-        return "These are figures of one run, without intervals: more replications give them."
+        return (
+            "These figures come from one run and have no intervals: run two replications or more to get them."
+        )
     if not overlap(first, second):
         return ""
     return f"The intervals of {names[0]} and {names[1]} overlap: more replications may change their order."
@@ -180,11 +182,11 @@ def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     fewest = min(known, key=lambda n: (known[n], n))
     usd = policies[most].cost_usd
     cost = f" for {dollars_text(usd)}" if usd else ""
-    said = f"{most} keeps most deadlines, {share_text(known[most])}{cost}"
+    said = f"{most} keeps the most deadlines, {share_text(known[most])}{cost}"
     return (
         f"{said}."
         if known[most] == known[fewest]
-        else f"{said}; {fewest} keeps fewest, {share_text(known[fewest])}."
+        else f"{said}; {fewest} keeps the fewest, {share_text(known[fewest])}."
     )
 
 
@@ -193,8 +195,8 @@ def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     gain = gain_of(policies)
     if gain is None:
         return (
-            "Run max-min-fairness and max-min-fairness-agnostic, for example, to see what it gains to know "
-            "that types of GPU differ."
+            "To see what a policy gains by knowing that types of GPU differ, run for example "
+            "max-min-fairness and max-min-fairness-agnostic."
         )
     means = (
         f"{hours_text(gain.aware_s)} under {gain.aware}, {hours_text(gain.agnostic_s)} under {gain.agnostic}"
@@ -261,7 +263,7 @@ def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
         return "No job was completed, so there is no ρ"
     best = min(known, key=lambda n: (known[n], n))
     values = [j.rho for j in policies[best].measured if j.rho is not None]
-    said = f"The worst ρ is least under {best}: {format_number(known[best])}"
+    said = f"The worst ρ is lowest under {best}: {format_number(known[best])}"
     if not values:
         return said
     above = sum(v > 1 for v in values) / len(values)

@@ -104,7 +104,7 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
 
 
 def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
-    """What failures and moves took in the first replication; none where neither costs anything."""
+    """Time lost to failures and moves in the first replication; none where neither costs anything."""
     found = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
     if not any(e.failures or e.checkpoint_s or e.move_s for e in found.values()):
         return []

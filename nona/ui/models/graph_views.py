@@ -420,8 +420,8 @@ def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int,
         names,
         format_func=lambda n: f"{n} ({len(parts[names[n]]):,} operators)",
         key=f"part:{loaded.key}",
-        help=f"All {len(facts.ids):,} operators are too many to play at once: only the steps between two "
-        "operators of this part are shown. The end state of all is in the tab *After: tasks*.",
+        help=f"{len(facts.ids):,} operators are too many to play at once, so only the steps within this part "
+        "are shown. The tab *After: tasks* shows the final state of all.",
     )
     return name, parts[names[name]]
 

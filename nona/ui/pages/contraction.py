@@ -214,7 +214,7 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
         ]
     )
     if glued.interior_tasks:
-        alt = "Every sub-graph with its tasks, the groups left of them, and the most that is lost"
+        alt = "Every sub-graph: its tasks, the groups that they form, and the largest possible loss"
         table(_frame(glued), "coarsening", alt)
 
 

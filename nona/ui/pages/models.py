@@ -284,7 +284,7 @@ def _ask_precision(state: AppState) -> None:
     with st.container(border=True, key="ask-precision"):
         st.markdown(
             f"**{plain(state.model)} is fp32.** You will run it as {plain(runs_as(state.scenario))}; all "
-            "models of the scenario run so. Another choice:"
+            "models of the scenario run that way. Another choice:"
         )
         names = {value: name for name, value in PRECISIONS.items()}
         st.segmented_control(
@@ -472,7 +472,7 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
                 f"{report.operators:,}",
                 "Nodes that run; constants are parameters.",
             ),
-            ("Edges", f"{report.edges:,}", "Pairs of operators of which one reads what the other wrote."),
+            ("Edges", f"{report.edges:,}", "Pairs of operators where one reads what the other wrote."),
             (
                 "Work in GMAC",
                 format_number(report.gmac),

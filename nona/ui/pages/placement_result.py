@@ -239,7 +239,7 @@ def configuration_list(subgraph: PlacedSubgraph) -> Node:
         more = el(
             "details",
             "more-items",
-            el("summary", "", f"Show {len(rest)} more, which share {format_number(share)} %"),
+            el("summary", "", f"Show {len(rest)} more, together {format_number(share)} %"),
             el("ol", "configurations", *items[FIRST:]),
             data_name="more",
         )
@@ -356,7 +356,7 @@ def congestion_section(state: AppState, data: PlacementOutcome) -> None:
     st.markdown(f"**{plain(finding)}**")
     if is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:
         st.markdown(
-            "By sampled jobs, which evaluate the placement above, it does not pay at the present load."
+            "By sampled jobs, which evaluate the placement above, splitting does not pay at the present load."
         )
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
     picture(

@@ -87,7 +87,7 @@ OVER_TARGETS = {"90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "99.9 %": 0.999}
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """Which number, which values, how sure; then the curves of all policies and their knees."""
     st.markdown(
-        "How much more traffic does each policy bear before SLOs are missed? Or another number of the "
+        "How much more traffic can each policy bear before SLOs are missed? Or, with another number of the "
         "scenario: how few vCPUs a node, how large a CPU share?"
     )
     asked = _asked(state)
@@ -98,8 +98,8 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     report = result_to_show(state, OVER_KIND, OverReport, mark)
     if report is None:
         st.caption(
-            "Every policy gets the same calls at every value. Where the target ceases to be kept is found by "
-            "bisection; each verdict is that of a sequential test at 95 %."
+            "Every policy gets the same calls at every value. Bisection finds where a policy stops keeping "
+            "the target; each verdict comes from a sequential test at 95 %."
         )
     else:
         _over_answer(report, "over")
@@ -134,7 +134,7 @@ def _asked(state: AppState) -> OverAsked | None:
         default="99 %",
         required=True,
         key="serverless-shown-over-target",
-        help="The knee is where a policy ceases to keep this share of the calls within their SLO.",
+        help="The knee is where a policy stops keeping this share of the calls within their SLO.",
     )
     try:
         values = _values(str(text), number)
@@ -181,7 +181,7 @@ def _over_answer(report: OverReport, key: str) -> None:
             with st.container():
                 title = TITLES[what][0].upper() + TITLES[what][1:]
                 chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
-    table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "Until where each policy keeps the target")
+    table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
         table(pd.DataFrame(over_rows(report)), f"{key}-points", "Every policy at every simulated value")
         numbers = pd.DataFrame(over_numbers(report))
@@ -241,7 +241,7 @@ def _nodes_answer(report: NodesReport) -> None:
     picture(nodes_figure(report), "serverless-nodes-figure", alt)
     table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
     st.caption(
-        "“not told apart”: the interval still contains the target after all runs, which counts as not "
+        "“undecided”: the interval still contains the target after all runs, which counts as not "
         "kept. The cluster is paid for even when idle; “USD per hour held” is the cost of "
         "the resources that batches held."
     )
@@ -335,7 +335,7 @@ def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     frame = pd.DataFrame([_row(n, p, n in policies) for n, p in rows.items()])
     table(frame, "serverless-scheduler-rows", "Every scheduler and policy with SLOs kept, cost and latency")
     if data is None:
-        st.caption("Run the policies above to see them beside the schedulers.")
+        st.caption("Run the policies above to compare them with the schedulers.")
     elif over_oracle(rows, oracle):
         st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
 
@@ -384,7 +384,7 @@ def _study(data: ServerlessStudy) -> None:
     _loads(data)
     _sensitivity(data)
     with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
-        table(_miss_table(data), "study-miss-rows", "Configuration misses beside the slides'")
+        table(_miss_table(data), "study-miss-rows", "Configuration misses: ours and the slides'")
         table(pd.DataFrame(search_rows(data)), "study-searches", "ESG's searches in each setting")
         table(pd.DataFrame(cutoff_rows(data)), "study-cutoffs", "Orion by the cut-off of its search")
         alt = "SLOs kept under each way of sharing the GPUs"
@@ -408,7 +408,7 @@ def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
 
 def _loads(data: ServerlessStudy) -> None:
     """Until which load each policy keeps the SLOs, and where the slides' gaps appear."""
-    st.markdown("**Until what load, and where the slides' gaps appear**")
+    st.markdown("**Up to what load, and where the slides' gaps appear**")
     st.info(plain(claim_text(data)), icon=":material/trending_up:")
     left, right = st.columns(2)
     with left:
@@ -426,9 +426,9 @@ def _loads(data: ServerlessStudy) -> None:
             with st.container():
                 shown = over_figure(report, what, 300)
                 chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
-    alt = "Until which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
+    alt = "Up to which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
     table(pd.DataFrame(study_knee_rows(data)), "study-knees", alt)
-    alt = "ESG's leads over the other policies at every load, beside the ranges of the slides"
+    alt = "ESG's leads over the other policies at every load, and the ranges of the slides"
     table(pd.DataFrame(gap_rows(data)), "study-gaps", alt)
 
 

@@ -325,7 +325,7 @@ def _containers(state: AppState) -> None:
         with st.container():
             hint = (
                 "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
-                "smallest configuration before its first). It holds none of them, so that many warm "
+                "smallest configuration before its first). It holds none of these, so many warm "
                 "containers may cost more than the nodes. 0 %: only batches are paid for. Assumed."
             )
             share(state, "Idle containers pay", (PART, "idle_cost"), hint)
@@ -353,8 +353,8 @@ def _memory(state: AppState) -> None:
         with st.container():
             kinds = {"holds all containers": "none", "is that of its GPUs": "gpus", "is given": "node"}
             hint = (
-                "Containers hold memory while they exist. For one that does not fit, idle ones of the node "
-                "go, the least recently used first; where that is not enough, the batch waits."
+                "Containers hold memory while they exist. To make room for a new one, the node removes idle "
+                "ones, the least recently used first; if that is not enough, the batch waits."
             )
             choice(state, "Memory of a node", (*path, "limit"), kinds, hint)
         if spec.memory.limit == "node":
@@ -362,11 +362,11 @@ def _memory(state: AppState) -> None:
                 quantity(state, "Memory per node", (*path, "node"), "Bytes that containers share on a node.")
         if spec.memory.limit != "none":
             with st.container():
-                hint = "Of a container of a function of which neither memory nor weights are known. Assumed."
+                hint = "Memory of a container whose function states neither memory nor weights. Assumed."
                 quantity(state, "Container, need unknown", (*path, "container"), hint)
             with st.container():
-                hint = "Beside the weights of a network: context, libraries. Assumed."
-                quantity(state, "Beside weights", (*path, "overhead"), hint)
+                hint = "In addition to the weights of a network: context, libraries. Assumed."
+                quantity(state, "Besides weights", (*path, "overhead"), hint)
 
 
 def _dispatch(state: AppState) -> None:
@@ -408,7 +408,7 @@ def _dispatch(state: AppState) -> None:
                 [
                     "Jobs that no configuration keeps in time:",
                     *(f"{rule.title}: {rule.about}." for rule in LATE.values()),
-                    "A policy's option late comes before it. No source says what ESG does.",
+                    "A policy's own option late takes precedence. No source says what ESG does.",
                 ]
             )
             choice(state, "Late calls are", (*path, "late"), rules, hint)

@@ -52,7 +52,7 @@ def _stories(data: ServerlessOutcome | None) -> None:
     rows = told[policy]
     texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
     with right:
-        hint = "The first batches of the measured window; those with refusals show the most."
+        hint = "The first batches of the measured window. Choose one with refused attempts to see why."
         chosen = choose_one("Batch", list(texts), "story-batch", hint)
     row = texts[chosen]
     ranked = ", then ".join(row.ranked)

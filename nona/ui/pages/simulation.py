@@ -169,7 +169,7 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
         options.index(mode),
         key=key,
         on_change=choose,
-        help="Where expert puts this model's tasks, in every query alike.",
+        help="Where expert puts this model's tasks, the same in every query.",
     )
     if mode not in MODES:
         st.error(plain(f"{mode} is no preset; choose one from the list."), icon=":material/error:")
@@ -254,7 +254,7 @@ def _precision(state: AppState) -> None:
             "stated number of replications.",
             optional=True,
         )
-        hint = "With a precision: the most replications that are run."
+        hint = "The most replications that are run to reach the precision."
         count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
 
 

@@ -190,7 +190,7 @@ def work_text(settings: SweepSettings | GridSettings) -> str:
     shown = f"{format_number(jobs / 1e6)} million" if jobs >= 1e6 else f"{jobs:,}"
     if not rows:
         return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
-    return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what has come."
+    return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what is finished."
 
 
 def grid_shell_arguments(settings: GridSettings) -> list[str]:
@@ -304,7 +304,7 @@ def _target(state: AppState, form: Form) -> None:
         format="%.6g",
         key=key,
         on_change=choose,
-        help="Share of the SLOs to keep: drawn on the charts, and said up to where it holds.",
+        help="Share of the SLOs to keep: the charts draw it, the findings say up to where it is kept.",
     )
 
 

@@ -131,7 +131,7 @@ def _alts(policies: Sequence[PolicyRow], live: TrainingLive) -> tuple[str, str]:
     busy = {g for s in live.stays for g in ((s.gpu, k) for k in s.gpus)}
     return (
         f"Mean JCT so far: {', '.join(known) or 'none known yet'}.",
-        f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs lately under "
+        f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs recently under "
         f"{live.focus or 'no policy yet'}.",
     )
 

@@ -79,8 +79,8 @@ def _workload(state: AppState, spec: ElasticSpec) -> None:
     with right:
         if spec.shipped:
             hint = (
-                "How many times as many jobs in the same hours: below 1 jobs are left out evenly, above 1 "
-                "those of the next workloads come beside."
+                "How many times as many jobs in the same hours: below 1, jobs are left out evenly; above 1, "
+                "jobs of the next workloads are added."
             )
             number(state, "Relative load", (*PART, "load"), 0.05, float(len(SHIPPED)), 0.5, hint, "%g")
         else:
@@ -158,10 +158,10 @@ def _cluster(state: AppState) -> None:
         with st.container():
             count(state, "GPUs of a node", (*SERVERS, "gpus"), 1, MOST_GPUS, "GPUs of each server.")
         with st.container():
-            hint = "Speed that a job on several nodes loses where it shares one with another such job."
+            hint = "Speed that a job on several nodes loses if it shares a node with another such job."
             share(state, "Interference", (*PART, "interference"), hint)
         with st.container():
-            hint = "Pause of a job whose GPUs change, and before it starts."
+            hint = "How long a job pauses before it starts, and when its GPUs change."
             quantity(state, "Restart", (*PART, "restart"), hint)
     if groups[0].gpu != "t4":
         gpu = plain(groups[0].gpu)

@@ -279,7 +279,7 @@ def _region_fields(state: AppState) -> None:
             with st.container():
                 _region(state, number)
         with st.container():
-            quantity(state, "Bandwidth between regions", (*REGIONS, "bandwidth"), "Of one move between two.")
+            quantity(state, "Bandwidth between regions", (*REGIONS, "bandwidth"), "Of a move between two.")
         with st.container():
             quantity(state, "RTT between regions", (*REGIONS, "rtt"), "Round-trip time, added to each move.")
     draft = state.drafts.get(REGION_GROUPS)
@@ -395,10 +395,10 @@ def _moves(state: AppState) -> None:
         return
     with st.grid(4, min_column_width=150):
         with st.container():
-            hint = "Largest share of a job's time on its GPUs that a move may be, such as 5 %."
+            hint = "Largest share of a job's time on its GPUs that a move may take, such as 5 %."
             quantity(state, "Overhead", (*path, "overhead"), hint)
         with st.container():
-            hint = "Time within which a new allocation must pay; empty: the time between two allocations."
+            hint = "Time within which a new allocation must pay off; empty: the time between two allocations."
             quantity(state, "Horizon", (*path, "horizon"), hint, optional=True)
 
 
@@ -437,7 +437,7 @@ def _estimator(state: AppState) -> None:
 SWITCHES = (
     Switch("failures", "Failures", "Nodes fail; jobs go on from their last checkpoint.", _failures),
     Switch("moves", "Moves cost time", "A change of GPUs saves, sends and loads a checkpoint.", _moves),
-    Switch("regions", "Regions", "Groups of servers are far apart; moves between are slow.", _region_fields),
+    Switch("regions", "Regions", "Server groups are far apart; moves between them are slow.", _region_fields),
     Switch(
         "estimates",
         "Users' estimates",

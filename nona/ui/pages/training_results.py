@@ -90,8 +90,8 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
     table(frame, "training-policies", alt, deciding=deciding(report.policies), column_config=wide)
     lost = disturbance_rows(report.policies)
     if lost:
-        st.markdown("**What failures, checkpoints and moves took**")
-        table(pd.DataFrame(lost), "training-disturbances", "Failures and the time they, and moves, took")
+        st.markdown("**Time lost to failures, checkpoints and moves**")
+        table(pd.DataFrame(lost), "training-disturbances", "Failures, and the time lost to them and to moves")
         st.caption("Of the first run; times are summed over all jobs.")
     _checks(report)
 
@@ -179,8 +179,8 @@ def allocation_tab(state: AppState, data: TrainingOutcome) -> None:
         "received",
     )
     st.caption(
-        "Means over the time that a job was there since its first allocation. What a row lacks to 1 is time "
-        "that the job waits."
+        "Means over the time that a job was there since its first allocation. The rest of a row, up to 1, "
+        "is time that the job waits."
     )
 
 
@@ -333,7 +333,7 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
     if report is None or data is None:
         st.caption(
             "Simulates the same jobs with one more GPU of each type in turn. The answer is how much shorter "
-            "the mean JCT becomes, and at which price."
+            "the mean JCT becomes, and at what price."
         )
         return
     if state.results[KIND].fingerprint != mark:
@@ -342,6 +342,6 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
         dots_figure(one_more_dots(report), "mean JCT, h"),
         one_more_finding(report).removesuffix("."),
         "training-one-more-figure",
-        "Mean JCT with one more GPU of each type, beside that of the cluster as it is",
+        "Mean JCT with one more GPU of each type, and of the cluster as it is",
     )
     table(pd.DataFrame(one_more_rows(report)), "training-one-more-table", "The cluster with one more GPU")

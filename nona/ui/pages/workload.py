@@ -146,7 +146,7 @@ def _coverage(state: AppState, index: int) -> None:
     needed = jobs_for_all(total, period)
     with st.container(horizontal=True, vertical_alignment="center"):
         runs = state.scenario.simulation.replications
-        more = " Each further run starts at a drawn place." if runs > 1 else ""
+        more = " Each further run starts at a random place." if runs > 1 else ""
         st.caption(plain(coverage_text(jobs, total, period) + more))
         if needed > jobs:
             st.button(

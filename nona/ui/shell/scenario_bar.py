@@ -250,7 +250,7 @@ def _downloads(state: AppState) -> None:
         icon=":material/folder_zip:",
         help="The scenario with all its models, traces and tables in one file, for app and command line."
         if not missing(state)
-        else "Not while files of the scenario are missing; see above the page.",
+        else "Not available while files of the scenario are missing; see the top of the page.",
         disabled=bool(missing(state)),
         on_click="ignore",
         width="stretch",
