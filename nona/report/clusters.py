@@ -235,9 +235,9 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
         total = sum(weights.values())
         if not large and total > made.memory_bytes:
             problems.append(
-                f"All models together have {format_size(total)} of weights, more than an executor of {room} "
-                "has; the placement puts only some of them there, and reports an error if others cannot "
-                "hold the rest; larger slices or fewer models allow more placements"
+                f"All models together have {format_size(total)} of weights, more than fits an executor of "
+                f"{room}; the placement keeps only some of them there, and reports an error if no other "
+                "executor can hold the rest; larger slices or fewer models allow more placements"
             )
     return problems
 

@@ -21,7 +21,7 @@ from nona.hardware.device import Device, Precision, find_device, user_devices
 from nona.results.document import GivenTimes, ModelFacts, OffRange
 from nona.results.simulation import Schedulers
 from nona.scenario.schema import CostSpec, Scenario
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 SAME = "as in the file"
 
@@ -106,7 +106,8 @@ def hardware_warnings(models: Mapping[str, GivenTimes]) -> list[str]:
     []
     """
     return [
-        f"{name}: {100 * given.unscaled:.3g} % of its time is the same on every GPU and slice, because its "
+        f"{name}: {format_number(100 * given.unscaled)} % of its time is the same on every GPU and slice, "
+        "because its "
         f"file gives times without a device; a slice then costs it nothing. To change that, {REMEDY}."
         for name, given in models.items()
         if given.unscaled > 0

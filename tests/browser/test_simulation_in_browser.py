@@ -50,7 +50,7 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
     page.get_by_text("The simulation was cancelled").wait_for()
     assert charts.count() == 1  # what was there stays
     charts.get_by_text("so far:").first.wait_for()
-    charts.get_by_text("Measured jobs that are complete").wait_for()
+    charts.get_by_text("Measured jobs completed").wait_for()
 
     tools.fill_number(page, "Jobs measured per run", "300")
     tools.run_to_the_end(page)

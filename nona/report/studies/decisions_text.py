@@ -32,7 +32,7 @@ from nona.report.studies.decisions import (
 )
 from nona.report.text import counted, share_text, table
 from nona.results.studies import DecisionStudy, QuestionKey
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 HOW = (
     "Each network, alone or in a mix, is placed and simulated on 16 A100 servers, with the same jobs for all "
@@ -58,7 +58,7 @@ def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
     cells = worst(data, key, 1)
     if not cells:
         return f"{QUESTIONS[key].name} was not simulated"
-    return f"The largest ratio is {cells[0].answer.ratio:.3g}: {where(cells[0].cell)}"
+    return f"The largest ratio is {format_number(cells[0].answer.ratio)}: {where(cells[0].cell)}"
 
 
 def findings(data: DecisionStudy) -> list[str]:
@@ -205,7 +205,7 @@ def decisions_text(data: DecisionStudy) -> str:
     for heading, rows in (
         ("By network", network_rows(data)),
         ("nona: the largest ratios", worst_rows(data, "blind")),
-        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
     ):
         parts += ["", heading, table(rows, list(rows[0]))] if rows else []
@@ -222,7 +222,7 @@ def _results_markdown(data: DecisionStudy) -> str:
     parts = [f"**{title(data)}.**", "\n".join(f"* {line}" for line in findings(data))]
     for heading, rows in (
         ("nona: the largest ratios", worst_rows(data, "blind")),
-        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
         ("Every network", network_rows(data)),
     ):
