@@ -184,7 +184,7 @@ def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottlenec
     many = [PlacedConfiguration(probability=p, **of) for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)]
     tree = configuration_list(PlacedSubgraph(root="r", sink=None, configurations=tuple(many)))
     shown = texts(tree)
-    assert f"Show {len(many) - FIRST} more, which share 15 %" in shown
+    assert f"Show {len(many) - FIRST} more, together 15 %" in shown
     assert shown.count("(end)") == len(many)
     shares = [t for t in shown if t.endswith(" %") and t[0].isdigit()]
     assert shares == ["40 %", "20 %", "15 %", "10 %", "10 %", "5 %"]
