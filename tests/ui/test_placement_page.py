@@ -84,7 +84,7 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
         assert any(line in text for text in shown)
     bars = bars_of(at)["data"][0]
     ms = [1e3 * r.objective_s for r in (data.nona, data.local, data.spread)]
-    assert bars["text"] == [f"{v:.4g} ms" for v in ms]
+    assert bars["text"] == [f"{format_number(v)} ms" for v in ms]
 
 
 def test_the_live_panel_shows_the_steps_of_the_search():
