@@ -84,7 +84,7 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
         assert any(line in text for text in shown)
     bars = bars_of(at)["data"][0]
     ms = [1e3 * r.objective_s for r in (data.nona, data.local, data.spread)]
-    assert bars["text"] == [f"{v:.4g} ms" for v in ms]
+    assert bars["text"] == [f"{format_number(v)} ms" for v in ms]
 
 
 def test_the_live_panel_shows_the_steps_of_the_search():
@@ -184,7 +184,7 @@ def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottlenec
     many = [PlacedConfiguration(probability=p, **of) for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)]
     tree = configuration_list(PlacedSubgraph(root="r", sink=None, configurations=tuple(many)))
     shown = texts(tree)
-    assert f"Show {len(many) - FIRST} more, which share 15 %" in shown
+    assert f"Show {len(many) - FIRST} more, together 15 %" in shown
     assert shown.count("(end)") == len(many)
     shares = [t for t in shown if t.endswith(" %") and t[0].isdigit()]
     assert shares == ["40 %", "20 %", "15 %", "10 %", "10 %", "5 %"]

@@ -84,7 +84,7 @@ def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
 def claim_text(data: ServerlessStudy) -> str:
     """At which use of the vGPUs ESG leads as the slides say, with the default profiles: a few sentences."""
     reports = dict(data.curves[0].settings)
-    told = []
+    told: list[str] = []
     for others, low, high in (SHARES, SEARCHES):
         found = list(gaps(reports, others))
         inside = [g for g in found if g.inside(low, high)]
