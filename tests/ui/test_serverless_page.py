@@ -63,7 +63,8 @@ FEW = {"slo_factor": 1.0, "interval": {"least": "10 ms", "most": "30 ms"}, "poli
 def ran():
     """The page with the result of a small run under two policies."""
     at = go(new_session().run(), PAGE)
-    adopt(at, "mig_or_mps", simulation=SMALL, serverless={**FEW, "sharing": {"mode": "mig-geometry"}})
+    light = {**FEW, "interval": {"least": "60 ms", "most": "100 ms"}, "sharing": {"mode": "mig-geometry"}}
+    adopt(at, "mig_or_mps", simulation=SMALL, serverless=light)
     at.button(key="run-serverless").click().run()
     yield finish(at, "serverless")
     jobs().close()
