@@ -234,7 +234,7 @@ def _share(
     weight = sum(alone)
     for i, part in zip(kernel.members, alone, strict=True):
         times[i] = rest * part / weight if weight > 0 else 0.0
-    times[root] += roofline.overhead_s(rest)
+    times[root] += roofline.constants.launch_s
 
 
 def _outputs(graph: ModelGraph, operator: int, batch: int) -> float:

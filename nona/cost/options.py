@@ -21,15 +21,12 @@ from nona.hardware.table_file import shipped_table
 class Stack:
     """A software stack: ``launch_s`` per kernel (``None``: the device's own), and whether it fuses.
 
-    ``launched_ahead``: the host launches a kernel while the device runs the one before, so that the longer
-    of the two counts.
     ``tf32``: the products of single-precision tensors that it computes in TF32 on GPUs that have it.
     """
 
     name: str
     label: str
     launch_s: float | None
-    launched_ahead: bool
     fuses: bool
     tf32: Literal["all", "convolutions"]
     tf32_source: str
@@ -39,16 +36,12 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Constants of the cost formula for one device: t0 (s), e_c, e_m, and where they come from.
-
-    ``host_s``: a kernel takes no less, the host's time to launch it; 0 where the device launches them.
-    """
+    """Constants of the cost formula for one device: t0 (s), e_c, e_m, and where they come from."""
 
     launch_s: float
     compute_efficiency: float
     memory_efficiency: float
     source: str
-    host_s: float = 0.0
 
 
 @cache
@@ -64,7 +57,6 @@ def stacks() -> Mapping[str, Stack]:
                 name=row["stack"],
                 label=row["label"],
                 launch_s=float(row["launch_us"]) / 1e6 if row["launch_us"] else None,
-                launched_ahead=row["launched_ahead"] == "yes",
                 fuses=row["fuses"] == "yes",
                 tf32="all" if row["tf32"] == "all" else "convolutions",
                 tf32_source=row["tf32_source"],
@@ -85,16 +77,15 @@ def calibration(device: Device, stack: str) -> Calibration:
     """
     table = _calibrations()
     own = table.get(device.name, table["*"])
-    launch = stacks()[stack]
+    launch_s = stacks()[stack].launch_s
     source = own.source
     if device.compute_efficiency is not None or device.memory_efficiency is not None:
         source = "efficiencies given with the device"
     return Calibration(
-        own.launch_s if launch.launched_ahead or launch.launch_s is None else launch.launch_s,
+        own.launch_s if launch_s is None else launch_s,
         device.compute_efficiency or own.compute_efficiency,
         device.memory_efficiency or own.memory_efficiency,
         source,
-        launch.launch_s or 0.0 if launch.launched_ahead else 0.0,
     )
 
 

@@ -64,7 +64,7 @@ class Roofline:
         fraction = self.executor.compute_fraction
         sms = self.executor.device.sms * fraction * self.executor.mps
         tiles = max(outputs / slice_constant("tile_outputs"), 1.0)
-        return min(self._gain(fraction), tiles / sms) if sms > 0 else self._gain(fraction)
+        return min(self._gain(fraction), tiles / sms) if sms > 0 else 1.0
 
     def work_s(
         self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
@@ -82,12 +82,7 @@ class Roofline:
         self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
     ) -> float:
         """Seconds of one kernel, overhead included."""
-        work_s = self.work_s(flops, traffic_bytes, precision, outputs)
-        return work_s + self.overhead_s(work_s)
-
-    def overhead_s(self, work_s: float) -> float:
-        """Seconds of a kernel beside its work: the device's overhead, or what is left of the host's."""
-        return max(self.constants.launch_s, self.constants.host_s - work_s)
+        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision, outputs)
 
 
 def given_slowdown(executor: ExecutorClass) -> float:

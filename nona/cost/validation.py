@@ -169,8 +169,7 @@ _INTRODUCTION = """\
 
 Times are modelled per fused kernel as t₀ + max(F / (q·e_c·P), Q / (e_m·B)): overhead, then FLOPs over
 the reachable peak or bytes over the reachable bandwidth, whichever takes longer; q is the part of the SMs
-that the kernel's tiles fill. Where the host launches kernels ahead (PyTorch eager, ONNX Runtime), one takes
-no less than its launch. The constants come from profiles of single operators. Two were chosen by
+that the kernel's tiles fill. The constants come from profiles of single operators. Two were chosen by
 latencies below: the size of a tile, of five powers of two, and the overhead of PyTorch eager, whose rows
 are marked in sample. The networks are built operator by operator (`nona/cost/validation_networks.py`), at
 batch 1.
@@ -195,8 +194,8 @@ WEAK_POINTS = """\
   of the GPU idle at batch 1.
 - **Convolutions in fp16 under PyTorch** reach about half of what is modelled, at every batch from 1 to 64;
   **attention** runs as one kernel there and takes a third to a half (H100, `benchmarks/data/gpu`).
-- **PyTorch eager**: the time per operator is that of one host processor and version; the host of an H100 took
-  25 µs instead of 60 (`benchmarks/data/gpu`).
+- **PyTorch eager**: the overhead per operator is that of one host processor and version; kernels
+  longer than the overhead would hide it, the model adds the two.
 - **LLaMA**: attention is modelled as separate products and softmax; fused attention moves fewer
   bytes on long prompts. FP8 rows take the FP8 peak and width for everything.
 - The A100-40 ResNet-50 row was measured on the PCIe card. L4 and A30 figures are partly recollected.
