@@ -64,7 +64,7 @@ class Roofline:
         fraction = self.executor.compute_fraction
         sms = self.executor.device.sms * fraction * self.executor.mps
         tiles = max(outputs / slice_constant("tile_outputs"), 1.0)
-        return min(self._gain(fraction), tiles / sms) if sms > 0 else 1.0
+        return min(self._gain(fraction), tiles / sms) if sms > 0 else self._gain(fraction)
 
     def work_s(
         self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf

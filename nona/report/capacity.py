@@ -116,7 +116,7 @@ def _servers(count: int) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{100 * share:.4g} %"
+    return f"{format_number(100 * share, 4)} %"
 
 
 def _miss(count: ServerCount) -> str:
@@ -197,12 +197,12 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
 def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
-    return f"{100 * count.miss:.3g} % ± {format_number(200 * count.error, 2)} %"
+    return f"{format_number(100 * count.miss)} % ± {format_number(200 * count.error, 2)} %"
 
 
 def _seen(count: ServerCount | None) -> str:
     seen = None if count is None else count.simulated_hit_rate
-    return "–" if seen is None else mean_text(seen, lambda share: f"{100 * share:.4g} %")
+    return "–" if seen is None else mean_text(seen, lambda share: f"{format_number(100 * share, 4)} %")
 
 
 def capacity_text(report: CapacityReport) -> str:

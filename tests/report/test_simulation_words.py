@@ -267,7 +267,7 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers():
     advice = scheduler_advice(found, apart(found, "spark-fair"))
     assert "a job waits 20 ms longer for its own tasks on the same executor" in advice.why
     assert advice.otherwise.startswith(
-        "Without waiting for tasks of its own, which splitting it over more executors would shorten, local "
+        "Without waiting for its own tasks, which splitting jobs over more executors would shorten, local "
         "would lead by 1 ms"
     )
     same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))

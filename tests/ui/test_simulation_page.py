@@ -114,7 +114,7 @@ def test_an_overloaded_result_says_what_would_help_and_a_failed_run_why_and_keep
     app.run(at, "simulate")
     told = lines(at.error)[0].replace("*", "")
     assert "spread is overloaded" in told
-    assert "all rates ×" in told
+    assert "multiply all rates by" in told
     assert any(m.startswith("##### spread is overloaded") for m in lines(at.markdown))
     assert app.metrics(at) == {}
 
