@@ -102,7 +102,7 @@ STARTED = (
     Started("check", PLACED, "validation", (("validation-tabs", "Self-checks"),)),
     Started("serverless", SERVERLESS, "serverless"),
     Started("serverless-sharing", SERVERLESS, "serverless", (("serverless-tabs", "Sharing"),)),
-    Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Until what load?"),)),
+    Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Up to what load?"),)),
     Started("serverless-nodes", SERVERLESS, "serverless", (("serverless-tabs", "Nodes"),)),
     Started("serverless-schedulers", SERVERLESS, "serverless", (("serverless-tabs", "DAG schedulers"),)),
     Started("training", TRAINING, "training"),

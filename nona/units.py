@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -147,19 +148,35 @@ def _complaint(value: object, dimension: Dimension) -> str:
     return f"{start_of(value)} is not a {dimension}; write for example {example}, or a number {base}"
 
 
+def format_number(value: float, digits: int = 3) -> str:
+    """A number as text with so many significant digits, and no exponent unless it is tiny.
+
+    >>> format_number(240, 2), format_number(12_345.6), format_number(0.000123456), format_number(math.nan)
+    ('240', '12,300', '0.000123', '–')
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    rounded = float(f"{value:.{digits}g}")
+    if abs(rounded) >= 1000:
+        return f"{rounded:,.0f}"
+    return f"{Decimal(f'{rounded:.{digits}g}'):f}" if abs(rounded) >= 1e-6 else f"{rounded:.{digits}g}"
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞"
+        return format_number(value)
     rounded = float(f"{value:.{digits}g}")  # 999.9 ms is 1 s
     factor, unit = next(((f, u) for f, u in steps if abs(rounded) >= f), steps[-1])
-    return f"{rounded / factor:.{digits}g} {unit}".strip()
+    return f"{format_number(rounded / factor, digits)} {unit}".strip()
 
 
 def format_time(seconds: float, digits: int = 3) -> str:
     """Seconds as text.
 
-    >>> format_time(0.0142), format_time(0), format_time(0.9999), format_time(float("nan"))
-    ('14.2 ms', '0 s', '1 s', '–')
+    >>> format_time(0.0142), format_time(0), format_time(0.9999), format_time(math.nan), format_time(math.inf)
+    ('14.2 ms', '0 s', '1 s', '–', '∞')
+    >>> format_time(2.5e-6), format_time(90.0), format_time(240, 2), format_time(12_345.0)
+    ('2.5 µs', '90 s', '240 s', '12,300 s')
     """
     if seconds == 0:
         return "0 s"
@@ -169,8 +186,8 @@ def format_time(seconds: float, digits: int = 3) -> str:
 def format_size(size_bytes: float, digits: int = 3) -> str:
     """Bytes as text, with decimal prefixes.
 
-    >>> format_size(1_500_000)
-    '1.5 MB'
+    >>> format_size(1_500_000), format_size(0)
+    ('1.5 MB', '0 B')
     """
     return _scaled(size_bytes, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), digits)
 

@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from nona.sources.samples import scenario_names
+from nona.sources.samples import shipped_scenario
 from nona.ui.pages.demo import begin
 from nona.ui.pages.overview import (
     QUESTIONS,
-    answer,
-    demo_title,
+    demos,
     flow,
     network_story,
     open_demo,
     open_example,
     pipeline,
+    question_card,
 )
+from nona.ui.session.opening import new_scenario
 from nona.ui.session.workspace import current
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.terms import term
@@ -52,48 +53,38 @@ with st.container(horizontal=True, vertical_alignment="center"):
 st.subheader("What do you want to find out?")
 with st.grid(2, min_column_width=300):
     for number, question in enumerate(QUESTIONS):
-        with st.container(border=True, height="stretch"):
-            st.markdown(f"**{question.title}**")
-            st.caption(question.about)
-            with st.container(horizontal=True, gap="xsmall"):
-                st.button(
-                    question.action,
-                    icon=question.icon,
-                    key=f"question-{number}",
-                    width="stretch",
-                    on_click=answer,
-                    args=(state, question),
-                )
-                st.button(
-                    "Show me",
-                    icon=":material/slideshow:",
-                    key=f"show-{number}",
-                    on_click=begin,
-                    args=(state, number + 1),
-                    help="The demo of this question, step by step.",
-                )
+        question_card(state, number, question)
 
-names = scenario_names()
+names = demos()
 st.subheader("Demo scenarios")
 with st.container(border=True):
     chosen = st.selectbox(
         "Demo scenario",
-        names,
-        names.index("vision_language_8_servers") if "vision_language_8_servers" in names else 0,
-        format_func=demo_title,
+        list(names),
+        list(names).index("vision_language_8_servers"),
+        format_func=names.__getitem__,
         key="demo",
         persist_state="session",
         help="Shipped with the app; each is one YAML file to read and to change.",
     )
-    st.markdown(plain(demo_title(chosen, long=True)))
-    st.button(
-        "Open this scenario",
-        type="primary",
-        icon=":material/rocket_launch:",
-        on_click=open_demo,
-        key="open-demo",
-        args=(state, "demo"),
-    )
+    st.markdown(plain(shipped_scenario(chosen).description))
+    with st.container(horizontal=True):
+        st.button(
+            "Open this scenario",
+            type="primary",
+            icon=":material/rocket_launch:",
+            on_click=open_demo,
+            key="open-demo",
+            args=(state, "demo"),
+        )
+        st.button(
+            "New scenario",
+            icon=":material/note_add:",
+            on_click=new_scenario,
+            args=(state,),
+            key="new-on-overview",
+            help="Begin your own with a group of servers and no queries; Undo restores the present one.",
+        )
     if state.choices.complaints.get("demo-error"):
         st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
 

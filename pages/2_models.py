@@ -16,7 +16,7 @@ from nona.ui.pages.models import (
     times_origin,
 )
 from nona.ui.pages.models_times import given_section, measured_times, pick_times
-from nona.ui.pages.scenario_edits import add_model
+from nona.ui.pages.scenario_edits import add_model, ask_before_adding
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.results import picture, table
@@ -33,6 +33,7 @@ with model_bar():
         help="Queries of this model arrive in the scenario, ten a second at first.",
     )
     st.page_link("pages/3_contraction.py", label="See what contracts", icon=":material/compress:")
+ask_before_adding(state)
 loaded = loaded_model(state, device)  # first, so that a page that waits says so in the open
 with times:
     measured_times(state, device)

@@ -36,6 +36,8 @@ else:
     cluster_drawing(state.scenario, None)
     memory_section(state, cluster)
     hardware_section(state, cluster)
+if not state.scenario.workload and state.scenario.training is None:
+    st.page_link("pages/5_workload.py", label="Next: add models to the workload", icon=":material/add:")
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.ui.models.loading import model_names
 from nona.ui.pages.models_times import pick_precision
-from nona.ui.pages.scenario_edits import add_model
+from nona.ui.pages.scenario_edits import add_model, ask_before_adding
 from nona.ui.pages.workload import load_gauges, row_editor, trace_upload
 from nona.ui.pages.workload_facts import offered, rates_of
 from nona.ui.session.workspace import current
@@ -12,7 +12,7 @@ from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import shown_at_once
 from nona.ui.widgets.terms import guide_link
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 state = current()
 rows = state.scenario.workload
@@ -20,7 +20,7 @@ load = offered(state)
 with st.grid(4, min_column_width=130):
     st.metric("Kinds of query", len(rows), help="Rows of the mix below.")
     rates = rates_of(state)
-    shown = "–" if rates is None else f"{sum(rates):.4g}"
+    shown = "–" if rates is None else format_number(sum(rates), 4)
     st.metric("Queries per second", shown, help="All rows together, on average.")
     tightest = min((r.slo for r in rows if r.slo is not None), default=None)
     st.metric(
@@ -63,6 +63,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         on_click=add_model,
         args=(state, chosen),
     )
+ask_before_adding(state)
 
 with st.expander("Arrival traces (CSV)", icon=":material/timeline:"):
     trace_upload(state)

@@ -1,4 +1,4 @@
-"""Plan: what to buy so that every target holds, what it costs, and when it breaks."""
+"""Plan: what to buy so that every target holds, what it costs, and what it bears."""
 
 import streamlit as st
 

@@ -224,9 +224,14 @@ def test_modules_functions_and_pages_are_short():
 
 
 def test_code_keeps_to_the_rules_of_the_house():
-    assert [
-        f"{_name(p)}:{line}: {rule}" for p in (*SOURCES, *PAGES) for line, rule in _broken(_tree(p))
-    ] == []
+    files = (*SOURCES, *PAGES)
+    assert [f"{_name(p)}:{line}: {rule}" for p in files for line, rule in _broken(_tree(p))] == []
+
+
+def test_texts_have_no_powers_of_ten():
+    power = re.compile(r"(?<!%)\{[^{}%]*:\.[123]g\}(?!['\"]\))")  # but what is rounded to a number
+    rooms = [p for p in SOURCES if {"report", "ui"} & set(_name(p).split("/")) and "plan" not in p.stem]
+    assert [_name(p) for p in rooms if power.search(p.read_text(encoding="utf-8"))] == []
 
 
 def test_modules_and_what_other_packages_import_say_what_they_are():

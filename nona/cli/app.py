@@ -123,8 +123,8 @@ def _exposed(arguments: AppOptions, serving: Serving) -> list[str]:
             if serving.shared_store
             else "  - save runs, which nobody else sees."
         ),
-        "Nobody sees another's workspace. The connection is not encrypted: put a proxy with TLS before it "
-        "(docs/deployment.md).",
+        "Nobody sees another's workspace. The connection is not encrypted: put a proxy with TLS in front of "
+        "it (docs/deployment.md).",
     ]
 
 

@@ -143,6 +143,12 @@ def _objectives() -> Iterable[str]:
     return get_args(Scenario.model_fields["objective"].annotation)
 
 
+def _survived() -> Iterable[str]:
+    from nona.scenario.plan import Survival
+
+    return get_args(Survival)
+
+
 def _mapped() -> Iterable[str]:
     from nona.study.prediction_map import SYSTEMS
 
@@ -172,5 +178,6 @@ ENGINE = Name("Engine", _engines, listed=True)
 STACK = Name("stack", _stacks, unchecked, listed=True)
 PRECISION = Name("precision", _precisions, unchecked, listed=True)
 OBJECTIVE = Name("objective", _objectives, unchecked, listed=True)
+SURVIVED = Name("failure", _survived, unchecked, listed=True)
 MAPPED = Name("scenario", _mapped, unchecked)
 NETWORK = Name("network", _networks, unchecked)

@@ -87,15 +87,16 @@ def models(arguments: ListOptions) -> None:
     from nona.sources import samples
 
     models = [SampleEntry(name=n, description=samples.description(n)) for n in samples.sample_names()]
-    scenarios = [
-        SampleEntry(name=n, description=samples.scenario_description(n)) for n in samples.scenario_names()
-    ]
+    scenarios = {
+        n: SampleEntry(name=n, description=samples.scenario_description(n)) for n in samples.scenario_names()
+    }
     if arguments.json:
-        print(json.dumps({"models": _plain(models), "scenarios": _plain(scenarios)}))
+        print(json.dumps({"models": _plain(models), "scenarios": _plain([*scenarios.values()])}))
         return
     print(table(_plain(models), ("name", "description")))
-    print("\nShipped scenarios")
-    print(table(_plain(scenarios), ("name", "description")))
+    for family, names in samples.scenario_families().items():
+        print(f"\nShipped scenarios: {family}")
+        print(table(_plain([scenarios[n] for n in names]), ("name", "description")))
 
 
 def _list(arguments: ListOptions, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:

@@ -260,6 +260,7 @@ class PlanOptions(ListOptions):
     offer: tuple[str, ...]
     scheduler: tuple[str, ...]
     link: tuple[str, ...]
+    survive: str | None
     growth: str | None
     profile: Path | None
     confidence: float | None

@@ -148,7 +148,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         line.end()
         if last and any(option.replications for option in last[0].options):
             _write(arguments, last[0], Opened(scenario, sources), prepared)
-            print("warning: not finished; what was printed was known by then", file=sys.stderr)
+            print("warning: not finished; the output is what was known by then", file=sys.stderr)
         raise error
     line.end()
     _write(arguments, report, Opened(scenario, sources), prepared)
@@ -186,6 +186,7 @@ def _asked(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> tupl
     if arguments.scheduler:
         part["schedulers"] = list(dict.fromkeys(arguments.scheduler))
     given: dict[str, object] = {
+        "survive": arguments.survive,
         "growth": arguments.growth,
         "confidence": arguments.confidence,
         "hit": arguments.hit,

@@ -23,6 +23,7 @@ from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.functions import beside_times, network_names
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
+from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
 from nona.study.serverless.comparisons import (
     CapacitySize,
@@ -188,7 +189,8 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
     else:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
         result = _run(arguments, chosen, sources)
-        emit(arguments, report_of(result), serverless_text)  # before the files
+        note = cost_note(chosen)  # before the files:
+        emit(arguments, report_of(result), lambda report: f"{serverless_text(report)}\n{note}")
         _write(arguments, chosen, result)
 
 

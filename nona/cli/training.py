@@ -37,6 +37,7 @@ from nona.scenario.gate import MAX_BYTES
 from nona.scenario.schema import Scenario
 from nona.scenario.training_question import parse_question
 from nona.sources.lookup import Sources
+from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_text
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
@@ -114,7 +115,8 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
             print(f"warning: {name}: {warning}", file=sys.stderr)
     for failed in report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
-    emit(arguments, report, simulation_text)
+    note = cost_note(scenario)
+    emit(arguments, report, lambda report: f"{simulation_text(report)}\n{note}".strip())
     if arguments.html is not None:
         about = about_scenario(scenario, scenario, now_text())
         write_text(arguments.html, training_html(about, report, notes_of(arguments)))

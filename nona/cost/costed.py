@@ -15,6 +15,7 @@ from statistics import NormalDist
 from types import MappingProxyType
 from typing import Literal
 
+from nona.cost.options import slice_constant
 from nona.errors import CostError
 from nona.graph.model import ModelGraph
 
@@ -74,6 +75,11 @@ class CostedGraph:
         return self.graph.dag.critical_path(self.compute_s)[0]
 
     @property
+    def sliced(self) -> bool:
+        """Whether it is costed on a MIG slice."""
+        return "/" in self.device and not self.device.split("/")[1].startswith("mps-")
+
+    @property
     def parallelism(self) -> float:
         """T₁/T∞: the most that splitting one query can gain; 1 when nothing takes time."""
         return self.total_compute_s / self.critical_path_s if self.critical_path_s > 0 else 1.0
@@ -89,10 +95,13 @@ SIGMA: Mapping[Provenance, float] = MappingProxyType(
 )
 
 
-def interval(time_s: float, provenance: Provenance, level: float = 0.9) -> tuple[float, float]:
+def interval(
+    time_s: float, provenance: Provenance, level: float = 0.9, sliced: bool = False
+) -> tuple[float, float]:
     """The central interval that holds the true time with probability ``level``, seconds.
 
-    Formula: time · exp(∓ z·σ), z the normal quantile of (1 + level) / 2.
+    Formula: time · exp(∓ z·σ), z the normal quantile of (1 + level) / 2. A modelled time on a MIG slice
+    (``sliced``) has the error of the slowdown besides.
 
     Raises
     ------
@@ -105,11 +114,14 @@ def interval(time_s: float, provenance: Provenance, level: float = 0.9) -> tuple
     """
     if not 0 < level < 1:
         raise CostError(f"Interval level {level!r}: it must be between 0 and 1; give for example 0.9.")
-    factor = math.exp(NormalDist().inv_cdf((1 + level) / 2) * SIGMA[provenance])
+    sigma = SIGMA[provenance]
+    if sliced and provenance == "modelled":
+        sigma = math.hypot(sigma, slice_constant("ratio_sigma"))
+    factor = math.exp(NormalDist().inv_cdf((1 + level) / 2) * sigma)
     return time_s / factor, time_s * factor
 
 
 def total_interval(costed: CostedGraph, level: float = 0.9) -> tuple[float, float]:
     """The interval of a model's total time: the sum of its operators' bounds."""
-    bounds = [interval(c.compute_s, c.provenance, level) for c in costed.costs]
+    bounds = [interval(c.compute_s, c.provenance, level, costed.sliced) for c in costed.costs]
     return sum(b[0] for b in bounds), sum(b[1] for b in bounds)

@@ -8,6 +8,7 @@ arises. A software stack that does not fuse runs every operator but views on its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -213,7 +214,7 @@ def _modelled(
         if kernel.launches:
             root = kernel.members[0]
             peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
-            _share(kernel, works, roofline, peak, times)
+            _share(kernel, works, roofline, peak, _outputs(graph, root, options.batch), times)
     return times
 
 
@@ -222,17 +223,26 @@ def _share(
     works: Sequence[OperatorWork],
     roofline: Roofline,
     peak: Precision,
+    outputs: float,
     times: list[float],
 ) -> None:
     """Write the members' parts of the kernel's time into ``times``."""
     root = kernel.members[0]
     flops = sum(works[i].work.flops for i in kernel.members)
-    alone = [roofline.work_s(works[i].work.flops, _moved(works[i]), peak) for i in kernel.members]
-    rest = roofline.work_s(flops, kernel.traffic_bytes, peak)
+    alone = [roofline.work_s(works[i].work.flops, _moved(works[i]), peak, outputs) for i in kernel.members]
+    rest = roofline.work_s(flops, kernel.traffic_bytes, peak, outputs)
     weight = sum(alone)
     for i, part in zip(kernel.members, alone, strict=True):
         times[i] = rest * part / weight if weight > 0 else 0.0
     times[root] += roofline.constants.launch_s
+
+
+def _outputs(graph: ModelGraph, operator: int, batch: int) -> float:
+    """Numbers that an operator computes; infinite where a shape is not known."""
+    shapes = [graph.tensors[n].shape for n in graph.operators[operator].outputs if n in graph.tensors]
+    if not shapes or None in shapes:
+        return math.inf
+    return float(batch * sum(math.prod(shape) for shape in shapes if shape is not None))
 
 
 def _moved(work: OperatorWork) -> float:

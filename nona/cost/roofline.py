@@ -29,10 +29,11 @@ from nona.hardware.executor import ExecutorClass
 class Roofline:
     """The formula with its constants, for one executor class under one software stack.
 
-    A MIG slice has its part of the SMs and of the bandwidth, and the same overhead. Its parts
-    are used better than those of a whole GPU, which small batches do not fill: with f the
-    fraction of SMs, both efficiencies grow by f^(α−1), α = 0.95 (``data/slices.csv``). Shares
-    under MPS are taken as linear: 1/k of SMs and bandwidth.
+    A kernel computes its outputs in tiles, one on each SM at a time: one that has fewer tiles than there are
+    SMs leaves the rest idle. A MIG slice has its part of the SMs and of the bandwidth, and the same overhead;
+    small kernels fill it better, and large ones run at f^α of the whole device's speed, f its part of the
+    SMs. α and the size of a tile are in ``data/slices.csv``. Shares under MPS are taken as linear: 1/k of
+    SMs and bandwidth.
 
     Examples
     --------
@@ -52,24 +53,36 @@ class Roofline:
         """t₀, e_c and e_m of the whole device."""
         return calibration(self.executor.device, self.stack)
 
-    @cached_property
-    def slice_gain(self) -> float:
-        """Factor on both efficiencies of a MIG slice; 1 for a whole device."""
+    def _gain(self, fraction: float) -> float:
+        """How much better large kernels use a MIG slice that is this part; 1 for a whole device."""
         if self.executor.mig is None:
             return 1.0
-        fraction = self.executor.compute_fraction * self.executor.mps
-        return float(fraction ** (slice_constant("speed_exponent") - 1))
+        return float((fraction * self.executor.mps) ** (slice_constant("speed_exponent") - 1))
 
-    def work_s(self, flops: float, traffic_bytes: float, precision: Precision) -> float:
-        """max(F / (e_c·P), Q / (e_m·B)): the time without overhead, seconds."""
-        gain = self.slice_gain
-        compute = flops / (self.constants.compute_efficiency * gain * self.executor.peak(precision))
-        memory = traffic_bytes / (self.constants.memory_efficiency * gain * self.executor.bandwidth)
-        return max(compute, memory)
+    def _filled(self, outputs: float) -> float:
+        """q: the speed of a kernel with so many outputs over that of one that fills as many SMs of a GPU."""
+        fraction = self.executor.compute_fraction
+        sms = self.executor.device.sms * fraction * self.executor.mps
+        tiles = max(outputs / slice_constant("tile_outputs"), 1.0)
+        return min(self._gain(fraction), tiles / sms) if sms > 0 else self._gain(fraction)
 
-    def kernel_s(self, flops: float, traffic_bytes: float, precision: Precision) -> float:
+    def work_s(
+        self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
+    ) -> float:
+        """max(F / (q·e_c·P), Q / (e_m·B)): the time without overhead, seconds.
+
+        ``outputs`` are the numbers that the kernel computes, infinite for one that fills any GPU.
+        """
+        executor, constants = self.executor, self.constants
+        compute = flops / (self._filled(outputs) * constants.compute_efficiency * executor.peak(precision))
+        wide = executor.bandwidth * self._gain(executor.bandwidth_fraction)
+        return max(compute, traffic_bytes / (constants.memory_efficiency * wide))
+
+    def kernel_s(
+        self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
+    ) -> float:
         """Seconds of one kernel, overhead included."""
-        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision)
+        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision, outputs)
 
 
 def given_slowdown(executor: ExecutorClass) -> float:

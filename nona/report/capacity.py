@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.report.means import mean_text
-from nona.report.text import or_dash, table
+from nona.report.text import MARKS, or_dash, table
 from nona.report.times import USUAL
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
-
-METHODS = {"prediction": "predicted", "simulation": "simulated"}
+from nona.units import format_number
 
 
 def capacity_report(
@@ -32,16 +31,16 @@ def capacity_finding(report: CapacityReport) -> str:
     if best is None or best.predicted is None:
         return " ".join(_none(d, report) for d in report.devices)
     found, fewer = best.predicted, best.one_fewer
-    how = "by prediction" if best.method == "prediction" else "by simulation"
     keep = _verb(found.servers, "keeps", "keep")
     each = " of every model" if found.worst else ""
     text = (
-        f"With {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs{each} "
-        f"{how}{_range(best.if_times_off)}: {_miss(found, 'are missed')}"
+        f"Under {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs{each} "
+        f"({MARKS[best.method]}{_range(best.if_times_off)}): {_miss(found)}"
     )
     if fewer is not None:
-        text += f"; with {_servers(fewer.servers)}, {_miss(fewer, 'would be')}"
-    return text + (f". Cost {best.cost:.4g}." if best.cost is not None else ".")
+        text += f"; with {_servers(fewer.servers)}: {_known(fewer)}"
+    cost = "" if best.cost is None else f" At the given prices the cluster costs {format_number(best.cost)}."
+    return f"{text}.{cost}"
 
 
 def others_finding(report: CapacityReport) -> str:
@@ -58,14 +57,12 @@ def others_finding(report: CapacityReport) -> str:
     for d in report.devices:
         if d is not best:
             name = f"{d.scheduler} with {d.gpu}" if several else d.scheduler
-            need = "is out of reach" if d.servers is None else f"needs {d.servers:,}"
-            need = need if d.finished else f"is {_so_far(d, report.target_hit_rate)}"
-            told.append(
-                f"{name} {need} ({METHODS[d.method]})"
-                if mixed and (d.finished or d.tried)
-                else f"{name} {need}"
-            )
-    return f"{', '.join(told)}."
+            if not d.finished:
+                told.append(f"{name}: the search {_so_far(d, report.target_hit_rate)}")
+                continue
+            need = "cannot keep them" if d.servers is None else f"needs {d.servers:,}"
+            told.append(f"{name} {need} ({MARKS[d.method]})" if mixed else f"{name} {need}")
+    return f"{'; '.join(told)}."
 
 
 def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
@@ -78,13 +75,13 @@ def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
     if len(asked) > 1 or not others:
         return ""
     (only,) = asked
-    return f"This is the answer for {only} alone: another scheduler may need fewer servers or more."
+    return f"This is the answer for {only} alone: another scheduler may need more servers, or fewer."
 
 
 def _none(d: DeviceCapacity, report: CapacityReport) -> str:
     who, hit = f"with {d.scheduler} and {d.gpu}", _share(report.target_hit_rate)
     if not d.finished:
-        return f"{d.scheduler} with {d.gpu} is {_so_far(d, report.target_hit_rate)}."
+        return f"{d.scheduler} with {d.gpu}: the search {_so_far(d, report.target_hit_rate)}."
     if d.least_miss > 1 - report.target_hit_rate:
         return (
             f"No number of servers keeps {hit} of the SLOs of every model {who}: for {_share(d.least_miss)} "
@@ -94,21 +91,20 @@ def _none(d: DeviceCapacity, report: CapacityReport) -> str:
     less = "" if last.servers >= report.most else ", and more would not help"
     verb = _verb(last.servers, "does", "do")
     return (
-        f"{_servers(last.servers)} {verb} not suffice to keep {hit} of the SLOs {who}{less}: "
-        f"{_miss(last, 'are missed')}."
+        f"{_servers(last.servers)} {verb} not suffice to keep {hit} of the SLOs {who}{less}: {_miss(last)}."
     )
 
 
 def _so_far(d: DeviceCapacity, hit: float) -> str:
     """What a search that has not ended knows: the fewest that keep, and the most below that do not."""
     if not d.tried:
-        return "not begun"
+        return "has not begun"
     kept = [t.servers for t in d.tried if t.miss is not None and t.miss <= 1 - hit]
     least = min(kept, default=None)
     less = [t.servers for t in d.tried if least is None or t.servers < least]
     told = [] if least is None else [f"{_servers(least)} {_verb(least, 'keeps', 'keep')}"]
     told += [f"{max(less):,} {_verb(max(less), 'does', 'do')} not"] if less else []
-    return f"not finished: {', '.join(told)}"
+    return f"has not finished: {', '.join(told)}"
 
 
 def _verb(count: int, one: str, several: str) -> str:
@@ -120,18 +116,18 @@ def _servers(count: int) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{100 * share:.4g} %"
+    return f"{format_number(100 * share, 4)} %"
 
 
-def _miss(count: ServerCount, verb: str) -> str:
+def _miss(count: ServerCount) -> str:
     if count.miss is None:
         return "there is no steady state"
-    of = f" by {count.worst}, the worst," if count.worst else ""
-    return f"{100 * count.miss:.3g} % (standard error {100 * count.error:.2g} %) {verb}{of}".removesuffix(",")
+    missed = _known(count)
+    return f"{count.worst}, the worst model, misses {missed}" if count.worst else f"{missed} are missed"
 
 
 def _range(off: CountRange | None) -> str:
-    return "" if off is None else f" ({range_text(off)} {USUAL})"
+    return "" if off is None else f"; {range_text(off)} {USUAL}"
 
 
 def range_text(off: CountRange) -> str:
@@ -171,12 +167,14 @@ def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
         "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
         "SLOs missed, worst model": "–" if found is None else _known(found),
         "worst model": "–" if found is None else found.worst or "–",
-        "of all jobs": "–" if found is None else or_dash(found.miss_of_all, lambda v: f"{100 * v:.3g} %"),
+        "of all jobs": "–"
+        if found is None
+        else or_dash(found.miss_of_all, lambda v: f"{format_number(100 * v)} %"),
         "with one fewer": "–" if fewer is None else _known(fewer),
-        "by": METHODS[d.method],
+        "by": MARKS[d.method],
         "kept, simulated": _seen(found) if predicted else "–",
         "kept with one fewer, simulated": _seen(fewer) if predicted else "–",
-        "cost": or_dash(d.cost, "{:.4g}".format),
+        "cost": or_dash(d.cost, format_number),
     }
 
 
@@ -189,7 +187,7 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
             "servers": t.servers,
             "SLOs missed, worst model": _known(t),
             "worst model": t.worst or "–",
-            "by": METHODS[d.method],
+            "by": MARKS[d.method],
         }
         for d in report.devices
         for t in d.tried
@@ -199,12 +197,12 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
 def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
-    return f"{100 * count.miss:.3g} % ± {200 * count.error:.2g} %"
+    return f"{format_number(100 * count.miss)} % ± {format_number(200 * count.error, 2)} %"
 
 
 def _seen(count: ServerCount | None) -> str:
     seen = None if count is None else count.simulated_hit_rate
-    return "–" if seen is None else mean_text(seen, lambda share: f"{100 * share:.4g} %")
+    return "–" if seen is None else mean_text(seen, lambda share: f"{format_number(100 * share, 4)} %")
 
 
 def capacity_text(report: CapacityReport) -> str:

@@ -50,8 +50,7 @@ def _source(fact: Fact) -> str:
 def work_bound_speed(compute_fraction: float) -> float:
     """Speed of a slice over that of the whole device for work that fills both: f^α.
 
-    The cost model's efficiencies of a slice grow by f^(α−1) (:class:`nona.cost.roofline.Roofline`),
-    its peak is f of the device's; a kernel too short to fill a slice takes the same time on both.
+    A kernel too small to fill the whole device loses less (:class:`nona.cost.roofline.Roofline`).
 
     >>> work_bound_speed(1.0)
     1.0
@@ -236,9 +235,9 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
         total = sum(weights.values())
         if not large and total > made.memory_bytes:
             problems.append(
-                f"All models together have {format_size(total)} of weights, more than an executor of {room} "
-                "has; the placement puts only some of them there, and reports an error if others cannot "
-                "hold the rest; larger slices or fewer models allow more placements"
+                f"All models together have {format_size(total)} of weights, more than fits an executor of "
+                f"{room}; the placement keeps only some of them there, and reports an error if no other "
+                "executor can hold the rest; larger slices or fewer models allow more placements"
             )
     return problems
 

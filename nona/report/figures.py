@@ -26,6 +26,7 @@ from nona.gpu_sharing.registry import WAYS
 from nona.registry import Look
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
+from nona.units import format_number
 
 # Middle tones: they read on white and on near black.
 PALETTE = (
@@ -64,16 +65,6 @@ def text(value: object, longest: int = 60) -> str:
     """
     shown = str(value)
     return html.escape(shown if len(shown) <= longest else shown[: longest - 1] + "…", quote=False)
-
-
-def number_text(value: float) -> str:
-    """A number as axes and labels write it: three digits, four from a hundred on, thousands apart.
-
-    >>> [number_text(v) for v in (0.02, 12.34, 123.44, 12345.6)]
-    ['0.02', '12.3', '123.4', '12,346']
-    """
-    size = abs(value)
-    return f"{value:,.0f}" if size >= 1000 else f"{value:.{4 if size >= 100 else 3}g}"
 
 
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
@@ -284,7 +275,7 @@ def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: st
     known = [v for v in values if v is not None and v > 0]
     ticks = log_ticks(min(known), max(known)) if known else []
     change = made.update_xaxes if of == "x" else made.update_yaxes
-    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[number_text(t) for t in ticks])
+    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[format_number(t) for t in ticks])
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -321,12 +312,12 @@ def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -
             line = {"color": style.colour, "width": 2}
             made.add_scatter(x=ends, y=[row, row], mode="lines", line=line, hoverinfo="skip")
         before = Dot(dot.name, dot.before.value, dot.before.interval, "")
-        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:.4g}}", (most, zero, log))
+        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:,.3~r}}", (most, zero, log))
     if dot.value is None:
         made.add_scatter(x=[None], y=[row])
     else:
         shown = text(dot.label)
-        hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:.4g}}<br>{shown}")
+        hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:,.3~r}}<br>{shown}")
         _mark(made, dot, style.colour, style.symbol, hover, (most, zero, log))
 
 
@@ -417,7 +408,7 @@ def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure
         x=[v * 1e3 for _, v in shown][::-1],
         orientation="h",
         marker_color=PALETTE[0],
-        hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
+        hovertemplate="%{y}: %{x:,.3~r} ms<extra></extra>",
     )
     made.update_xaxes(title="ms")
     return made

@@ -23,7 +23,7 @@ from nona.results.models import (
     ListedTask,
     TaskEdge,
 )
-from nona.units import format_bandwidth, format_time
+from nona.units import format_bandwidth, format_number, format_time
 
 
 def inspection(costed: CostedGraph) -> Inspection:
@@ -195,7 +195,10 @@ def glue_headline(g: Glued) -> str:
         left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
     if all(c.exact for c in g.coarsenings):
         return f"{left} {over}; this loses no time at any waits of the link and the servers."
-    return f"{left} {over}; this loses at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %)."
+    return (
+        f"{left} {over}; this loses at most {format_time(g.bound_s)} "
+        f"({format_number(100 * g.bound_share, 2)} %)."
+    )
 
 
 def coarsening_report(g: Glued) -> CoarseningReport:
@@ -248,4 +251,4 @@ def provenance_text(shares: Mapping[str, float]) -> str:
     'times: 75 % modelled, 25 % measured'
     """
     ordered = sorted(shares.items(), key=lambda s: (-s[1], s[0]))
-    return "times: " + ", ".join(f"{100 * share:.3g} % {kind}" for kind, share in ordered)
+    return "times: " + ", ".join(f"{format_number(100 * share)} % {kind}" for kind, share in ordered)

@@ -1,16 +1,27 @@
-"""A plan in words: servers, money, headroom, the error budget, the finding."""
+"""A plan in words: servers, money, headroom, the error budget, the finding, the present cluster."""
 
 from __future__ import annotations
 
 import math
+import re
 from calendar import month_name
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from nona.planning.offers import gpu_text
 from nona.report.means import mean_text
-from nona.report.text import or_dash, time_text
+from nona.report.text import (
+    MARKS,
+    counted,
+    listed,
+    money,
+    or_dash,
+    per_hour,
+    short_share,
+    time_text,
+    verb,
+)
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
     PlanAnswer,
@@ -22,7 +33,7 @@ from nona.results.planning import (
     PlanTarget,
     PlanWeek,
 )
-from nona.units import format_bandwidth
+from nona.units import format_bandwidth, format_number
 
 
 def servers_text(servers: Sequence[PlanServers]) -> str:
@@ -32,20 +43,6 @@ def servers_text(servers: Sequence[PlanServers]) -> str:
     '2 × l4 + 1 × t4'
     """
     return " + ".join(f"{s.count:,} × {gpu_text(s.gpu, s.mig)}" for s in servers)
-
-
-def money(amount: float | None, currency: str) -> str:
-    """An amount with its currency, which is a label only.
-
-    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
-    ('14.2 USD', '–', '222,222 USD')
-    """
-    return or_dash(amount, lambda value: f"{_amount_text(value)} {currency}")
-
-
-def _amount_text(amount: float) -> str:
-    """An amount to four digits, or to whole ones where it is large."""
-    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.4g}"
 
 
 def headroom_text(headroom: float) -> str:
@@ -84,15 +81,6 @@ def month_text(months: int, today: date | None) -> str:
 LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0, so that less is drawn here
 
 
-def percent(share: float, digits: int = 5) -> str:
-    """A share in per cent; one that is next to nothing is 0.
-
-    >>> percent(0.991423), percent(1e-103)
-    ('99.142 %', '0 %')
-    """
-    return f"{round(100 * share, 9):.{digits}g} %"
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Late jobs of a target over those that it allows, with the interval; above 1 the target is missed."""
@@ -110,15 +98,15 @@ class Budget:
         >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.993, 0.997))]).text
         '99.5 % ± 0.2 % of bert within 60 ms (target 99 %)'
         """
-        seen = mean_text(self.share, lambda s: percent(s, 4))
+        seen = mean_text(self.share, short_share)
         bound = time_text(self.target.within_s)
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
     @property
     def used_span(self) -> str:
         """How much is used, with its interval, for a table."""
-        limits = "" if self.interval is None else f" ({self.interval[0]:.3g} to {self.interval[1]:.3g})"
-        return f"{self.used:.3g}{limits}"
+        used, *ends = (format_number(round(v, 4)) for v in (self.used, *(self.interval or ())))
+        return f"{used} ({' to '.join(ends)})" if ends else used
 
     @property
     def used_text(self) -> str:
@@ -201,40 +189,67 @@ def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
 
 
 def plan_finding(report: PlanReport, today: date | None = None) -> str:
-    """The answer in a sentence or two; with ``today`` the month in which it breaks has a name."""
-    return " ".join(finding_parts(report, today))
+    """The answer in a sentence or two; with ``today`` the month that uses it up has a name."""
+    return " ".join(filter(None, finding_parts(report, today)))
 
 
 def finding_parts(report: PlanReport, today: date | None = None) -> tuple[str, str]:
-    """What to buy with what it keeps, and what is known of everything cheaper."""
+    """What to buy with what it keeps, bears and survives, and what is known of everything cheaper."""
     answer, best = report.answer, report.best
     if answer is None or best is None:
         return _nothing(report), ""
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
-    price = f"{money(answer.cost_per_hour, report.currency)} per hour"
-    facts = [fact for fact in (_seen(report, best), *_outlasts(report, answer, today)) if fact]
-    seen = f": {', '.join(facts)}" if facts else ""
     link = f" on a link of {format_bandwidth(best.link)}" if several_links(report) else ""
-    large = f"{begin} {servers_text(best.servers)} under {best.scheduler}{link} at {price}{seen}."
+    what = f"{servers_text(best.servers)} under {best.scheduler}{link}"
+    used = tightest(report.targets, best.shares)
+    facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
+    seen = "; ".join(fact for fact in facts if fact)
+    large = f"{begin} {what} at {per_hour(answer.cost_per_hour, report.currency)}{seen and ': '}{seen}."
     return large, _cheaper(report)
 
 
-def _seen(report: PlanReport, best: PlanOption) -> str:
-    found = tightest(report.targets, best.shares)
-    return "" if found is None else found.text
+def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
+    """Up to which traffic the answer was seen to keep, and from which to miss; empty before that is tried."""
+    if answer.headroom is None:
+        return ""
+    month = "" if answer.breaks_at is None else month_text(answer.breaks_at, today)
+    passed = f", which growth passes in {month}" if month else ""
+    missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom]
+    misses = f"; seen to miss from {math.ceil(100 * min(missed) - 1e-9) / 100:g}×" if missed else ""
+    return f"shown up to {headroom_text(answer.headroom)} the traffic{passed}{misses}"
 
 
-def _outlasts(report: PlanReport, answer: PlanAnswer, today: date | None) -> Iterator[str]:
-    """The headroom, and when growth has used it up."""
-    if answer.headroom is not None:
-        yield f"headroom {headroom_text(answer.headroom)}"
-    if answer.breaks_at is not None:
-        growth = f"{100 * report.growth:.4g} % a month"
-        yield f"breaks in {month_text(answer.breaks_at, today)} at {growth}"
+def _survived(report: PlanReport) -> str:
+    """What the answer does at a failure of each kind; empty before that is tried."""
+    words = {"keeps": "keeps its targets", "misses": "misses its targets", "open": "open"}
+    told = []
+    for verdict, begin in words.items():
+        lost = [f.lost for f in report.failures if f.verdict == verdict]
+        told += [f"{begin} without {listed(lost)}"] if lost else []
+    return "; ".join(told)
+
+
+def present_text(report: PlanReport) -> str:
+    """What the cluster does as it is, and what it costs; empty where that is not known."""
+    now = report.present
+    if now is None:
+        return ""
+    price = per_hour(now.cost_per_hour, report.currency)
+    begin = f"The present cluster, {servers_text(now.servers)} at {price},"
+    if now.by == "prediction":
+        likely = "keep" if (now.predicted or 0) >= 1 else "miss"
+        return f"{begin} is {MARKS['prediction']} to {likely} the targets under {now.scheduler}."
+    if now.verdict == "keeps":
+        return f"{begin} keeps all targets under {now.scheduler}."
+    why = f"under {now.scheduler}: {why_text(now)}."
+    if now.verdict == "open":
+        return f"{begin} is still open {why}"
+    several = len({o.scheduler for o in report.options}) > 1
+    return f"{begin} does not keep the targets{' under any scheduler; ' if several else ' '}{why}"
 
 
 def _cheaper(report: PlanReport) -> str:
-    sure = f"{100 * report.confidence:.4g} %"
+    sure = f"{100 * report.confidence:.4g} % confidence"
     count = len(report.cheaper_open)
     if not report.complete:
         return "The search was not finished: cheaper options may keep the targets too."
@@ -242,14 +257,14 @@ def _cheaper(report: PlanReport) -> str:
     if best is not None and not any(o.cost_per_hour < best.cost_per_hour for o in report.options):
         return "Nothing cheaper is on offer."
     if count:
-        verb = "is" if count == 1 else "are"
-        return f"Of the cheaper options {count} {verb} still open at {sure}; all others miss."
+        are = verb(report.cheaper_open)
+        return f"{counted(count, 'cheaper option')} {are} still open at {sure}; all others miss."
     cost = math.inf if best is None else best.cost_per_hour
     seen = sum(o.replications > 0 and o.cost_per_hour < cost for o in report.options)
-    rest = "bounds, or by what more of the same servers miss"
+    rest = "ruled out by bounds, or because more of the same servers miss"
     if not seen:
-        return f"Every cheaper option misses by {rest}."
-    return f"Every cheaper option misses: {seen} in simulation, at {sure} confidence each, others by {rest}."
+        return f"Every cheaper option is {rest}."
+    return f"Every cheaper option misses: {seen} in simulation, at {sure} each; the others are {rest}."
 
 
 def _nothing(report: PlanReport) -> str:
@@ -258,7 +273,8 @@ def _nothing(report: PlanReport) -> str:
     if not report.complete:
         return "No option that was simulated so far keeps all targets." if simulated else _predicted(report)
     if count:
-        return f"No option keeps all targets; {count} of those simulated are open: allow more replications."
+        are, sure = verb(report.cheaper_open), f"{100 * report.confidence:.4g} % confidence"
+        return f"No option was seen to keep all targets; {count} {are} still open at {sure}: allow more runs."
     if not simulated and report.options:
         return f"No option keeps all targets: {report.options[-1].reason}."
     return "No option on offer keeps all targets."
@@ -269,9 +285,9 @@ def _predicted(report: PlanReport) -> str:
     likely = next((o for o in report.options if o.predicted is not None and o.predicted >= 1), None)
     if likely is None:
         return "Nothing is simulated yet; no option is predicted to keep all targets."
-    price = money(likely.cost_per_hour, report.currency)
-    what = f"{servers_text(likely.servers)} under {likely.scheduler} at {price} per hour"
-    return f"Nothing is simulated yet; the cheapest that is predicted to keep all targets is {what}."
+    price = per_hour(likely.cost_per_hour, report.currency)
+    what = f"{servers_text(likely.servers)} under {likely.scheduler} at {price}"
+    return f"Nothing is simulated yet; {MARKS['prediction']} as the cheapest that keeps all targets: {what}."
 
 
 def several_links(report: PlanReport) -> bool:
@@ -280,39 +296,53 @@ def several_links(report: PlanReport) -> bool:
 
 
 def plan_rows(report: PlanReport) -> list[dict[str, str]]:
-    """A row for each option, the cheapest first."""
-    answer = -1 if report.answer is None else report.answer.option
+    """The present cluster, then a row for each option, the cheapest first."""
     several = several_links(report)
     return [
         {
-            "": "→" if i == answer else "",
+            "": mark,
             "servers": servers_text(o.servers),
             "scheduler": o.scheduler,
             **({"link": format_bandwidth(o.link)} if several else {}),
-            "cost per hour": _amount_text(o.cost_per_hour),
+            "cost per hour": format_number(o.cost_per_hour),
             "verdict": o.verdict,
-            "by": o.by,
+            "by": MARKS.get(o.by, o.by),
             "in time, tightest target": _in_time(report, o),
             "p99 of the slowest": _slowest(o),
             "headroom": or_dash(o.headroom, headroom_text),
             "runs": f"{o.replications}",
             "why": why_text(o),
         }
-        for i, o in enumerate(report.options)
+        for mark, o in marked(report)
     ]
+
+
+PRESENT, ANSWER = "now", "→"
+
+
+def marked(report: PlanReport) -> list[tuple[str, PlanOption]]:
+    """The present cluster, then all options, with the mark of the first and of the answer."""
+    now = [] if report.present is None else [(PRESENT, report.present)]
+    answer = -1 if report.answer is None else report.answer.option
+    return [*now, *((ANSWER if i == answer else "", o) for i, o in enumerate(report.options))]
+
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
 
 
 def why_text(option: PlanOption) -> str:
     """What the verdict rests on; without a simulation, what is predicted."""
-    if option.reason or option.predicted is None:
-        return option.reason or "not simulated"
-    return f"not simulated; predicted to {'keep' if option.predicted >= 1 else 'miss'}"
+    if option.reason:
+        return _SHARE.sub(lambda found: short_share(float(found[1]) / 100), option.reason)
+    if option.predicted is None:
+        return "not simulated"
+    return f"not simulated; {MARKS['prediction']} to {'keep' if option.predicted >= 1 else 'miss'}"
 
 
 def _in_time(report: PlanReport, option: PlanOption) -> str:
     """The share that the verdict is about, with the verdict's limits."""
     found = tightest(report.targets, option.shares)
-    return "–" if found is None else mean_text(found.share, percent)
+    return "–" if found is None else mean_text(found.share, short_share)
 
 
 def _slowest(option: PlanOption) -> str:
@@ -328,7 +358,7 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
     """A row for each factor on the traffic that the answer was tried with."""
     return [
         {
-            "traffic": f"{c.factor:.4g}×",
+            "traffic": f"{c.factor:.3g}×",
             "verdict": c.verdict,
             "error budget used": used.used_span if (used := tightest(report.targets, c.shares)) else "–",
             "p99 of the slowest": _longest(list(c.models.values())),
@@ -340,15 +370,8 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
 
 def cliff_finding(report: PlanReport) -> str:
     """How much more traffic the answer bears."""
-    answer = report.answer
-    if answer is None or answer.headroom is None:
-        return "The headroom is not known yet."
-    tried = sorted(c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom)
-    missed = f"; at {math.ceil(100 * tried[0]) / 100:g} times it misses" if tried else ""
-    if answer.headroom <= 1:
-        return f"The answer was seen to keep all targets at today's traffic, not at more{missed}."
-    most = headroom_text(answer.headroom)
-    return f"The answer was seen to keep all targets up to {most} the traffic{missed}."
+    found = "" if report.answer is None else _borne(report, report.answer, None)
+    return f"{found[0].upper()}{found[1:]}." if found else "The headroom is not known yet."
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:
@@ -361,12 +384,11 @@ def answer_text(answer: PlanAnswer, currency: str) -> str:
 def week_text(week: PlanWeek, currency: str) -> str:
     """The week with constant servers beside a schedule."""
     few, many = min(week.servers), max(week.servers)
-    saved = 1 - week.schedule_cost / week.constant_cost if week.constant_cost else 0.0
+    constant, scheduled = money(week.constant_cost, currency), money(week.schedule_cost, currency)
     return (
-        f"Sized for the week's peak, {week.peak:.4g} times the traffic. All week long that costs "
-        f"{money(week.constant_cost, currency)} a week; with {few:,} to {many:,} servers of {week.gpu} by "
-        f"hour {money(week.schedule_cost, currency)} ({100 * saved:.3g} % less), starts of "
-        f"{week.startup_s:g} s included."
+        f"Sized for the week's peak, {format_number(week.peak)}× the traffic. All servers all week cost "
+        f"{constant}; {few:,} to {many:,} servers of {week.gpu}, as each hour needs, cost {scheduled}, with "
+        f"{time_text(week.startup_s)} paid for each start."
     )
 
 
@@ -375,5 +397,6 @@ def energy_text(option: PlanOption) -> str:
     if option.energy_kwh_per_million is None:
         return ""
     carbon = option.co2_kg_per_million
-    also = "" if carbon is None else f", {carbon:.3g} kg of CO₂"
-    return f"Energy of the GPUs: {option.energy_kwh_per_million:.3g} kWh per million queries{also}."
+    also = "" if carbon is None else f", {format_number(carbon)} kg of CO₂"
+    energy = format_number(option.energy_kwh_per_million)
+    return f"Energy of the GPUs: {energy} kWh per million queries{also}."

@@ -11,8 +11,10 @@ from nona.report.plan import (
     answer_text,
     curve_rows,
     energy_text,
+    marked,
     plan_finding,
     plan_rows,
+    present_text,
     servers_text,
     several_links,
     target_rows,
@@ -72,11 +74,10 @@ def evidence_text(report: PlanReport) -> str:
     simulated = [o for o in report.options if o.by == "simulation"]
     runs = sum(o.replications for o in simulated)
     return (
-        f"{len(simulated):,} options were simulated in {runs:,} runs. A verdict is wrong in at most "
-        f"{100 * (1 - report.confidence):.4g} % of cases: it holds at {sure} for all targets together and "
-        "all looks at it. Bounds rule out the counts before the first of each row. Within a row, fewer "
-        "servers are taken to miss what more of them miss; that is proved for one line before equal servers, "
-        "not for every scheduler."
+        f"{len(simulated):,} options were simulated in {runs:,} runs. Each verdict has {sure} confidence, "
+        "which covers all its targets and all looks at the runs. Bounds rule out all counts below the first "
+        "of each row. Where a count of servers misses, lower counts in the same row are assumed to miss too. "
+        "This is proved for one queue before equal servers, not for every scheduler."
     )
 
 
@@ -135,16 +136,15 @@ DECIDING = (
 
 
 def option_rows(report: PlanReport) -> list[dict[str, Cell]]:
-    """A row for each option, the cheapest first; numbers in the units that the column says."""
-    answer = -1 if report.answer is None else report.answer.option
-    return [_row(report, o, i == answer, several_links(report)) for i, o in enumerate(report.options)]
+    """The present cluster, then a row for each option, the cheapest first; units are those of the column."""
+    return [_row(report, mark, option, several_links(report)) for mark, option in marked(report)]
 
 
-def _row(report: PlanReport, option: PlanOption, is_answer: bool, links: bool) -> dict[str, Cell]:
+def _row(report: PlanReport, mark: str, option: PlanOption, links: bool) -> dict[str, Cell]:
     found = tightest(report.targets, option.shares)
     p99 = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
     row: dict[str, Cell] = {
-        "answer": "→" if is_answer else "",
+        "answer": mark,
         "cost per hour": option.cost_per_hour,
         "verdict": option.verdict,
         "servers": servers_text(option.servers),
@@ -191,7 +191,8 @@ def plan_text(report: PlanReport, today: date | None = None) -> str:
     if report.best is not None and (energy := energy_text(report.best)):
         told.append(energy)
     told.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
-    told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
+    if now := present_text(report):
+        told.append(now)
     if report.week is not None:
         told.append(week_text(report.week, report.currency))
     rows = plan_rows(report)
@@ -201,7 +202,7 @@ def plan_text(report: PlanReport, today: date | None = None) -> str:
     if len(rows) > len(shown):
         ruled = len(rows) - len(looked) if looked else 0
         dearer = len(rows) - ruled - len(shown)
-        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} dearer; --json has all.")
+        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} more expensive; --json has all.")
     if report.curve:
         for rows in (curve_rows(report), target_rows(report)):
             told += ["", table(rows, list(rows[0]))]

@@ -24,8 +24,9 @@ from nona.report.figures import (
     spread_wide,
     text,
 )
-from nona.report.plan import LEAST_USED, Budget, headroom_text, money, servers_text, tightest
+from nona.report.plan import LEAST_USED, Budget, headroom_text, servers_text, tightest
 from nona.report.plan_options import Bill, bills
+from nona.report.text import money, per_hour
 from nona.results.document import Verdict
 from nona.results.planning import (
     CapacityReport,
@@ -115,7 +116,7 @@ def _hover(report: PlanReport, option: PlanOption) -> str:
     found = tightest(report.targets, option.shares)
     lines = [
         f"{servers_text(option.servers)}, {option.scheduler}",
-        f"{money(option.cost_per_hour, report.currency)} per hour: {option.verdict}",
+        f"{per_hour(option.cost_per_hour, report.currency)}: {option.verdict}",
         *([found.text, found.used_text] if found else []),
     ]
     return "<br>".join(text(line, 90) for line in lines)
@@ -220,7 +221,7 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     made.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
     _axis(made, report, measure, [d.value for d in dots])
     if report.answer is not None and report.answer.headroom is not None:
-        rule(made, report.answer.headroom, f"headroom {headroom_text(report.answer.headroom)}", of="x")
+        rule(made, report.answer.headroom, f"shown up to {headroom_text(report.answer.headroom)}", of="x")
     return made
 
 
@@ -282,7 +283,7 @@ def _load_hover(report: PlanReport, load: PlanLoad, budget: Budget) -> str:
     lines = [f"{load.factor:.4g} × the traffic: {load.verdict}", budget.text, budget.used_text]
     months = breaks_after(load.factor, report.growth)
     if months is not None and load.factor > 1:
-        lines.append(f"reached in month {months} at {100 * report.growth:.4g} % a month")
+        lines.append(f"growth passes it in month {months}")
     lines.append(f"{money(load.cost_per_million, report.currency)} per million queries")
     return "<br>".join(text(line, 90) for line in lines)
 

@@ -12,7 +12,7 @@ from nona.report.training.findings import jobs_text
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
 from nona.scenario.schema import Scenario
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def scenario_line(scenario: Scenario) -> str:
@@ -36,27 +36,34 @@ def cluster_text(scenario: Scenario) -> str:
 
 
 def workload_text(scenario: Scenario) -> str:
-    """The models and the rate of all queries together; of a scenario without queries its training jobs.
+    """The models and the rate of all queries together, which a load chosen for serverless calls sets.
+
+    Of a scenario without queries its training jobs.
 
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, training: {generate: {jobs: 9}}}"
     >>> workload_text(parse_scenario(text))
     '9 training jobs'
+    >>> chosen = "serverless: {interval: {least: 20 ms, most: 30 ms}}"
+    >>> text = f"{{cluster: {{servers: [{{count: 2}}]}}, workload: [{{model: gpt2, rate: 5/s}}], {chosen}}}"
+    >>> workload_text(parse_scenario(text))
+    'gpt2, 40/s'
     """
     if not scenario.workload:
         return "no queries" if scenario.training is None else jobs_text(scenario.training)
-    names, rate = scenario.labels, sum(row.rate for row in scenario.workload)
-    shown = f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
-    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {shown}/s"
+    names, calls = scenario.labels, scenario.serverless
+    load = None if calls is None else calls.interval
+    rate = sum(row.rate for row in scenario.workload) if load is None else load.rate
+    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {format_number(rate)}/s"
 
 
 LONGEST = 60  # characters of a name or note in a table
 SHOWN: Mapping[Unit, Show] = {
     "s": format_time,
     "share": partial(share_text, digits=1),
-    "number": "{:,.4g}".format,
+    "number": format_number,
 }
-CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": "{:,.4g}".format}
+CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": format_number}
 
 
 def date_text(item: SavedItem) -> str:

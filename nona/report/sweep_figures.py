@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from nona.report.figures import QUIET, UNSTABLE_SYMBOL, figure, number_text, rule, scheduler_style, text
+from nona.report.figures import QUIET, UNSTABLE_SYMBOL, figure, rule, scheduler_style, text
 from nona.report.sweep_findings import NEAR, crossings, holds_text, merged_spans, target_text, there_text
 from nona.report.sweeps import axis_scale, by_ratio, value_text
-from nona.report.text import share_text
+from nona.report.text import share_text, times_text
 from nona.results.document import Estimate
 from nona.results.sweeps import FormulaPoint, SweepReport, SweptCurve, SweptPoint
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 GAP = 16.0  # pixels between the middles of two lines of small text
 FAR = 70.0  # pixels by which a label may be moved to keep off curves
@@ -194,7 +194,7 @@ def _set_log_range(made: go.Figure) -> None:
         made.update_yaxes(
             range=[math.log10(low), math.log10(high)],
             tickvals=ticks,
-            ticktext=[number_text(t) for t in ticks],
+            ticktext=[format_number(t) for t in ticks],
         )
 
 
@@ -300,7 +300,7 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
     for name, curve in report.schedulers.items():
         found = crossings(curve, report.target)
         style = scheduler_style(name)
-        words = [f"{'holds until' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in found]
+        words = [f"{'holds up to' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in found]
         made.add_scatter(
             x=[factor * c.value for c in found],
             y=[goal for _ in found],
@@ -409,7 +409,7 @@ def views(report: SweepReport) -> dict[str, View]:
             f"mean JCT relative to {text(base)}, log",
             lambda p: p.ratio,
             float,
-            lambda v: f"{v:.3g} ×",
+            times_text,
             True,
             ratio,
         ),

@@ -12,7 +12,7 @@ from nona.report.sweeps import value_text
 from nona.report.text import counted, listed, or_dash, table, verb
 from nona.results.document import Estimate
 from nona.results.sweeps import ServersNeeded, SweepReport, SweptCurve, SweptPoint, Unit
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 Span = tuple[float | None, float | None]
 NEAR = 0.03  # of the swept span: what lies closer together counts as one
@@ -134,8 +134,8 @@ def ratio_text(ratio: Estimate) -> str:
     """
     if ratio.mean is None:
         return "–"
-    ends = "" if ratio.ci95 is None else f" ({ratio.ci95[0]:.3g}–{ratio.ci95[1]:.3g})"
-    return f"{ratio.mean:.3g} ×{ends}"
+    ends = "" if ratio.ci95 is None else f" ({format_number(ratio.ci95[0])}–{format_number(ratio.ci95[1])})"
+    return f"{format_number(ratio.mean)} ×{ends}"
 
 
 def at_value(report: SweepReport, value: float) -> dict[str, SweptPoint]:
@@ -200,7 +200,7 @@ def _compared(
 def _faster(found: Mapping[str, SweptPoint], base: str) -> str:
     ratios = _compared(found, base, lambda low, high: low > 1)
     names = sorted(ratios, key=lambda n: ratios[n])
-    parts = [f"{ratios[n]:.3g} × {'as fast as ' if i == 0 else ''}{n}" for i, n in _few(names)]
+    parts = [f"{format_number(ratios[n])} × {'as fast as ' if i == 0 else ''}{n}" for i, n in _few(names)]
     return f"{base} is {listed(parts)}{_more(names)}" if parts else ""
 
 
@@ -208,7 +208,8 @@ def _slower(found: Mapping[str, SweptPoint], base: str) -> str:
     ratios = _compared(found, base, lambda low, high: high < 1)
     names = sorted(ratios, key=lambda n: -ratios[n])
     parts = [
-        f"{n} {'is ' if i == 0 else ''}{1 / ratios[n]:.3g} ×" + (f" as fast as {base}" if i == 0 else "")
+        f"{n} {'is ' if i == 0 else ''}{format_number(1 / ratios[n])} ×"
+        + (f" as fast as {base}" if i == 0 else "")
         for i, n in _few(names)
     ]
     return f"{listed(parts)}{_more(names)}" if parts else ""
@@ -300,7 +301,7 @@ def _has_target(report: SweepReport) -> bool:
 
 
 def holds_text(curve: SweptCurve, report: SweepReport) -> str:
-    """The range in which a scheduler keeps the target: ``until +18 %``, ``from 7 on``, ``throughout``."""
+    """The range in which a scheduler keeps the target: ``up to +18 %``, ``from 7 on``, ``throughout``."""
     if not _has_target(report) or not curve.points:
         return ""
     found = crossings(curve, report.target)
@@ -312,7 +313,7 @@ def holds_text(curve: SweptCurve, report: SweepReport) -> str:
         value = c.value
         if report.unit == "count":  # the last count that keeps the target, or the first
             value = math.floor(value) if c.falls else math.ceil(value)
-        words.append(f"{'until' if c.falls else 'from'} {there_text(value, report)}")
+        words.append(f"{'up to' if c.falls else 'from'} {there_text(value, report)}")
     return " and ".join(words)
 
 
@@ -353,9 +354,9 @@ def target_finding(report: SweepReport) -> str:
         return ""
     said = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
     more = sum(len(names) for names in list(by_text.values())[SHOWN:])
-    rest = f"; {more} more hold less" if more else ""
+    rest = f"; {more} more keep less" if more else ""
     needs = "".join(f" {_needed_text(n)}" for n in report.needed)
-    return f"{target_text(report.target)} of the SLOs hold {', '.join(said)}{rest}.{needs}"
+    return f"{target_text(report.target)} of the SLOs are kept {', '.join(said)}{rest}.{needs}"
 
 
 def _needed_text(need: ServersNeeded) -> str:
@@ -499,8 +500,8 @@ def _ratios(report: SweepReport) -> str:
         return ""
     name, unit, base = example.name, report.unit, report.reference
     return (
-        f"{name} takes {example.far_ratio:.3g} times as long as {base} at "
-        f"{value_text(example.far.value, unit)} and {example.near_ratio:.3g} times at "
+        f"{name} takes {format_number(example.far_ratio)} times as long as {base} at "
+        f"{value_text(example.far.value, unit)} and {format_number(example.near_ratio)} times at "
         f"{value_text(example.near.value, unit)}, and is {stability_text(report.schedulers[name], unit)}. "
         "Closer to its edge the ratio grows without bound, because its queue does: a run that is long enough "
         f"gives any number there, e.g. 10 times or 350. Such a number shows where the edge of {name} is, not "

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from nona.report.figures import figure, log_ticks, number_text, scheduler_style, text
+from nona.report.figures import figure, log_ticks, scheduler_style, text
 from nona.report.sweep_findings import target_text
 from nona.report.sweep_grids import Cells, Measure, cells, first_text
 from nona.report.sweeps import value_text
 from nona.results.sweeps import SweepGrid
+from nona.units import format_number
 
 CELL, MOST_TEXTS = 46, 160
 PALE, FULL = "rgba(99,102,241,.06)", "rgba(99,102,241,.9)"
@@ -128,7 +129,7 @@ def _add_values(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure
     }
     if measure == "Mean JCT" and known:
         ticks = [t for t in log_ticks(10**low, 10**high) if low <= math.log10(t) <= high]
-        bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [number_text(t) for t in ticks]}
+        bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [format_number(t) for t in ticks]}
     made.data[0].update(showscale=True, colorbar=bar)
 
 

@@ -129,7 +129,7 @@ def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
     if not said:
         return ""
     who = f" ({scheduler})" if scheduler else " (best scheduler)"
-    return f"{target_text(_target(grid))} of the SLOs hold{who}: {'; '.join(_few(said))}. All simulated."
+    return f"{target_text(_target(grid))} of the SLOs are kept{who}: {'; '.join(_few(said))}. All simulated."
 
 
 def _few(said: list[str]) -> list[str]:

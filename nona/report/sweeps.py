@@ -25,7 +25,7 @@ from nona.results.sweeps import (
 from nona.simulation.intervals import paired_ratio
 from nona.simulation.records import State
 from nona.simulation.summary import SchedulerSummary
-from nona.units import Dimension, format_bandwidth, format_size, format_time, parse_quantity
+from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
 MOST_VALUES = 200
 _DIMENSIONS = get_args(Dimension)
@@ -58,12 +58,12 @@ def value_text(value: float, unit: str) -> str:
     ('1.5 ×', '300/s')
     """
     if unit == "fraction":
-        return f"{100 * value:.3g} %"
+        return f"{format_number(100 * value)} %"
     formats = {"bandwidth": format_bandwidth, "time": format_time, "size": format_size}
     if unit in formats:
         return formats[unit](value)
     ending = {"factor": " ×", "rate": "/s"}.get(unit, "")
-    return f"{value:.4g}{ending}" if unit != "count" else f"{value:.0f}"
+    return f"{format_number(value, 4)}{ending}" if unit != "count" else f"{value:.0f}"
 
 
 def parse_value(text: str, unit: str, where: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.report.times import given_text
 from nona.results.models import FullContraction, Inspection
-from nona.units import format_count, format_size, format_time
+from nona.units import format_count, format_number, format_size, format_time
 
 
 def plain(value: Any) -> Any:
@@ -24,6 +24,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● simulated"}
+"""What a value rests on, by mark and word; other grounds have no mark."""
 
 
 Row = Mapping[str, object]
@@ -83,7 +87,7 @@ def inspection_text(report: Inspection) -> str:
         f"{report.model} on {report.device}",
         f"  {report.operators} operators, {report.edges} edges, "
         f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
-        f"  {report.gmac:.4g} GMAC, {format_size(report.activation_bytes)} of activations",
+        f"  {format_number(report.gmac)} GMAC, {format_size(report.activation_bytes)} of activations",
         f"  time {format_time(report.total_compute_s)} in sequence ({shares}; 90 % interval from "
         f"{format_time(low)} to {format_time(high)}), "
         f"{format_time(report.critical_path_s)} on the critical path",
@@ -131,6 +135,24 @@ def or_dash(value: float | None, show: Any) -> str:
     return "–" if value is None else str(show(value))
 
 
+def money(amount: float | None, currency: str) -> str:
+    """An amount with its currency, which is a label only.
+
+    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
+    ('14.2 USD', '–', '222,000 USD')
+    """
+    return or_dash(amount, lambda value: f"{format_number(value)} {currency}")
+
+
+def per_hour(amount: float, currency: str) -> str:
+    """What servers cost, as every family states it.
+
+    >>> per_hour(14.2, "USD")
+    '14.2 USD per hour'
+    """
+    return f"{money(amount, currency)} per hour"
+
+
 def time_text(seconds: float | None) -> str:
     """A time with its unit, or a dash where there is none.
 
@@ -138,6 +160,28 @@ def time_text(seconds: float | None) -> str:
     ('2 ms', '–')
     """
     return or_dash(seconds, format_time)
+
+
+def short_share(share: float) -> str:
+    """A share in per cent to three digits, rounded down: no more than was seen; next to 100 % to what tells.
+
+    >>> short_share(0.991423), short_share(0.98964), short_share(0.9997), short_share(1e-103)
+    ('99.1 %', '98.9 %', '99.97 %', '0 %')
+    """
+    value = round(100 * share, 9)
+    decimals = 1 if value >= 10 else 2 if value >= 1 else 3
+    if 0 < 100 - value < 0.1:
+        decimals = math.ceil(-math.log10(100 - value) - 1e-9)
+    return f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.12g} %"
+
+
+def times_text(ratio: float) -> str:
+    """How many times as much.
+
+    >>> times_text(1234.5)
+    '1,230 ×'
+    """
+    return f"{format_number(ratio)} ×"
 
 
 def percent_text(share: float | None) -> str:

@@ -21,7 +21,7 @@ from nona.hardware.device import Device, Precision, find_device, user_devices
 from nona.results.document import GivenTimes, ModelFacts, OffRange
 from nona.results.simulation import Schedulers
 from nona.scenario.schema import CostSpec, Scenario
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 SAME = "as in the file"
 
@@ -106,7 +106,8 @@ def hardware_warnings(models: Mapping[str, GivenTimes]) -> list[str]:
     []
     """
     return [
-        f"{name}: {100 * given.unscaled:.3g} % of its time is the same on every GPU and slice, because its "
+        f"{name}: {format_number(100 * given.unscaled)} % of its time is the same on every GPU and slice, "
+        "because its "
         f"file gives times without a device; a slice then costs it nothing. To change that, {REMEDY}."
         for name, given in models.items()
         if given.unscaled > 0
@@ -282,3 +283,20 @@ def _span(found: OffRange) -> str:
     unit_s, unit = next((f, u) for f, u in TIME_UNITS if found.high_s >= f or f == TIME_UNITS[-1][0])
     low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
     return f"{low} to {high} {unit}"
+
+
+_TIMES_SINCE = "2026-11-26"
+
+
+def former_times(date: str) -> str:
+    """A sentence for a study that was run on ``date``, if modelled times have changed since; else empty.
+
+    >>> former_times("2026-11-26 12:00 UTC")
+    ''
+    """
+    if date >= _TIMES_SINCE:
+        return ""
+    return (
+        f" It was run before {_TIMES_SINCE}, when modelled times let small kernels use a whole GPU: a new "
+        "run has longer task times."
+    )

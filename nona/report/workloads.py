@@ -13,7 +13,7 @@ from nona.placement.capacity import Loads
 from nona.random_streams import RandomStreams
 from nona.simulation.arrivals import arrival_chunks, effective_rate
 from nona.system import Arrivals
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def load_text(what: str, background: float, least: float, most: float | None = N
     who, s = ("The mix and the background", "") if background > 0 else ("The mix", "s")
     tail = "queries send nothing"
     if math.isfinite(factors[0]):
-        tail = f"{factors[0]:.3g} times the rate saturates {pronoun}"
-        tail += f" at best, {factors[1]:.3g} times under local" if several else ""
+        tail = f"{format_number(factors[0])} times the rate saturates {pronoun}"
+        tail += f" at best, {format_number(factors[1])} times under local" if several else ""
     if background + least >= 1:
         state = "it is overloaded" if what == "link" else "they are overloaded"
         return f"{who} ask{s} for {_percent(background + least)} of the {what}: {state}; {tail}."
@@ -104,7 +104,7 @@ def load_text(what: str, background: float, least: float, most: float | None = N
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{format_number(100 * share)} %"
 
 
 def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:
@@ -189,7 +189,8 @@ def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> Arr
         times = np.concatenate([times, next(chunks)])
     gaps = np.diff(times) * mean_rate
     density, _ = np.histogram(gaps, bins=GAP_BINS, range=(0.0, LARGEST_GAP))
-    counts, _ = np.histogram(times, bins=BINS, range=(0.0, window))
+    place = np.floor(times * (BINS / window) + 1e-9)  # a trace begins again at the window's end, outside it
+    counts = np.bincount(place[place < BINS].astype(np.int64), minlength=BINS)
     spread = float(gaps.std() / gaps.mean()) if gaps.mean() > 0 else 0.0
     beyond = float((gaps > LARGEST_GAP).mean())
     scale = GAP_BINS / (LARGEST_GAP * max(len(gaps), 1))
@@ -228,9 +229,9 @@ def coverage_text(jobs: int, rate: float, period_s: float) -> str:
     lasts = jobs / rate if rate > 0 else math.inf
     share = lasts / period_s
     done = (
-        f"{100 * share:.3g} % of these {_seconds(period_s)}"
+        f"{format_number(100 * share)} % of these {_seconds(period_s)}"
         if share < 1
-        else f"these {_seconds(period_s)} {share:.3g} times"
+        else f"these {_seconds(period_s)} {format_number(share)} times"
     )
     return f"A run of {jobs:,} jobs, all rows together, lasts about {_seconds(lasts)}: it replays {done}."
 

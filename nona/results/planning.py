@@ -234,13 +234,15 @@ class PlanWeek(Document):
 class PlanReport(Document):
     """What ``nona plan --json`` prints.
 
-    ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the search came to its
-    end. ``curve`` and ``failures`` are of the answer. ``work``: model → kind of executor → seconds of all
-    tasks of a query there.
+    ``present``: the cluster as it is, under the scheduler with which it does best; ``None`` where one of its
+    GPUs has no price. ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the
+    search came to its end. ``curve`` and ``failures`` are of the answer. ``work``: model → kind of executor →
+    seconds of all tasks of a query there.
     """
 
     answer: PlanAnswer | None
     options: tuple[PlanOption, ...]
+    present: PlanOption | None = None
     confidence: float
     seconds: float
     currency: str

@@ -77,12 +77,12 @@ def bounded(problems: Sequence[str], more: int = 0) -> list[str]:
     """The first problems, each one line, and how many there are besides; ``more`` of them are not given.
 
     >>> bounded([f"k{i}: is not known." for i in range(100)])[-1]
-    'There are 80 more problems; mend those above first.'
+    'There are 80 more problems; correct those above first.'
     """
     more += max(0, len(problems) - MAX_PROBLEMS)
     listed = [one_line(p) for p in problems[:MAX_PROBLEMS]]
     rest = "There is 1 more problem" if more == 1 else f"There are {more:,} more problems"
-    return [*listed, f"{rest}; mend those above first."] if more else listed
+    return [*listed, f"{rest}; correct those above first."] if more else listed
 
 
 def one_line(text: str) -> str:

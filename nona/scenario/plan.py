@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
@@ -136,11 +136,16 @@ class PricesSpec(Part):
     co2_kg_per_kwh: Annotated[float, Field(ge=0, le=100)] | None = None
 
 
+Survival = Literal["nothing", "server", "rack"]
+"""The largest failure with which the targets must hold."""
+
+
 class PlanSpec(Part):
     """What to buy. ``hit`` is asked of every model with an SLO that ``targets`` does not name.
 
     ``offers`` empty: what the cluster has now. ``mixed``: also some servers of one offer and some of
-    another. ``growth``: of the traffic. ``profile``: a CSV file with the traffic by hour of the week;
+    another. ``survive``: the targets must also hold without any one server, or any one rack.
+    ``growth``: of the traffic. ``profile``: a CSV file with the traffic by hour of the week;
     ``startup``: how long a server takes to start.
     ``confidence``: of each verdict. ``most``: servers of each offer. ``replications``: at most, of each
     option.
@@ -159,6 +164,7 @@ class PlanSpec(Part):
     ] = ()
     prices: PricesSpec = PricesSpec()
     mixed: bool = True
+    survive: Survival = "nothing"
     growth: Growth = 0.0
     profile: Name | None = None
     startup: Seconds = 300.0

@@ -271,12 +271,6 @@ class Scenario(Part):
         return "mean-jct" if value == "sampled-jct" else value
 
     @_model_validator(mode="after")
-    def _has_work(self) -> Self:
-        if not self.workload and self.training is None:
-            raise PydanticCustomError("workload", "must have at least 1 entry; add one")
-        return self
-
-    @_model_validator(mode="after")
     def _divides_traces(self) -> Self:
         shares: dict[str, float] = {}
         for row in self.workload:
@@ -292,7 +286,7 @@ class Scenario(Part):
 
     @_model_validator(mode="after")
     def _has_what_it_keeps(self) -> Self:
-        if self.objective == "slo" and all(row.slo is None for row in self.workload):
+        if self.objective == "slo" and self.workload and all(row.slo is None for row in self.workload):
             raise PydanticCustomError("objective", "objective 'slo' needs an SLO to keep; give a row an slo")
         return self
 

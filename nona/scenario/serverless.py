@@ -271,6 +271,11 @@ class IntervalSpec(Part):
             raise PydanticCustomError("interval", "least must be at most most; swap them")
         return self
 
+    @property
+    def rate(self) -> float:
+        """Calls a second of all applications together."""
+        return 2 / (self.least + self.most)
+
 
 class PolicySpec(Part):
     """A configuration policy by name, with its options; in a file also just the name."""

@@ -115,5 +115,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#0e94a8", "longdash", "triangle-right"),
+    look=Look("#c0267f", "longdash", "triangle-right"),
 )

@@ -78,5 +78,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#0e94a8", "dashdot", "triangle-ne"),
+    look=Look("#c0267f", "dashdot", "triangle-ne"),
 )

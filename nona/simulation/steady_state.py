@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.records import RawRun, Records, State
 from nona.system import System
+from nona.units import format_number
 
 Array = NDArray[np.float64]
 BATCH = 5
@@ -225,7 +226,10 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
         (links[worst], certain[worst], link, "raise its capacity, or keep more on one server"),
     ):
         if sure >= 1:
-            return "overloaded", f"The load offered to {resource} is {load:.3g} of capacity; {remedy}."
+            return (
+                "overloaded",
+                f"The load offered to {resource} is {format_number(load)} of capacity; {remedy}.",
+            )
     jobs, tally = raw.collected.jobs, raw.collected.tally
     unfinished = int(tally.arrived.sum() - tally.completed.sum())
     if unfinished:
@@ -236,7 +240,8 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     left_behind, score = growth(raw)
     if left_behind > MATERIAL and score > SIGNIFICANT:
         return "overloaded", (
-            f"The number of jobs in the system kept growing, by {left_behind:.2g} per arrival; some "
+            f"The number of jobs in the system kept growing, by {format_number(left_behind, 2)} per "
+            "arrival; some "
             "resource is overloaded."
         )
     there, usual = _backlog(raw)

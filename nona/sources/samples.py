@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nona import app_root
 from nona.errors import GraphError, ScenarioError
 from nona.graph.model import ModelGraph
 from nona.graph.readers import read_model
+
+if TYPE_CHECKING:
+    from nona.scenario.schema import Scenario
 
 _MANIFEST = "MANIFEST.json"
 
@@ -101,15 +104,36 @@ def scenario_names() -> tuple[str, ...]:
 
 
 @cache
+def shipped_scenario(name: str) -> Scenario:
+    """The shipped scenario ``name``; raises :class:`~nona.errors.NonaError` where there is none."""
+    from nona.scenario.file import load_scenario
+
+    return load_scenario(scenario_path(name))
+
+
+@cache
+def scenario_families() -> Mapping[str, tuple[str, ...]]:
+    """What a scenario is about → the shipped ones: queries, what to buy, serverless workflows, training.
+
+    >>> scenario_families()["Training"][0]
+    'deadlines_at_least_cost'
+    """
+    found: dict[str, list[str]] = {"Queries": [], "Planning": [], "Serverless": [], "Training": []}
+    for name in scenario_names():
+        of = shipped_scenario(name)
+        family = "Training" if of.training else "Serverless" if of.serverless else "Planning"
+        found["Queries" if family == "Planning" and of.plan is None else family].append(name)
+    return MappingProxyType({family: tuple(names) for family, names in found.items()})
+
+
+@cache
 def query_scenario_names() -> tuple[str, ...]:
     """Names of the shipped scenarios that have queries: a workload to place and to simulate.
 
     >>> "slides_example" in query_scenario_names(), "who_gets_the_v100" in query_scenario_names()
     (True, False)
     """
-    from nona.scenario.file import load_scenario
-
-    return tuple(name for name in scenario_names() if load_scenario(scenario_path(name)).workload)
+    return tuple(name for name in scenario_names() if shipped_scenario(name).workload)
 
 
 def scenario_path(name: str) -> Path:

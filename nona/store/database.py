@@ -150,7 +150,7 @@ class Database:
         if not stat.S_ISREG(found.st_mode):
             raise StoreError("it is no file; move it away, or name another folder with --store")
         if 0 < found.st_size < _SMALLEST:  # SQLite would take it for an empty one and write over it
-            raise StoreError("it is damaged, or is no data base; put a copy in its place, or move it away")
+            raise StoreError("it is damaged, or is not a database; put a copy in its place, or move it away")
         connection = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
@@ -213,7 +213,7 @@ def _trouble(error: Exception) -> str:
     if code in (*_NO_ROOM, *_REFUSED):
         return f"it cannot be read and written ({reason}); {_ALLOW if code in _REFUSED else _REMEDY}"
     return (
-        f"it is damaged, or is no data base ({reason}); put a copy in its place, or move it away to start "
+        f"it is damaged, or is not a database ({reason}); put a copy in its place, or move it away to start "
         "with an empty one"
     )
 

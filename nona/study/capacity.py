@@ -75,7 +75,7 @@ def _off(model: PreparedModel, end: End, level: float) -> PreparedModel:
 
 def _times(costed: CostedGraph, end: End, level: float) -> list[float]:
     return [
-        end(interval(c.compute_s, c.provenance, level)) if _is_modelled(c) else c.compute_s
+        end(interval(c.compute_s, c.provenance, level, costed.sliced)) if _is_modelled(c) else c.compute_s
         for c in costed.costs
     ]
 

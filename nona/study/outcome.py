@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 
 from nona import __version__
-from nona.cost.costed import SIGMA
+from nona.cost.costed import SIGMA, CostedGraph
+from nona.cost.options import slice_constant
 from nona.errors import PlacementError
 from nona.graph.node_link import to_node_link
 from nona.placement.capacity import executor_utilization
@@ -212,11 +213,19 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
             critical_path_s=model.costed[0].critical_path_s,
             device=model.costed[0].device,
             provenance=provenance_shares(model.costed[0]),
-            sigma={p: SIGMA[p] for p in sorted({c.provenance for c in model.costed[0].costs})},
+            sigma=_sigmas(model.costed),
             given=given_times(model.costed[0]),
         )
         for name, model in zip(study.scenario.labels, study.models, strict=True)
     }
+
+
+def _sigmas(costed: Sequence[CostedGraph]) -> dict[str, float]:
+    """Origin of times → σ of ln(true / stated), the largest over the kinds of executors."""
+    found: dict[str, float] = {p: SIGMA[p] for p in sorted({c.provenance for c in costed[0].costs})}
+    if "modelled" in found and any(c.sliced for c in costed):
+        found["modelled"] = math.hypot(found["modelled"], slice_constant("ratio_sigma"))
+    return found
 
 
 def simulated_run(

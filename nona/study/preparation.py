@@ -127,20 +127,16 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
 
 
 def check_has_queries(scenario: Scenario) -> None:
-    """Refuse a scenario that has training jobs only.
+    """Refuse a scenario without a workload.
 
     Raises
     ------
     ScenarioError
-        In one line that names the command for training jobs.
+        In one line; of a scenario with training jobs it names the command for these.
     """
     if not scenario.workload:
-        raise ScenarioError(
-            [
-                "workload: it is empty, so that there are no queries to place; add rows, or simulate the "
-                "training jobs with `nona training simulate`."
-            ]
-        )
+        training = "" if scenario.training is None else ", or run the jobs with `nona training simulate`"
+        raise ScenarioError([f"workload: must have at least 1 entry; add one{training}."])
 
 
 def _prepare_row(

@@ -349,6 +349,8 @@ def simulate(
             runner = Runner(study.system, chosen, workers, pool, tell, hear)
             warmup, found, precision = _runs(runner, spec, options, _overloaded(study, solved, names))
             records |= found
+            if on_round is not None and len(records) < len(study.scenario.schedulers):
+                on_round(result(records))
     return result(records)
 
 

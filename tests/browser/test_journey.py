@@ -118,7 +118,7 @@ def simulation_is_run(page):
 
 
 def test_cancel_and_reload_lose_nothing(page):
-    tools.open_demo(page, "The slides' example")
+    tools.open_demo(page, "Queries · The slides' example")
     tools.open_page(page, "Simulation")
     tools.fill_number(page, "Jobs measured per run", "2000000")
     page.get_by_role("button", name="Run the simulation").click()

@@ -39,12 +39,12 @@ def test_a_plan_is_found_read_and_opened(page):
     ask(page)
     find(page)
     headline = page.get_by_role("heading", name="Buy ").inner_text()
-    assert "breaks in" in headline
+    assert "which growth passes in" in headline
     for tab, word in (
-        ("More traffic", "The answer was seen to keep"),
-        ("Failures", "Work that was running on the lost servers"),
+        ("More traffic", "Shown up to"),
+        ("Failures", "Work that the lost servers were doing"),
         ("Costs", "Check prices before you buy"),
-        ("Week", "The traffic is steady here"),
+        ("Week", "The traffic is steady"),
         ("Evidence", "options were simulated"),
     ):
         page.get_by_role("tab", name=tab).click()

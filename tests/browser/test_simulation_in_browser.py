@@ -50,7 +50,7 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
     page.get_by_text("The simulation was cancelled").wait_for()
     assert charts.count() == 1  # what was there stays
     charts.get_by_text("so far:").first.wait_for()
-    charts.get_by_text("Measured jobs that are complete").wait_for()
+    charts.get_by_text("Measured jobs completed").wait_for()
 
     tools.fill_number(page, "Jobs measured per run", "300")
     tools.run_to_the_end(page)
@@ -213,7 +213,7 @@ def slider_value(page, label):
 
 def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     """On at once, a copy until Apply, kept by a reload, one step to undo."""
-    tools.open_demo(page, "The slides' example")
+    tools.open_demo(page, "Queries · The slides' example")
     tools.open_page(page, "Simulation")
     tools.enter(page, page.get_by_label("Jobs measured per run", exact=True), "200")
     ask_by(page, "What if")

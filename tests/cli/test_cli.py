@@ -15,6 +15,7 @@ from nona.allocation.registry import policy_names as training_names
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import scheduler_names
 from nona.serverless.policies.registry import policy_names as serverless_names
+from nona.sources import samples
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, sample_names, scenario_names, scenario_path
 from nona.study.outcome import full_report
@@ -88,6 +89,8 @@ def test_registries(capsys):
     listed = answer(capsys, "models")
     assert {m["name"] for m in listed["models"]} == set(sample_names())
     assert {s["name"] for s in listed["scenarios"]} == set(scenario_names())
+    heads = [line.split(": ")[1] for line in text(capsys, "models").splitlines() if "Shipped" in line]
+    assert heads == [*samples.scenario_families()]
 
 
 def test_a_name_of_both_is_a_scheduler_for_simulate(capsys):

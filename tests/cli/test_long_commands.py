@@ -86,8 +86,8 @@ def test_capacity_prints_the_counts_that_were_tried(capacity, monkeypatch, capsy
     looked.clear()
     assert main(asked) == 130
     out = capsys.readouterr().out
-    assert "opportunistic with l4 is not finished" in out
-    assert "jsq-d with l4 is not begun" in out
+    assert "opportunistic with l4: the search has not finished" in out
+    assert "jsq-d with l4: the search has not begun" in out
 
 
 def test_an_answer_that_was_found_before_is_printed_and_else_nothing(capacity, monkeypatch, capsys):

@@ -1,6 +1,7 @@
 """Times of operators: the formula recomputed, stated ones carried to other hardware, measuring and tables."""
 
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +64,9 @@ def test_operators_add_up_to_their_kernels(stack, precision):
     expected = 0.0
     for kernel in fuse(BERT, works, sizes, stacks()[stack].fuses):
         flops = sum(works[i].work.flops for i in kernel.members)
-        busy = max(flops / (0.67 * peak), kernel.traffic_bytes / (0.60 * 1555e9))
+        outputs = sum(math.prod(BERT.tensors[n].shape) for n in BERT.operators[kernel.members[0]].outputs)
+        tiles = min(1, max(1, outputs / 4096) / 108)
+        busy = max(flops / (tiles * 0.67 * peak), kernel.traffic_bytes / (0.60 * 1555e9))
         expected += launch + busy if kernel.launches else 0.0
     costed = on("a100-40gb", BERT, stack=stack, precision=precision)
     assert costed.total_compute_s == pytest.approx(expected, rel=1e-9)
@@ -93,7 +96,7 @@ def test_slices_cost_less_than_their_part_and_more_than_the_whole():
     names = ["", "/7g.40gb", "/4g.20gb", "/3g.20gb", "/2g.10gb", "/1g.5gb"]
     times = [ms(RESNET, f"a100-40gb{n}", precision="int8") for n in names]
     assert times == sorted(times)
-    assert times[0] < times[1]
+    assert times[0] <= times[1]  # at batch 1 no kernel fills more than 98 SMs
     assert 1 < times[-1] / times[1] < 7
     large = {"precision": "int8", "batch": 256}
     ratio = ms(RESNET, "a100-40gb/1g.5gb", **large) / ms(RESNET, "a100-40gb/7g.40gb", **large)
@@ -248,7 +251,7 @@ BY_HAND = [
     ("host", "t4", 1.0),
     (None, "t4", (COMPUTE * MEMORY) ** 0.5),
     ("compute", "a100-40gb/3g.20gb", SLICE**-0.95),
-    ("memory", "a100-40gb/3g.20gb", 2.0 * SLICE**0.05),
+    ("memory", "a100-40gb/3g.20gb", 2.0**0.95),
     ("host", "a100-40gb/3g.20gb", 1.0),
     (None, "a100-40gb/3g.20gb", SLICE**-0.5),
     ("compute", "a100-40gb/mps-1of4", 4.0),

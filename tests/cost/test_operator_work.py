@@ -13,7 +13,7 @@ from sizes import examples
 from nona.cost.costed import SIGMA
 from nona.cost.costing import fuse
 from nona.cost.operators import operator_work
-from nona.cost.options import CostOptions
+from nona.cost.options import CostOptions, slice_constant
 from nona.cost.rules import RULES, rule
 from nona.cost.validation import summarise, validation_report
 from nona.cost.validation_networks import Sketch, reference_model
@@ -265,8 +265,8 @@ def test_what_the_texts_claim():
     assert engines.mape < 0.30
     assert engines.spearman > 0.9
     assert engines.log_sigma < SIGMA["modelled"] + 0.05
-    for s in validation_report().slices:
-        assert 1 < s.measured < s.predicted < 4  # slices are better than modelled, never the reverse
+    for s in validation_report().slices:  # 72 % too slow where slices only lost their part of the SMs
+        assert abs(math.log(s.predicted / s.measured)) < slice_constant("ratio_sigma")
 
 
 def test_every_row_says_its_source_and_every_shown_one_why_and_alone_it_has_no_rank():

@@ -1,4 +1,4 @@
-"""Quantities that are read, refused and shown; named random streams; the colours of the theme."""
+"""Quantities that are read and refused; named random streams; the colours of the theme."""
 
 import math
 import os
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nona.random_streams import RandomStreams
-from nona.units import format_size, format_time, parse_quantity
+from nona.units import parse_quantity
 
 UNITS = [
     *(("40 ms", "time", 0.04), ("40ms", "time", 0.04), ("2 min", "time", 120), ("1 MB", "size", 1e6)),
@@ -24,11 +24,6 @@ UNITS = [
 @pytest.mark.parametrize(("text", "dimension", "value"), UNITS)
 def test_reads_units(text, dimension, value):
     assert parse_quantity(text, dimension) == pytest.approx(value, rel=1e-12)
-
-
-def test_formats_for_people():
-    found = format_time(2.5e-6), format_time(90.0), format_time(math.inf), format_size(0)
-    assert found == ("2.5 µs", "90 s", "∞", "0 B")
 
 
 LONG = ["9" * 50_000 + " a b", "1." + "0" * 5_000 + " ms"]  # hours; and more digits than Python converts

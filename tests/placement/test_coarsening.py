@@ -197,14 +197,15 @@ def test_rows_of_units_respect_the_groups():
     shape = max(
         configurations.shapes_of(model.tasks, model.decomposition.subgraphs, np.ones(1)), key=lambda s: s.m
     )
-    c = coarsen(shape, SLOW)
+    slow = Link(5e9 / 8, 20e-6)
+    c = coarsen(shape, slow)
     row = c.labels(range(1, len(c.units) + 1))
     assert c.respects(row)
     assert len(set(row)) == len(c.units) + 1
     apart = list(row)
     apart[c.group.tolist().index(0, 1) - 1] = 99  # a task that stays with the root
     assert not c.respects(apart)
-    assert Candidates(shape, np.array([row]), SLOW).messages.load_s[0] > 0
+    assert Candidates(shape, np.array([row]), slow).messages.load_s[0] > 0
 
 
 def test_a_scenario_may_name_the_rule_and_keeps_its_tasks():

@@ -81,7 +81,7 @@ def test_what_is_possible_of_an_slo(slo, kind):
         (Arrivals("gamma", cv=3.0), 3.0),
         (Arrivals("gamma", cv=0.3), 0.3),
         (Arrivals("deterministic"), 0.0),
-        (Arrivals("trace", times_s=(0.0, 1.0, 2.0, 3.0)), 0.0),
+        (Arrivals("trace", times_s=tuple(map(float, range(120)))), 0.0),
     ],
 )
 def test_samples_have_the_spread_of_their_process(arrivals, cv):
@@ -89,6 +89,7 @@ def test_samples_have_the_spread_of_their_process(arrivals, cv):
     assert sample.cv == pytest.approx(cv, rel=0.2, abs=1e-9)
     assert sample.density.sum() * LARGEST_GAP / GAP_BINS + sample.beyond == pytest.approx(1)
     assert math.isfinite(sample.window_s)
+    assert cv or np.ptp(sample.counts) == 0, "what is constant is flat to the last piece"
 
 
 def test_bursts_are_seen_and_the_sample_is_what_the_first_run_simulates():
@@ -131,6 +132,15 @@ def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces
     for middle, mean in zip(at, means, strict=True):
         number = round(middle / stretches.width_s - 0.5)
         assert mean == pytest.approx(values[place == number, 1].mean())
+
+
+def test_one_slow_job_at_the_end_is_no_peak():
+    for number in range(101, 200):
+        stretches = Stretches(8)
+        for part in np.array_split(np.arange(float(number)), 5):
+            stretches.add(part, np.where(part == number - 1, 49.0, 1.0))
+        usual = stretches.width_s  # a job each second
+        assert stretches.means()[1].max() <= 1 + 48 / (usual / 2 - 1)
 
 
 def test_the_same_jobs_give_the_same_sums_in_pieces_and_replications_are_averaged():

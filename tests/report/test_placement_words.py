@@ -47,17 +47,13 @@ def test_comparisons_say_how_far_below_and_what_overloads():
     found = outcome(3.0, 4.0, None)
     assert certificate.comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
     assert certificate.order_finding(found) == "nona is faster than local; spread overloads the link"
-    assert (
-        certificate.comparison_finding(outcome(3.0, None, 3.0))
-        == "nona: local overloads executors, as fast as spread"
-    )
+    told = "nona: local overloads executors, as fast as spread"
+    assert certificate.comparison_finding(outcome(3.0, None, 3.0)) == told
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
-    assert (
-        words_of.servers_finding(report())
-        == "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
-    )
+    told = "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
+    assert words_of.servers_finding(report()) == told
     busy = results.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
     several = report(predicted=but(MIX, classes=(*MIX.classes, busy)))
     assert words_of.servers_finding(several) == (
@@ -72,7 +68,7 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
 
 
 @pytest.mark.parametrize(
-    ("price", "words"), [(None, "at its limit"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
+    ("price", "words"), [(None, "at its capacity"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
 )
 def test_the_price_of_congestion_in_words(price, words):
     assert words in words_of.price_text(but(MIX, congestion_price_s_per_byte=price))
@@ -87,10 +83,8 @@ def test_the_headline_is_by_sampled_jobs_in_slo_hits_where_those_count_and_links
     late, later = (but(RESPONSE, miss=miss) for miss in (0.02, 0.05))
     nona = report(objective="slo", sampled=search, response=late)
     slo = but(found, nona=nona, local=report(response=later))
-    assert (
-        certificate.comparison_finding(slo)
-        == "nona: 3 points more hits than local, spread overloads the link"
-    )
+    told = "nona: 3 points more hits than local, spread overloads the link"
+    assert certificate.comparison_finding(slo) == told
     assert certificate.order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
     assert words_of.placement_text(slo.nona).startswith("SLO hits 98 % ± 0.1 points, by sampled jobs\n")
     assert "1 points fewer SLOs than the formula's optimum" in gain_finding(slo.nona)
@@ -167,9 +161,8 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     by_formula = {"nona": placement.prediction.jct_s, "local": None, "spread": None}
     assert predictions(study, placement) == by_formula
     told = placement_outcome(study, placement, "today", found)
-    assert (
-        certificate.comparison_finding(told) == "nona: local overloads executors, spread overloads executors"
-    )
+    wanted = "nona: local overloads executors, spread overloads executors"
+    assert certificate.comparison_finding(told) == wanted
 
 
 TWO_MODELS = {

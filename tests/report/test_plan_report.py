@@ -8,7 +8,7 @@ from filled import FAST, SLOW, TWO_OFFERS, but, filled
 
 from nona.report import planning_figures as charts
 from nona.report.plan import floor_note, month_text, plan_finding, plan_rows, target_rows, tightest
-from nona.report.plan_options import bills, chain_rows, failure_rows, option_rows
+from nona.report.plan_options import bills, chain_rows, failure_rows, option_rows, plan_text
 from nona.results.document import Estimate
 from nona.results.planning import PlanLoad, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
@@ -128,13 +128,18 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
     assert text.startswith(f"Buy {servers.count} × {servers.gpu}")
     assert "(target 90 %)" in text
     assert report.answer.breaks_at is not None
-    assert f"breaks in {month_text(report.answer.breaks_at, date(2026, 11, 24))}" in text
-    assert "Every cheaper option misses" in text
-    shown = float(re.search(r"headroom ([\d.]+)×", text).group(1))
-    assert shown <= report.answer.headroom < shown + 0.01, "no more than was seen to keep"
-    rows = option_rows(report)
-    assert len(rows) == len(report.options)
+    assert f"which growth passes in {month_text(report.answer.breaks_at, date(2026, 11, 24))}; seen" in text
+    assert re.search(r"; misses its targets without one server of \S+\. Every cheaper option misses", text)
+    shown, missed = map(float, re.search(r"up to ([\d.]+)× .* miss from ([\d.]+)×", text).groups())
+    assert shown <= report.answer.headroom < shown + 0.01 < missed, "no more than was seen to keep"
+    now, *rows = option_rows(report)
+    assert (now["answer"], now["servers"], now["verdict"]) == ("now", f"4 × {FAST}", "keeps")
+    assert now["cost per hour"] == pytest.approx(4 * 2.1), "at the price of the offer"
+    assert f"4 × {FAST} at 8.4 USD per hour, keeps all targets" in plan_text(report)
+    likely = but(report, present=but(report.present, by="prediction", verdict="open"))
+    assert all(words in plan_text(likely) for words in ("is ◇ predicted to keep", "● simulated"))
     assert [i for i, row in enumerate(rows) if row["answer"]] == [report.answer.option]
+    assert len(rows) == len(report.options)
     assert len(chain_rows(report)) == len(report.evidence)
     lost = failure_rows(report)
     assert [row["verdict"] for row in lost] == [f.verdict for f in report.failures]
@@ -152,7 +157,7 @@ def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
     chains = tuple(but(c, link=12.5e9 * i) for i, c in enumerate(report.evidence, start=1))
     several = but(report, options=options, evidence=chains)
     assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
-    wanted = ["10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options))]
+    wanted = ["100 Gbit/s", *("10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options)))]
     assert [row["link"] for row in plan_rows(several)] == wanted
     assert chain_rows(several)[0]["link"] == "100 Gbit/s"
 

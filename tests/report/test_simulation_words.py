@@ -20,6 +20,7 @@ from nona.report.simulations.advice import scheduler_advice, views_text
 from nona.report.simulations.findings import TARGET, advice, headline, live_headline, remedies, shortest
 from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live_titles, measured, quantile_s
 from nona.report.simulations.scenario_diff import change_text, scenario_changes
+from nona.report.simulations.tables import difference_row
 from nona.results.document import ModelFacts, OffRange
 from nona.results.simulation import Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
@@ -66,18 +67,15 @@ def test_titles_say_what_the_rows_hold():
     assert titles_of.utilisation_title(found) == "The busiest resource is the link under c: 50 %"
     assert titles_of.over_time_title(found) == "JCT keeps growing under c"
     assert titles_of.percentile_rows(found, "all")[0]["p95"] == "20 ms"
-    assert (
-        titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})
-        == "Against a: 1 clearly slower"
-    )
+    slower = titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})
+    assert slower == "Against a: 1 clearly slower"
     alike = titles_of.ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
     assert alike.startswith("a and b have the shortest tail: 95 % of their jobs")
     assert titles_of.jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
     one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
     assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
-    assert (
-        titles_of.differences_title("local", {"b": one["b"]}) == "Against local: nobody has a mean to compare"
-    )
+    assert titles_of.differences_title("local", {"b": one["b"]}) == "Against local: no means to compare"
+    assert difference_row("a", difference(0.1, 1.0, "not told apart"))["verdict"] == "not clearly different"
     assert shortest(found) == "a"
     assert shortest({"c": found["c"]}) is None
 
@@ -180,7 +178,7 @@ def test_live_words():
     series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
     titles = live_titles(series, True)
     assert titles[0] == "a has the lowest mean so far: 10 ms"
-    assert titles[2] == "a keeps most SLOs so far: 50.0 %"
+    assert titles[2] == "a keeps the most SLOs so far: 50.0 %"
     assert titles[3].startswith("a ")
     assert "80 %" in titles[3]
     assert "a 40 % and 80 %" in live_alts(series)[3]
@@ -195,7 +193,7 @@ def test_live_words():
     )
     assert measured(series, ended)["b"] == series["b"]
     level = {name: line(0.01, 100, hit_rate=1.0) for name in ("a", "b")}
-    assert live_titles(level, True)[2] == "All keep as many SLOs so far: 100.0 %"
+    assert live_titles(level, True)[2] == "All keep equally many SLOs so far: 100.0 %"
     alone = {"a": series["a"]}  # nobody to be compared with
     assert live_titles(alone, True)[0] == "Mean of a so far: 10 ms"
     assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."
@@ -218,15 +216,15 @@ def test_who_wins_what_it_sees_where_the_time_went_and_no_remedy_where_none_woul
     advice = scheduler_advice(found, apart(found, "spark-fair"))
     assert advice.why == (
         "spark-fair wins: it reads queues, which local does not, and both see nothing of the network; under "
-        "local, a job waits 20 ms longer for servers, and 1 ms less passes in the other parts."
+        "local, a job waits 20 ms longer for servers, but all other parts together are 1 ms shorter."
     )
     assert advice.otherwise == (
-        "If no time went into waiting for servers (towards it: more servers or lower rates), local would "
-        "lead by 1 ms, all other parts unchanged."
+        "Without waiting for servers, which more servers or lower rates would shorten, local would lead by "
+        "1 ms; all other parts are taken as they are."
     )
     found = {"nona": made(5, 0, 0, 1), "local": made(9, 0, 0, 1)}
     advice = scheduler_advice(found, apart(found, "nona"))
-    assert "tasks compute for 4 ms more of a job, which is 100 % of the difference" in advice.why
+    assert "computing takes 4 ms longer per job, which is 100 % of the difference" in advice.why
     assert advice.otherwise.startswith("No single remedy lets another win: local, the next, is 4 ms behind")
 
 
@@ -267,15 +265,15 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers():
     apart_only = but(scheduler(0.026), parts_s=parts(0.005, 0.0, 0.0, 0.001, 0.02))
     found = {"spark-fair": made(5, 1, 0, 1), "local": apart_only}
     advice = scheduler_advice(found, apart(found, "spark-fair"))
-    assert "a job waits 20 ms longer for tasks of its own on the same executor" in advice.why
+    assert "a job waits 20 ms longer for its own tasks on the same executor" in advice.why
     assert advice.otherwise.startswith(
-        "If no time went into waiting for tasks of its own (towards it: splitting it over more executors), "
-        "local would lead by 1 ms"
+        "Without waiting for its own tasks, which splitting jobs over more executors would shorten, local "
+        "would lead by 1 ms"
     )
     same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
     advice = scheduler_advice({"nona": apart_only, "local": apart_only}, {"nona": {"local": same}})
-    assert advice.why.endswith("77 % of the time is waiting for tasks of its own.")
-    assert advice.otherwise.startswith("For 20 ms a job waits for tasks of its own on the same executor")
+    assert advice.why.endswith("77 % of the time is waiting for its own tasks.")
+    assert advice.otherwise.startswith("A job spends 20 ms waiting for its own tasks on the same executor")
 
 
 def test_what_is_said_of_views_is_what_is_declared():
@@ -295,7 +293,7 @@ def test_what_would_let_another_win_is_true(rows):
     found = {f"s{k}": made(*row) for k, row in enumerate(rows)}
     best = min(found, key=lambda n: found[n].jct_s.mean or 0.0)
     advice = scheduler_advice(found, apart(found, best))
-    told = re.match(r"If no time went into (.+?) \(.*\), (s\d) would lead", advice.otherwise)
+    told = re.match(r"Without (.+?), which .* would shorten, (s\d) would lead", advice.otherwise)
     cut = {"waiting for links": 2, "waiting for servers": 3, "transfers": 1}
 
     def without(name, part):

@@ -179,8 +179,8 @@ def test_where_the_target_holds_in_numbers_and_words():
     (there,) = words.crossings(told.schedulers["nona"], 0.99)
     assert there.falls
     assert there.value == pytest.approx(1.25)
-    assert words.holds_text(told.schedulers["nona"], told) == "until +25 %"
-    assert words.target_finding(told) == "99 % of the SLOs hold until +25 % (nona)."
+    assert words.holds_text(told.schedulers["nona"], told) == "up to +25 %"
+    assert words.target_finding(told) == "99 % of the SLOs are kept up to +25 % (nona)."
     assert words.holds_text(kept(1.0, 1.0).schedulers["nona"], told) == "throughout"
     assert words.holds_text(kept(0.9, 0.5).schedulers["nona"], told) == "nowhere"
     assert [c.falls for c in words.crossings(kept(0.9, 1.0, None).schedulers["nona"], 0.99)] == [False, True]
@@ -190,7 +190,7 @@ def test_where_the_target_holds_in_numbers_and_words():
     told = kept(1.0, 1.0, None)
     *first, last = told.schedulers["nona"].points
     lost = but(told.schedulers["nona"], points=(*first, but(last, slo_hit_rate=UNKNOWN)))
-    assert words.holds_text(lost, told) == "until ±0 %"  # the next value is unstable
+    assert words.holds_text(lost, told) == "up to ±0 %"  # the next value is unstable
 
 
 def test_the_servers_that_more_load_needs_are_said_and_the_target_and_its_crossing_drawn():
@@ -205,8 +205,8 @@ def test_the_servers_that_more_load_needs_are_said_and_the_target_and_its_crossi
     assert [s.y0 for s in made.layout.shapes] == [sweep_figures.nines(0.99)]
     (crossing,) = [t for t in made.data if t.name == "nona crosses the target"]
     assert (crossing.x[0], crossing.y[0]) == (pytest.approx(1.25), sweep_figures.nines(0.99))
-    assert crossing.customdata[0] == "holds until +25 %"
-    assert made.data[0].name == "nona · until +25 %"
+    assert crossing.customdata[0] == "holds up to +25 %"
+    assert made.data[0].name == "nona · up to +25 %"
     assert list(made.layout.yaxis.ticktext) == ["0", "50", "90", "99", "99.9", "≥ 99.99"]
 
 

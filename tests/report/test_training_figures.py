@@ -59,7 +59,7 @@ def test_cost_against_jct_has_the_frontier_and_distributions_end_at_all_jobs():
     told = "The 95th percentile of JCT is 3 h under max-min-fairness,"
     assert findings.cdf_title(POLICIES).startswith(told)
     assert findings.rho_title(POLICIES) == (
-        "The worst ρ is least under max-min-fairness: 1.2; 33 % of its jobs would be faster on an equal "
+        "The worst ρ is lowest under max-min-fairness: 1.2; 33 % of its jobs would be faster on an equal "
         "share of the cluster"
     )
 
@@ -133,14 +133,14 @@ def test_tables_have_the_columns_that_decide():
 def test_one_more_gpu_is_judged_by_time_and_by_price():
     report = one_more()
     assert figures.one_more_finding(report) == (
-        "One more v100 shortens the mean JCT under fifo most, by 66.7 min (40.0 %); for its price k80 buys "
-        "most."
+        "One more v100 shortens the mean JCT under fifo most, by 66.7 min (40.0 %); per dollar, one more "
+        "k80 saves the most."
     )
     assert [r["change"] for r in figures.one_more_rows(report)] == ["–", "-10.0 %", "-40.0 %"]
     dots = figures.one_more_dots(report)
     assert [d.value for d in dots] == pytest.approx([2.5, 6000 / 3600])
     worse = but(report, rows=tuple(but(r, mean_jct_s=2e4) for r in report.rows))
-    assert figures.one_more_finding(worse) == "One more GPU of no type shortens the mean JCT under fifo."
+    assert figures.one_more_finding(worse) == "No extra GPU of any type shortens the mean JCT under fifo."
 
 
 def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
@@ -172,6 +172,6 @@ def test_what_disturbed_teams_and_deadlines_are_told_where_there_are_some():
     assert findings.slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}
     dated = {n: but(p, slo_hit_rate=kept[n]) for n, p in POLICIES.items()}
-    said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} keeps fewest, 50 %."
+    said = f"{AWARE} keeps the most deadlines, 75 % for $12.0; {AGNOSTIC} keeps the fewest, 50 %."
     assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
     assert findings.finding(dated)[1].endswith(findings.slo_sentence(dated))

@@ -110,7 +110,6 @@ def network(**more):
         (row(rate=-3), "workload[0].rate", "-3 must be greater than 0"),
         (row(rate=math.inf), "workload[0].rate", "must be finite"),
         (row(slo="nan"), "workload[0].slo", "is not a time"),
-        ({"workload": []}, "workload", "at least 1 entry"),
         ({"workload": [{"rate": 1}]}, "workload[0].model", "is missing"),
         (row(slow=3), "workload[0].slow", "not a known key"),
         ({"clutser": 3}, "clutser", "not a known key"),

@@ -239,11 +239,11 @@ def test_a_point_is_what_a_plain_run_measures_and_words_follow():
     assert len(over_rows(report)) == sum(len(p.points) for p in report.policies.values())
     assert [r["policy"] for r in knee_rows(report)] == list(report.policies)
     words = {v: said_of(report, v) for v in product(("keeps", "open", "misses"), repeat=2)}
-    assert words["misses", "misses"] == "nowhere from × 1 to × 40"
-    assert words["open", "misses"] == "nowhere from × 1 to × 40 (not decided at × 1)"
-    assert words["open", "open"] == "not decided from × 1 to × 40"
-    assert words["keeps", "misses"] == "until × 1 (missed at × 40)"
-    assert words["keeps", "open"] == "until × 1 (open beyond)"
+    assert words["misses", "misses"] == "at no value from × 1 to × 40"
+    assert words["open", "misses"] == "at no value from × 1 to × 40 (undecided at × 1)"
+    assert words["open", "open"] == "undecided from × 1 to × 40"
+    assert words["keeps", "misses"] == "up to × 1 (missed at × 40)"
+    assert words["keeps", "open"] == "up to × 1 (undecided beyond)"
     assert len(set(words.values())) > 5
     assert [trace.name for trace in over_figure(report, "goodput").data] == list(report.policies)
 

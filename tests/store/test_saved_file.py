@@ -138,7 +138,7 @@ DAMAGED = (b"{}" * 900, bytes(5000), b"x", b"SQLite format 3\0" + bytes(4080))
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        *((data, r"it is damaged, or is no data base.*put a copy") for data in DAMAGED),
+        *((data, r"it is damaged, or is not a database.*put a copy") for data in DAMAGED),
         (FOREIGN, r"another program wrote it; name another folder"),
     ],
 )

@@ -57,9 +57,9 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(scenario, fo
     assert other.predicted.simulated_hit_rate.mean >= 0.97
     both = capacity.capacity_report([found, other], cheapest([found, other]), 0.97, 0, 64)
     assert both.found is other or both.best_scheduler == "nona"  # nona alone has a price here
-    assert f"With {both.best_scheduler}, " in capacity.capacity_finding(both)
+    assert f"Under {both.best_scheduler}, " in capacity.capacity_finding(both)
     assert ("nona" if both.best_scheduler != "nona" else "spark-fair") in capacity.others_finding(both)
-    assert re.search(r"needs \d+ \((predicted|simulated)\)", capacity.others_finding(both)), (
+    assert re.search(r"needs \d+ \((◇ predicted|● simulated)\)", capacity.others_finding(both)), (
         "it says which is which"
     )
     assert not capacity.alone_note(both, ["nona", "local"])
@@ -68,13 +68,10 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(scenario, fo
 
 
 def modelled(slo):
-    return scenario_from_mapping(
-        {
-            "cluster": {"servers": [{"count": 4, "gpu": "a100-40gb"}]},
-            "workload": [{"model": "resnet18", "rate": "9000/s", "slo": slo}],
-            "simulation": {"jobs": 2000, "replications": 3},
-        }
-    )
+    cluster = {"servers": [{"count": 4, "gpu": "a100-40gb"}]}
+    row = {"model": "resnet18", "rate": "9000/s", "slo": slo}
+    simulation = {"jobs": 2000, "replications": 3}
+    return scenario_from_mapping({"cluster": cluster, "workload": [row], "simulation": simulation})
 
 
 def test_an_slo_below_the_longest_chain_is_out_of_reach():
@@ -90,24 +87,26 @@ def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     off = found.if_times_off
     assert off.low < found.servers < off.high
     told = capacity.capacity_finding(capacity.capacity_report([found], found, 0.95, 0, 4096))
-    assert f"({capacity.range_text(off)} if times are off as they usually are)" in told
+    assert f"; {capacity.range_text(off)} if times are off as they usually are)" in told
     total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
     found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
     assert found.if_times_off.high is None
     assert "or out of reach" in capacity.range_text(found.if_times_off)
 
 
-def test_one_per_cent_can_be_seen_on_the_axis():
-    """The axis is logarithmic, the target is drawn and named, a count without a miss lies at its end."""
+@pytest.mark.parametrize("scheduler", scheduler_names())
+def test_one_per_cent_can_be_seen_on_the_axis(scheduler):
+    """The axis is logarithmic, the target is drawn and named, a count without a miss is open at its end."""
     counts = [(1, 0.6, 0.01), (2, 0.02, 0.001), (3, 0.0, 0.0002)]
     tried = tuple(ServerCount(servers=n, miss=m, error=e) for n, m, e in counts)
-    device = of(3, "t4", 1.0).model_copy(update={"tried": tried, "one_fewer": tried[1]})
+    changes = {"tried": tried, "one_fewer": tried[1], "scheduler": scheduler}
+    device = of(3, "t4", 1.0).model_copy(update=changes)
     made = capacity_figure(capacity.capacity_report([device], device, 0.99, 0, 64))
     assert made.layout.yaxis.type == "log"
     (line,) = [t for t in made.data if t.mode == "lines+markers"]
     assert line.y[1] == pytest.approx(2)
     assert 0 < line.y[2] <= 0.1001
-    assert line.marker.symbol[2].endswith("-open")
+    assert line.marker.symbol[2].endswith("-open")  # some markers are open already
     assert made.layout.shapes[0].y0 == pytest.approx(1)
     assert made.layout.annotations[0].text == "1 % allowed"
     assert all(down < y for down, y in zip(line.error_y.arrayminus, line.y, strict=True))
@@ -154,8 +153,8 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
     assert (told["best_scheduler"], nona["if_times_off"]) == ("nona", None)
     assert local["servers"] is None  # one server takes 22 ms, more than the SLO
     text = capacity.capacity_text(CapacityReport.from_json(told))
-    assert "With nona, 2 servers with" in text
-    assert "local is out of reach" in text
+    assert "Under nona, 2 servers with" in text
+    assert "local cannot keep them" in text
 
 
 @pytest.mark.parametrize(
@@ -170,12 +169,3 @@ def test_the_command_finds_that_splitting_needs_two_and_compares(capsys):
 )
 def test_bad_input_is_one_line(arguments, why, capsys):
     assert why in refusal(capsys, "capacity", NAME, *arguments)
-
-
-def test_every_scheduler_can_be_drawn():
-    """Some markers are open already; one without a miss is drawn open."""
-    tried = (ServerCount(servers=1, miss=0.5, error=0.1), ServerCount(servers=2, miss=0.0, error=0.0))
-    for name in scheduler_names():
-        device = of(2, "t4", 1.0).model_copy(update={"scheduler": name, "tried": tried})
-        (line,) = capacity_figure(capacity.capacity_report([device], device, 0.99, 0, 64)).data
-        assert line.marker.symbol[1].endswith("-open")

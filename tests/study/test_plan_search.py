@@ -12,10 +12,12 @@ from nona.cli.main import main
 from nona.errors import NonaError
 from nona.experiments.workers import ProcessPool
 from nona.planning.offers import Option
+from nona.planning.prices import listed_prices
 from nona.report.plan import month_text, plan_finding
 from nona.report.plan_options import plan_text
 from nona.results.planning import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
+from nona.scenario.serverless import ServerlessSpec
 from nona.simulation.run import Cancelled
 from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
@@ -25,29 +27,25 @@ from nona.study.planning.planner import Planner
 from nona.study.planning.question import MILLE, cluster_price, question_of
 from nona.study.planning.trials import Trial
 from nona.study.planning.written import Written, report_of
+from nona.study.serverless.preparation import prices_by_gpu
 from tests.cli.calling import answer, refusal, text
 
 A, B = "a100-40gb", "l4"
 
 
-def scenario(rate, slo_ms, plan_part, times_ms=None, scv=1.0, jobs=3000):
+def scenario(rate, slo_ms, plan_part, times_ms=None, scv=1.0, jobs=3000, **cluster):
     """Jobs of one task."""
     node = {"id": "a", "compute_ms": times_ms or {A: 10.0, B: 10.0}}
     slo = None if slo_ms is None else f"{slo_ms} ms"
-    return scenario_from_mapping(
-        {
-            "cluster": {"servers": [{"count": 2, "gpu": A}]},
-            "workload": [{"model": "one", "rate": rate, "slo": slo, "service_scv": scv}],
-            "models": {"one": {"directed": True, "nodes": [node], "edges": []}},
-            "simulation": {"jobs": jobs},
-            "plan": plan_part,
-        }
-    )
+    row = {"model": "one", "rate": rate, "slo": slo, "service_scv": scv}
+    data = {"workload": [row], "models": {"one": {"directed": True, "nodes": [node], "edges": []}}}
+    data |= {"cluster": {"servers": [{"count": 2, "gpu": A}], **cluster}}
+    return scenario_from_mapping(data | {"simulation": {"jobs": jobs}, "plan": plan_part})
 
 
 def planned(rate, slo_ms, *given, sources=None, **changes):
     """The plan of what PART asks, with these changes."""
-    how = {k: changes.pop(k) for k in ("scv", "jobs") if k in changes}
+    how = {k: changes.pop(k) for k in ("scv", "jobs", "network") if k in changes}
     asked = scenario(rate, slo_ms, PART | changes, *given, **how)
     return plan(asked, *([sources] if sources else []))
 
@@ -114,7 +112,7 @@ def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers_and_the_
     assert all((o.verdict, o.by) == ("misses", "load") for o in below)
     text = plan_finding(report)
     assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic at ")
-    assert re.search(r"Every cheaper option misses(:| by bounds)", text)
+    assert re.search(r"Every cheaper option (misses:|is ruled out by bounds)", text)
     assert text in plan_text(report)
     assert PlanReport.from_json(report.to_json()) == report
 
@@ -176,20 +174,16 @@ def test_the_cheapest_of_two_devices_is_found_by_enumeration():
         assert report.best.cost_per_hour == pytest.approx(costs[best])
 
 
-def test_a_mixed_cluster_is_found_where_it_is_cheapest():
+def test_a_mixed_cluster_is_found_where_it_is_cheapest_or_one_offer_has_too_few_servers():
     """One job in flight fits on a slow device; a whole fast one more would cost ten times that."""
     report = planned(250.0, 60.0, {A: 10.0, B: 20.0}, offers=[f"{A}=10", f"{B}=1"], most=6)
     enumerated = [o for o in report.options if o.verdict == "keeps"]
     assert report.best.cost_per_hour == min(o.cost_per_hour for o in enumerated)
-    assert len(report.best.servers) == 2
     assert report.best.cost_per_hour < min(o.cost_per_hour for o in enumerated if len(o.servers) == 1)
-    assert any(chain.others for chain in report.evidence)
-
-
-def test_two_offers_help_where_neither_has_enough_servers():
-    report = planned(400.0, 60.0, offers=[{"gpu": g, "price": 1, "most": 3} for g in (A, B)])
-    assert {s.gpu for s in report.best.servers} == {A, B}
-    assert sum(s.count for s in report.best.servers) == least_mmc(400.0, 0.01, 0.06, 0.9)
+    assert (len(report.best.servers), any(chain.others for chain in report.evidence)) == (2, True)
+    few = planned(400.0, 60.0, offers=[{"gpu": g, "price": 1, "most": 3} for g in (A, B)])
+    assert {s.gpu for s in few.best.servers} == {A, B}, "neither has enough servers"
+    assert sum(s.count for s in few.best.servers) == least_mmc(400.0, 0.01, 0.06, 0.9)
 
 
 def test_an_open_count_is_no_evidence_against_fewer_servers():
@@ -200,8 +194,7 @@ def test_an_open_count_is_no_evidence_against_fewer_servers():
     assert opened
     assert counts[min(opened) - 1].verdict == "misses"
     assert report.cheaper_open
-    text = plan_finding(report)
-    assert "still open at 95 %" in text or "are open" in text
+    assert "still open at 95 %" in plan_finding(report)
 
 
 @pytest.mark.parametrize(("rate", "slo_ms"), first(1, [(990.0, 100.0), (4975.0, 60.0)]))
@@ -228,8 +221,7 @@ def test_bounds_never_rule_out_what_keeps():
 
 def test_what_takes_longer_than_its_target_when_idle_is_out_of_reach():
     report = planned(10.0, 5.0, scv=0.0)
-    assert report.answer is None
-    assert {o.by for o in report.options} == {"idle"}
+    assert (report.answer, {o.by for o in report.options}) == (None, {"idle"})
     assert "even without queueing" in plan_finding(report)
 
 
@@ -241,7 +233,22 @@ def test_a_cluster_costs_what_the_option_costs_that_is_like_it():
         option = Option(counts, 0)
         like_it = question.scenario_of(option).model_copy(update={"plan": asked.plan})
         assert cluster_price(like_it) == pytest.approx(question.cost(option))
-    assert cluster_price(asked.model_copy(update={"plan": None})) is None
+    calls = asked.model_copy(update={"plan": None, "serverless": ServerlessSpec()})
+    assert cluster_price(calls) == 2 * listed_prices()[A].usd_per_hour  # as in every family
+    prices = prices_by_gpu(calls)  # a server has 16 vCPUs and 7 vGPUs
+    assert 2 * (16 * prices.vcpu_hour + 7 * prices.vgpu_hour) == pytest.approx(cluster_price(calls))
+
+
+def test_what_must_survive_costs_as_many_servers_more_as_a_failure_takes():
+    racks = {"nic": "10 Gbit/s", "racks": {"size": 2, "uplink": "40 Gbit/s"}}
+    for survive, spare in (("server", 1), ("rack", 2)):
+        report = planned(450.0, 30.0, survive=survive, network=racks)
+        (servers,) = report.best.servers
+        assert (servers.count, report.complete) == (least_mmc(450.0, 0.01, 0.03, 0.9) + spare, True)
+        lost = {f.lost: f.verdict for f in report.failures}
+        assert lost == {f"one server of {A}": "keeps", f"one rack of {A}": ("misses", "keeps")[spare - 1]}
+        assert f"; keeps its targets without one server of {A}" in plan_finding(report)
+        assert "2 × a100-40gb at 4 USD per hour, does not keep the targets under opp" in plan_text(report)
 
 
 def test_energy_lies_between_idle_and_busy_by_utilisation():
@@ -329,7 +336,7 @@ def test_a_week_is_sized_for_its_peak_beside_a_schedule(tmp_path):
     assert report.week.schedule_cost == pytest.approx(2 * hours_paid)
     assert report.week.constant_cost == 168 * 2 * day
     assert report.answer.cost_per_million == pytest.approx(1e6 * 2 * day / (1.25 * 150 * 3600))
-    assert "Sized for the week's peak, 2 times" in plan_text(report)
+    assert "Sized for the week's peak, 2× the traffic" in plan_text(report)
 
 
 def test_a_trace_of_arrivals_is_a_profile(tmp_path):
@@ -374,6 +381,7 @@ def test_a_bad_profile_is_one_line(text, why, tmp_path):
         ({"schedulers": ["guess"]}, "guess"),
         ({"schedulers": ["nona", {"jsq-d": {"d": 2}}, {"jsq-d": {"d": 3}}]}, "jsq-d is there twice"),
         ({"links": ["25 Gbit/s", "25000 Mbit/s=1"]}, "plan.links: 25 Gbit/s is there twice"),
+        ({"survive": "rack"}, "'rack' needs racks, and the cluster has none"),
         ({"prices": {"gpus": {"abacus": 1}}}, "abacus"),
         ({"prices": {"watts": {"abacus": {"idle": 1, "busy": 2}}}}, "abacus"),
     ],
@@ -392,16 +400,16 @@ def test_the_command_prints_the_contract(tmp_path, capsys, monkeypatch):
     arguments = ["--offer", f"{A}=1.5", "--scheduler", "opportunistic", "--growth", "8%/month"]
     told = answer(capsys, "plan", path, *arguments, "--confidence", "90%")
     assert told["answer"].keys() >= {"option", "cost_per_hour", "cost_per_million", "headroom", "breaks_at"}
-    assert (told["confidence"], told["seconds"] > 0) == (0.9, True)
     best = told["options"][told["answer"]["option"]]
-    assert best["verdict"] == "keeps"
+    assert (told["confidence"], told["seconds"] > 0, best["verdict"]) == (0.9, True, "keeps")
     assert best["servers"][0].keys() >= {"count", "gpu", "mig"}
     assert best["models"]["one"].keys() == {"hit_rate", "p99_s"}
-    assert best.keys() >= {"scheduler", "cost_per_hour", "headroom", "replications", "looks"}
+    for option in (best, told["present"]):
+        assert option.keys() >= {"scheduler", "cost_per_hour", "headroom", "replications", "looks"}
     assert told["answer"]["cost_per_hour"] == best["cost_per_hour"] == 1.5 * best["servers"][0]["count"]
     shown, months = text(capsys, "plan", path, *arguments), told["answer"]["breaks_at"]
     assert shown.startswith("Buy ")
-    assert f"breaks in {month_text(months, date(2026, 11, 24))} at 8 % a month" in shown
+    assert f"which growth passes in {month_text(months, date(2026, 11, 24))}" in shown
 
 
 @pytest.mark.parametrize(

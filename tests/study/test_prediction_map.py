@@ -74,7 +74,7 @@ def test_with_poisson_arrivals_most_points_are_within_their_bounds():
     own = [p for p in points if p.placement == "nona"]
     assert len(own) > 100
     for measure_of, worst in (("mean_s", 0.3), ("p95_s", 0.35)):
-        for chosen, share in ((points, 0.94), (own, 0.97)):
+        for chosen, share in ((points, 0.94), (own, 0.96)):
             good, of = prediction_map.within(chosen, measure_of, prediction_map.BOUNDS[measure_of])
             assert good >= share * of
         assert prediction_map.within(points, measure_of, worst)[0] == len(points)

@@ -119,11 +119,11 @@ def test_entities_regions_and_measured_jobs_are_carried_over():
 
 
 def test_inference_replicas_serve_the_rate_on_different_servers():
-    jobs = "[{name: web, model: resnet50, steps: 3600, kind: inference, rate: 1500/s, workers: 4}]"
+    jobs = "[{name: web, model: resnet50, steps: 3600, kind: inference, rate: 900/s, workers: 4}]"
     system = prepared(f"{{jobs: {jobs}}}")
     held = {job.name: job.workers for job in system.jobs}
     assert held == {"web on k80": 3, "web on v100": 1}
-    assert sum(job.rate for job in system.jobs) == pytest.approx(1500)
+    assert sum(job.rate for job in system.jobs) == pytest.approx(900)
     for job in system.jobs:
         gpu = job.name.rpartition(" ")[2]
         assert job.workers <= len(system.cluster.nodes[gpu])

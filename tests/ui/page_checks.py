@@ -10,6 +10,8 @@ EVIL = (
 LIVE = re.compile(r"(?<!\\)\]\(http:|(?<!\\)<img|\$x(?<!\\)\$|(?<!\\)\*\*b(?<!\\)\*\*|https?\\?://")
 MARKDOWN = ("body", "label", "help", "text", "caption", "captions")
 PLAIN_OPTIONS = ("Selectbox", "Multiselect")  # the browser shows their options as they are
+AS_IT_IS = ("json", "spec", "placeholder")  # so it does with these fields of components, charts and entries
+ESCAPED = re.compile(r"\\+[\[\]*$`-]")
 TEXT = {"title", "header", "subheader", "caption", "markdown", "metric", "page_link", "latex", "heading"}
 BUTTONS = {"button", "download_button", "link_button"}  # their label is the effect
 
@@ -27,7 +29,10 @@ def elements(at):
 
 
 def live(at):
-    """What the page gives to be drawn as Markdown or HTML and that holds an unescaped part of the name."""
+    """What the page gives to be drawn as Markdown or HTML and that holds an unescaped part of the name.
+
+    And what is no Markdown and yet is escaped: one would see the backslashes.
+    """
     found = []
     for element in elements(at):
         kind, proto = type(element).__name__, getattr(element, "proto", None)
@@ -35,6 +40,9 @@ def live(at):
             held = getattr(proto, field, ())
             texts = [held] if isinstance(held, str) else [getattr(h, "content", h) for h in held]
             found += [f"{kind}.{field}: {t}" for t in texts if isinstance(t, str) and LIVE.search(t)]
+        plain = [getattr(proto, field, "") for field in AS_IT_IS]
+        plain += list(getattr(proto, "options", ())) if kind in PLAIN_OPTIONS else []
+        found += [f"{kind}: {t}" for t in plain if isinstance(t, str) and ESCAPED.search(t)]
     return found
 
 

@@ -161,7 +161,12 @@ def test_own_devices_are_added_with_complaints_beside_their_fields_and_removed_u
 
 def test_cluster_edits_reach_the_scenario_and_a_wrong_quantity_keeps_what_was_typed(open_page):
     at = open_page("4_cluster")
-    named(at.number_input, "Servers").set_value(5).run()
+    for value, why in ((1e9, "at most 100,000"), (0, "at least 1"), (2.5, "a whole number"), (5, "")):
+        named(at.number_input, "Servers").set_value(value).run()
+        assert named(at.number_input, "Servers").value == value, "nothing is clipped"
+        told = [e.value.replace("\\", "") for e in at.error]
+        assert len(told) == bool(why)
+        assert all(line.startswith(f"{value:,.12g} must be {why}") for line in told)
     named(at.selectbox, "Shared as").select("MIG slices").run()
     assert metrics(at)["Servers"] == "5"
     group = state_of(at).scenario.cluster.servers[0]

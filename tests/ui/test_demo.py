@@ -6,7 +6,7 @@ import pytest
 from app_driver import APP, end_jobs, finish, go, new_session, state_of
 
 from nona.report.simulations.findings import headline
-from nona.scenario.file import load_scenario
+from nona.sources.samples import shipped_scenario
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.demo import Tour, begin, can, press_key
 from nona.ui.pages.demo_stories import MOST_STEPS, STORIES, Step
@@ -92,12 +92,12 @@ def test_every_step_opens_its_page(number):
 def quickly(monkeypatch):
     """The shipped scenarios are placed by formula and simulated shortly: neither is what is tested."""
 
-    def load(path):
-        scenario = load_scenario(path)
+    def load(name):
+        scenario = shipped_scenario(name)
         short = scenario.simulation.model_copy(update={"jobs": 200, "replications": 2})
         return scenario.model_copy(update={"objective": "formula", "simulation": short})
 
-    monkeypatch.setattr("nona.ui.session.opening.load_scenario", load)
+    monkeypatch.setattr("nona.ui.session.opening.shipped_scenario", load)
 
 
 @pytest.mark.verify

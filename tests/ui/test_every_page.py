@@ -120,6 +120,7 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
 def test_every_page_shows_names_as_text(open_page, parts):
     at = opened(parts)
     assert [found for page in PAGES for found in wrong(go(at, page))] == []
+    assert wrong(put(go(at, "7_simulation"), "simulation-view", "Sweep")) == []
 
 
 class Case(NamedTuple):
@@ -142,7 +143,7 @@ CASES = (
     Case("9_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
     Case("9_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
     Case("9_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
-    Case("9_serverless", "serverless-over", "serverless-tabs", "Until what load?", parts=SERVERLESS),
+    Case("9_serverless", "serverless-over", "serverless-tabs", "Up to what load?", parts=SERVERLESS),
     Case("9_serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
     Case("10_training", "training", "training-tabs", parts=TRAINING),
     Case("10_training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),

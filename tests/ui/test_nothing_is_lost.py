@@ -61,7 +61,7 @@ def other_value(w):
         step = getattr(w, "step", None) or 1
         if w.value is None:  # an empty field
             return w.min + step
-        return w.value + step if w.value + step <= w.max else w.value - step
+        return w.value + step if w.max is None or w.value + step <= w.max else w.value - step
     return "40 us"
 
 

@@ -1,19 +1,22 @@
 """The Overview and the Guide: what ships is shown, questions lead to pages, links and words to sections."""
 
+import itertools
 import json
 import re
 
 import pytest
-from app_driver import APP, named, open_demo, sent, state_of
+from app_driver import APP, go, named, open_demo, pickers, sent, state_of
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
-from nona.scenario.file import load_scenario
-from nona.sources.samples import scenario_path
+from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
 from nona.study.link_load import LOADS
 from nona.study.shipped import shipped_story
-from nona.ui.pages.overview import QUESTIONS, answer, finding, story_view
+from nona.ui.pages.overview import QUESTIONS, demos, finding, opens, story_view
+from nona.ui.pages.plan_question import DEMOS as PLAN
+from nona.ui.pages.serverless import DEMOS as SERVERLESS
+from nona.ui.pages.training import DEMOS as TRAINING
+from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
-from nona.ui.session.state import AppState
 from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
 
 
@@ -29,29 +32,43 @@ def test_the_story_on_the_page_is_the_one_that_ships(open_page):
     assert "0 %" in finding(0.0)
 
 
+CARDS = {"8_plan": PLAN, "9_serverless": SERVERLESS, "10_training": (*TRAINING, *ELASTIC_DEMOS)}
+RUNS = ("run-plan", "run-serverless", "run-training", "run-training-elastic")
+
+
+@pytest.mark.parametrize(("page", "demo"), [(page, demo) for page, demos in CARDS.items() for demo in demos])
+def test_every_card_opens_its_scenario_and_tab(open_page, page, demo):
+    at = open_page(page)
+    at.button(key=f"open-{page.split('_')[1]}-{demo.name}").click().run()
+    scenario = state_of(at).scenario
+    assert scenario == shipped_scenario(demo.name)
+    assert all(at.session_state[key] == value for key, value in demo.choices)
+    part = scenario.serverless or (scenario.training and (scenario.training.elastic or scenario.training))
+    chosen = part.policies if part else scenario.plan.schedulers
+    assert [picker["chosen"] for picker in pickers(at).values()] == [[c.name for c in chosen]]
+    assert [b.disabled for b in at.button if b.key in RUNS] == [False]
+
+
 @pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
-def test_every_question_leads_to_its_page(open_page, number):
-    at = open_page("1_overview")
-    question = QUESTIONS[number]
-    before = state_of(at).scenario
-    at.button(key=f"question-{number}").click().run()
-    wanted = load_scenario(scenario_path(question.scenario)) if question.scenario else before
-    assert state_of(at).scenario == wanted
-    assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
+def test_a_question_leads_to_its_page_with_the_scenario_that_its_card_names(open_page, number):
+    question, at = QUESTIONS[number], open_page("1_overview")
+    state, of_mine = state_of(at), question.scenario and question.part == "workload"
+    for own, demo in ((False, False), (True, False), (True, True))[: 3 if of_mine else 2]:
+        state.edit(("workload", 0, "rate"), "77/s" if own else "300/s")
+        before, told = state.scenario, opens(state, question)
+        go(at, "1_overview").button(key=f"question-{'demo-' * demo}{number}").click().run()
+        assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
+        kept = not question.scenario or (own and not demo and of_mine)
+        assert state.scenario == (before if kept else shipped_scenario(question.scenario))
+        assert demo or not question.scenario or f"“{state.scenario.name}”" in told
+        assert kept or not own or "brings yours back" in at.toast[0].value
+        state.adopt(before)
 
 
-def test_a_question_is_asked_of_ones_own_scenario_if_it_can_be():
-    state = AppState()
-    assert state.edit(("workload", 0, "rate"), "77/s")
-    own = state.scenario
-    for question in (q for q in QUESTIONS if q.scenario):
-        answer(state, question)
-        assert state.go_to == question.page
-        assert (state.scenario == own) == (question.part == "workload")
-        if state.scenario != own:
-            assert "brings yours back" in state.toast
-            state.undo()
-            assert state.scenario == own
+def test_demos_are_listed_family_by_family():
+    families = [label.split(" · ")[0] for label in demos().values()]
+    assert [family for family, _ in itertools.groupby(families)] == [*scenario_families()]
+    assert set(demos()) == set(scenario_names())
 
 
 def test_the_example_opens_with_the_load_that_was_chosen(open_page):
@@ -65,7 +82,7 @@ def test_the_example_opens_with_the_load_that_was_chosen(open_page):
 
 def test_overview_opens_a_demo_and_its_pipeline(open_page):
     at = open_demo(open_page, "slides_example")
-    wanted = load_scenario(scenario_path("slides_example"))
+    wanted = shipped_scenario("slides_example")
     assert state_of(at).scenario == wanted
     shown = {stage["title"]: stage["value"] for stage in sent(at, "stages")["stages"]}
     assert shown["Workload"] == f"{sum(r.rate for r in wanted.workload):.4g} queries/s"

@@ -11,7 +11,6 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.messages import Link
 from nona.placement.sampled.judge import by_response
 from nona.report.capacity import capacity_finding, capacity_rows
-from nona.report.figures import number_text
 from nona.report.placements import certificate
 from nona.report.placements import text as words
 from nona.report.placements.figures import congestion_figure, link_waits_figure
@@ -25,7 +24,7 @@ from nona.ui.pages.placement import TABS, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.tasks import desk, planning
 from nona.ui.widgets.components import texts
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
         assert any(line in text for text in shown)
     bars = bars_of(at)["data"][0]
     ms = [1e3 * r.objective_s for r in (data.nona, data.local, data.spread)]
-    assert bars["text"] == [f"{v:.4g} ms" for v in ms]
+    assert bars["text"] == [f"{format_number(v)} ms" for v in ms]
 
 
 def test_the_live_panel_shows_the_steps_of_the_search():
@@ -185,7 +184,7 @@ def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottlenec
     many = [PlacedConfiguration(probability=p, **of) for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)]
     tree = configuration_list(PlacedSubgraph(root="r", sink=None, configurations=tuple(many)))
     shown = texts(tree)
-    assert f"Show {len(many) - FIRST} more, which share 15 %" in shown
+    assert f"Show {len(many) - FIRST} more, together 15 %" in shown
     assert shown.count("(end)") == len(many)
     shares = [t for t in shown if t.endswith(" %") and t[0].isdigit()]
     assert shares == ["40 %", "20 %", "15 %", "10 %", "10 %", "5 %"]
@@ -233,7 +232,7 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
     assert any(off_text(data.if_times_off) in text for text in shown)
     bars = bars_of(at)
     ms = [1e3 * r.response.mean_s for r in (data.nona, data.local, data.spread)]
-    assert bars["data"][0]["text"] == [f"{number_text(v)} ms" for v in ms]
+    assert bars["data"][0]["text"] == [f"{format_number(v)} ms" for v in ms]
 
 
 def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page):
@@ -263,8 +262,15 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     assert report.devices[0].servers == 2
     shown = app.said(at.markdown)
     assert capacity_finding(report) in shown
-    assert "With nona, 2 servers" in shown
+    assert "Under nona, 2 servers" in shown
     assert any("nona alone" in c.value for c in at.caption)
+    before = app.state_of(at).scenario
+    at.button(key="capacity-use-nona").click().run()
+    taken = app.state_of(at).scenario
+    assert (taken.cluster.servers[0].count, taken.schedulers[0].name) == (2, "nona")
+    app.state_of(at).undo()
+    assert app.state_of(at).scenario == before
+    at.run()
     spec = json.loads(at.get("plotly_chart")[-1].proto.spec)
     drawn = dict(zip(spec["data"][0]["x"], spec["data"][0]["y"], strict=True))
     assert drawn[1] == 100
@@ -277,7 +283,7 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     state.apply(sweep_numbers.with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
     at.run()
     assert any("scenario has changed since this search" in w.value for w in at.warning)
-    assert any("With nona, 2 servers" in m.value for m in at.markdown)
+    assert any("Under nona, 2 servers" in m.value for m in at.markdown)
 
 
 def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
@@ -368,12 +374,11 @@ def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedu
     whole = CapacityReport.from_json(planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit)))
     first, last = told[0], told[-1]
     assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]
-    assert "local with a100-40gb is not finished: " in capacity_finding(first)
-    assert "nona with a100-40gb is not begun." in capacity_finding(first)
+    assert "nona with a100-40gb: the search has not begun." in capacity_finding(first)
     assert [d.finished for d in last.devices] == [True, False]
     assert last.devices[0] == whole.devices[0]
     assert set(last.devices[1].tried) <= set(whole.devices[1].tried)
     (row,) = [r for r in capacity_rows(last) if r["scheduler"] == "nona"]
-    assert row["servers"] == "not finished: 2 servers keep, 1 does not"
+    assert row["servers"] == "has not finished: 2 servers keep, 1 does not"
     assert all(d.finished for d in whole.devices)
     assert [t.name for t in capacity_figure(last).data if t.name] == ["local", "nona, not finished"]

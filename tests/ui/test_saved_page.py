@@ -173,9 +173,9 @@ def test_a_damaged_file_is_one_line_and_all_else_works(folder):
     folder.mkdir()
     (folder / FILE).write_bytes(b"no data base" * 100)
     at = save(ran(), "Monday")
-    assert "it is damaged, or is no data base" in said(at)
+    assert "it is damaged, or is not a database" in said(at)
     go(at, PAGE)
-    assert "it is damaged, or is no data base" in said(at)
+    assert "it is damaged, or is not a database" in said(at)
     assert "All other pages work" in said(at)
     assert go(at, "1_overview").title
 

@@ -104,7 +104,9 @@ def test_cancelled_it_shows_what_it_had(open_page):
 
 
 def test_what_is_typed_wrong_stays_and_says_why(open_page):
-    at = open_sweep(open_page)
+    cluster = {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "a100-80gb"}]}
+    at = open_sweep(open_page, cluster=cluster)
+    assert "Servers a100-80gb" in field(at, "Sweep").options, "a browser shows options as they are"
     field(at, "To").set_value("120 %").run()
     assert any("must be less than 1" in e.value.replace("\\", "") for e in at.error)
     assert not [b for b in at.button if b.key == "run-sweep"]
@@ -159,7 +161,7 @@ def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page)
     mark = asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state))
     move(state, number_named(state.scenario, "cluster.servers[0].count"), 7.0)
     at.run()
-    assert "What *What if* tries (servers 3 → 7) is no part of it" in said(at.markdown)
+    assert "leaves out what *What if* tries (servers 3 → 7)" in said(at.markdown)
     assert asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state)) == mark
     one = asked_of.settings_of(state)
     jobs = len(one.values) * 3 * one.replications * one.jobs
@@ -188,10 +190,8 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     assert at.button(key="run-grid").disabled  # not run twice
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
-    assert (
-        main(["sweep", str(file), *asked_of.grid_shell_arguments(asked_of.grid_settings_of(state)), "--json"])
-        == 0
-    )
+    words = asked_of.grid_shell_arguments(asked_of.grid_settings_of(state))
+    assert main(["sweep", str(file), *words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     wanted = told.to_json()["rows"]
     assert [r["sweep"]["schedulers"] for r in rows] == [r["sweep"]["schedulers"] for r in wanted]

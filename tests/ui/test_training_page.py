@@ -13,13 +13,13 @@ from sizes import examples
 from nona.report.figures import PALETTE
 from nona.report.training import figures, findings, tables
 from nona.results.elastic import ElasticHistory
-from nona.scenario.file import load_scenario, scenario_from_mapping
-from nona.sources.samples import scenario_names, scenario_path
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.samples import shipped_scenario
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
 from nona.ui.pages import training_clusterview, training_form
-from nona.ui.pages.training import DEMOS, ELASTIC_DEMOS
+from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
@@ -42,15 +42,6 @@ def adopt(at, **changes):
     """The small cluster with ``changes``, on the page."""
     state_of(at).adopt(scenario_from_mapping({**SMALL, **changes}))
     return at.run()
-
-
-@pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
-def test_every_demo_of_the_start_opens(open_page, demo):
-    assert demo.name in scenario_names()
-    at = open_page(PAGE)
-    at.button(key=f"open-training-{demo.name}").click().run()
-    assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
-    assert at.session_state["training-tabs"] == dict(demo.choices)["training-tabs"]
 
 
 def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_one_there_are_none(open_page):
@@ -79,8 +70,6 @@ def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_
 
 def test_fields_are_those_of_the_scenario(open_page):
     at = adopt(open_page(PAGE))
-    named(at.get("button_group"), "Policies").set_value(["fifo", "isolated"]).run()
-    assert [p.name for p in training(at).policies] == ["fifo", "isolated"]
     [n for n in at.number_input if n.label == "Servers"][1].set_value(5).run()
     assert [g.count for g in state_of(at).scenario.cluster.servers] == [2, 5]
     named(at.number_input, "Price, $/h").set_value(3.5).run()
@@ -171,16 +160,36 @@ def test_regions_follow_the_groups_of_servers(open_page):
     prepare_training(added)
 
 
-def test_other_pages_open_for_training_jobs_alone(open_page):
-    at = adopt(open_page(PAGE))
+@pytest.mark.parametrize("jobs_alone", [True, False])
+def test_every_page_opens_without_queries_and_says_what_is_next(open_page, jobs_alone):
+    at = open_page("1_overview")
+    before = state_of(at).scenario
+    if jobs_alone:
+        adopt(at)
+    else:
+        at.button(key="new-scenario").click().run()
+        assert (at.title[0].value, state_of(at).scenario.workload) == ("Cluster", ())
+    told = "This scenario has training jobs only." if jobs_alone else "The workload is empty."
     for page in sorted(path.stem for path in (APP.parent / "pages").glob("*.py")):
-        go(at, page)
-        assert not at.error, page
-        if page in ("6_placement", "7_simulation"):
-            assert "This scenario has training jobs only." in said(at.markdown)
-            assert not [b for b in at.button if b.key in ("run-place", "run-simulate")]
-        if page == "5_workload":
-            assert "This scenario has training jobs only." in said(at.caption)
+        assert not go(at, page).error, page
+        if page in ("6_placement", "7_simulation", "8_plan"):
+            assert told in said(at.markdown)
+            assert not [b for b in at.button if b.key in ("run-place", "run-simulate", "run-plan")]
+    assert "No queries arrive." in said(go(at, "5_workload").caption)
+    state_of(at).undo()
+    assert state_of(at).scenario == before
+
+
+def test_a_model_is_added_to_training_jobs_only_when_asked_to(open_page):
+    before = state_of(adopt(at := open_page("2_models"))).scenario
+    for answer, kept in (("Leave it", True), ("Add it here", False), ("Begin a new scenario", False)):
+        named(go(at, "2_models").button, "Add to the workload").click().run()
+        assert state_of(at).scenario == before, "it asks first"
+        named(at.button, answer).click().run()
+        now = state_of(at).scenario
+        assert kept == (now == before)
+        assert kept or (len(now.workload), now.training is None) == (1, answer.startswith("Begin"))
+        state_of(at).adopt(before)
 
 
 @pytest.fixture(scope="module")
@@ -253,17 +262,11 @@ JOBS = f"name,arrival_s,application,gpus,batch_size\n{EVIL},0,ncf,1,32768\nb,30,
 def test_demos_fields_an_upload_and_a_run(open_page):
     at = open_page(PAGE)
     for demo in ELASTIC_DEMOS:
-        at.button(key=f"open-training-{demo.name}").click().run()
-        scenario = load_scenario(scenario_path(demo.name))
-        assert state_of(at).scenario == scenario
+        scenario = shipped_scenario(demo.name)
         seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
         assert demo.takes == expected_text(seconds)
-        assert at.session_state["training-elastic-tabs"] == next(iter(ELASTIC_TABS))
-        state_of(at).undo()
-        at.run()
     at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
-    named(at.get("button_group"), "Policies").set_value(["fifo", "optimus"]).run()
-    assert [p.name for p in training(at).elastic.policies] == ["optimus", "fifo"]
+    edit(at, ("training", "elastic", "policies"), ["optimus", "fifo"])
     named(at.number_input, "Nodes").set_value(2).run()
     assert state_of(at).scenario.cluster.servers[0].count == 2
     named(at.number_input, "Relative load").set_value(0.5).run()
@@ -300,7 +303,7 @@ def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page):
     at.run()
     assert job.status == "cancelled"
     assert [i.value for i in at.info if "The run was cancelled after" in i.value]
-    (picture,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "GPUs" in c.proto.json]
+    (picture,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if '"told"' in c.proto.json]
     assert picture["told"].startswith("Cancelled at ")
     assert picture["nodes"]
     assert picture["policies"][0]["name"] == "tiresias"

@@ -183,7 +183,7 @@ def _usual() -> TrainSettings:
 @click.option(
     "-o", "--output", type=common.OUTPUT, required=True, metavar="FILE", help="file to write, e.g. mine.json"
 )
-@click.option("--hide-link", is_flag=True, help="decima-blind: the load of the link is not in sight")
+@click.option("--hide-link", is_flag=True, help="train decima-blind, which does not see the load of the link")
 @click.option(
     "--iterations",
     cls=Usual,

@@ -6,7 +6,7 @@ import click
 
 from nona.cli.commands import group as common
 from nona.cli.commands.group import Usual, command, takes
-from nona.cli.known import DEVICE, OBJECTIVE, OFFER, SCHEDULER, SWEPT
+from nona.cli.known import DEVICE, OBJECTIVE, OFFER, SCHEDULER, SURVIVED, SWEPT
 from nona.cli.options import CapacityOptions, PlanOptions, SweepOptions
 from nona.cli.parameters import Price, Share, Whole
 
@@ -143,6 +143,12 @@ def capacity(options: CapacityOptions) -> None:
     metavar="CAPACITY[=PRICE]",
     help="capacity of the shared link on offer, with its price, e.g. '25 Gbit/s' or '100 Gbit/s=400/month'; "
     "repeat for several (default: that of the scenario)",
+)
+@click.option(
+    "--survive",
+    type=SURVIVED,
+    metavar="FAILURE",
+    help="the targets must also hold without any one of these (default nothing)",
 )
 @click.option("--growth", metavar="SHARE/TIME", help="growth of the traffic, e.g. 8%/month")
 @click.option("--profile", type=common.FILE, metavar="FILE", help="CSV with the traffic by hour of the week")

@@ -55,7 +55,7 @@ def items(options: SavedListOptions) -> None:
     work.items(options)
 
 
-@command("show", "all that is said of an item")
+@command("show", "all that is known of an item")
 @item
 @common.store
 @common.json
@@ -118,7 +118,7 @@ def delete(options: SavedItemsOptions) -> None:
     work.delete(options)
 
 
-@command("restore", "bring an item back that was deleted within a day; ITEM is its whole identifier")
+@command("restore", "restore an item deleted less than a day ago; ITEM is its whole identifier")
 @item
 @common.store
 @common.json

@@ -169,7 +169,7 @@ def simulate(options: SimulateOptions) -> None:
     "--over",
     metavar="KEY",
     help="run over values of one number: load (a factor on the traffic), serverless.cpu_share, "
-    "cluster.servers[0].vcpus, ...; and find until where each policy keeps --target",
+    "cluster.servers[0].vcpus, ...; and find up to where each policy keeps --target",
 )
 @click.option(
     "--values",

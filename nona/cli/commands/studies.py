@@ -126,7 +126,7 @@ def estimator(options: EstimatorOptions) -> None:
     studies.estimator(options)
 
 
-@command("training", "training policies over load and all at once, beside what Gavel's paper states")
+@command("training", "training policies over load and with all jobs at once, compared with Gavel's paper")
 @click.option(
     "--jobs", cls=Usual, type=Whole(min=10), default=lambda: _training().jobs, help="jobs that arrive per run"
 )
@@ -135,7 +135,7 @@ def estimator(options: EstimatorOptions) -> None:
     cls=Usual,
     type=Whole(min=1),
     default=lambda: _training().at_once,
-    help="jobs that are there at the start, for the makespan",
+    help="jobs present at the start, for the makespan",
 )
 @click.option(
     "--gpus", cls=Usual, type=Whole(min=1), default=lambda: _training().gpus, help="GPUs of each type"
@@ -186,7 +186,7 @@ def training(options: TrainingStudyOptions) -> None:
     "--interference",
     type=Share(),
     multiple=True,
-    help="part of its speed that a job on several nodes loses beside another one; repeat for several",
+    help="part of its speed that a job on several nodes loses next to another one; repeat for several",
 )
 @_policy
 @_size(_elastic)

@@ -154,15 +154,19 @@ def checkpoints(options: CheckpointOptions) -> None:
 )
 @click.option("--nodes", type=Whole(min=1, max=1024), help="nodes (default 16)")
 @click.option("--gpus", type=Whole(min=1, max=9), help="GPUs of each node (default 4)")
-@click.option("--tick", type=Whole(min=1), metavar="S", help="policies are asked so often (default 60)")
+@click.option(
+    "--tick", type=Whole(min=1), metavar="S", help="how often policies are asked, in seconds (default 60)"
+)
 @click.option("--restart", type=Whole(min=0), metavar="S", help="pause when a job's GPUs change (default 30)")
 @click.option(
-    "--load", type=Decimal(), help="how many jobs of a shipped workload: 0.5 is every second one (default 1)"
+    "--load",
+    type=Decimal(),
+    help="how many times the jobs of a shipped workload; 0.5: every second one (default 1)",
 )
 @click.option(
     "--interference",
     type=Share(),
-    help="part of its speed that a job on several nodes loses where it shares one with another such job",
+    help="part of its speed that a job on several nodes loses if it shares a node with another such job",
 )
 @click.option(
     "--background",

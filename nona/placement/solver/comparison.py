@@ -16,6 +16,7 @@ from nona.placement.solver.inner_program import cheapest
 from nona.placement.solver.parametric import solve_parametric
 from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
 from nona.placement.solver.solution import Certified, Solution, price
+from nona.units import format_number
 
 Floats = NDArray[np.float64]
 _MOST_COLUMNS = 200
@@ -204,7 +205,8 @@ def solve_exhaustive(model: Model, *, grid: int = 17) -> Solution:
     sizes = [len(c) for row in model.candidates for c in row]
     if math.prod(sizes) > _LIMIT:
         raise PlacementError(
-            f"Exhaustive solver: {math.prod(sizes):.3g} placements are more than {_LIMIT}; use 'parametric'."
+            f"Exhaustive solver: {format_number(math.prod(sizes))} placements are more than {_LIMIT}; use "
+            "'parametric'."
         )
     ranked = sorted(
         (_value(model, _pure(model, chosen)), chosen) for chosen in itertools.product(*map(range, sizes))

@@ -9,6 +9,7 @@ from typing import Literal
 
 from nona.report.figures import OVERLOADED_DASH
 from nona.report.html.pieces import escape
+from nona.units import format_number
 
 
 def ticks(high: float, wanted: int = 5, low: float = 0.0) -> list[float]:
@@ -137,7 +138,7 @@ def stacked_bars(
         y, start = top + i * ROW, 0.0
         body.append(_text_at(LEFT - 8, y + 17, name, "end"))
         for (part, colour), value in zip(parts, values, strict=False):
-            told = f"{name}, {part}: {value:.4g} {axis.rpartition(', ')[2]}"
+            told = f"{name}, {part}: {format_number(value)} {axis.rpartition(', ')[2]}"
             body.append(_rect(at(start), y + 4, at(start + value) - at(start), ROW - 10, colour, told))
             start += value
         if not values:

@@ -20,14 +20,15 @@ from nona.report.plan import (
     finding_parts,
     floor_note,
     headroom_text,
-    money,
     plan_rows,
+    present_text,
     servers_text,
     target_rows,
     tightest,
     week_text,
 )
 from nona.report.plan_options import bills, chain_rows, evidence_text, failure_rows
+from nona.report.text import per_hour, time_text
 from nona.results.document import Verdict
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
 
@@ -39,10 +40,11 @@ BUDGET = "error budget used"
 def plan_html(data: PlanOutcome) -> str:
     """The report on a plan (:func:`nona.study.outcome.plan_outcome`); equal data give equal bytes."""
     told, report = data.about, data.report
-    size = f"{len(report.options):,} options, {report.seconds:.3g} s on the clock"
+    size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
     large, rest = finding_parts(report, day_of(told.made))
-    findings = [(large, "good" if report.answer else "bad"), *([(rest, "")] if rest else [])]
+    others = [text for text in (rest, present_text(report)) if text]
+    findings = [(large, "good" if report.answer else "bad"), *((text, "") for text in others)]
     return document(
         f"{told.name}: plan",
         [
@@ -51,7 +53,10 @@ def plan_html(data: PlanOutcome) -> str:
             _answer(report),
             _options(report),
             _traffic(report),
-            section("Failures", table(failure_rows(report), "Whether the answer keeps with servers missing")),
+            section(
+                "Failures",
+                table(failure_rows(report), "Whether the answer keeps its targets with servers missing"),
+            ),
             _costs(report),
             _week(report.week, report.currency),
             section("Evidence", paragraph(evidence_text(report)), _chains(report)),
@@ -76,7 +81,9 @@ def _options(report: PlanReport) -> Markup:
     """Cost and error budget of every simulated option, and the table of all."""
     rows = plan_rows(report)
     shown = rows[:MOST_ROWS]
-    rest = f"{len(rows) - len(shown):,} dearer options are not shown." if len(rows) > len(shown) else ""
+    rest = (
+        f"{len(rows) - len(shown):,} more expensive options are not shown." if len(rows) > len(shown) else ""
+    )
     found = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
     picture = Markup()
     if found:
@@ -86,7 +93,8 @@ def _options(report: PlanReport) -> Markup:
         floor = floor_note(tightest(report.targets, o.shares) for o in report.options)
         note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
         picture = chart("Options by cost and by how much of the error budget they use", svg, note)
-    numbered = [{"option": f"{i}", **row} for i, row in enumerate(shown)]
+    first = len(report.options) - len(rows)
+    numbered = [{"option": f"{i}" if i >= 0 else "", **row} for i, row in enumerate(shown, start=first)]
     return section("Options", picture, table(numbered, "Options in order of cost", ("why",)), paragraph(rest))
 
 
@@ -96,7 +104,7 @@ def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
         return None
     is_answer = report.answer is not None and report.answer.option == index
     name = servers_text(option.servers)
-    price = f"{money(option.cost_per_hour, report.currency)} per hour"
+    price = per_hour(option.cost_per_hour, report.currency)
     told = f"{name}, {option.scheduler}: {option.verdict}, {price}"
     return Point(
         option.cost_per_hour,
@@ -118,15 +126,15 @@ def _traffic(report: PlanReport) -> Markup:
     curve = Line(BUDGET, [x for x, _ in found], [min(y, 3.0) for _, y in found], PALETTE[0])
     limits = {}
     if report.answer is not None and report.answer.headroom is not None:
-        limits = {f"headroom {headroom_text(report.answer.headroom)}": report.answer.headroom}
+        limits = {f"shown up to {headroom_text(report.answer.headroom)}": report.answer.headroom}
     finding = cliff_finding(report)
     svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
-    picture = chart(finding, svg, "1 is all that the targets allow; above 3 the curve is cut.")
+    picture = chart(finding, svg, "At 1 the error budget is used up; the curve is cut off above 3.")
     return section(
         "More traffic",
         picture,
         table(curve_rows(report), "The answer under more traffic"),
-        table(target_rows(report), "How much traffic each target bears"),
+        table(target_rows(report), "How much traffic each target can bear"),
     )
 
 
@@ -140,11 +148,13 @@ def _costs(report: PlanReport) -> Markup:
         for bill in found
     ]
     legend = [(part, PALETTE[i % len(PALETTE)]) for i, part in enumerate(parts)]
-    alt = "Cost per hour by part of the options that keep"
+    alt = "Cost per hour, by part, of the options that keep the targets"
     svg = stacked_bars(rows, legend, f"cost per hour, {report.currency}", alt)
     notes = [(note, "") for note in report.prices]
     warning = "Prices are as of these dates: check them before you buy." if notes else ""
-    return section("Costs", chart("What the options that keep cost", svg), bullets(notes), paragraph(warning))
+    return section(
+        "Costs", chart("Cost of the options that keep the targets", svg), bullets(notes), paragraph(warning)
+    )
 
 
 def _week(week: PlanWeek | None, currency: str) -> Markup:

@@ -85,7 +85,7 @@ def _difference_section(data: SimulationOutcome) -> Markup:
     baseline = next(iter(data.differences))
     rows = [difference_row(name, d) for name, d in data.differences[baseline].items()]
     note = (
-        "Pairing saves: the factor by which unpaired runs would need more replications for the same interval."
+        "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
     )
     return section(
         "Paired differences",

@@ -23,7 +23,7 @@ from nona.results.training import JctSummary, TrainingReport
 
 WHISKERS = "Whiskers: 95 % confidence interval."
 LIMITS = (
-    "Speeds of jobs on each type of GPU are from where it is said above, and do not change while a job runs.",
+    "The source of each job's speed on each type of GPU is stated above; it does not change during a run.",
     "Moves, failures, checkpoints, regions and wrong claims cost nothing unless their switch is on.",
     INTERVALS,
 )
@@ -53,10 +53,10 @@ def training_html(told: About, report: TrainingReport, notes: Sequence[str] = ()
                 _warnings({name: p.warnings for name, p in policies.items()}),
                 chart("Mean JCT", _means(means), WHISKERS),
                 _costs(report),
-                table(_cells(found, MORE), "How they got there"),
+                table(_cells(found, MORE), "Preemptions, moves and decisions"),
             ),
             _optional("Teams", rows.team_rows(policies), "Every team in the first replication"),
-            _optional("Disturbances", rows.disturbance_rows(policies), "What failures and moves took"),
+            _optional("Disturbances", rows.disturbance_rows(policies), "Time lost to failures and moves"),
             _checks(report, [setting_text(setting), *setting.notes, *notes]),
             section("Limits", bullets([(line, "") for line in LIMITS])),
             scenario_section(told, "training simulate", "--html", "report.html"),

@@ -11,7 +11,7 @@ from typing import Literal
 
 from nona.report.text import or_dash, time_text
 from nona.results.placement import FullPlacementReport, PlacementOutcome, PlacementReport
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 FORMULA = "formula"
 _NO_ERROR = 1e-6  # of the value: what is left is rounding
@@ -58,7 +58,7 @@ def plus_minus(value_s: float | None, error_s: float | None) -> str:
     if value_s is None or not error_s or error_s <= _NO_ERROR * value_s:
         return ""
     unit = format_time(value_s).split()[-1]
-    return f"± {error_s / _UNITS[unit]:.2g} {unit}"
+    return f"± {format_number(error_s / _UNITS[unit], 2)} {unit}"
 
 
 def measure_text(report: PlacementReport) -> str:
@@ -87,7 +87,7 @@ def gap_text(report: PlacementReport) -> str:
     """The gap as a tile shows it: ``15 %``."""
     if report.gap is None:
         return "no bound"
-    return "none" if bound_above(report) else f"{100 * report.gap:.2g} %"
+    return "none" if bound_above(report) else f"{format_number(100 * report.gap, 2)} %"
 
 
 def bound_text(report: PlacementReport) -> str:
@@ -112,7 +112,11 @@ def formula_line(report: PlacementReport) -> str:
             return ""
         mean = time_text(own.objective_s)
         return f"By formula, which the search minimised, the mean is {mean}. {_why(report)}"
-    gap = "" if own.gap is None else f", proved to {100 * own.gap:.2g} % of the formula's own optimum"
+    gap = (
+        ""
+        if own.gap is None
+        else f", proved to {format_number(100 * own.gap, 2)} % of the formula's own optimum"
+    )
     text = f"By formula alone the optimum takes {time_text(own.objective_s)}{gap}"
     if found and report.objective == "mean-jct" and report.origin != FORMULA:
         text += f"; sampled jobs take {or_dash(found.formula_value, time_text)} there"
@@ -177,7 +181,7 @@ def hits_text(report: PlacementReport) -> str:
     found = report.sampled
     if found is None or found.value is None:
         return "–"
-    error = f" ± {100 * found.error:.2g} points" if found.error else ""
+    error = f" ± {format_number(100 * found.error, 2)} points" if found.error else ""
     return f"{100 * (1 - found.value):.4g} %{error}, by sampled jobs"
 
 
@@ -197,9 +201,9 @@ def against(data: PlacementOutcome, name: Other) -> str:
         return f"{'as many hits as' if is_slo(data.nona) else 'as fast as'} {name}"
     if is_slo(data.nona):
         word = "more" if best > value else "fewer"
-        return f"{100 * abs(best - value):.2g} points {word} hits than {name}"
+        return f"{format_number(100 * abs(best - value), 2)} points {word} hits than {name}"
     word = "below" if best < value else "above"
-    return f"{100 * abs(1 - best / value):.3g} % {word} {name}"
+    return f"{format_number(100 * abs(1 - best / value))} % {word} {name}"
 
 
 def comparison_finding(data: PlacementOutcome) -> str:

@@ -14,7 +14,6 @@ from nona.report.figures import (
     UNSTABLE_SYMBOL,
     figure,
     log_axis,
-    number_text,
     scheduler_style,
     text,
 )
@@ -29,6 +28,7 @@ from nona.results.placement import (
     PredictedLink,
     SearchStep,
 )
+from nona.units import format_number
 
 SHARES = (
     ("compute", "compute", PALETTE[0]),
@@ -80,7 +80,7 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
             name=label,
             orientation="h",
             marker_color=colour,
-            hovertemplate=f"%{{y}}: {label} %{{x:.4g}} ms<extra></extra>",
+            hovertemplate=f"%{{y}}: {label} %{{x:,.3~r}} ms<extra></extra>",
         )
     made.update_layout(barmode="stack")
     made.update_xaxes(title="predicted mean JCT, ms")
@@ -112,7 +112,7 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
         },
         textposition="outside",
         cliponaxis=False,
-        hovertemplate=f"%{{x}}: %{{y:.4g}} {unit}<extra></extra>",
+        hovertemplate=f"%{{x}}: %{{y:,.3~r}} {unit}<extra></extra>",
     )
     title = "predicted SLO hits, %" if slo else "predicted mean JCT, ms"
     made.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
@@ -122,7 +122,7 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
 def _bar_text(value: float | None, factor: float, unit: str) -> str:
     if value is None:
         return "overloaded"
-    return f"{factor * value:.4g} %" if unit == "%" else f"{number_text(factor * value)} {unit}"
+    return f"{format_number(factor * value)} {unit}"
 
 
 MEANS_S: Mapping[str, Callable[[CongestionPoint], float | None]] = {
@@ -148,7 +148,7 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
             mode="lines+markers",
             line={"color": style.colour, "dash": style.dash, "width": 2.5},
             marker={"symbol": style.symbol, "size": 7},
-            hovertemplate=f"{name}: %{{y:.4g}} ms at %{{x:.0f}} % background<extra></extra>",
+            hovertemplate=f"{name}: %{{y:,.3~r}} ms at %{{x:.0f}} % background<extra></extra>",
         )
         if found and len(found) < len(curve.points):
             made.add_scatter(
@@ -198,7 +198,7 @@ def _slos(made: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) 
                 name=f"SLO {text(name, 24)}",
                 mode="lines",
                 line={"color": QUIET, "dash": "longdash", "width": 1.5},
-                hovertemplate=f"SLO {text(name, 24)}: %{{y:.4g}} ms<extra></extra>",
+                hovertemplate=f"SLO {text(name, 24)}: %{{y:,.3~r}} ms<extra></extra>",
             )
 
 
@@ -251,7 +251,7 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
         line={"color": PALETTE[0], "shape": "hv", "width": 2.5},
         marker={"size": 8},
         customdata=[origin_words(s.origin) for s in steps],
-        hovertemplate="%{customdata}: %{y:.4g} ms after %{x:.2g} s<extra></extra>",
+        hovertemplate="%{customdata}: %{y:,.3~r} ms after %{x:,.3~r} s<extra></extra>",
     )
     bound = steps[-1].lower_bound_s
     if bound is not None:  # it holds for all steps, whenever it was found
@@ -261,7 +261,7 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
             name="bound by formula",
             mode="lines",
             line={"color": QUIET, "dash": "dash", "width": 2},
-            hovertemplate="bound by formula: %{y:.4g} ms<extra></extra>",
+            hovertemplate="bound by formula: %{y:,.3~r} ms<extra></extra>",
         )
     made.update_xaxes(title="seconds since the start", rangemode="tozero")
     made.update_yaxes(title="mean JCT, ms", rangemode="tozero")

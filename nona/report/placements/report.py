@@ -29,7 +29,7 @@ from nona.results.placement import (
     SampledSearch,
 )
 from nona.system import System
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def memory_report(system: System, placement: Placement, names: Sequence[str]) -> MemoryReport:
@@ -135,7 +135,7 @@ def gain_finding(report: PlacementReport) -> str:
         return ""
     if not found.gain:
         return "No other candidate misses significantly fewer SLOs than the formula's optimum."
-    fewer, own = f"{100 * found.gain:.2g}", _value_text("slo", found.formula_value)
+    fewer, own = format_number(100 * found.gain, 2), _value_text("slo", found.formula_value)
     return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
 
 

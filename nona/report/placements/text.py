@@ -30,7 +30,7 @@ from nona.results.placement import (
     ResponseReport,
     SearchStep,
 )
-from nona.units import format_bandwidth, format_size, format_time
+from nona.units import format_bandwidth, format_number, format_size, format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +130,19 @@ def congestion_finding(curve: CongestionCurve) -> str:
     """The background load above which splitting no longer pays."""
     now, stops = curve.now, curve.stops
     if stops is None:
-        return f"By formula splitting pays at all background loads from the present {now:.0%} to saturation"
+        return (
+            f"By the formula, splitting pays at any background load from the present {now:.0%} to saturation"
+        )
     if stops <= now:
         where = (
             f"at background loads from the present {now:.0%} of the link upwards"
             if now > 0
             else "at any background load"
         )
-        return f"By formula splitting does not pay {where}: all stays local"
+        return f"By the formula, splitting does not pay {where}: every query stays on one server"
     return (
-        f"By formula splitting stops paying when the background uses {stops:.0%} of the link; at present it "
-        f"uses {now:.0%}"
+        f"By the formula, splitting stops paying when the background uses {stops:.0%} of the link; now "
+        f"it uses {now:.0%}"
     )
 
 
@@ -168,7 +170,7 @@ def price_text(predicted: PredictedMix) -> str:
     """The price of congestion in words."""
     price = predicted.congestion_price_s_per_byte
     if price is None:
-        return "The price of congestion has no value here: the link is at its limit."
+        return "There is no price of congestion here: the link is at its capacity."
     if price == 0:
         return "No query waits for the link here, so one more byte on it has no cost."
     return (
@@ -317,7 +319,10 @@ def best_so_far(steps: Sequence[SearchStep]) -> str:
     gap = (
         "no bound yet"
         if last.gap is None
-        else f"gap {100 * last.gap:.2g} % to the formula's bound of {time_text(last.lower_bound_s)}"
+        else (
+            f"gap {format_number(100 * last.gap, 2)} % to the formula's bound of "
+            f"{time_text(last.lower_bound_s)}"
+        )
     )
     return f"Best so far: mean JCT {mean} ({origin_words(last.origin)}), {gap}"
 
@@ -329,7 +334,7 @@ def step_rows(steps: Sequence[SearchStep]) -> list[dict[str, str]]:
             "after": time_text(s.elapsed_s),
             "best so far": origin_words(s.origin),
             "mean JCT": f"{time_text(s.objective_s)} {plus_minus(s.objective_s, s.error_s)}".strip(),
-            "gap": "no bound yet" if s.gap is None else f"{100 * s.gap:.2g} %",
+            "gap": "no bound yet" if s.gap is None else f"{format_number(100 * s.gap, 2)} %",
         }
         for s in steps
     ]

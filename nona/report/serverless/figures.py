@@ -29,7 +29,7 @@ from nona.report.serverless.findings import PER, call_cost, cost_text, dollars, 
 from nona.report.serverless.layouts import Placed
 from nona.report.serverless.over import over_value
 from nona.report.sweeps import axis_scale
-from nona.report.text import or_dash, share_text, time_text
+from nona.report.text import or_dash, per_hour, share_text, time_text
 from nona.results.document import Estimate, Figure
 from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
 from nona.results.serverless_study import OverPoint, OverReport
@@ -54,7 +54,7 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
             name="oracle: lower bound of the cost",
             mode="lines",
             line={"color": QUIET, "dash": "dash", "width": 1.5},
-            hovertemplate="oracle: %{y:.3g} % cost at least $%{x:.3g}<extra></extra>",
+            hovertemplate="oracle: %{y:,.3~r} % cost at least $%{x:,.3~r}<extra></extra>",
         )
     made.update_xaxes(title=COST_AXIS)
     made.update_yaxes(title="SLOs kept, %")
@@ -189,7 +189,7 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
         line={"color": style.colour, "width": 2},
         marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
         customdata=[what for what, _ in known],
-        hovertemplate=shown + ", %{customdata}: %{x:.3g} ms<extra></extra>",
+        hovertemplate=shown + ", %{customdata}: %{x:,.3~r} ms<extra></extra>",
     )
     if mean_s > 0:
         made.add_scatter(
@@ -197,7 +197,7 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
             y=[shown],
             mode="markers",
             marker={"color": style.colour, "symbol": "triangle-up", "size": 12},
-            hovertemplate=shown + ", mean: %{x:.3g} ms<extra></extra>",
+            hovertemplate=shown + ", mean: %{x:,.3~r} ms<extra></extra>",
         )
 
 
@@ -232,9 +232,8 @@ def nodes_figure(report: NodesReport) -> go.Figure:
                 "color": style.colour,
                 "thickness": 1.5,
             },
-            customdata=[t.usd_hour for t in tried],
-            hovertemplate=text(name)
-            + ": %{y:.2f} % kept with %{x} nodes, $%{customdata:.2f} an hour<extra></extra>",
+            customdata=[per_hour(t.usd_hour, "USD") for t in tried],
+            hovertemplate=text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}<extra></extra>",
         )
     made.add_hline(
         y=100 * report.target,
@@ -280,7 +279,7 @@ def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> g
             [scale * mean for _, mean in known],
             [_span(_of(p, what), mean, scale, what) for p, mean in known],
             scheduler_style(name),
-            "%{x:.4g}: %{y:.4g}",
+            "%{x:,.3~r}: %{y:,.3~r}",
         )
         for knee in policy.knees if what == "hits" else ():
             if knee.kept is not None and knee.missed is not None:
@@ -385,8 +384,8 @@ def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> 
             insidetextfont={"color": "#ffffff"},
             customdata=[_told(r) for r, _, _ in part],
             hovertemplate=(
-                "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:.4g} s, done at "
-                f"%{{customdata[3]:.4g}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
+                "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:,.3~r} s, done at "
+                f"%{{customdata[3]:,.3~r}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
             ),
         )
 
@@ -470,7 +469,7 @@ def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:
         return f"Under {policy}, no call was completed"
     best = max((w for w in ways if w in hits), key=lambda w: hits[w])  # of equals the first way
     least = min((w for w in ways if w in costs), key=lambda w: costs[w])
-    both = f"Under {policy}, {way_title(best)} keeps most SLOs ({share_text(hits[best], 1)})"
+    both = f"Under {policy}, {way_title(best)} keeps the most SLOs ({share_text(hits[best], 1)})"
     if best == least:
         return f"{both} and is cheapest ({dollars(costs[least])} per {PER:,} calls)"
     return f"{both}; {way_title(least)} is cheapest ({dollars(costs[least])} per {PER:,} calls)"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 
 import numpy as np
 
 from nona.report.means import mean_text
-from nona.report.text import counted, listed, or_dash, share_text, table, verb
+from nona.report.text import counted, listed, money, or_dash, per_hour, share_text, table, verb
 from nona.results.document import Estimate
 from nona.results.serverless import (
     ApplicationOutcome,
@@ -20,7 +19,7 @@ from nona.results.serverless import (
     Setting,
     Spread,
 )
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
@@ -40,16 +39,7 @@ def dollars(usd: float | None) -> str:
     >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
     ('$0.123', '$0.00000242', '–')
     """
-    return or_dash(usd, lambda known: f"${_digits(PER * known)}")
-
-
-def _digits(value: float) -> str:
-    """Three significant digits, without a power of ten.
-
-    >>> _digits(2.42e-06), _digits(0.5), _digits(1234.5)
-    ('0.00000242', '0.5', '1230')
-    """
-    return f"{Decimal(f'{value:.3g}'):f}"
+    return or_dash(usd, lambda known: f"${format_number(PER * known)}")
 
 
 def rate_text(rate: Estimate | None) -> str:
@@ -118,7 +108,7 @@ def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None
         return "No policy completed a call"
     level = _level(hits)
     best, cheapest = _cheapest(level, costs), next(iter(costs))
-    keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
+    keeps = "keeps the most SLOs" if len(level) == 1 else "keeps as many SLOs as the best"
     found = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
     if cheapest == best:
         return f"{found}, and none is cheaper{_over(outcomes)}"
@@ -188,8 +178,8 @@ def own_search_title(policies: Mapping[str, PolicyOutcome], name: str = "esg") -
     if own is None or own.mean is None or own.p99 is None:
         return search_title(searches)
     return (
-        f"A search of {name} takes {format_time(own.mean)} on average, and 99 % of them at most "
-        f"{format_time(own.p99)}, by the paths that they examined"
+        f"A search of {name} takes {format_time(own.mean)} on average and at most "
+        f"{format_time(own.p99)} in 99 % of cases, modelled from the number of paths that it examines"
     )
 
 
@@ -197,14 +187,15 @@ def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
     """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
     known = {n: s.mean for n, s in searches.items() if s.mean is not None}
     if not known:
-        return "No search was charged"
+        return "No policy was charged for a search"
     slowest = max(known, key=lambda n: (known[n], n))
     below = [n for n, mean in known.items() if mean < limit_s]
     longest = f"the longest mean is {format_time(known[slowest])} ({slowest})"
     if len(below) == len(known):
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
     who = f"Only {listed(below)}" if below else "No policy"
-    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
+    takes = verb(below, "searches", "search")
+    return f"{who} {takes} for less than {format_time(limit_s)} on average; {longest}"
 
 
 def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:
@@ -253,17 +244,19 @@ def nodes_finding(report: NodesReport) -> str:
     known = {n: p.found for n, p in report.policies.items() if p.found is not None}
     target = share_text(report.target, 1)
     if not known:
-        return f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs."
+        return (
+            f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs; allow more nodes."
+        )
     least = min(r.nodes for r in known.values())
     first = [n for n, r in known.items() if r.nodes == least]
     row = known[first[0]]
-    others = [f"{n} {r.nodes} (${r.usd_hour:.2f})" for n, r in known.items() if n not in first]
+    others = [f"{n} {r.nodes} ({money(r.usd_hour, 'USD')})" for n, r in known.items() if n not in first]
     none = [n for n in report.policies if n not in known]
     return (
         f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
-        f"nodes, ${row.usd_hour:.2f} an hour"
+        f"nodes, {per_hour(row.usd_hour, 'USD')} for their vCPUs and vGPUs"
         + (f"; {', '.join(others)}" if others else "")
-        + (f"; not with up to {report.most} nodes: {', '.join(none)}" if none else "")
+        + (f"; up to {report.most} nodes are too few for {listed(none)}" if none else "")
         + "."
     )
 
@@ -277,8 +270,8 @@ def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
             "SLOs kept": rate_text(t.slo_hit_rate),
             "runs": str(t.replications),
             "": _VERDICTS[t.verdict],
-            "$ an hour": f"{t.usd_hour:.2f}",
-            "$ an hour held": "–" if t.held_usd_hour is None else f"{t.held_usd_hour:.2f}",
+            "USD per hour": format_number(t.usd_hour),
+            "USD per hour held": or_dash(t.held_usd_hour, format_number),
         }
         for name, p in report.policies.items()
         for place, t in enumerate(p.tried)

@@ -8,10 +8,11 @@ from statistics import fmean
 import numpy as np
 import plotly.graph_objects as go
 
-from nona.report.figures import PALETTE, figure, number_text
+from nona.report.figures import PALETTE, figure
 from nona.serverless.fits import Fit
 from nona.serverless.functions import GpuLaw
 from nona.serverless.measurements import Points, law_seconds, relative_errors
+from nona.units import format_number
 
 Row = dict[str, str | float]
 
@@ -97,7 +98,7 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
             mode="markers",
             marker={"color": colour, "size": 8},
             customdata=100 * errors[own],
-            hovertemplate=f"batch of %{{x}} on {name}: %{{y:.3g}} ms measured, law off by "
+            hovertemplate=f"batch of %{{x}} on {name}: %{{y:,.3~r}} ms measured, law off by "
             "%{customdata:.1f} %<extra></extra>",
         )
     sizes = np.unique(points.batch)
@@ -107,6 +108,6 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
     low, high = 1e3 * points.seconds.min(), 1e3 * points.seconds.max()
     ticks = [d * 10.0**e for e in range(-3, 7) for d in (1, 2, 5) if low / 1.5 <= d * 10.0**e <= 1.5 * high]
     made.update_yaxes(
-        title="ms of the batch", type="log", tickvals=ticks, ticktext=[number_text(t) for t in ticks]
+        title="ms of the batch", type="log", tickvals=ticks, ticktext=[format_number(t) for t in ticks]
     )
     return made

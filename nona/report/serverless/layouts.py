@@ -9,10 +9,12 @@ from functools import cache
 import numpy as np
 
 from nona.hardware.mig import board
+from nona.report.text import counted, time_text
 from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
 from nona.serverless.held import leases, slot_runs
 from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
+from nona.units import format_number
 
 
 def _idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[LayoutBatch, ...]:
@@ -204,8 +206,8 @@ def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float,
     area = cells * (end - begin)
     held = sum((r.to_s - r.from_s) * (r.high - r.low) for r in rows) / area
     lost = sum(b - a for a, b, _ in stranded) / area
-    tail = f", {100 * lost:.2g} % of it is stranded" if stranded else ""
-    return f"{100 * held:.0f} % of the GPU is allocated over {end - begin:.3g} s{tail}"
+    tail = f", {format_number(100 * lost, 2)} % of it is stranded" if stranded else ""
+    return f"{100 * held:.0f} % of the GPU is allocated over {time_text(end - begin)}{tail}"
 
 
 def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[StoryRow, ...]:
@@ -243,11 +245,11 @@ def story_line(row: StoryRow) -> str:
     >>> story_line(StoryRow(application="a", stage="deblur", jobs=2, configuration="2 jobs, 1 vCPU, 1 vGPU",
     ...     invoker=3, rule="home", ranked=(), refusals=(), cold=False, forced=False, dispatched_s=1.0,
     ...     waited_s=0.0))
-    '2 jobs of deblur went to node 3 (home) at once, on 2 jobs, 1 vCPU, 1 vGPU, warm'
+    '2 jobs of deblur: placed on node 3 (home) at the first attempt; 2 jobs, 1 vCPU, 1 vGPU; warm start'
     """
     jobs = f"{row.jobs} job{'s' if row.jobs != 1 else ''} of {row.stage}"
     n = len(row.refusals)
-    after = f"after {n} refusal{'s' if n != 1 else ''}" if n else "at once"
-    start = "with a cold start" if row.cold else "warm"
-    forced = ", forced after too many attempts" if row.forced else ""
-    return f"{jobs} went to node {row.invoker} ({row.rule}) {after}, on {row.configuration}, {start}{forced}"
+    after = f"after {counted(n, 'refused attempt')}" if n else "at the first attempt"
+    start = "cold start" if row.cold else "warm start"
+    forced = "; forced after too many attempts" if row.forced else ""
+    return f"{jobs}: placed on node {row.invoker} ({row.rule}) {after}; {row.configuration}; {start}{forced}"

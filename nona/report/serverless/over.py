@@ -7,6 +7,7 @@ from nona.report.sweeps import value_text
 from nona.report.text import listed, or_dash, share_text, table, time_text
 from nona.results.document import Figure
 from nona.results.serverless_study import Knee, OverPoint, OverReport, PolicyOver
+from nona.units import format_number
 
 LOAD = "load"
 FEW = 3  # values that a sentence lists
@@ -18,13 +19,13 @@ def over_value(report: OverReport, value: Figure) -> str:
     """A value as people write it: a factor with its sign before it, as in × 2.4."""
     if value is None:
         return "–"
-    return f"× {value:.3g}" if report.unit == "factor" else value_text(value, report.unit)
+    return f"× {format_number(value)}" if report.unit == "factor" else value_text(value, report.unit)
 
 
 def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
     """Where a policy ceases to keep the target, with the bracket that holds the knee.
 
-    As in "until × 2.4 (missed at × 2.45)".
+    As in "up to × 2.4 (missed at × 2.45)".
     """
     kept, missed = over_value(report, knee.kept), over_value(report, knee.missed)
     values = [p.value for p in policy.points]
@@ -32,16 +33,16 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
         tried = f"{over_value(report, min(values))} to {over_value(report, max(values))}"
         still = [over_value(report, p.value) for p in policy.points if p.verdict == "open"]
         if len(still) == len(values):
-            return f"not decided from {tried}"
+            return f"undecided from {tried}"
         if len(still) > FEW:
-            return f"not decided at {len(still)} of {len(values)} values from {tried}, missed at the others"
-        return f"nowhere from {tried}" + (f" (not decided at {listed(still)})" if still else "")
+            return f"undecided at {len(still)} of {len(values)} values from {tried}, missed at the others"
+        return f"at no value from {tried}" + (f" (undecided at {listed(still)})" if still else "")
     if knee.missed is None:
         if knee.kept == max(values) or all(p.verdict == "keeps" for p in policy.points):
-            return f"up to {over_value(report, max(values))}, the last that was tried"
-        return f"until {kept} (open beyond)"
-    word = "until" if knee.missed > knee.kept else "from"
-    ending = "" if word == "until" else " on"
+            return f"up to {over_value(report, max(values))}, the last value tried"
+        return f"up to {kept} (undecided beyond)"
+    word = "up to" if knee.missed > knee.kept else "from"
+    ending = "" if word == "up to" else " on"
     return f"{word} {kept}{ending} (missed at {missed})"
 
 
@@ -52,7 +53,7 @@ def limit_of(policy: PolicyOver) -> Figure:
 
 
 def over_finding(report: OverReport) -> str:
-    """In one sentence: until where each policy keeps the target, the one that holds longest first."""
+    """In one sentence: up to where each policy keeps the target, the one that holds longest first."""
     if not report.policies:
         return "No policy was run"
     order = sorted(report.policies.items(), key=lambda row: -(limit_of(row[1]) or 0.0))
@@ -106,7 +107,7 @@ def over_rows(report: OverReport) -> list[dict[str, str]]:
 
 
 def _per_s(point: OverPoint) -> str:
-    return or_dash(point.goodput_per_s.mean, "{:.4g}".format)
+    return or_dash(point.goodput_per_s.mean, format_number)
 
 
 def over_numbers(report: OverReport) -> list[Row]:

@@ -17,7 +17,7 @@ from nona.results.serverless import (
     Setting,
     SharingReport,
 )
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def transfer_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
@@ -61,7 +61,7 @@ def memory_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
             "policy": name,
             "memory held": or_dash(of.mean, share_text),
             "at most on a node": or_dash(of.most, share_text),
-            "evictions a batch": mean_text(of.evictions, "{:.3g}".format),
+            "evictions a batch": mean_text(of.evictions, format_number),
         }
         for name, p in policies.items()
         for of in [p.memory]

@@ -31,20 +31,20 @@ PART: Mapping[PartName, str] = {
     "transfer": "transfers",
     "link_wait": "waiting for links",
     "server_wait": "waiting for servers",
-    "own_wait": "waiting for tasks of its own",
+    "own_wait": "waiting for its own tasks",
 }
 LONGER: Mapping[PartName, str] = {
-    "compute": "tasks compute for {} more of a job",
-    "transfer": "transfers take {} more of a job",
+    "compute": "computing takes {} longer per job",
+    "transfer": "transfers take {} longer per job",
     "link_wait": "a job waits {} longer for links",
     "server_wait": "a job waits {} longer for servers",
-    "own_wait": "a job waits {} longer for tasks of its own on the same executor",
+    "own_wait": "a job waits {} longer for its own tasks on the same executor",
 }
 LEVERS: Mapping[PartName, str] = {
     "link_wait": "a faster link or less background traffic",
     "server_wait": "more servers or lower rates",
     "transfer": "a faster link",
-    "own_wait": "splitting it over more executors",
+    "own_wait": "splitting jobs over more executors",
 }
 NOTICED = 0.1  # share of a mean JCT
 
@@ -125,7 +125,7 @@ def _why(best: str, other: str, found: Schedulers) -> str:
         return f"{told}."
     longer = f"under {other}, {LONGER[most].format(format_time(more[most]))}"
     if more[most] > 1.005 * gap:  # the loser saves elsewhere
-        return f"{told}; {longer}, and {format_time(more[most] - gap)} less passes in the other parts."
+        return f"{told}; {longer}, but all other parts together are {format_time(more[most] - gap)} shorter."
     return f"{told}; {longer}, which is {share_text(more[most] / gap)} of the difference."
 
 
@@ -139,14 +139,14 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
             lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
             if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
                 return (
-                    f"If no time went into {PART[part]} (towards it: {lever}), {name} would lead by "
-                    f"{format_time(lead)}, all other parts unchanged."
+                    f"Without {PART[part]}, which {lever} would shorten, {name} would lead by "
+                    f"{format_time(lead)}; all other parts are taken as they are."
                 )
     name = order[0]
     behind = _mean(found[name]) - _mean(found[best])
     return (
-        f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, and stays "
-        "behind if transfers, or waiting for links, for servers or for tasks of its own, took no time."
+        f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, "
+        "and would be even if transfers, or waiting for links, servers or its own tasks, took no time."
     )
 
 
@@ -178,8 +178,8 @@ def _own_tasks(s: SchedulerResult) -> str:
     if own < NOTICED * _mean(s):
         return ""
     return (
-        f"For {format_time(own)} a job waits for tasks of its own on the same executor: splitting it may "
-        "shorten that, more servers alone do not."
+        f"A job spends {format_time(own)} waiting for its own tasks on the same executor: splitting it may "
+        "shorten that; more servers alone will not."
     )
 
 

@@ -32,7 +32,7 @@ from nona.simulation.intervals import (
 )
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]
 
@@ -166,7 +166,7 @@ def points(share: float) -> str:
     >>> points(0.0123)
     '1.23 points'
     """
-    return f"{100 * share:.3g} points"
+    return f"{format_number(100 * share)} points"
 
 
 def baseline_headline(
@@ -196,12 +196,12 @@ def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
     gain = [n for n, row in changes.items() if _better(row)]
     if gain and fastest not in gain:
         gains = "gains" if len(gain) == 1 else "gain"
-        return f" {listed(gain)} {gains} by it; {fastest}, the fastest, does not."
+        return f" {listed(gain)} {gains} from the change; {fastest}, the fastest, does not."
     if lose := [n for n, row in changes.items() if n != fastest and _slower(row)]:
         return f" {listed(lose)} {'takes' if len(lose) == 1 else 'take'} clearly longer than before."
     if gain or any(row.jct_s.clear or row.slo_hit_rate.clear for row in changes.values()):
         return ""
-    return " No scheduler's mean JCT or SLO hits differ clearly: this run shows neither gain nor loss."
+    return " No scheduler's mean JCT or SLO hits changed clearly: this run shows no gain and no loss."
 
 
 def _better(row: Changes) -> bool:
@@ -234,7 +234,7 @@ def effect_text(found: Schedulers, earlier: Schedulers) -> str:
         return ""
     told = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
     if not sides["clearly faster"] and not sides["clearly slower"]:
-        told = "nothing is gained: no scheduler's mean JCT differs clearly"
+        told = "no gain is visible: no scheduler's mean JCT differs clearly"
     return f"Compared with the scenario as it stands, {told}."
 
 

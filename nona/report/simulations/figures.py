@@ -13,7 +13,6 @@ from nona.report.figures import (
     ROW,
     Before,
     Dot,
-    colours,
     dots_figure,
     figure,
     log_axis,
@@ -30,7 +29,7 @@ from nona.report.simulations.series import worst_window
 from nona.report.simulations.tables import PARTS
 from nona.results.simulation import Change, Changes, HitsOverTime, Measure, Schedulers, Sureness
 from nona.results.simulation_charts import Distributions, GanttBar, OverTime, ResourceLoad, Slos, WarmupSeries
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def jct_over_time_figure(
@@ -42,7 +41,7 @@ def jct_over_time_figure(
     """
     made = figure(360)
     for name, row in series.items():
-        _line(made, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:.4g} ms", states)
+        _line(made, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:,.3~r} ms", states)
     made.update_xaxes(title="arrival, s after the first measured job")
     if spread_wide([sum(s.jct_s) / len(s.jct_s) for s in series.values() if s.jct_s]):
         log_axis(made, [1e3 * v for s in series.values() for v in s.jct_s], "mean JCT, ms", "y")
@@ -62,7 +61,9 @@ def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[st
         curve = curves[model]
         x = [v * 1e3 for v in curve.x]
         ends += [x[len(x) // 10], x[-1]] if x else []
-        _line(made, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:.4g} ms", states, shape="hv")
+        _line(
+            made, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:,.3~r} ms", states, shape="hv"
+        )
     slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
     if spread_wide(ends):
         log_axis(made, ends, "JCT, ms")
@@ -163,7 +164,7 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
             name=label,
             orientation="h",
             marker_color=colour,
-            hovertemplate=f"%{{y}}: {label} %{{x:.4g}} ms<extra></extra>",
+            hovertemplate=f"%{{y}}: {label} %{{x:,.3~r}} ms<extra></extra>",
         )
     made.update_layout(barmode="stack")
     made.update_xaxes(title="mean JCT, ms", rangemode="tozero")
@@ -185,7 +186,7 @@ def hits_over_time_figure(hits: HitsOverTime) -> go.Figure:
             mode="lines",
             line={"color": style.colour, "width": 2, "dash": style.dash, "shape": "hv"},
             hovertemplate="%{y:.1f} % of SLOs kept: %{customdata[0]} of %{customdata[1]} jobs that arrived "
-            "from %{x:.4g} s to %{customdata[2]:.4g} s<extra>%{fullData.name}</extra>",
+            "from %{x:,.3~r} s to %{customdata[2]:,.3~r} s<extra>%{fullData.name}</extra>",
         )
     made.update_xaxes(title="arrival, s after the first measured job")
     made.update_yaxes(title="SLO hits, %", range=[0, 101])
@@ -202,7 +203,7 @@ def hits_over_time_title(hits: HitsOverTime) -> str:
         return "Every job kept its SLO in every window"
     kept, length = 100 * (window.hit_rate or 0.0), format_time(window.end_s - window.start_s)
     since = format_time(window.start_s)
-    return f"Worst window: {kept:.3g} % of SLOs kept under {name}, {length} from {since} on"
+    return f"Worst window: {format_number(kept)} % of SLOs kept under {name}, {length} from {since} on"
 
 
 SCALES: Mapping[Measure, float] = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
@@ -267,7 +268,7 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
             mode="lines",
             name="idle bound",
             line={"color": QUIET, "dash": "dot", "width": 2},
-            hovertemplate="idle bound: %{x:.4g} ms<extra></extra>",
+            hovertemplate="idle bound: %{x:,.3~r} ms<extra></extra>",
         )
     name_rows(made, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
     if spread_wide(values):
@@ -302,7 +303,7 @@ def _simulated(made: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) 
             "thickness": 2,
             "width": 5,
         },
-        hovertemplate="%{y}: simulated %{x:.4g} ms<extra></extra>",
+        hovertemplate="%{y}: simulated %{x:,.3~r} ms<extra></extra>",
     )
 
 
@@ -320,7 +321,7 @@ def _marks(
         mode="markers",
         name=word,
         marker={"symbol": symbol, "size": size, "color": QUIET, "line": {"width": 2, "color": QUIET}},
-        hovertemplate=f"%{{y}}: {word} %{{x:.4g}} ms<extra></extra>",
+        hovertemplate=f"%{{y}}: {word} %{{x:,.3~r}} ms<extra></extra>",
     )
 
 
@@ -330,8 +331,8 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
     A dot marks each scheduler's own cut, the vertical line the common one: the latest of them.
     """
     made = figure(420)
-    for name, colour in colours(series.schedulers).items():
-        curve = series.schedulers[name]
+    for name, curve in series.schedulers.items():
+        colour = scheduler_style(name).colour
         label = text(name) + (" (too short)" if curve.too_short else "")
         line = {"color": colour, "width": 2, "dash": "dot" if curve.too_short else "solid"}
         made.add_scatter(
@@ -341,7 +342,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             legendgroup=name,
             mode="lines",
             line=line,
-            hovertemplate="%{fullData.name}: %{y:.4g} ms at job %{x:.0f}<extra></extra>",
+            hovertemplate="%{fullData.name}: %{y:,.3~r} ms at job %{x:.0f}<extra></extra>",
         )
         made.add_scatter(
             x=curve.statistic_at,
@@ -352,7 +353,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             mode="lines",
             line=line,
             yaxis="y2",
-            hovertemplate="%{fullData.name}: %{y:.4g} times the minimum, %{x:.0f} jobs cut<extra></extra>",
+            hovertemplate="%{fullData.name}: %{y:,.3~r} times the minimum, %{x:.0f} jobs cut<extra></extra>",
         )
         if curve.statistic and not curve.too_short:
             made.add_scatter(
@@ -423,7 +424,7 @@ def gantt_title(rows: Sequence[GanttBar]) -> str:
     count = len({r.job for r in rows})
     which = "the first job" if count == 1 else f"the first {count} jobs"
     share = 100 * waited / total if total > 0 else 0.0
-    return f"In {which}, tasks and messages, all added up, wait for {share:.0f} % of their time"
+    return f"Over {which}, tasks and messages together spend {share:.0f} % of their time waiting"
 
 
 def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
@@ -455,8 +456,8 @@ def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
             insidetextfont={"color": "#ffffff"},
             customdata=[[text(r.model), text(r.what, 80), r.wait_s * 1e3] for r in part],
             hovertemplate=(
-                "%{customdata[0]}: %{customdata[1]}<br>%{x:.4g} ms from %{base:.4g} ms, "
-                f"waited %{{customdata[2]:.4g}} ms<extra>job {number + 1}</extra>"
+                "%{customdata[0]}: %{customdata[1]}<br>%{x:,.3~r} ms from %{base:,.3~r} ms, "
+                f"waited %{{customdata[2]:,.3~r}} ms<extra>job {number + 1}</extra>"
             ),
         )
 

@@ -98,7 +98,7 @@ def _states(found: Schedulers) -> Iterator[Finding]:
     over = [n for n, s in found.items() if s.overloaded]
     behind = [n for n, s in found.items() if s.state == "backlogged"]
     if over and len(over) < len(found):
-        yield Finding(f"Overloaded, hence without a mean: {', '.join(over)}.", "bad")
+        yield Finding(f"Overloaded, so without a mean: {', '.join(over)}.", "bad")
     if behind:
         yield Finding(f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", "bad")
 
@@ -341,13 +341,13 @@ def advice(name: str, offered: Resources, background: Resources, servers: int) -
     """Advice on an overloaded scheduler, in a sentence or two; loads that are offered to it.
 
     >>> advice("spread", Resources(compute=0.5, network=1.9), Resources(compute=0.0, network=0.0), 8)
-    'To bring the link of spread below 95 %: all rates × 0.5 or less, or a link × 2 or more.'
+    'To bring the link of spread below 95 %, multiply all rates by 0.5 or less, or use a link × 2 or more.'
     """
     told = [_sentence(name, r, servers) for r in remedies(offered, background)]
     if told:
         return " ".join(told)
     return (
-        f"On average the load of {name} is below capacity, but single servers are overloaded or jobs starve. "
+        f"On average the load of {name} is below capacity, but some servers are overloaded or jobs starve. "
         "Lower the rates, or choose a scheduler that observes queues."
     )
 
@@ -361,4 +361,5 @@ def _sentence(name: str, remedy: Remedy, servers: int) -> str:
         if remedy.resource == "executors"
         else f"a link × {math.ceil(100 * remedy.size) / 100:g} or more"
     )
-    return f"To bring the {remedy.resource} of {name} below 95 %: all rates × {rate:g} or less, or {more}."
+    less = f"multiply all rates by {rate:g} or less"
+    return f"To bring the {remedy.resource} of {name} below 95 %, {less}, or use {more}."

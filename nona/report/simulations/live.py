@@ -41,8 +41,8 @@ class Stretches:
 
     >>> s = Stretches(2)
     >>> s.add(np.array([0.0, 1.0, 5.0]), np.array([1.0, 3.0, 8.0]))
-    >>> s.width_s, s.means()[1].tolist()
-    (5.0, [2.0, 8.0])
+    >>> round(s.width_s, 6), s.means()[1].tolist()
+    (2.5, [2.0, 8.0])
     """
 
     def __init__(self, most: int) -> None:
@@ -57,6 +57,7 @@ class Stretches:
         if math.isnan(self.begin_s):
             self.begin_s = float(at_s.min())
             self.width_s = max(float(at_s.max()) - self.begin_s, 1e-9) / self.most
+            self.width_s *= 1 + 1e-9  # the last value is in the last interval, not alone beyond it
         while (float(at_s.max()) - self.begin_s) / self.width_s >= self.most:  # rounded as places are
             self._widen()
         place = ((at_s - self.begin_s) / self.width_s).astype(np.int64).clip(0, self.most - 1)
@@ -70,8 +71,13 @@ class Stretches:
             sums[: len(joined)], sums[len(joined) :] = joined, 0.0
 
     def means(self) -> tuple[Array, Array]:
-        """Midpoints of the intervals with values, seconds after the first; the means there."""
+        """Midpoints of the intervals with values, seconds after the first; the means there.
+
+        The last is left out until it has half as many values as is usual: a few jobs would look like a peak.
+        """
         used = np.flatnonzero(self._counts)
+        if len(used) > 1 and self._counts[used[-1]] < np.median(self._counts[used[:-1]]) / 2:
+            used = used[:-1]
         means: Array = self._sums[used] / self._counts[used]
         at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
         return at, means
@@ -205,7 +211,8 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     if rates:
         most = max(rates, key=lambda n: rates[n])
         equal = len(rates) > 1 and min(rates.values()) == rates[most]
-        keeps = "SLOs that {} keeps" if alone else "All keep as many SLOs" if equal else "{} keeps most SLOs"
+        keeps = "All keep equally many SLOs" if equal else "{} keeps the most SLOs"
+        keeps = "SLOs kept by {}" if alone else keeps
         titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])
@@ -218,11 +225,11 @@ def counts_text(live: LiveRun) -> str:
     """How many measured jobs of each scheduler a run that was cancelled has completed.
 
     >>> counts_text(LiveRun(schedulers=("nona", "local")))
-    'Measured jobs that are complete: nona none, local none.'
+    'Measured jobs completed: nona none, local none.'
     """
     jobs = {n: live.series[n].jobs if n in live.series else 0 for n in live.schedulers}
     told = ", ".join(f"{name} {f'{count:,}' if count else 'none'}" for name, count in jobs.items())
-    return f"Measured jobs that are complete: {told}."
+    return f"Measured jobs completed: {told}."
 
 
 def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nona.hardware.cluster import Network
 from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.report.simulations.live import Stretches
 from nona.results.simulation import HitsOverTime, HitWindow, SimulationReport
 from nona.results.simulation_charts import (
     Distribution,
@@ -31,7 +32,7 @@ from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
 from nona.simulation.summary import link_utilizations
 from nona.system import System
-from nona.units import format_bandwidth
+from nona.units import format_bandwidth, format_number
 
 MOST_WINDOWS = 24
 LEAST_JOBS = 30  # in a window, on average
@@ -122,15 +123,17 @@ def _spread(length: int) -> NDArray[np.int64]:
 def _moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
     """Mean of each value with up to ``window`` neighbours on either side, as many on both.
 
+    It ends ``window`` values before the last, where fewer neighbours would let single values stand out.
+
     >>> _moving_average(np.array([3.0, 0.0, 3.0, 6.0]), 1).tolist()
-    [3.0, 2.0, 3.0, 6.0]
+    [3.0, 2.0, 3.0]
 
     Source: Welch's procedure, Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.5.1.
     """
     n = len(values)
     sums = np.concatenate([np.zeros(1), np.cumsum(values)])
-    place = np.arange(n)
-    reach = np.minimum(np.minimum(place, n - 1 - place), window)
+    place = np.arange(max(n - window, min(n, 1)))
+    reach = np.minimum(place, window)
     average: NDArray[np.float64] = (sums[place + reach + 1] - sums[place - reach]) / (2 * reach + 1)
     return average
 
@@ -195,7 +198,7 @@ def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
         marker_color=[PALETTE[2] if r.together == narrow else PALETTE[0] for r in stages],
         text=[f"{r.links:,} × {format_bandwidth(r.each)}" for r in stages],
         textposition="auto",
-        hovertemplate="%{y}: %{x:,.4g} Gbit/s in all<extra></extra>",
+        hovertemplate="%{y}: %{x:,.3~r} Gbit/s in all<extra></extra>",
     )
     made.update_yaxes(autorange="reversed", type="category")
     made.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
@@ -262,27 +265,19 @@ def _ecdf(values: NDArray[np.float64]) -> Distribution:
     return Distribution(x=tuple(done[ranks].tolist()), y=tuple(((ranks + 1) / len(values)).tolist()))
 
 
-def jct_over_time(runs: Runs, bins: int = 80) -> dict[str, OverTime]:
+def jct_over_time(runs: Runs, most: int = 80) -> dict[str, OverTime]:
     """Mean JCT of the jobs that arrived in each interval of the first replication's window."""
-    return {
-        scheduler: _binned(records[0].arrival_s - records[0].window_s[0], records[0].completion_time_s, bins)
-        for scheduler, records in runs.items()
-        if records
-    }
+    return {name: _over_time(records[0], most) for name, records in runs.items() if records}
 
 
-def _binned(at: NDArray[np.float64], value: NDArray[np.float64], bins: int) -> OverTime:
-    done = ~np.isnan(value)
-    at, value = at[done], value[done]
-    if not len(at):
+def _over_time(record: Records, most: int) -> OverTime:
+    done = ~np.isnan(record.completion_time_s)
+    if not done.any():
         return OverTime(t=(), jct_s=())
-    edges = np.linspace(at.min(), max(at.max(), at.min() + 1e-9), min(bins, len(at)) + 1)
-    place = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(place, minlength=len(edges) - 1)
-    sums = np.bincount(place, weights=value, minlength=len(edges) - 1)
-    used = counts > 0
-    middle = (edges[:-1] + edges[1:]) / 2
-    return OverTime(t=tuple(middle[used].tolist()), jct_s=tuple((sums[used] / counts[used]).tolist()))
+    stretches, at = Stretches(min(most, int(done.sum()))), record.arrival_s[done] - record.window_s[0]
+    stretches.add(at, record.completion_time_s[done])
+    middle, means = stretches.means()
+    return OverTime(t=tuple((stretches.begin_s + middle).tolist()), jct_s=tuple(means.tolist()))
 
 
 def executor_load(runs: Runs) -> dict[str, ResourceLoad]:
@@ -421,7 +416,7 @@ def _message(m: MessageInterval, letters: Mapping[int, str]) -> StoryBlock:
 
 def _headline(load: float, runs: Mapping[str, StoryChart]) -> str:
     """The finding of the charts of one load, from their figures."""
-    local, spread, nona = (f"{runs[n].mean_ms:.3g} ms" for n in ("local", "spread", "nona"))
+    local, spread, nona = (f"{format_number(runs[n].mean_ms)} ms" for n in ("local", "spread", "nona"))
     link = "an idle link" if load == 0 else f"a link {100 * load:.0f} % busy with other traffic"
     start = f"With {link}, one server takes {local}, blind splitting {spread}"
     if runs["nona"].servers == 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from nona.report.means import Show, mean_text
 from nona.report.simulations.report import python_decisions
-from nona.report.text import or_dash, share_text, table
+from nona.report.text import or_dash, share_text, table, times_text
 from nona.report.times import off_lines
 from nona.results.document import Estimate
 from nona.results.simulation import (
@@ -28,7 +28,7 @@ from nona.results.simulation import (
     State,
     WarmupReport,
 )
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -388,11 +388,17 @@ def precision_lines(precision: PrecisionReport | None) -> Iterator[str]:
         return
     done = f"after {precision.replications} replications"
     if precision.reached:
-        yield f"precision: every mean has a relative half-width of {precision.target:.3g} or less {done}"
+        yield (
+            f"precision: every mean has a relative half-width of {format_number(precision.target)} or "
+            f"less {done}"
+        )
     else:
         found = precision.relative_half_width
         missed = ", ".join(f"{n} (± {or_dash(found[n], _tenths)})" for n in precision.not_reached)
-        yield f"precision: {precision.target:.3g} NOT reached {done} by {missed}; use more replications"
+        yield (
+            f"precision: {format_number(precision.target)} NOT reached {done} by {missed}; use more "
+            "replications"
+        )
 
 
 def _tenths(share: float) -> str:
@@ -411,6 +417,13 @@ def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str
     return f"{title}\n" + table(rows, tuple(rows[0]))
 
 
+VERDICTS = {
+    "faster": "clearly faster",
+    "slower": "clearly slower",
+    "not told apart": "not clearly different",
+}
+
+
 def difference_row(name: str, difference: Difference) -> dict[str, str]:
     """One row of the table of differences, as text."""
     hits = difference.slo_hit_rate
@@ -418,8 +431,8 @@ def difference_row(name: str, difference: Difference) -> dict[str, str]:
         "scheduler": name,
         "JCT difference": mean_text(difference.jct_s, format_time),
         "change": or_dash(difference.relative, partial(share_text, digits=1, sign="+")),
-        "verdict": difference.verdict,
-        "pairing saves": or_dash(difference.variance_reduction, "{:.3g} ×".format),
+        "verdict": VERDICTS.get(difference.verdict, difference.verdict),
+        "pairing saves": or_dash(difference.variance_reduction, times_text),
         "correlation": or_dash(difference.correlation, "{:.3f}".format),
         "SLO hits": mean_text(hits, partial(share_text, digits=2)) if hits else "–",
     }

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from nona.report.figures import Dot, scaled
 from nona.report.means import mean_text
 from nona.report.simulations.findings import shortest
-from nona.report.simulations.tables import percentile_text
+from nona.report.simulations.tables import VERDICTS, percentile_text
 from nona.report.text import listed, share_text
 from nona.results.simulation import Difference, Differences, PartName, Percentile, SchedulerResult, Schedulers
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})
 _EQUAL = 1e-9  # relative: times that differ by less are the same
@@ -20,7 +20,7 @@ WORDS: Mapping[PartName, str] = {
     "transfer": "transfer",
     "link_wait": "waiting for links",
     "server_wait": "waiting for servers",
-    "own_wait": "waiting for tasks of its own",
+    "own_wait": "waiting for its own tasks",
 }
 
 
@@ -100,7 +100,7 @@ def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES)
     row = differences.get(low, {}).get(high)
     if row is not None and row.verdict == "not told apart":
         return f"Mean JCT: {high} is highest, without a clear difference from {low}"
-    return f"{high} takes {means[high] / means[low]:.3g} times as long as {low} on average"
+    return f"{high} takes {format_number(means[high] / means[low])} times as long as {low} on average"
 
 
 def hits_title(schedulers: Schedulers) -> str:
@@ -117,13 +117,8 @@ def hits_title(schedulers: Schedulers) -> str:
 def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:
     """How many schedulers are clearly faster and slower than the baseline; kinds without any are left out."""
     verdicts = [d.verdict for d in differences.values()]
-    words = {
-        "faster": "clearly faster",
-        "slower": "clearly slower",
-        "not told apart": "not clearly different",
-    }
-    told = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
-    return f"Against {baseline}: {', '.join(told) or 'nobody has a mean to compare'}"
+    told = [f"{verdicts.count(v)} {word}" for v, word in VERDICTS.items() if v in verdicts]
+    return f"Against {baseline}: {', '.join(told) or 'no means to compare'}"
 
 
 def ecdf_title(schedulers: Schedulers, model: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from nona.errors import SimulationError
 from nona.report.means import mean_of, mean_text
-from nona.report.text import or_dash, share_text
+from nona.report.text import or_dash, share_text, times_text
 from nona.report.times import given_text
 from nona.results.document import Estimate, ModelFacts
 from nona.results.simulation import (
@@ -213,7 +213,7 @@ def sureness_table(rows: Sequence[Sureness]) -> list[dict[str, str]]:
             "predicted / simulated": _error(r),
             "by Little's law": or_dash(r.little_s, format_time) if r.state != "overloaded" else "–",
             "idle bound": or_dash(r.idle_s, format_time),
-            "× idle bound": or_dash(r.over_idle, "{:.3g} ×".format),
+            "× idle bound": or_dash(r.over_idle, times_text),
             "load": f"{or_dash(r.load, share_text)} {r.bottleneck}",
             "why": r.reason,
         }

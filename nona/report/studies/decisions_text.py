@@ -31,8 +31,9 @@ from nona.report.studies.decisions import (
     worst_rows,
 )
 from nona.report.text import counted, share_text, table
+from nona.report.times import former_times
 from nona.results.studies import DecisionStudy, QuestionKey
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 HOW = (
     "Each network, alone or in a mix, is placed and simulated on 16 A100 servers, with the same jobs for all "
@@ -58,7 +59,7 @@ def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
     cells = worst(data, key, 1)
     if not cells:
         return f"{QUESTIONS[key].name} was not simulated"
-    return f"The largest ratio is {cells[0].answer.ratio:.3g}: {where(cells[0].cell)}"
+    return f"The largest ratio is {format_number(cells[0].answer.ratio)}: {where(cells[0].cell)}"
 
 
 def findings(data: DecisionStudy) -> list[str]:
@@ -196,6 +197,7 @@ def provenance(data: DecisionStudy) -> str:
         f"{len(data.cells)} cells ({about.cells} for each network; 3 loads each without messages), "
         f"{about.replications} to {about.most} runs of {size}, {format_time(about.seconds)} with "
         f"{about.workers} process{'es' if about.workers > 1 else ''}, {about.cluster}."
+        f"{former_times(about.date)}"
     )
 
 
@@ -205,7 +207,7 @@ def decisions_text(data: DecisionStudy) -> str:
     for heading, rows in (
         ("By network", network_rows(data)),
         ("nona: the largest ratios", worst_rows(data, "blind")),
-        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
     ):
         parts += ["", heading, table(rows, list(rows[0]))] if rows else []
@@ -222,7 +224,7 @@ def _results_markdown(data: DecisionStudy) -> str:
     parts = [f"**{title(data)}.**", "\n".join(f"* {line}" for line in findings(data))]
     for heading, rows in (
         ("nona: the largest ratios", worst_rows(data, "blind")),
-        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
         ("Every network", network_rows(data)),
     ):

@@ -93,7 +93,7 @@ def study_notes(study: ElasticStudy) -> str:
         f"Intervals are over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
         f"{study.generations} generations a tick, the authors' simulator 100. The authors' means over load "
         "are of eight workloads for each load, most of which do not ship: above load 1 jobs of the other "
-        "workloads come beside."
+        "workloads are added."
     )
 
 
@@ -158,7 +158,7 @@ def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> It
 
 SEEING = "optimus-link"
 BLIND = "optimus"
-UNCLEAR = " (which of both JCTs is longer is not clear)"
+UNCLEAR = " (which of the two JCTs is longer is not clear)"
 NO_LINK = "as measured, no link"
 
 
@@ -226,7 +226,7 @@ def link_title(study: ElasticLinkStudy) -> str:
     for link in links_of(study):
         blind, seeing = (cost_of(study, link, name) for name in (BLIND, SEEING))
         if link != NO_LINK and not np.isnan(blind.value + seeing.value):
-            both = f"{_ratio_text(blind)} unseen, {_ratio_text(seeing)} seen"
+            both = f"{_ratio_text(blind)} without seeing it, {_ratio_text(seeing)} when seeing it"
             apart = cost_of(study, link, BLIND, (SEEING, link))
             unclear = not (apart.is_clear or np.isnan(apart.low))
             said.append(f"{link}: {both}{UNCLEAR if unclear else ''}")

@@ -29,7 +29,7 @@ from nona.results.studies import (
     QuestionKey,
     RatioToBest,
 )
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 FULL = 1.25  # a ratio from which on a cell has the full colour
 SYMBOLS = (
@@ -181,7 +181,7 @@ def _points(
         name=label,
         mode="markers",
         marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 2, "color": colour}},
-        hovertemplate=f"%{{y}}, {label}: %{{x:.4g}} ms<extra></extra>",
+        hovertemplate=f"%{{y}}, {label}: %{{x:,.3~r}} ms<extra></extra>",
     )
 
 
@@ -288,7 +288,7 @@ def growth_figure(data: PaperStudy) -> go.Figure:
             mode="lines+markers",
             line={"color": style.colour, "dash": style.dash, "width": 2},
             marker={"symbol": style.symbol, "size": 8, "color": style.colour},
-            hovertemplate=text(row.scheduler) + ": %{y:.3g} × at %{x:,} jobs<extra></extra>",
+            hovertemplate=text(row.scheduler) + ": %{y:,.3~r} × at %{x:,} jobs<extra></extra>",
         )
     made.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
     made.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
@@ -396,10 +396,11 @@ def _label(row: ComparedRow) -> str:
 
 
 def _theory_hover(row: ComparedRow) -> str:
-    upper = "" if row.to_ms is None else f" to {row.to_ms:.4g}"
+    upper = "" if row.to_ms is None else f" to {format_number(row.to_ms)}"
     return (
-        f"{text(_label(row))}, load {row.load:.0%}<br>theory {row.theory_ms:.4g}{upper} ms<br>"
-        f"simulated {row.simulated_ms:.4g} ± {row.half_width_ms:.2g} ms: {text(row.verdict)}"
+        f"{text(_label(row))}, load {row.load:.0%}<br>theory {format_number(row.theory_ms)}{upper} ms<br>"
+        f"simulated {format_number(row.simulated_ms)} ± {format_number(row.half_width_ms, 2)} ms: "
+        f"{text(row.verdict)}"
     )
 
 

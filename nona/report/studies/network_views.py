@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from nona.report.means import mean_text
 from nona.report.text import listed, share_text, table, verb
+from nona.report.times import former_times
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import known_remarks
 from nona.schedulers.registry import SCHEDULERS
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 NOT_RUN = "not in this run"
 SOURCE = "its source says"  # of a remark: a column of long texts
@@ -50,8 +51,8 @@ def scheduler_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
             "scheduler": row.scheduler,
             "view": f"{row.view}, and the mean background" if row.planned else row.view,
             **_figures(row),
-            "to local, idle": mean_text(row.idle.to_local, "{:.3g}".format),
-            "to local, loaded": mean_text(row.loaded.to_local, "{:.3g}".format),
+            "to local, idle": mean_text(row.idle.to_local, format_number),
+            "to local, loaded": mean_text(row.loaded.to_local, format_number),
             "link busy, idle": share_text(row.idle.link),
             "link busy, loaded": share_text(row.loaded.link),
         }
@@ -73,7 +74,7 @@ def _figures(row: NetworkViewRow | None) -> dict[str, str]:
     heads = ("JCT, idle link", "JCT, loaded link", "loaded / idle")
     if row is None:
         return dict.fromkeys(heads, NOT_RUN)
-    slowdown = mean_text(row.slowdown, "{:.3g}".format) if row.sends else "no tensor"
+    slowdown = mean_text(row.slowdown, format_number) if row.sends else "no tensor"
     shown = (_jct(row.idle), _jct(row.loaded), slowdown)
     return dict(zip(heads, shown, strict=True))
 
@@ -132,7 +133,7 @@ def _times_text(ratio: float | None) -> str:
     """
     if ratio is None:
         return "unknown"
-    shown = f"{ratio:.3g}"
+    shown = format_number(ratio)
     return "equally long" if shown == "1" else f"{shown} times as long"
 
 
@@ -224,7 +225,7 @@ def _silent(rows: Iterable[NetworkViewRow]) -> str:
     names = [r.scheduler for r in rows if not r.sends]
     if not names:
         return ""
-    text = f"Nothing changes for those that send no tensor, as they keep queries whole: {listed(names)}."
+    text = f"Nothing changes for those that keep queries whole and so send no tensor: {listed(names)}."
     systems = [r.system for r in known_remarks() if r.scheduler in names]
     return text + (f" So the figures do not test the remarks on {listed(systems)}." if systems else "")
 
@@ -241,7 +242,7 @@ def planned_text(data: NetworkViewsStudy) -> str:
         "No other scheduler is given the background."
     )
     if blind:
-        text += f" During the run {listed(blind)} {verb(blind, 'looks', 'look')} at nothing of the link"
+        text += f" During the run {listed(blind)} {verb(blind, 'observes', 'observe')} nothing of the link"
         text += f"; {listed(live)} {verb(live, 'sees', 'see')} its live queue." if live else "."
     return text
 
@@ -252,7 +253,7 @@ def provenance(data: NetworkViewsStudy) -> str:
     runs = f"{a.replications} runs of {a.jobs:,} jobs for each scheduler and link"
     return (
         f"{a.command}: version {a.version}, {a.made}, seed {a.seed}, {runs}, {a.seconds:.0f} s. "
-        "Intervals: 95 % over the runs; those of ratios are Fieller's."
+        f"Intervals: 95 % over the runs; those of ratios are Fieller's.{former_times(a.made)}"
     )
 
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import curve_rows, value_text
 from nona.report.text import listed, share_text, table, verb
+from nona.report.times import former_times
 from nona.results.studies import Growth, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 FAR = 0.9  # of the load at the edge: up to there a run has time to reach its steady state
 
@@ -132,8 +133,8 @@ EARLY = 0.02  # relative: an edge that is seen so much before the formula's has 
 OURS = (
     "The paper publishes the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 servers, "
     "the background traffic and work, and the kinds of baselines. Rates, GPUs, task times, the link and the "
-    "loads are our choice. The heuristics of Decima's simulator are included; in place of its learned policy "
-    "stand two that were trained here, decima-blind and decima-link."
+    "loads are our choice. The heuristics of Decima's simulator are included; two policies trained here, "
+    "decima-blind and decima-link, replace its learned policy."
 )
 
 
@@ -144,7 +145,8 @@ def title(data: PaperStudy) -> str:
         return "No scheduler has a ratio to nona: none is stable at the same values"
     where = _where(data, far.sweep, far.point.value)
     return (
-        f"Well below every edge the largest ratio to nona is {far.ratio:.3g} ({far.scheduler}, {where}); "
+        f"Well below every edge the largest ratio to nona is {format_number(far.ratio)} ({far.scheduler}, "
+        f"{where}); "
         f"{claim:.0f} is {'' if far.ratio < claim else 'also '}an effect of edges"
     )
 
@@ -203,9 +205,10 @@ def _edges(data: PaperStudy, sweep: str) -> str:
 def _reach(row: Reach, claim: float) -> str:
     return (
         f"A ratio of {claim:.0f} in steady state: by the formula {row.scheduler} reaches it when "
-        f"{100 * row.room:.2g} percentage points of the link remain below its edge at "
+        f"{format_number(100 * row.room, 2)} percentage points of the link remain below its edge at "
         f"{share_text(row.edge, 3)}. There the relaxation time of the link's queue is about "
-        f"{format_time(row.relaxation_s)}, {row.jobs:.2g} jobs: no run of usual length shows it."
+        f"{format_time(row.relaxation_s)}, {format_number(row.jobs, 2)} jobs: no run of usual length "
+        "shows it."
     )
 
 
@@ -216,18 +219,19 @@ def _overload(data: PaperStudy) -> str:
         first, last = row.runs[0], row.runs[-1]
         if not grows(row):
             parts.append(
-                f"that of {row.scheduler} stays near {last.ratio:.2g}, as it reacts to the congestion"
+                f"that of {row.scheduler} stays near {format_number(last.ratio, 2)}, as it reacts to the "
+                "congestion"
             )
         elif last.ratio >= data.claim:
             parts.append(
-                f"that of {row.scheduler} is {first.ratio:.2g} after {first.jobs:,} jobs and "
-                f"{last.ratio:.3g} after {last.jobs:,}"
+                f"that of {row.scheduler} is {format_number(first.ratio, 2)} after {first.jobs:,} jobs and "
+                f"{format_number(last.ratio)} after {last.jobs:,}"
             )
         else:
-            wanted = jobs_for(row, data.claim)
+            wanted = jobs_for(row, data.claim) or 0.0  # it grows, so there is one
             parts.append(
-                f"that of {row.scheduler} is {last.ratio:.3g} after {last.jobs:,} jobs and would be "
-                f"{data.claim:.0f} after about {wanted:.2g}"
+                f"that of {row.scheduler} is {format_number(last.ratio)} after {last.jobs:,} jobs and "
+                f"would be {data.claim:.0f} after about {format_number(wanted, 2)}"
             )
     if not parts:
         return ""
@@ -247,7 +251,7 @@ def _faster(data: PaperStudy) -> str:
         return "No scheduler is clearly faster than nona at any load."
     low = min(ratios(data), key=lambda found: found.ratio)
     where = _where(data, low.sweep, low.point.value)
-    least = f"{low.scheduler} at {where} takes {low.ratio:.2g} times as long as nona"
+    least = f"{low.scheduler} at {where} takes {format_number(low.ratio, 2)} times as long as nona"
     return (
         f"Faster than nona: {'; '.join(parts)}; the smallest ratio: {least}. These observe queues and choose "
         "idle servers, while nona draws servers blindly, like the paper's stochastic scheduler."
@@ -269,7 +273,8 @@ def _meaning(data: PaperStudy) -> str:
         return ""
     return (
         f"In this scenario, “up to {data.claim:.0f} times” is therefore not a gain at a load at which "
-        f"both schedulers are stable: there it is at most {far.ratio:.2g} times. A comparison gives such a "
+        f"both schedulers are stable: there it is at most {format_number(far.ratio, 2)} times. A "
+        "comparison gives such a "
         "ratio beyond the edge of the other scheduler, or so close to it that no run is long enough: it "
         "shows where that edge is. The real difference is the edge: the load up to which it is stable."
     )
@@ -281,7 +286,7 @@ def ratio_title(sweep: str, report: SweepReport) -> str:
     known = [(edge, name) for name, c in report.schedulers.items() if (edge := edge_of(c)) is not None]
     told = f"Background {sweep}: no two schedulers are stable"
     if found is not None:
-        most = f"{found.ratio:.2g} times nona ({found.scheduler})"
+        most = f"{format_number(found.ratio, 2)} times nona ({found.scheduler})"
         told = f"Background {sweep}: well below the edges at most {most}"
     if not known:
         return f"{told}; all are stable"
@@ -306,7 +311,8 @@ def provenance(data: PaperStudy) -> str:
     """The provenance of the numbers in one line."""
     return (
         f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, "
-        f"{data.replications} runs of {data.jobs:,} jobs per point, scenario {data.scenario}"
+        f"{data.replications} runs of {data.jobs:,} jobs per point, scenario {data.scenario}."
+        f"{former_times(data.date)}"
     )
 
 

@@ -105,7 +105,7 @@ def cutoff_figure(data: ServerlessStudy) -> go.Figure:
     made = figure(320)
     x, y = [1e3 * p.cutoff_s for p in points], [_percent(p.slo_hit_rate) or 0.0 for p in points]
     spans = [_ends(p.slo_hit_rate) for p in points]
-    interval_line(made, "orion", x, y, spans, style, "cut-off %{x:.3g} ms: %{y:.1f} % kept")
+    interval_line(made, "orion", x, y, spans, style, "cut-off %{x:,.3~r} ms: %{y:.1f} % kept")
     esg = data.settings[data.cutoff.setting].policies["esg"]
     made.add_hline(
         y=_percent(esg.slo_hit_rate),
@@ -143,7 +143,7 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
             name=text(policy),
             mode="markers",
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
-            hovertemplate=text(policy) + ", %{y}: %{x:.3g}<extra></extra>",
+            hovertemplate=text(policy) + ", %{y}: %{x:,.3~r}<extra></extra>",
         )
     made.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
     made.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
@@ -181,7 +181,7 @@ def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
         if name.endswith(PACKED):
             look = replace(look, symbol=f"{look.symbol}-open")
         loads, spans = [p.per_hour for p in points], [(i.low, i.high) for i in found]
-        hover = "%{x:.4g} jobs per hour: %{y:.4g} h"
+        hover = "%{x:,.3~r} jobs per hour: %{y:,.3~r} h"
         interval_line(made, name, loads, [i.mean for i in found], spans, look, hover)
         means += [i.mean for i in found]
     made.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
@@ -209,7 +209,7 @@ def estimator_figure(data: EstimatorStudy, kind: str = "new") -> go.Figure:
         known = [(p.profiled, e.mean, e.ci95) for p in points if (e := p.errors[way]).mean is not None]
         means = [mean for _, mean, _ in known if mean is not None]
         spans = [span or (mean, mean) for _, mean, span in known if mean is not None]
-        hover = "%{x:.3g} % profiled: error %{y:.3f}"
+        hover = "%{x:,.3~r} % profiled: error %{y:.3f}"
         interval_line(made, WAYS[way], [100 * share for share, *_ in known], means, spans, look, hover)
     made.update_xaxes(title="pairs profiled, %", rangemode="tozero")
     made.update_yaxes(title="mean error of the share kept", rangemode="tozero")
@@ -270,7 +270,7 @@ def _line(
         (m, m) if i.half_width != i.half_width else (i.low / HOUR_S, i.high / HOUR_S)
         for m, i in zip(means, found, strict=True)
     ]
-    interval_line(made, name, [place(p) for p in points], means, spans, look, "%{x:.3g}: %{y:.3g} h")
+    interval_line(made, name, [place(p) for p in points], means, spans, look, "%{x:,.3~r}: %{y:,.3~r} h")
     return means
 
 
@@ -283,7 +283,7 @@ def _published(made: go.Figure, name: str, known: Sequence[tuple[float, float]],
         name=f"{text(name)}, authors",
         mode="markers",
         marker={"color": look.colour, "symbol": "diamond-wide-open", "size": 13, "line": {"width": 2}},
-        hovertemplate=f"{text(name)}, authors' simulator: %{{y:.3g}} h<extra></extra>",
+        hovertemplate=f"{text(name)}, authors' simulator: %{{y:,.3~r}} h<extra></extra>",
     )
 
 
@@ -317,7 +317,7 @@ def link_figure(study: ElasticLinkStudy) -> go.Figure:
                 # a logarithmic axis cannot show an interval that reaches 0
                 "arrayminus": [min(h, 0.9 * m) for h, m in zip(half, means, strict=True)],
             },
-            hovertemplate=f"%{{y}}, {text(link)}: %{{x:.3g}} h<extra></extra>",
+            hovertemplate=f"%{{y}}, {text(link)}: %{{x:,.3~r}} h<extra></extra>",
         )
         known += means
     log_axis(made, known, "mean JCT, h")

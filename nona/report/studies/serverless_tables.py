@@ -24,6 +24,7 @@ from nona.report.text import or_dash, share_text, time_text
 from nona.results.document import Estimate
 from nona.results.serverless_study import Cells, ServerlessStudy
 from nona.simulation.intervals import Interval, Ratio
+from nona.units import format_number
 
 _WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
 
@@ -55,7 +56,7 @@ def setting_rows(data: ServerlessStudy) -> list[dict[str, str]]:
                     "points vs esg": "–" if own else _points_text(difference(cell, esg, "hits")),
                     f"$ per {PER:,}": cost_text(row.cost_per_call_usd),
                     "cost / esg's": "1" if own else _ratio_text(cost_ratio(cell, esg)),
-                    "per hit / esg's": "–" if hit is None or not base else f"{hit / base:.3g}",
+                    "per hit / esg's": "–" if hit is None or not base else format_number(hit / base),
                     "misses": rate_text(row.configuration_miss_rate),
                     "search": time_text(row.search_s.mean),
                     "latency / SLO": or_dash(cell.mean_fill, "{:.2f}".format),

@@ -37,7 +37,7 @@ from nona.report.studies.serverless_tables import (
 )
 from nona.report.text import listed, or_dash, share_text, table
 from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.
 SEARCHES = (("orion", "aquatope"), 46.0, 80.0)
@@ -84,28 +84,29 @@ def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
 def claim_text(data: ServerlessStudy) -> str:
     """At which use of the vGPUs ESG leads as the slides say, with the default profiles: a few sentences."""
     reports = dict(data.curves[0].settings)
-    told = []
+    told: list[str] = []
     for others, low, high in (SHARES, SEARCHES):
         found = list(gaps(reports, others))
         inside = [g for g in found if g.inside(low, high)]
         ahead = [g for g in found if g.least > MORE]
         lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {listed(others)}"
-        told.append(f"{lead} appears {_where(inside)}, one of any size {_where(ahead)}.")
+        any_lead = f"esg leads by more than {MORE:g} points {_where(ahead)}"
+        told.append(f"{lead} appears {_where(inside)}; {any_lead}.")
     level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
     if level:
         same = listed(["esg", *SHARES[0]])
-        told.append(f"Up to {share_text(max(level))} of the vGPUs {same} keep equally many SLOs.")
+        told.append(f"Up to a use of {share_text(max(level))} of the vGPUs, {same} keep equally many SLOs.")
     return " ".join([f"With the default profiles {told[0]}", *(t[0].upper() + t[1:] for t in told[1:])])
 
 
 def _where(found: Sequence[Gap]) -> str:
     """The range of use; the rows of :func:`gap_rows` have the loads."""
     if not found:
-        return "at no load that was tried"
+        return "at none of the loads tried"
     held = [g.vgpus_held for g in found]
     ends = share_text(min(held)), share_text(max(held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    return f"where esg holds {use} of the vGPUs"
+    return f"where it holds {use} of the vGPUs"
 
 
 def gap_rows(data: ServerlessStudy) -> list[dict[str, str]]:
@@ -202,7 +203,7 @@ def title(data: ServerlessStudy) -> str:
     cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
     of = len(cells)
     return (
-        "Of the published policies esg keeps most SLOs, or does not differ clearly from the one that does, "
+        "Of the published policies esg keeps the most SLOs, or does not differ clearly from the best, "
         f"in {len(keeps)} of {of} settings, and is cheapest in {len(cheap)}"
     )
 
@@ -331,7 +332,9 @@ def provenance(data: ServerlessStudy) -> str:
     return (
         f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
         f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,} at "
-        + ", ".join(f"{name} × {p.load:.3g} ({_held(p.vgpus_held)})" for name, p in data.pressed.items())
+        + ", ".join(
+            f"{name} × {format_number(p.load)} ({_held(p.vgpus_held)})" for name, p in data.pressed.items()
+        )
     )
 
 
@@ -351,7 +354,7 @@ def study_text(data: ServerlessStudy) -> str:
     """What ``nona study serverless`` prints."""
     tables = [
         ("Policies in the three settings", setting_rows(data)),
-        ("Until which load", study_knee_rows(data)),
+        ("Up to which load", study_knee_rows(data)),
         ("ESG's leads by load", gap_rows(data)),
         ("Use at the knees", _use_at_knee_rows(data)),
         ("ESG's search", search_rows(data)),
@@ -375,7 +378,7 @@ def _study_page(data: ServerlessStudy) -> str:
     return "\n\n".join(
         [
             f"{title(data)}. {claim_text(data)}",
-            "Until which factor on a setting's load each policy keeps 99 % of the SLOs:",
+            "Up to which multiple of a setting's load each policy keeps 99 % of the SLOs:",
             markdown_table(study_knee_rows(data)),
             "ESG's lead over the other policies by load, in percentage points:",
             markdown_table(gap_rows(data)),

@@ -350,7 +350,7 @@ def estimator_text(data: EstimatorStudy) -> str:
             "",
             *estimator_findings(data),
             "",
-            "Mean error of the share of its own rate that a job keeps beside another one:",
+            "Mean error of the share of its own rate that a job keeps next to another one:",
             table(rows, tuple(rows[0])),
             "",
             f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "

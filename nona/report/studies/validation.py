@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
 from nona.results.program import ComparedRow, TheoryRow, TheorySummary, Verdict
 from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, KnownSystem
+from nona.units import format_number
 
 AGREES: Verdict = "agrees"
 UNCLEAR: Verdict = "unclear"
@@ -47,14 +48,14 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
     """The section of the documentation, in Markdown."""
     rows = [r for c in comparisons for r in comparison_rows(c)]
     summary = theory_summary(rows)
-    header = ("system", "jobs", "load", "theory ms", "simulated ms", "error", "verdict", "told apart from")
+    header = ("system", "jobs", "load", "theory ms", "simulated ms", "error", "verdict", "rules out")
     cells = [
         (
             r.system,
             r.jobs or "all",
             f"{r.load:.0%}",
             f"{r.theory_ms:.4g}" + (f"–{r.to_ms:.4g}" if r.to_ms is not None else ""),
-            f"{r.simulated_ms:.4g} ± {r.half_width_ms:.2g}",
+            f"{r.simulated_ms:.4g} ± {format_number(r.half_width_ms, 2)}",
             f"{round(r.error_percent, 1) + 0.0:+.1f}%",
             r.verdict,
             ", ".join(r.told_apart_from) or "–",

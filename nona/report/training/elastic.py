@@ -8,7 +8,7 @@ from itertools import pairwise
 import plotly.graph_objects as go
 
 from nona.registry import Look
-from nona.report.figures import figure, number_text, rule, scheduler_style, text
+from nona.report.figures import figure, rule, scheduler_style, text
 from nona.report.text import counted, or_dash, share_text, table, time_text
 from nona.report.training.figures import distributions, rho_distributions
 from nona.report.training.findings import HOUR_S, hours_text, jct_text, overlap
@@ -24,6 +24,7 @@ from nona.results.elastic import (
     ElasticTrace,
 )
 from nona.training.elastic.registry import ELASTIC
+from nona.units import format_number
 
 LEVEL = 0.01  # mean JCTs closer than that are said to be equal
 MAIN = 0.75  # part of the difference that one reason alone explains
@@ -54,7 +55,7 @@ def finding(policies: Policies) -> tuple[str, str]:
     shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
     if shorter < LEVEL:
         large = (
-            f"{best} and {second} are equally fast: {jct_text(a.jct_s)} and {jct_text(b.jct_s)} of mean JCT."
+            f"{best} and {second} are equally fast: mean JCTs of {jct_text(a.jct_s)} and {jct_text(b.jct_s)}."
         )
     else:
         large = (
@@ -91,7 +92,8 @@ def _trained_s(of: ElasticOutcome) -> float:
 def _how(name: str, of: ElasticOutcome) -> str:
     """What jobs had on average under a policy."""
     return (
-        f"Under {name} a job with GPUs has {of.mean_gpus:.3g} on average, at a statistical efficiency of "
+        f"Under {name} a job with GPUs has {format_number(of.mean_gpus)} on average, at a statistical "
+        "efficiency of "
         f"{share_text(of.efficiency)}; {share_text(of.utilization)} of the GPUs are in use."
     )
 
@@ -103,8 +105,8 @@ def measure_title(measure: str, unit: str, means: Mapping[str, float]) -> str:
     'GPUs in use: 60 GPUs on average under a, 48 under b'
     """
     order = sorted(means, key=lambda n: (-means[n], n))
-    said = f"{measure}: {means[order[0]]:.3g} {unit} on average under {order[0]}"
-    return said if len(order) == 1 else f"{said}, {means[order[-1]]:.3g} under {order[-1]}"
+    said = f"{measure}: {format_number(means[order[0]])} {unit} on average under {order[0]}"
+    return said if len(order) == 1 else f"{said}, {format_number(means[order[-1]])} under {order[-1]}"
 
 
 def cdf_title(policies: Policies) -> str:
@@ -125,7 +127,8 @@ def rho_title(policies: Policies) -> str:
     best = min(known, key=lambda n: (max(known[n]), n))
     above = sum(value > 1 for value in known[best]) / len(known[best])
     return (
-        f"The worst ρ is least under {best}: {max(known[best]):.3g}; {share_text(above)} of its jobs would "
+        f"The worst ρ is lowest under {best}: {format_number(max(known[best]))}; {share_text(above)} of "
+        "its jobs would "
         "be faster on an equal share of the cluster"
     )
 
@@ -162,14 +165,14 @@ def policy_rows(policies: Policies) -> list[dict[str, Cell]]:
                 "authors' mean JCT": hours_text(p.published_s),
                 "makespan": hours_text(p.makespan_s),
                 "waiting": hours_text(p.waited_s),
-                "GPUs of a job": f"{p.mean_gpus:.3g}",
+                "GPUs of a job": format_number(p.mean_gpus),
                 "efficiency": share_text(p.efficiency),
                 "GPUs in use": share_text(p.utilization),
                 "restarts": f"{p.restarts:.2f}",
                 "paused": share_text(p.paused_share, 1),
                 **({"waiting for the link": share_text(p.link_share, 1)} if linked else {}),
-                "mean ρ": f"{sum(rhos) / len(rhos):.3g}" if rhos else "–",
-                "worst ρ": f"{max(rhos):.3g}" if rhos else "–",
+                "mean ρ": format_number(sum(rhos) / len(rhos)) if rhos else "–",
+                "worst ρ": format_number(max(rhos)) if rhos else "–",
                 "runs": p.replications,
             }
         )
@@ -255,7 +258,7 @@ def _there(trace: ElasticTrace, time_s: float) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return or_dash(value, number_text)
+    return or_dash(value, format_number)
 
 
 def every_job(data: ElasticHistory) -> list[dict[str, Cell]]:
@@ -391,7 +394,7 @@ def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]
 def jct_figure(policies: Policies) -> go.Figure:
     """Share of the jobs complete within a time, one line for each policy."""
     hours = {name: [job.jct_s / HOUR_S for job in p.jobs] for name, p in policies.items()}
-    return distributions(hours, elastic_style, "JCT, h", "within %{x:.3g} h")
+    return distributions(hours, elastic_style, "JCT, h", "within %{x:,.3~r} h")
 
 
 def rho_figure(policies: Policies) -> go.Figure:
@@ -411,7 +414,7 @@ def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.F
             name=text(name),
             mode="lines",
             line={"color": style.colour, "dash": style.dash, "width": 1.6, "shape": "hv"},
-            hovertemplate=f"{text(name)}: %{{y:.3g}} {unit} at %{{x:.2f}} h<extra></extra>",
+            hovertemplate=f"{text(name)}: %{{y:,.3~r}} {unit} at %{{x:.2f}} h<extra></extra>",
         )
     if at_s is not None:
         rule(made, at_s / HOUR_S, "", "x")
@@ -463,7 +466,7 @@ def job_figure(courses: Mapping[str, ElasticCourse], arrival_s: float, tick_s: f
                 showlegend=not row,
                 mode="lines",
                 line={"color": style.colour, "dash": style.dash, "width": 1.6, "shape": "hv"},
-                hovertemplate=f"{text(name)}: %{{y:.4g}} ({title}) after %{{x:.2f}} h<extra></extra>",
+                hovertemplate=f"{text(name)}: %{{y:,.3~r}} ({title}) after %{{x:.2f}} h<extra></extra>",
             )
         look = {
             "domain": [top - 0.19, top],

@@ -27,6 +27,7 @@ from nona.report.figures import (
 from nona.report.text import share_text
 from nona.report.training.findings import HOUR_S, dollars_text, hours_text, job_label, modelled_sentence
 from nona.results.training import OneMoreReport, OneMoreRow, PolicyOutcome, Received, Round, Stay
+from nona.units import format_number
 
 MOST_STEPS = 500  # of one line
 
@@ -99,7 +100,7 @@ def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
         name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
         for name, p in policies.items()
     }
-    made = distributions(hours, scheduler_style, "JCT, h", "within %{x:.4g} h")
+    made = distributions(hours, scheduler_style, "JCT, h", "within %{x:,.3~r} h")
     made.update_yaxes(title="jobs complete, %", range=[0, 101])
     return made
 
@@ -111,7 +112,7 @@ def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
 
 def rho_distributions(rhos: Mapping[str, Sequence[float | None]], look: Callable[[str], Look]) -> go.Figure:
     """:func:`distributions` of ρ, with the line of an equal share."""
-    made = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:.3g}")
+    made = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:,.3~r}")
     rule(made, 1.0, "equal share", "x")
     return made
 
@@ -392,7 +393,7 @@ def one_more_finding(report: OneMoreReport) -> str:
         return "No job was completed, so nothing can be compared."
     best = max(saved, key=lambda g: (saved[g], g))
     if saved[best] <= 0:
-        none = f"One more GPU of no type shortens the mean JCT under {report.policy}."
+        none = f"No extra GPU of any type shortens the mean JCT under {report.policy}."
         return none + modelled_sentence(report.modelled)
     said = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
@@ -403,7 +404,7 @@ def one_more_finding(report: OneMoreReport) -> str:
     mark = modelled_sentence(report.modelled)
     if cheap == best or per[cheap] <= 0:
         return f"{said}.{mark}"
-    return f"{said}; for its price {cheap} buys most.{mark}"
+    return f"{said}; per dollar, one more {cheap} saves the most.{mark}"
 
 
 def one_more_rows(report: OneMoreReport) -> list[dict[str, Cell]]:
@@ -420,7 +421,7 @@ def _row(row: OneMoreRow, report: OneMoreReport) -> dict[str, Cell]:
         "mean JCT": hours_text(row.mean_jct_s),
         "change": "–" if change is None else share_text(change, 1, "+"),
         "makespan": hours_text(row.makespan_s),
-        "worst ρ": "–" if row.worst_rho is None else f"{row.worst_rho:.3g}",
+        "worst ρ": "–" if row.worst_rho is None else format_number(row.worst_rho),
         "cost of the run": dollars_text(row.cost_usd),
         "$ an hour of that GPU": "–" if row.price_hour is None else dollars_text(row.price_hour),
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nona.report.text import counted, share_text
 from nona.results.training import JctSummary, PolicyOutcome, PolicyTrace, Received, Round
 from nona.scenario.training import TrainingSpec
+from nona.units import format_number
 
 HOUR_S = 3600.0
 
@@ -21,11 +22,11 @@ def hours_text(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     if abs(seconds) < 120:
-        return f"{seconds:.3g} s"
+        return f"{format_number(seconds)} s"
     if abs(seconds) < 2 * HOUR_S:
-        return f"{seconds / 60:.3g} min"
+        return f"{format_number(seconds / 60)} min"
     hours = seconds / HOUR_S
-    return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{hours:.3g} h"
+    return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{format_number(hours)} h"
 
 
 def jct_text(jct: JctSummary) -> str:
@@ -40,7 +41,7 @@ def jct_text(jct: JctSummary) -> str:
     unit = shown.rpartition(" ")[2]
     per = {"s": 1.0, "min": 60.0, "h": HOUR_S}[unit]
     half = (jct.ci95[1] - jct.ci95[0]) / 2
-    return f"{shown.removesuffix(unit).strip()} ± {half / per:.2g} {unit}"
+    return f"{shown.removesuffix(unit).strip()} ± {format_number(half / per, 2)} {unit}"
 
 
 def overlap(a: JctSummary, b: JctSummary) -> bool:
@@ -164,7 +165,9 @@ def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
         return ""
     first, second = (policies[n].jct_s for n in names)
     if first.ci95 is None or second.ci95 is None:
-        return "These are figures of one run, without intervals: more replications give them."
+        return (
+            "These figures come from one run and have no intervals: run two replications or more to get them."
+        )
     if not overlap(first, second):
         return ""
     return f"The intervals of {names[0]} and {names[1]} overlap: more replications may change their order."
@@ -179,11 +182,11 @@ def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     fewest = min(known, key=lambda n: (known[n], n))
     usd = policies[most].cost_usd
     cost = f" for {dollars_text(usd)}" if usd else ""
-    said = f"{most} keeps most deadlines, {share_text(known[most])}{cost}"
+    said = f"{most} keeps the most deadlines, {share_text(known[most])}{cost}"
     return (
         f"{said}."
         if known[most] == known[fewest]
-        else f"{said}; {fewest} keeps fewest, {share_text(known[fewest])}."
+        else f"{said}; {fewest} keeps the fewest, {share_text(known[fewest])}."
     )
 
 
@@ -192,8 +195,8 @@ def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     gain = gain_of(policies)
     if gain is None:
         return (
-            "Run max-min-fairness and max-min-fairness-agnostic, for example, to see what it gains to know "
-            "that types of GPU differ."
+            "To see what a policy gains by knowing that types of GPU differ, run for example "
+            "max-min-fairness and max-min-fairness-agnostic."
         )
     means = (
         f"{hours_text(gain.aware_s)} under {gain.aware}, {hours_text(gain.agnostic_s)} under {gain.agnostic}"
@@ -260,7 +263,7 @@ def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
         return "No job was completed, so there is no ρ"
     best = min(known, key=lambda n: (known[n], n))
     values = [j.rho for j in policies[best].measured if j.rho is not None]
-    said = f"The worst ρ is least under {best}: {known[best]:.3g}"
+    said = f"The worst ρ is lowest under {best}: {format_number(known[best])}"
     if not values:
         return said
     above = sum(v > 1 for v in values) / len(values)
@@ -273,7 +276,9 @@ def gantt_title(trace: PolicyTrace, policy: str) -> str:
         return f"{policy}: no job ran"
     jobs = {j for s in trace.stays for j in s.jobs}
     each = len(trace.stays) / len(jobs)
-    return f"{policy}: {len(jobs):,} jobs ran in {len(trace.stays):,} stays, {each:.3g} for each job"
+    return (
+        f"{policy}: {len(jobs):,} jobs ran in {len(trace.stays):,} stays, {format_number(each)} for each job"
+    )
 
 
 def rounds_title(rounds: Sequence[Round]) -> str:
@@ -284,8 +289,8 @@ def rounds_title(rounds: Sequence[Round]) -> str:
     running = sum(r.running * (r.end_s - r.start_s) for r in rounds) / time_s
     waiting = sum(r.waiting * (r.end_s - r.start_s) for r in rounds) / time_s
     most = max(rounds, key=lambda r: (r.waiting, -r.number))
-    wait = f"{waiting:.3g}" if not waiting or waiting >= 0.01 else "less than 0.01"
-    said = f"On average {running:.3g} jobs run and {wait} wait"
+    wait = format_number(waiting) if not waiting or waiting >= 0.01 else "less than 0.01"
+    said = f"On average {format_number(running)} jobs run and {wait} wait"
     at_most = "1 job waits" if most.waiting == 1 else f"{most.waiting:,} jobs wait"
     return said if not most.waiting else f"{said}; at most {at_most}, first in round {most.number}"
 

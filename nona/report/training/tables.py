@@ -9,6 +9,7 @@ from nona.report.text import or_dash, share_text, time_text
 from nona.report.training.findings import dollars_text, hours_text, jct_text, job_label
 from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.results.training import JobOutcome, PolicyOutcome, PriorityRow, TrainingOutcome
+from nona.units import format_number
 
 Cell = str | float | None
 DECIDING = ("policy", "mean JCT", "p95 JCT", "makespan", "worst ρ", "utilisation", "cost")
@@ -36,14 +37,14 @@ def job_deciding(jobs: Sequence[JobOutcome]) -> tuple[str, ...]:
 
 
 def cell_text(value: Cell) -> str:
-    """A cell as text; numbers that are not whole have four digits.
+    """A cell as text; numbers that are not whole have three digits.
 
     >>> cell_text(12345), cell_text(0.123456), cell_text("2.5 h"), cell_text(None)
-    ('12,345', '0.1235', '2.5 h', '–')
+    ('12,345', '0.123', '2.5 h', '–')
     """
     if value is None or isinstance(value, str):
         return value or "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else format_number(value)
 
 
 def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
@@ -91,19 +92,19 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
         "utilisation": _share(p.utilization),
         "cost": dollars_text(p.cost_usd),
         "SLOs kept": _share(p.slo_hit_rate),
-        "preemptions": f"{p.preemptions:,.4g}",
-        "moves": f"{p.moves:,.4g}",
+        "preemptions": format_number(p.preemptions),
+        "moves": format_number(p.moves),
         "received − X": _share(p.received_error),
         "work lost": _share(p.lost_steps_share),
         "decisions": p.decisions,
         "mean decision": time_text(p.decision_s),
         "longest decision": time_text(p.decision_most_s),
-        "largest gap": or_dash(p.worst_gap, lambda v: f"{v:.1g}"),
+        "largest gap": or_dash(p.worst_gap, lambda v: format_number(v, 1)),
     }
 
 
 def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
-    """What failures and moves took in the first replication; none where neither costs anything."""
+    """Time lost to failures and moves in the first replication; none where neither costs anything."""
     found = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
     if not any(e.failures or e.checkpoint_s or e.move_s for e in found.values()):
         return []
@@ -171,7 +172,7 @@ def _share(share: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return or_dash(value, lambda known: f"{known:.3g}")
+    return or_dash(value, lambda known: format_number(known))
 
 
 MOST_EVENTS = 100_000

@@ -421,9 +421,9 @@ POLICY = Policy(
     adaptation=(
         "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is "
         "one instance's; the load is that of the AFW queue. With `standing` instances stand as in the "
-        "source: a look every second, the band and its 0.8 are read in the code; which ones are stopped, the "
-        "window of the rate, one queue for all instances of a stage instead of shares of its load, and "
-        "that a stop waits for the end of a batch are ours. Rates are not rounded to whole jobs a second, "
+        "source. From its code: a look every second, the band and its 0.8. Ours: which instances are "
+        "stopped, the window of the rate, one queue for all instances of a stage instead of shares of its "
+        "load; a stop waits for the end of a batch. Rates are not rounded to whole jobs a second, "
         "as functions may take longer than one, and a single job needs no minimum rate. At the time-out "
         "the largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late "
         "jobs holds. The code's errors (the best CRE kept between rounds, rows overwritten when they "

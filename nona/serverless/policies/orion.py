@@ -220,9 +220,9 @@ POLICY = Policy(
     summary="Sizes all stages once, by best-first search on the latency's 95th percentile, with a cut-off.",
     source="Mahgoub et al., Orion, OSDI 2022; icanforce/Orion-OSDI22",
     adaptation=(
-        "Sizes are jobs, vCPUs and vGPUs in place of memory. Latencies are normal in place of measured "
+        "Sizes are jobs, vCPUs and vGPUs instead of memory. Latencies follow normal instead of measured "
         "distributions, and batches are taken to be full. The search is best first over all states seen, "
-        "where the code continues only from the last; the cut-off (recollected: 0.1 s) and the time per "
+        "whereas the code continues only from the last; the cut-off (recollected: 0.1 s) and the time per "
         "evaluated neighbour (an assumption: what convolving latency distributions took on one core) are "
         "options, and the modelled time is charged to every call that is planned. On a cut-off the best "
         "so far is used. Bundling is left out, pre-warming is the platform's. A plan that cannot be used "

@@ -260,6 +260,9 @@ class Chains:
 
     def __init__(self, bounds: Bounds, prediction: Prediction) -> None:
         self.bounds, self.prediction, self.question = bounds, prediction, bounds.question
+        racks = self.question.scenario.cluster.network.racks
+        whole = {"nothing": 0, "server": 1, "rack": racks.size if racks else 0}
+        self._spare = whole[self.question.spec.survive]  # servers that a failure takes at most
 
     def pure(self) -> list[Chain]:
         """One chain for each offer, scheduler and link, the cheapest by prediction first."""
@@ -305,6 +308,7 @@ class Chains:
         most = self.question.offers[offer].most
         low = self._ruled_out(base, offer, most)
         guess = most if low >= most else self.prediction.least(base, offer, low + 1, most)
+        guess = min(most, guess + self._spare)
         return Chain(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
 
     def below(self, chain: Chain, cost: float) -> int:

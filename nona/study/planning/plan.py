@@ -7,24 +7,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nona.errors import ScenarioError
 from nona.experiments.workers import ProcessPool
 from nona.planning.least import least
 from nona.planning.offers import Option
 from nona.planning.traffic import Profile, schedule_hours
-from nona.results.planning import PlanFailure, PlanLoad, PlanOutcome, PlanReport, PlanWeek
+from nona.results.planning import PlanFailure, PlanLoad, PlanOption, PlanOutcome, PlanReport, PlanWeek
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.outcome import about
 from nona.study.planning.chains import with_count
+from nona.study.planning.losses import losses
 from nona.study.planning.planner import Planner, RunPool
-from nona.study.planning.question import MILLE, question_of
+from nona.study.planning.question import MILLE, question_now, question_of, same_option
 from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
-from nona.study.planning.written import Further, Written, cost_per_million, queries_per_s, servers_of
+from nona.study.planning.written import (
+    Further,
+    Written,
+    cost_per_million,
+    option_row,
+    queries_per_s,
+    servers_of,
+)
 from nona.study.preparation import Study
 
-PlanStage = Literal["search", "headroom", "failures", "week"]
-STAGES: tuple[PlanStage, ...] = ("search", "headroom", "failures", "week")
-_WORDS = {"headroom": "Headroom: ", "failures": "Failures: ", "week": "Servers by hour: ", "search": ""}
+PlanStage = Literal["search", "present", "headroom", "failures", "week"]
+_WORDS: dict[PlanStage, str] = {
+    "search": "",
+    "present": "The present cluster: ",
+    "headroom": "More traffic: ",
+    "failures": "Failures: ",
+    "week": "Servers by hour: ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +48,8 @@ class PlanProgress:
     Attributes
     ----------
     stage
-        ``search``: for the cheapest option; then what is asked of the answer: its ``headroom``, what
-        ``failures`` leave, and the ``week``.
+        ``search``: for the cheapest option; the ``present`` cluster; then what is asked of the answer: its
+        ``headroom``, what ``failures`` leave, and the ``week``.
     last
         What was looked at last, with its verdict.
     settled, of
@@ -68,11 +82,9 @@ class PlanProgress:
         >>> PlanProgress("search", "", 2, 4).whole, PlanProgress("week").whole
         (0.35, 0.9)
         """
-        begin, end = {"search": (0.0, 0.7), "headroom": (0.7, 0.85), "failures": (0.85, 0.9)}.get(
-            self.stage, (0.9, 1.0)
-        )
-        share = self.settled / self.of if self.stage == "search" and self.of else 0.0
-        return begin + (end - begin) * share
+        if self.stage != "search":
+            return {"present": 0.7, "headroom": 0.75, "failures": 0.85, "week": 0.9}[self.stage]
+        return 0.7 * self.settled / self.of if self.of else 0.0
 
 
 CLOSE = 1.02  # the headroom is known to 2 %
@@ -178,30 +190,63 @@ def _loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
 
 
 def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
-    """The option with one server fewer of each offer, and with one rack fewer where there are racks."""
+    """The option without one server of each offer, and without one rack where there are racks."""
     question = planner.question
-    racks = question.scenario.cluster.network.racks
     found = []
-    for k in option.used:
-        for lost, what in ((1, "one server"), (racks.size if racks else 0, "one rack")):
-            count = option.counts[k] - lost
-            if lost == 0 or count < 0:
-                continue
-            rest = with_count(option, k, count)
-            text = f"{what} of {question.offers[k].text}"
-            if not rest.used:
-                found.append(PlanFailure(lost=text, servers=(), verdict="misses"))
-                continue
-            (known,) = judged(planner, [Trial(rest, MILLE)])
-            found.append(
-                PlanFailure(
-                    lost=text,
-                    servers=servers_of(question, rest),
-                    verdict=known.verdict,
-                    shares=shares_of(question, known),
-                )
+    for loss in (*losses(question, option, "server"), *losses(question, option, "rack")):
+        if not loss.rest.used:
+            found.append(PlanFailure(lost=loss.text, servers=(), verdict="misses"))
+            continue
+        (known,) = judged(planner, [Trial(loss.rest, MILLE)])
+        found.append(
+            PlanFailure(
+                lost=loss.text,
+                servers=servers_of(question, loss.rest),
+                verdict=known.verdict,
+                shares=shares_of(question, known),
             )
+        )
     return tuple(found)
+
+
+class Present:
+    """The cluster as it is, judged as an option is.
+
+    Raises
+    ------
+    ScenarioError
+        For a GPU without a price.
+    """
+
+    def __init__(self, planner: Planner, asked: Scenario) -> None:
+        question, counts = question_now(planner.question, asked)
+        self.planner = Planner(question, planner.pool, planner.check)
+        self._whole = planner
+        options = [Option(counts, s) for s in range(len(question.schedulers))]
+        self._options = sorted(options, key=lambda o: -self.planner.prediction.margin(o))
+        """One for each scheduler, those with the best prediction first."""
+
+    def predicted(self) -> PlanOption:
+        """The row before any run."""
+        return option_row(self.planner, self._options[0], Known())
+
+    def judged(self) -> PlanOption:
+        """The row under the first scheduler that keeps; without one under the best by verdict."""
+        rows = []
+        for option in self._options:
+            rows.append(option_row(self.planner, option, self._known(option)))
+            if rows[-1].verdict == "keeps":
+                break
+        return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
+
+    def _known(self, option: Option) -> Known:
+        """What the search has found where this is one of its options, else by runs of its own."""
+        own = same_option(self._whole.question, self.planner.question, option)
+        if own is not None and own in self._whole.asked and not self._whole.undecided(own):
+            return self._whole.judged(own)
+        while left := self.planner.undecided(option, _most_runs(self.planner)):
+            self.planner.look(left)
+        return self.planner.judged(option)
 
 
 LEVELS = 8  # steps of traffic between none and the peak: each hour is served as its step's upper end
@@ -253,11 +298,18 @@ def _least(planner: Planner, option: Option, varied: int, most: int, load: int) 
     try:
         wanted = next(search)
         while True:
-            rest = with_count(option, varied, wanted + floor - 1)
-            (known,) = judged(planner, [Trial(rest, load)])
-            wanted = search.send(known.verdict == "keeps")
+            count = with_count(option, varied, wanted + floor - 1)
+            wanted = search.send(_survives(planner, count, load))
     except StopIteration as end:
         return most if end.value is None else int(end.value) + floor - 1
+
+
+def _survives(planner: Planner, option: Option, load: int) -> bool:
+    """Whether an option was seen to keep at a load, with the failures that it must survive."""
+    rests = [loss.rest for loss in losses(planner.question, option, planner.question.spec.survive)]
+    if not all(rest.used for rest in rests):
+        return False
+    return all(k.verdict == "keeps" for k in judged(planner, [Trial(o, load) for o in (option, *rests)]))
 
 
 _NO_SOURCES = Sources()
@@ -304,8 +356,15 @@ def plan(
         planner.on_known = lambda last: report(stage, last)
         report(stage)
 
+    present = _present(planner, scenario)
+    if present is not None:
+        written.present = present.predicted()
     begin("search")
     planner.search()
+    if present is not None:
+        begin("present")
+        present.planner.on_known = lambda last: report("present", last)
+        written.present = present.judged()
     if planner.best is None:
         return written.report()
     begin("headroom")
@@ -317,6 +376,14 @@ def plan(
         begin("week")
         week = _week_of(planner, planner.best, question.profile)
     return written.report(Further(factor, _loads_of(planner, planner.best), lost, week))
+
+
+def _present(planner: Planner, scenario: Scenario) -> Present | None:
+    """The cluster as it is; ``None`` where it has no price."""
+    try:
+        return Present(planner, scenario)
+    except ScenarioError:
+        return None
 
 
 def plan_outcome(study: Study, report: PlanReport, made: str) -> PlanOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.experiments.pool import Key, Pool
 from nona.experiments.workers import run_work
@@ -14,6 +14,7 @@ from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
 from nona.study.cache import StudyCache
 from nona.study.planning.chains import CLOSE, Bounds, Chain, Chains, Prediction
+from nona.study.planning.losses import losses
 from nona.study.planning.question import MILLE, Question
 from nona.study.planning.trials import (
     Known,
@@ -77,6 +78,7 @@ class Planner:
         self.pure = self.chains.pure()
         self.work = OptionRuns(question)
         self.known: dict[Trial, Known] = {}
+        self.asked: set[Option] = set()
         self.settled: list[Settled] = []
         self.chains_known = 0
         self.best: Option | None = None
@@ -101,6 +103,39 @@ class Planner:
         """What is known of an option with its traffic as it is."""
         return self.known.get(Trial(option, MILLE), Known())
 
+    def judged(self, option: Option) -> Known:
+        """What is known of an option together with what is left of it by a failure that it must survive."""
+        own = self._bounded(option)
+        rests = [
+            (loss.text, self._bounded(loss.rest))
+            for loss in losses(self.question, option, self.question.spec.survive)
+        ]
+        for verdict in ("misses", "open"):
+            if own.verdict == verdict:
+                return own
+            for text, known in rests:
+                if known.verdict == verdict:
+                    reason = f"without {text}: {known.reason or 'not simulated'}"
+                    by, hopeless = known.by, known.hopeless
+                    return replace(own, verdict=known.verdict, by=by, reason=reason, hopeless=hopeless)
+        return own
+
+    def undecided(self, option: Option, most: int | None = None) -> list[Trial]:
+        """What must be looked at before it stands whether an option keeps, with what it must survive."""
+        if self.judged(option).verdict == "misses":
+            return []
+        survived = [loss.rest for loss in losses(self.question, option, self.question.spec.survive)]
+        return [Trial(o, MILLE) for o in (option, *survived) if not self.decided(self.of(o), most)]
+
+    def _bounded(self, option: Option) -> Known:
+        """What is known of an option, which bounds may rule out before anything else."""
+        if not option.used:
+            return Known(verdict="misses", by="load", reason="no server is left")
+        trial = Trial(option, MILLE)
+        if trial not in self.known and (found := self.bounds.excluded(option)) is not None:
+            self.known[trial] = ruled_out(found)
+        return self.of(option)
+
     def _run(self, chains: Iterable[Chain]) -> None:
         known = tuple(chains)
         self.chains_known += len(known)
@@ -110,7 +145,7 @@ class Planner:
             lanes += self._started(waiting, LANES - len(lanes))
             if not lanes:
                 return
-            self.look([Trial(lane.chain.option(lane.wanted), MILLE) for lane in lanes])
+            self.look(t for lane in lanes for t in self.undecided(lane.chain.option(lane.wanted)))
             lanes = [lane for lane in lanes if self._stepped(lane)]
 
     def _started(self, waiting: Iterator[Chain], room: int) -> list[Lane]:
@@ -142,9 +177,9 @@ class Planner:
         """A search, and then the counts below what it found until one misses: open ones prove nothing."""
         found = yield from search  # where not even the most servers keep, fewer are taken not to keep either
         for count in range((found or 1) - 1, chain.low, -1):
-            if self.of(chain.option(count)).verdict == "open":
+            if self.judged(chain.option(count)).verdict == "open":
                 yield count
-            if self.of(chain.option(count)).verdict == "misses":
+            if self.judged(chain.option(count)).verdict == "misses":
                 break
         return found
 
@@ -154,11 +189,13 @@ class Planner:
         found = self.bounds.excluded(option)
         if found is not None and not chain.mixed:
             self.known[Trial(option, MILLE)] = ruled_out(found)
+            self.asked.add(option)
 
     def _stepped(self, lane: Lane) -> bool:
         """Whether a lane still needs simulations."""
         option = lane.chain.option(lane.wanted)
-        if self.of(option).verdict == "keeps" and self.question.cost(option) < self.least_cost * (1 - CLOSE):
+        cheaper = self.question.cost(option) < self.least_cost * (1 - CLOSE)
+        if cheaper and self.judged(option).verdict == "keeps":
             self.best = option
         return self._needs_simulation(lane)
 
@@ -169,13 +206,13 @@ class Planner:
         """
         while True:
             option = lane.chain.option(lane.wanted)
-            known = self.of(option)
             if self.question.cost(option) >= self.least_cost * (1 - CLOSE):
                 answer = True
-            elif self.decided(known):
-                answer = known.verdict == "keeps"
             else:
-                return True
+                self.asked.add(option)
+                if self.undecided(option):
+                    return True
+                answer = self.judged(option).verdict == "keeps"
             if not self._advanced(lane, answer):
                 return False
 
@@ -224,8 +261,13 @@ class Planner:
         return f"{servers}, {self.question.schedulers[trial.option.scheduler].name}{load}"
 
     def all_known(self) -> Iterator[tuple[Option, Known]]:
-        """The options of which something is known with the traffic as it is, the cheapest first."""
+        """The options of which something is known with the traffic as it is, the cheapest first.
+
+        Where failures must be survived, those that were only looked at as the rest of another are left out.
+        """
         found = ((t.option, k) for t, k in self.known.items() if t.load == MILLE)
+        if self.question.spec.survive != "nothing":
+            found = ((o, self.judged(o)) for o in self.asked)
         yield from sorted(found, key=lambda pair: (self.question.cost(pair[0]), pair[0]))
 
 

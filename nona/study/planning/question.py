@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.errors import ScenarioError
 from nona.hardware.device import find_device, user_devices
@@ -11,7 +11,7 @@ from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import listed_prices
 from nona.planning.traffic import Profile, is_table, profile_of_trace, read_profile
 from nona.results.planning import PlanOption
-from nona.scenario.plan import OfferSpec, PlanSpec, TargetSpec
+from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import get_scheduler
@@ -98,6 +98,7 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
     """
     spec = scenario.plan or PlanSpec()
     _check_names(scenario, spec)
+    _check_racks(scenario, spec)
     links = tuple(Link(link.capacity, link.price) for link in spec.links)
     profile = _profile(scenario, spec, sources)
     at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
@@ -127,6 +128,16 @@ def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
             raise ScenarioError([f"plan.{key}: {twice} is there twice; keep one of them."])
+
+
+def _check_racks(scenario: Scenario, spec: PlanSpec) -> None:
+    if spec.survive == "rack" and scenario.cluster.network.racks is None:
+        raise ScenarioError(
+            [
+                "plan.survive: 'rack' needs racks, and the cluster has none; "
+                "give cluster.network.racks, or choose 'server'."
+            ]
+        )
 
 
 def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> Profile | None:
@@ -214,11 +225,12 @@ def _gpu_price(spec: PlanSpec, gpu: str) -> float | None:
     return None if listed is None else listed.usd_per_hour
 
 
-def cluster_price(scenario: Scenario) -> float | None:
-    """Price per hour of the scenario's servers under its plan, the link left out.
+def servers_now(scenario: Scenario) -> dict[Offer, int]:
+    """The servers that the scenario's cluster has, as offers with their counts.
 
-    Formula: Σ count · price of a server. Servers that are on offer cost what the offer says. ``None`` if
-    there is no plan.
+    Prices are those of the part ``plan``, for what is on offer there those of the offer; without that part
+    those of the part ``training``; else those of the shipped list. So every page and report that states what
+    a cluster costs an hour states the same.
 
     Raises
     ------
@@ -227,15 +239,56 @@ def cluster_price(scenario: Scenario) -> float | None:
     HardwareError
         For an unknown device or layout.
     """
-    spec = scenario.plan
-    if spec is None:
-        return None
-    offers, total = _offers(scenario, spec), 0.0
+    spec = scenario.plan or PlanSpec(
+        prices=PricesSpec(gpus=scenario.training.prices if scenario.training else {})
+    )
+    offers = _offers(scenario, spec) if spec.offers else ()
+    found: dict[Offer, int] = {}
     for group in scenario.cluster.servers:
         own = OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
         server = next(_expanded(scenario, spec, own))
-        total += group.count * next((o.price for o in offers if _alike(o, server)), server.price)
-    return total
+        price = next((o.price for o in offers if _alike(o, server)), server.price)
+        server = replace(server, price=price, most=100_000)
+        found[server] = found.get(server, 0) + group.count
+    return found
+
+
+def cluster_price(scenario: Scenario) -> float:
+    """Price per hour of the scenario's servers, the link left out: Σ count · price of a server.
+
+    Raises
+    ------
+    ScenarioError, HardwareError
+        As of :func:`servers_now`.
+    """
+    return sum(count * server.price for server, count in servers_now(scenario).items())
+
+
+def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[int, ...]]:
+    """The question with the cluster of ``asked`` alone on offer, and how many servers of each kind that has.
+
+    Raises
+    ------
+    ScenarioError, HardwareError
+        As of :func:`servers_now`.
+    """
+    servers = servers_now(asked)
+    capacity = asked.cluster.network.capacity
+    link = next((k for k in question.links if k.capacity == capacity), Link(capacity, 0.0))
+    return replace(question, offers=tuple(servers), links=(link,)), tuple(servers.values())
+
+
+def same_option(question: Question, now: Question, option: Option) -> Option | None:
+    """An option of ``now`` as one of ``question``, if everything in it is on offer there."""
+    counts = [0] * len(question.offers)
+    for server, count in zip(now.offers, option.counts, strict=True):
+        place = next((k for k, o in enumerate(question.offers) if _alike(o, server)), None)
+        if place is None:
+            return None
+        counts[place] = count
+    if now.links[0] not in question.links:
+        return None
+    return Option(tuple(counts), option.scheduler, question.links.index(now.links[0]))
 
 
 def opened(scenario: Scenario, option: PlanOption) -> Scenario:
@@ -248,12 +301,13 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
         for s in option.servers
     )
     network = scenario.cluster.network.model_copy(update={"capacity": option.link})
+    cluster = scenario.cluster.model_copy(update={"servers": groups, "network": network})
     asked = scenario.plan.schedulers if scenario.plan else ()
     own = next((s for s in asked if s.name == option.scheduler), SchedulerSpec(name=option.scheduler))
-    others = tuple(s for s in scenario.schedulers if s.name != option.scheduler)
-    return scenario.model_copy(
-        update={
-            "cluster": scenario.cluster.model_copy(update={"servers": groups, "network": network}),
-            "schedulers": (own, *others),
-        }
-    )
+    return with_first(scenario.model_copy(update={"cluster": cluster}), own)
+
+
+def with_first(scenario: Scenario, scheduler: SchedulerSpec) -> Scenario:
+    """The scenario with a scheduler before its others."""
+    others = tuple(s for s in scenario.schedulers if s.name != scheduler.name)
+    return scenario.model_copy(update={"schedulers": (scheduler, *others)})

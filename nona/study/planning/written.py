@@ -92,6 +92,7 @@ class Written:
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
         self._rows: dict[Option, tuple[Known, PlanOption]] = {}
+        self.present: PlanOption | None = None
 
     def report(self, further: Further = NOTHING) -> PlanReport:
         """As :func:`report_of`."""
@@ -110,6 +111,7 @@ class Written:
         return PlanReport(
             answer=answer,
             options=tuple(options),
+            present=self.present,
             confidence=question.spec.confidence,
             seconds=time.perf_counter() - planner.begin,
             currency=question.spec.prices.currency,
@@ -128,7 +130,7 @@ class Written:
     def _row(self, option: Option, known: Known) -> PlanOption:
         held = self._rows.get(option)
         if held is None or held[0] is not known:
-            held = self._rows[option] = known, _option(self._planner, option, known)
+            held = self._rows[option] = known, option_row(self._planner, option, known)
         return held[1]
 
 
@@ -153,7 +155,8 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
     return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.cost_per_hour < least)
 
 
-def _option(planner: Planner, option: Option, known: Known) -> PlanOption:
+def option_row(planner: Planner, option: Option, known: Known) -> PlanOption:
+    """An option as the report has it, without its headroom."""
     question = planner.question
     rate = queries_per_s(planner.bounds)
     energy = _kwh_per_million(watts(question, option, known.utilization), rate)
@@ -233,9 +236,10 @@ def _moved_per_hour(question: Question, moved: float) -> float:
 def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
     question = planner.question
     offer = question.offers[chain.offer]
-    judged = [(n, planner.of(chain.option(n))) for n in range(chain.low + 1, chain.most + 1)]
-    missed = [n for n, k in judged if k.looks and k.verdict != "keeps"]
-    kept = found if found is not None and planner.of(chain.option(found)).verdict == "keeps" else None
+    options = [(n, chain.option(n)) for n in range(chain.low + 1, chain.most + 1)]
+    judged = [(n, planner.judged(o)) for n, o in options if o in planner.asked or planner.of(o).looks]
+    missed = [n for n, k in judged if k.verdict == "misses" or (k.looks and k.verdict == "open")]
+    kept = found if found is not None and planner.judged(chain.option(found)).verdict == "keeps" else None
     return PlanChain(
         gpu=offer.gpu,
         mig=offer.mig,

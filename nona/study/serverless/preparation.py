@@ -14,12 +14,13 @@ from nona.hardware.cluster import ServerGroup
 from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import board, parse_layout
 from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
-from nona.scenario.serverless import MemorySpec, ServerlessSpec
+from nona.scenario.serverless import MemorySpec, PricesSpec, ServerlessSpec
 from nona.serverless.functions import ConfigurationSpace, Function, grid
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem
 from nona.sources.lookup import Sources
 from nona.study.cache import once_per_model
 from nona.study.models import given_graph
+from nona.study.planning.question import servers_now
 from nona.study.preparation import arrivals_of, check_has_queries, shared_network
 from nona.study.serverless.functions import (
     PARTS_WITHOUT_MIG,
@@ -205,6 +206,21 @@ def _application(
         )
     names = tuple(op.id for op in graph.operators)
     return Application(label, names, tuple(function), graph.dag, tuple(fetched), slo_s, row.rate, arrivals)
+
+
+def prices_by_gpu(scenario: Scenario) -> PricesSpec:
+    """Serverless prices with which a cluster that is held whole costs what its servers cost.
+
+    Formula: price of a server / vGPUs of a server, and nothing for vCPUs, as the server's price has them.
+
+    Raises
+    ------
+    ScenarioError
+        For a GPU without a price.
+    """
+    node, server = _invoker(scenario.cluster.servers[0], scenario), next(iter(servers_now(scenario)))
+    share = server.price / (node.gpus * node.vgpus)
+    return PricesSpec(vcpu_hour=0.0, vgpu_hour=share, dated="shares of the server's price")
 
 
 def _invoker(group: ServerGroupSpec, scenario: Scenario) -> Invoker:

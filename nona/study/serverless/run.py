@@ -47,7 +47,7 @@ LONGEST = 20.0  # SLOs that a call which was not complete counts for in a pilot
 def calls_per_s(system: ServerlessSystem) -> float:
     """Calls a second of all applications together."""
     if system.interval is not None:
-        return 2 / (system.interval.least + system.interval.most)
+        return system.interval.rate
     return sum(effective_rate(app.arrivals, app.rate) for app in system.applications)
 
 

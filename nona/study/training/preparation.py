@@ -29,7 +29,7 @@ from nona.training.moves import checkpoint_bytes
 from nona.training.regions import with_regions
 from nona.training.system import Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import GAVEL, MODELLED, STACK
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def _training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
@@ -153,16 +153,18 @@ def _refusal(
     if max(capacity.values()) <= 0:
         return (
             f"latency_slo={job.latency_slo_s:g} s cannot be kept: a query takes "
-            f"{1 / max(speed[fastest], 1e-12):.3g} s on {fastest} without any wait; raise it."
+            f"{format_number(1 / max(speed[fastest], 1e-12))} s on {fastest} without any wait; raise it."
         )
     return (
         f"{job.workers} replicas cannot serve {job.rate:g} queries/s: one on {fastest} may get "
-        f"{capacity[fastest]:.3g} queries/s; raise workers, lower rate, or add faster GPUs."
+        f"{format_number(capacity[fastest])} queries/s; raise workers, lower rate, or add faster GPUs."
     )
 
 
 def _note(job: Job, chosen: Mapping[str, int], speed: Mapping[str, float]) -> str:
-    held = ", ".join(f"{count} × {gpu} ({speed[gpu]:.3g} queries/s each)" for gpu, count in chosen.items())
+    held = ", ".join(
+        f"{count} × {gpu} ({format_number(speed[gpu])} queries/s each)" for gpu, count in chosen.items()
+    )
     left = sum(speed[gpu] * count for gpu, count in chosen.items()) - max(speed[gpu] for gpu in chosen)
     without = "still" if left >= job.rate else "not"
     limit = "" if job.latency_slo_s is None else format_time(job.latency_slo_s)

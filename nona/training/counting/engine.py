@@ -177,11 +177,14 @@ SCHEDULES: Registry[Schedule] = Registry(
         Schedule(
             "fifo",
             "FIFO",
-            "By arrival; the first that does not fit blocks.",
+            "By arrival; a job that does not fit blocks the next.",
             _in_order("fifo", blocking=True),
         ),
         Schedule(
-            "fjf", "First fit", "By arrival; who fits passes who does not.", _in_order("fjf", blocking=False)
+            "fjf",
+            "First fit",
+            "By arrival; jobs that fit overtake those that do not.",
+            _in_order("fjf", blocking=False),
         ),
         Schedule(
             "sjf",

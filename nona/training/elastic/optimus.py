@@ -347,7 +347,7 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
 POLICY = ElasticPolicy(
     name="optimus",
     title="Optimus",
-    summary="Every GPU goes where it saves most of the remaining time.",
+    summary="Every GPU goes where it saves the most remaining time.",
     source="Peng et al., Optimus, EuroSys 2018; by default with an oracle, as in Pollux's public simulator "
     "(OSDI 2021); fitted: sections 3.1 and 3.2 (recollected)",
     adaptation="By default true step times and remaining iterations at the user's batch size. Fitted: nodes "
@@ -441,7 +441,7 @@ def _linked_prepare(system: ElasticSystem, options: Options, _: np.random.Genera
 LINKED = ElasticPolicy(
     name="optimus-link",
     title="Optimus, seeing the link",
-    summary="Every GPU goes where it saves most of the remaining time, with what the link costs now.",
+    summary="Every GPU goes where it saves the most remaining time, with what the link costs now.",
     source="Optimus (EuroSys 2018) as above; what it sees is ours",
     adaptation="Ours: the oracle's step times are longer by what an all-reduce takes on the "
     "link as it is now; gains look ahead to a full node, and jobs move to fewer nodes.",

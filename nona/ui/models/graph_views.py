@@ -35,7 +35,7 @@ from nona.ui.models.loading import Loaded, fetch, layouts_of
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import tiles
-from nona.units import format_count, format_size, format_time
+from nona.units import format_count, format_number, format_size, format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,11 @@ def _operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None
                     format_time(cost.compute_s),
                     plain(f"On {costed.device}: {origin}."),
                 ),
-                ("Share of the model", f"{100 * share:.3g} %", "Share of the total time of all operators."),
+                (
+                    "Share of the model",
+                    f"{format_number(100 * share)} %",
+                    "Share of the total time of all operators.",
+                ),
                 ("Work", format_count(cost.flops, "FLOP"), "A multiply-add counts as two operations."),
                 (
                     "Moved",
@@ -416,8 +420,8 @@ def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int,
         names,
         format_func=lambda n: f"{n} ({len(parts[names[n]]):,} operators)",
         key=f"part:{loaded.key}",
-        help=f"All {len(facts.ids):,} operators are too many to play at once: only the steps between two "
-        "operators of this part are shown. The end state of all is in the tab *After: tasks*.",
+        help=f"{len(facts.ids):,} operators are too many to play at once, so only the steps within this part "
+        "are shown. The tab *After: tasks* shows the final state of all.",
     )
     return name, parts[names[name]]
 

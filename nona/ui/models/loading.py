@@ -268,8 +268,8 @@ def _show_until(future: Future[Any], doing: str) -> None:
         if seconds > BUDGET_S:
             place.empty()
             raise JobError(
-                f"{doing}: it takes longer than {BUDGET_S:.0f} s, the budget of a step; "
-                "it goes on: open this page again later, or take a smaller model."
+                f"{doing}: it takes longer than {BUDGET_S:.0f} s, the budget of a step, and continues; "
+                "open this page again later, or take a smaller model."
             )
         line.caption(f"{doing} … {seconds:.0f} s" if seconds >= 1 else f"{doing} …")  # the run may end here
         wait([future], BEAT_S)

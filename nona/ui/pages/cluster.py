@@ -49,7 +49,7 @@ def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
         st.metric(
             "Executors",
             f"{total.executors:,}",
-            help=f"One runs one task at a time: a GPU, a MIG slice or an MPS client. {kinds} kinds here.",
+            help=f"Each runs one task at a time: a GPU, a MIG slice or an MPS client. {kinds} kinds here.",
         )
         st.metric("Memory", format_size(total.memory_bytes), help="Device memory of all executors together.")
         st.metric(
@@ -318,7 +318,7 @@ FIELDS = {
     "fp32": "Dense peak at single precision; also used for rates that are not given.",
     "fp16": "Dense peak at half precision on the tensor cores.",
     "memory": "Device memory, which must hold the weights.",
-    "bandwidth": "Of the device memory: limits kernels that move much data and compute little.",
+    "bandwidth": "Bandwidth of the device memory: limits kernels that move much data and compute little.",
 }
 DECIDING = 7  # columns of the table of devices that are figures
 

@@ -427,4 +427,4 @@ def _taken(state: AppState, group: int, board: str) -> None:
         "Layouts in the file", list(parted.layouts), key=key, on_change=choose, help="Uses this layout."
     )
     if parted.left_out:
-        st.caption(f"Left out, this board cannot hold them: {plain(', '.join(parted.left_out))}.")
+        st.caption(f"Left out because this board cannot hold them: {plain(', '.join(parted.left_out))}.")

@@ -23,7 +23,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import job_panel
 from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.results import table, tiles
-from nona.units import format_bandwidth, format_time, quantity_text
+from nona.units import format_bandwidth, format_number, format_time, quantity_text
 
 
 def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
@@ -206,11 +206,15 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
                 "Per query, at any fixed waits at link and servers; a second of link load counts as one "
                 "second.",
             ),
-            ("Share", f"{100 * glued.bound_share:.2g} %", "Of the interiors' time on one server."),
+            (
+                "Share",
+                f"{format_number(100 * glued.bound_share, 2)} %",
+                "Of the interiors' time on one server.",
+            ),
         ]
     )
     if glued.interior_tasks:
-        alt = "Every sub-graph with its tasks, the groups left of them, and the most that is lost"
+        alt = "Every sub-graph: its tasks, the groups that they form, and the largest possible loss"
         table(_frame(glued), "coarsening", alt)
 
 

@@ -68,7 +68,7 @@ TRAINING_STORY = Story(
         ),
         Step(
             TRAINING,
-            "The share of time that the policy allocates to each job on each type, beside what it received.",
+            "The share of time that the policy allocates to each job on each type, and the share received.",
             SHORT,
             (("training-tabs", "Allocation"),),
             "training",
@@ -145,8 +145,8 @@ STORIES = (
             ),
             Step(
                 CONTRACTION,
-                "These tasks remain. Where several lie beside each other they could run at the same time, on "
-                "different servers.",
+                "These tasks remain. Tasks drawn next to each other could run at the same time, on different "
+                "servers.",
                 choices=(("contraction-tabs", "After: tasks"),),
             ),
             Step(
@@ -203,13 +203,13 @@ STORIES = (
             ),
             Step(
                 PLAN,
-                "What the answer costs, part by part, beside the next ones that keep the targets.",
+                "What the answer costs, part by part, next to the runners-up that keep the targets.",
                 choices=(("plan-tabs", "Costs"),),
                 run="plan",
             ),
             Step(
                 PLAN,
-                "When a server fails, does what is left still keep the targets? The plan did not ask that.",
+                "When a server fails, does the rest still keep the targets? The plan did not ask for that.",
                 choices=(("plan-tabs", "Failures"),),
                 run="plan",
             ),

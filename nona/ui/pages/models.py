@@ -28,9 +28,9 @@ from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, 
 from nona.ui.pages.models_times import PRECISIONS
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Entry, Node, Picked, colour, draw, el, pick_list, picked
-from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.fields import label_text, plain, whole
 from nona.ui.widgets.results import tiles
-from nona.units import format_count, format_size, format_time
+from nona.units import format_count, format_number, format_size, format_time
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
 DEVICE = "a100-40gb"
@@ -284,7 +284,7 @@ def _ask_precision(state: AppState) -> None:
     with st.container(border=True, key="ask-precision"):
         st.markdown(
             f"**{plain(state.model)} is fp32.** You will run it as {plain(runs_as(state.scenario))}; all "
-            "models of the scenario run so. Another choice:"
+            "models of the scenario run that way. Another choice:"
         )
         names = {value: name for name, value in PRECISIONS.items()}
         st.segmented_control(
@@ -298,7 +298,7 @@ def _ask(state: AppState, question: MissingDimensions) -> None:
     kept = state.symbols.get(state.model, {})
     with st.form("symbols"):
         for name in question.names:
-            st.number_input(label_text(name), 1, 10_000_000, kept.get(name, 1), 1, key=f"symbol:{name}")
+            whole(label_text(name), 1, 10_000_000, kept.get(name, 1), f"symbol:{name}")
         st.form_submit_button("Use these sizes", on_click=_bind, args=(state, state.model, question.names))
 
 
@@ -396,7 +396,7 @@ def _percent(value: float) -> str:
     >>> _percent(2.84), _percent(36.36), _percent(0.021)
     ('2.8 %', '36.4 %', '0.02 %')
     """
-    return f"{value:.1f} %" if value >= 0.1 else f"{value:.1g} %"
+    return f"{value:.1f} %" if value >= 0.1 else f"{format_number(value, 1)} %"
 
 
 def step_table(contracted: ContractedGraph) -> pd.DataFrame:
@@ -472,8 +472,12 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
                 f"{report.operators:,}",
                 "Nodes that run; constants are parameters.",
             ),
-            ("Edges", f"{report.edges:,}", "Pairs of operators of which one reads what the other wrote."),
-            ("Work in GMAC", f"{report.gmac:.4g}", "10⁹ multiply-adds of convolutions and matrix products."),
+            ("Edges", f"{report.edges:,}", "Pairs of operators where one reads what the other wrote."),
+            (
+                "Work in GMAC",
+                format_number(report.gmac),
+                "10⁹ multiply-adds of convolutions and matrix products.",
+            ),
             ("Parameters", format_count(report.parameters), "Weights, each counted once."),
             ("Weights", format_size(report.weight_bytes), "Bytes of all parameters."),
             (

@@ -64,7 +64,7 @@ def pick_precision(state: AppState) -> None:
         choice(state, "Software stack", ("cost", "stack"), tuple(stacks()), hint)
         hint = (
             "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. "
-            "fp16, fp8 and int8 need an engine that was made for them. Fewer bits: fewer bytes, faster "
+            "fp16, fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster "
             "products."
         )
         choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
@@ -155,7 +155,7 @@ def _given_device(state: AppState, spec: GivenSpec, stated: str | None) -> None:
         list(options.values()).index(spec.device),
         key=key,
         on_change=choose,
-        help="Where the file gives a task times for several devices, those stay.",
+        help="Where the file gives a task times for several devices, they are kept.",
     )
 
 
@@ -174,7 +174,7 @@ def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
         placeholder="modelled",
         key=key,
         on_change=choose,
-        help="A factor that you know, in place of the modelled ratio. Empty: modelled.",
+        help="A ratio that you know; it replaces the modelled one. Empty: modelled.",
     )
     if draft := state.drafts.get(PATH):
         st.error(plain(draft.error), icon=":material/error:")

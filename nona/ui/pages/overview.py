@@ -18,15 +18,16 @@ from nona.results.elastic import ElasticHistory
 from nona.results.placement import SolvedPlacement
 from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
 from nona.results.training import TrainingOutcome
-from nona.scenario.file import load_scenario
-from nona.sources.samples import scenario_description, scenario_path
+from nona.sources.samples import scenario_families, shipped_scenario
 from nona.study.shipped import shipped_story
+from nona.ui.pages.demo import begin
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import is_own, open_shipped_scenario
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed
-from nona.units import format_bandwidth
+from nona.units import format_bandwidth, format_number
 
 STORY_KEY = "network-story"
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
@@ -109,10 +110,10 @@ def finding(limit: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A user's question: the page with the answer, and the scenario to start from.
+    """A user's question: the page with the answer, and the ``scenario`` that ships with it, where it has one.
 
-    Without a ``scenario`` the present one is kept, and so is one that somebody made, if it has the ``part``
-    that the question is about. ``choices`` are (widget, value) on that page.
+    It can be asked of a scenario that somebody made, if that has the ``part`` that the question is about.
+    ``choices`` are (widget, value) on that page.
     """
 
     title: str
@@ -156,8 +157,7 @@ QUESTIONS = (
     ),
     Question(
         "Which scheduler, up to what load?",
-        "The five models of the Nona paper on 80 servers: every scheduler against background traffic, and "
-        "where each one becomes unstable.",
+        "Every scheduler against background traffic on the link, and where each one becomes unstable.",
         "Compare schedulers",
         ":material/stacked_line_chart:",
         "pages/7_simulation.py",
@@ -197,9 +197,19 @@ QUESTIONS = (
 )
 
 
-def demo_title(name: str, long: bool = False) -> str:
-    """Display name of a shipped scenario, or its description."""
-    return scenario_description(name) if long else load_scenario(scenario_path(name)).name
+def demos() -> dict[str, str]:
+    """Every shipped scenario, family by family → its family and its name, which may begin with that."""
+    return {
+        name: f"{family} · {shipped_scenario(name).name.removeprefix('Plan: ').removeprefix(f'{family}: ')}"
+        for family, names in scenario_families().items()
+        for name in names
+    }
+
+
+def asks_own(state: AppState, question: Question) -> bool:
+    """Whether the question is asked of the scenario that somebody made: it has the part that this needs."""
+    part = getattr(state.scenario, question.part)
+    return not question.scenario or (bool(part) and is_own(state.scenario))
 
 
 def open_demo(state: AppState, key: str) -> None:
@@ -211,10 +221,19 @@ def open_demo(state: AppState, key: str) -> None:
         state.tell(f"“{state.scenario.name}” is the scenario now.", "simulation", "Simulate it")
 
 
-def answer(state: AppState, question: Question) -> None:
-    """Open the question's scenario, where it has one and nobody's own can be asked, and go to its page."""
+def opens(state: AppState, question: Question) -> str:
+    """Which scenario the question's button leads to; empty where it keeps whatever is open."""
+    if not question.scenario:
+        return ""
+    if asks_own(state, question):
+        return f"Asked of your scenario “{state.scenario.name}”."
+    return f"Opens “{shipped_scenario(question.scenario).name}”."
+
+
+def answer(state: AppState, question: Question, demo: bool = False) -> None:
+    """Go to the question's page with one's own scenario where it can be asked, else with the ``demo``."""
     own = is_own(state.scenario)
-    if question.scenario and not (own and getattr(state.scenario, question.part)):
+    if question.scenario and (demo or not asks_own(state, question)):
         if not open_shipped_scenario(state, question.scenario):
             return
         if own:
@@ -224,6 +243,39 @@ def answer(state: AppState, question: Question) -> None:
     for key, value in question.choices:
         choose(state, key, value)
     state.go_to = question.page
+
+
+def question_card(state: AppState, number: int, question: Question) -> None:
+    """A question with its buttons: the page with its scenario, its demo step by step."""
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{question.title}**")
+        st.caption(plain(f"{question.about} {opens(state, question)}".strip()))
+        with st.container(horizontal=True, gap="xsmall"):
+            st.button(
+                question.action,
+                icon=question.icon,
+                key=f"question-{number}",
+                width="stretch",
+                on_click=answer,
+                args=(state, question),
+            )
+            st.button(
+                "Show me",
+                icon=":material/slideshow:",
+                key=f"show-{number}",
+                on_click=begin,
+                args=(state, number + 1),
+                help="The demo of this question, step by step.",
+            )
+        if question.scenario and asks_own(state, question):
+            st.button(
+                plain(f"Open “{shipped_scenario(question.scenario).name}”"),
+                key=f"question-demo-{number}",
+                type="tertiary",
+                on_click=answer,
+                args=(state, question, True),
+                help="The demo in place of your scenario; Undo brings that back.",
+            )
 
 
 def open_example(state: AppState, page: str) -> None:
@@ -259,7 +311,7 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
             "Models",
             "models",
             f"{len(s.workload)} in the mix",
-            ", ".join(s.labels[:6]) + ("…" if len(s.labels) > 6 else ""),
+            listed(s.labels, 6) or "none yet: add one on Workload",
         ),
         Stage(
             "pages/3_contraction.py",
@@ -273,9 +325,9 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
             "pages/5_workload.py",
             "Workload",
             "workload",
-            f"{total:.4g} queries/s",
-            f"background: executors {100 * s.background.compute.utilization:.3g} %, "
-            f"link {100 * s.background.network.utilization:.3g} %",
+            f"{format_number(total, 4)} queries/s",
+            f"background: executors {format_number(100 * s.background.compute.utilization)} %, "
+            f"link {format_number(100 * s.background.network.utilization)} %",
         ),
         _placement(state),
         _simulation(state),
@@ -309,9 +361,12 @@ def _training(state: AppState) -> Stage:
     return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, kind))
 
 
+_NO_ROW = "needs a row in the workload"
+
+
 def _placement(state: AppState) -> Stage:
     data = state.held("place", SolvedPlacement)
-    value, detail = "not solved yet", "solve it on its page"
+    value, detail = "not solved yet", "solve it on its page" if state.scenario.workload else _NO_ROW
     if data is not None:
         value = f"predicted mean JCT {time_text(mean_of(data.nona))}"
         if is_slo(data.nona):
@@ -324,7 +379,8 @@ def _placement(state: AppState) -> Stage:
 
 def _simulation(state: AppState) -> Stage:
     result = state.held("simulate", SimulatedRun)
-    value, detail = "not run yet", ", ".join(e.name for e in state.scenario.schedulers)
+    names = ", ".join(e.name for e in state.scenario.schedulers)
+    value, detail = "not run yet", names if state.scenario.workload else _NO_ROW
     if result is not None:
         found = result.report.schedulers
         means = {

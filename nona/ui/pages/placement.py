@@ -45,7 +45,7 @@ from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.folding import summary_bar
 from nona.ui.widgets.results import picture, table
 from nona.ui.widgets.terms import guide_link
-from nona.units import format_bandwidth, format_time
+from nona.units import format_bandwidth, format_number, format_time
 
 OBJECTIVES = {
     "Mean completion time": "mean-jct",
@@ -75,9 +75,9 @@ def _search_note(report: PlacementReport) -> str:
     if found is None:
         return ""
     ended = (
-        "ended because no move left was better by more than the sampling error"
+        "ended because no remaining move gained more than the sampling error"
         if found.settled
-        else "ended at its limit"
+        else "stopped at its limit"
     )
     return (
         f"The search evaluated {found.evaluations} placements and {ended}; the figures come from "
@@ -212,7 +212,7 @@ def _glue_section(state: AppState) -> None:
         "tasks gains nothing at fixed waits if that alone takes longer than everything on one server. The "
         "page Contraction has the reasons, and what else may stay together at a stated loss."
     )
-    alt = "For each model: interior tasks, groups of them that might leave, and the most that this loses"
+    alt = "For each model: interior tasks, the groups that might leave, and the largest possible loss"
     table(_glue_frame(found), "together", alt)
 
 
@@ -276,7 +276,7 @@ def value_text(line: WorkingLine) -> str:
         return format_time(line.value, 4)
     if line.unit == "s/B":
         return f"{format_time(1e6 * line.value)} per MB"
-    return f"{line.value:.4g}"
+    return format_number(line.value)
 
 
 def _queries(models: Mapping[str, WorkingModel]) -> None:

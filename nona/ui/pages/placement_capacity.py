@@ -12,16 +12,19 @@ import streamlit as st
 from nona.report.capacity import alone_note, capacity_finding, capacity_rows, others_finding, tried_rows
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport
+from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
+from nona.study.planning.question import with_first
+from nona.study.sweep_numbers import with_value
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import duration, job_panel, result_to_show
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import label_text, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import picture, table
-from nona.units import format_bandwidth, format_time
+from nona.units import format_bandwidth, format_number, format_time
 
 KIND = "capacity"
 SCHEDULERS_KEY = "capacity-schedulers"
@@ -73,11 +76,11 @@ def capacity_section(state: AppState) -> None:
     )
     held = result_to_show(state, KIND, CapacityReport, fingerprint)
     if held is not None:
-        _answer(held)
+        _answer(state, held)
     elif KIND not in state.results:
         st.caption(
-            "Tries several numbers of servers, all else unchanged, for each scheduler: "
-            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]} by prediction, the others by simulation."
+            "Tries numbers of servers for each scheduler, with all else unchanged: by prediction for "
+            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]}, by simulation for the others."
         )
     equivalent(state, "capacity", *asked.words(), key=KIND, label="Same search from the shell")
 
@@ -87,9 +90,9 @@ def _inputs(state: AppState) -> None:
     cluster = state.scenario.cluster
     groups = listed([f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers], 6)
     rows = [
-        f"{label} {row.rate:.4g}/s within {format_time(row.slo)}"
+        f"{label} {format_number(row.rate, 4)}/s within {format_time(row.slo)}"
         if row.slo is not None
-        else f"{label} {row.rate:.4g}/s, no SLO"
+        else f"{label} {format_number(row.rate, 4)}/s, no SLO"
         for label, row in zip(state.scenario.labels, state.scenario.workload, strict=True)
     ]
     link = format_bandwidth(cluster.network.capacity)
@@ -112,14 +115,14 @@ def _controls(state: AppState) -> Question:
         list(HITS),
         list(HITS).index("99 %"),
         key="capacity-hit",
-        help="The share of jobs with an SLO that must be in time; classes are weighted by their rates.",
+        help="The share of its jobs that every model with an SLO must finish in time.",
     )
     names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
     chosen = right.selectbox(
         "Servers that grow",
         names,
         key="capacity-group",
-        help="The server group to resize; the others stay unchanged.",
+        help="The group of servers whose number is searched; the other groups stay as they are.",
     )
     schedulers = _schedulers(state)
     simulated = st.toggle(
@@ -150,7 +153,7 @@ def _so_far(live: Mapping[str, Any]) -> None:
     )
 
 
-def _answer(report: CapacityReport) -> None:
+def _answer(state: AppState, report: CapacityReport) -> None:
     if report.ended_early_s is not None:
         st.warning(
             f"Cancelled after {duration(report.ended_early_s)}: this is what was known by then.",
@@ -158,6 +161,7 @@ def _answer(report: CapacityReport) -> None:
         )
     finding, others = capacity_finding(report), others_finding(report)
     st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
+    _use(state, report)
     note = alone_note(report, scheduler_names())
     if note:
         st.caption(plain(note))
@@ -169,3 +173,30 @@ def _answer(report: CapacityReport) -> None:
     table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
     with st.expander("Every number of servers that was tried"):
         table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")
+
+
+def _use(state: AppState, report: CapacityReport) -> None:
+    """A button for each scheduler that has an answer, the best first."""
+    group, groups, best = report.group, state.scenario.cluster.servers, report.best_scheduler
+    answers = {d.scheduler: d.servers for d in report.devices if d.servers is not None}
+    if group >= len(groups) or groups[group].gpu not in {d.gpu for d in report.devices}:
+        return
+    with st.container(horizontal=True):
+        for scheduler in sorted(answers, key=lambda name: name != best):
+            of = "" if len(answers) == 1 else f": {answers[scheduler]:,} under {scheduler}"
+            st.button(
+                label_text(f"Use it{of}"),
+                icon=":material/open_in_new:",
+                key=f"capacity-use-{scheduler}",
+                on_click=_take,
+                args=(state, group, answers[scheduler], scheduler),
+                help="Puts this many servers and this scheduler into the scenario; Undo restores the old.",
+            )
+
+
+def _take(state: AppState, group: int, servers: int, scheduler: str) -> None:
+    entries = state.scenario.schedulers
+    own = next((s for s in entries if s.name == scheduler), SchedulerSpec(name=scheduler))
+    sized = with_value(state.scenario, f"cluster.servers[{group}].count", servers)
+    state.apply(with_first(sized, own), "using the fewest servers")
+    state.tell(f"The scenario has {servers:,} of these servers now.", "cluster", "Cluster")

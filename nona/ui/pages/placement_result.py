@@ -54,7 +54,7 @@ from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
 from nona.ui.widgets.terms import guide_link, term
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 LEAST = 5e-4  # of the probability: what is less splits nothing that counts
 
@@ -239,7 +239,7 @@ def configuration_list(subgraph: PlacedSubgraph) -> Node:
         more = el(
             "details",
             "more-items",
-            el("summary", "", f"Show {len(rest)} more, which share {share:.3g} %"),
+            el("summary", "", f"Show {len(rest)} more, together {format_number(share)} %"),
             el("ol", "configurations", *items[FIRST:]),
             data_name="more",
         )
@@ -259,7 +259,7 @@ def _item(configuration: PlacedConfiguration, root: str | None, sink: str | None
         el(
             "div",
             "share",
-            el("b", "", f"{share:.3g} %"),
+            el("b", "", f"{format_number(share)} %"),
             el("span", "tag", kind),
             el("div", "meter", el("i", ""), __w=f"{share:.2f}%", aria_hidden="true"),
         ),
@@ -268,7 +268,7 @@ def _item(configuration: PlacedConfiguration, root: str | None, sink: str | None
             "boxes",
             *[_server(name, tasks, i) for i, (name, tasks) in enumerate(servers)],
             role="img",
-            aria_label=f"Configuration {number}, {share:.3g} %: {about}",
+            aria_label=f"Configuration {number}, {format_number(share)} %: {about}",
         ),
     )
 
@@ -356,7 +356,7 @@ def congestion_section(state: AppState, data: PlacementOutcome) -> None:
     st.markdown(f"**{plain(finding)}**")
     if is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:
         st.markdown(
-            "By sampled jobs, which evaluate the placement above, it does not pay at the present load."
+            "By sampled jobs, which evaluate the placement above, splitting does not pay at the present load."
         )
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
     picture(
@@ -415,7 +415,9 @@ def configurations_of(state: AppState, report: PlacementReport) -> None:
         "Sub-graph",
         range(len(subgraphs)),
         max(range(len(subgraphs)), key=lambda i: subgraphs[i].split),
-        format_func=lambda i: f"{i + 1}: {subgraphs[i].title} · {100 * subgraphs[i].split:.3g} % split",
+        format_func=lambda i: (
+            f"{i + 1}: {subgraphs[i].title} · {format_number(100 * subgraphs[i].split)} % split"
+        ),
         key=f"placed-subgraph-{name}",
         persist_state="session",
         help="From its root to its sink; the share is the probability of splitting it.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,20 +12,25 @@ from streamlit.elements.lib.column_types import ColumnWidth
 
 from nona.report.html.plan import plan_html
 from nona.report.plan import (
+    ANSWER,
+    PRESENT,
     answer_text,
     cliff_finding,
     curve_rows,
     day_of,
     finding_parts,
     floor_note,
-    money,
+    marked,
+    present_text,
     servers_text,
     target_rows,
     tightest,
     week_text,
+    why_text,
 )
 from nona.report.plan_options import (
     DECIDING,
+    Cell,
     chain_rows,
     evidence_text,
     failure_rows,
@@ -43,6 +48,7 @@ from nona.report.planning_figures import (
     options_figure,
     week_figure,
 )
+from nona.report.text import MARKS, money
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.scenario.file import parse_scenario
 from nona.sources.opening import Opened
@@ -102,7 +108,7 @@ VERDICTS = ("keeps", "open", "misses")
 RULED_OUT = "ruled out by bounds"
 CHOICES = (*VERDICTS, RULED_OUT)
 WIDTHS: Mapping[str, ColumnWidth] = {
-    "servers": 330,
+    "servers": 320,
     "scheduler": 98,
     "cost per hour": 70,
     "verdict": 66,
@@ -114,6 +120,7 @@ HEADINGS = {"cost per hour": "per hour", "error budget used": "budget used"}
 HINTS = {
     "cost per hour": "Servers and links, without data moved.",
     "error budget used": "Late jobs of the tightest target over those that it allows; above 1: missed.",
+    "verdict": f"{' or '.join(MARKS.values())}; without a mark ruled out by bounds.",
     "p99 ms": "Of the slowest model.",
 }
 LIVE_ROWS = 12
@@ -122,12 +129,12 @@ FORMATS = {
     "cost per hour": "%.2f",
     "cost per million": "%.3f",
     "error budget used": "%.3g",
-    "p99 ms": "%.4g",
+    "p99 ms": "%.1f",
     "busy %": "%.1f",
-    "headroom": "%.4g",
+    "headroom": "%.3g",
     "kWh per million": "%.3g",
     "kg CO₂ per million": "%.3g",
-    "link Gbit/s": "%.4g",
+    "link Gbit/s": "%.3g",
 }
 
 
@@ -141,17 +148,19 @@ def options_section(state: AppState, report: PlanReport) -> None:
         default=list(VERDICTS),
         key="plan-verdicts",
         persist_state="session",
-        help="Which options the table lists. Those that were only predicted are open.",
+        help="Which options the table lists. An option that is only predicted counts as open.",
     )
     listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]
     answer = [report.answer.option] if report.answer is not None else []
     order = list(dict.fromkeys([*answer, *_pinned_in(report), *listed]))
     rows = option_rows(report)
-    frame = pd.DataFrame([rows[i] for i in order], columns=list(rows[0]) if rows else None)
+    present = len(rows) - len(report.options)  # rows before the options
+    shown = [*range(present), *(present + i for i in order)]
+    frame = _frame([rows[i] for i in shown], list(rows[0]) if rows else [])
     event = table(
         frame,
         "plan-options",
-        "Every option of the plan: the answer, pinned ones, then the cheapest first",
+        "The present cluster, then every option: the answer, pinned ones, the cheapest first",
         name="plan_options",
         deciding=DECIDING,
         column_config=_formats(frame),
@@ -161,22 +170,30 @@ def options_section(state: AppState, report: PlanReport) -> None:
     )
     st.caption("Tick a row to see why it has its verdict, and its models, below.")
     chosen = event.selection.rows if event is not None else []
-    if chosen and chosen[0] < len(order):
-        _detail(state, report, order[chosen[0]])
-    elif report.answer is not None:
-        _detail(state, report, report.answer.option)
+    if chosen and chosen[0] < len(shown):
+        _detail(state, report, *marked(report)[shown[chosen[0]]])
+    elif report.best is not None:
+        _detail(state, report, ANSWER, report.best)
+
+
+def _frame(rows: Sequence[Mapping[str, Cell]], columns: Sequence[str]) -> pd.DataFrame:
+    """Rows of options whose verdict has the mark of what it rests on."""
+    marks = [MARKS.get(str(row["by"]), "")[:1] for row in rows]
+    verdicts = [f"{mark} {row['verdict']}".strip() for mark, row in zip(marks, rows, strict=True)]
+    return pd.DataFrame(rows, columns=list(columns) or None).assign(verdict=verdicts)
 
 
 def _live_options(report: PlanReport) -> None:
     """The options while they are looked at: first those that were simulated, then as they are predicted."""
-    shown = sorted(range(len(report.options)), key=lambda i: (_waits(report.options[i]), i))[:LIVE_ROWS]
-    rows = option_rows(report)
-    frame = pd.DataFrame([rows[i] for i in shown], columns=list(DECIDING))
+    entries, rows = marked(report), option_rows(report)
+    order = sorted(range(len(rows)), key=lambda i: (entries[i][0] != PRESENT, _waits(entries[i][1]), i))
+    shown = order[:LIVE_ROWS]
+    frame = _frame([rows[i] for i in shown], list(DECIDING))
     st.dataframe(
         frame,
         hide_index=True,
         key="plan-live",
-        alt="The options so far: those that were simulated, then as they are predicted",
+        alt="The present cluster, then the options so far: simulated ones, then as they are predicted",
         column_config=_formats(frame),
         placeholder="–",
     )
@@ -193,10 +210,12 @@ def _formats(frame: pd.DataFrame) -> dict[str, Any]:
             HEADINGS.get(name), width=WIDTHS.get(name), format=FORMATS[name], help=HINTS.get(name)
         )
         if name in FORMATS
-        else st.column_config.TextColumn(width=WIDTHS[name])
+        else st.column_config.TextColumn(width=WIDTHS[name], help=HINTS.get(name))
         for name in {**WIDTHS, **FORMATS}
     }
-    made["answer"] = st.column_config.TextColumn(" ", width=28, help="→ is the answer.")
+    made["answer"] = st.column_config.TextColumn(
+        " ", width=38, help=f"{PRESENT}: the cluster as it is. {ANSWER}: the answer."
+    )
     return {name: made for name, made in made.items() if name in frame}
 
 
@@ -204,13 +223,11 @@ def _kind(option: PlanOption) -> str:
     return RULED_OUT if option.by in BOUNDS else option.verdict
 
 
-def _detail(state: AppState, report: PlanReport, index: int) -> None:
+def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) -> None:
     """One option: why it has its verdict, its models, and what can be done with it."""
-    option = report.options[index]
     with st.container(border=True, key="plan-option-detail"):
-        answer = report.answer is not None and report.answer.option == index
-        mark = "The answer: " if answer else ""
-        st.markdown(f"**{plain(f'{mark}{option_name(option)}')}**")
+        begin = {ANSWER: "The answer: ", PRESENT: "The present cluster: "}.get(mark, "")
+        st.markdown(f"**{plain(f'{begin}{option_name(option)}')}**")
         st.markdown(plain(_why(report, option)))
         with st.container(horizontal=True):
             st.button(
@@ -233,7 +250,7 @@ def _detail(state: AppState, report: PlanReport, index: int) -> None:
         if option.shares:
             alt = "Share within the SLO and p99 of every model on this option"
             formats = {
-                k: st.column_config.NumberColumn(format="%.4g")
+                k: st.column_config.NumberColumn(format="%.1f")
                 for k in ("within SLO %", "from %", "to %", "p99 ms")
             }
             table(
@@ -244,8 +261,8 @@ def _detail(state: AppState, report: PlanReport, index: int) -> None:
                 placeholder="–",
             )
             st.caption(
-                "Intervals of each share by itself. A verdict's limits are wider: they allow for bursts of "
-                "late jobs and for every look."
+                "The interval of each share by itself. The limits of a verdict are wider: they allow for "
+                "bursts of late jobs and for every look at the runs."
             )
 
 
@@ -255,10 +272,9 @@ def _why(report: PlanReport, option: PlanOption) -> str:
         if option.by == "simulation" and option.verdict != "open"
         else ""
     )
-    runs = f", {option.replications} runs" if option.replications else ""
+    runs = f" after {option.replications} runs" if option.replications else ""
     needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
-    reason = f": {option.reason}" if option.reason else ""
-    return f"{option.verdict.capitalize()}{sure}{runs}{reason}.{needed}"
+    return f"{option.verdict.capitalize()}{sure}{runs}: {why_text(option)}.{needed}"
 
 
 def _open(state: AppState, option: PlanOption) -> None:
@@ -292,8 +308,8 @@ def _area(state: AppState, every_s: float | None, held: PlanOutcome | None) -> N
         _choice(held.report, "plan-chart")
     elif current_job(state, KIND) is None:
         st.caption(
-            "The search first orders the options by prediction, then simulates them until each verdict "
-            "stands. Cancel keeps what is known by then."
+            "The search orders the options by prediction, then simulates them until each verdict stands. "
+            "Cancel keeps what is known by then."
         )
 
 
@@ -321,6 +337,8 @@ def _answer(found: PlanOutcome) -> None:
         st.caption(_said(small))
     if answer is not None:
         st.caption(_said(f"{answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
+    if now := present_text(report):
+        st.caption(_said(now))
 
 
 def _targets(report: PlanReport, most: int = 5) -> str:
@@ -376,7 +394,7 @@ def plan_tabs(report: PlanReport) -> None:
 
 def _traffic(report: PlanReport) -> None:
     if not report.curve:
-        st.caption("Nothing keeps the targets yet, so that there is no traffic to try it with.")
+        st.caption("Nothing keeps the targets yet: more traffic is tried with the answer only.")
         return
     finding = cliff_finding(report)
     shown = st.segmented_control(
@@ -397,7 +415,10 @@ def _traffic(report: PlanReport) -> None:
     with st.expander("The numbers of this chart", icon=":material/table:"):
         table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
     table(pd.DataFrame(target_rows(report)), "plan-targets", "How much traffic each target bears")
-    st.caption("Of the factors that were tried. Beyond the headroom by the interval of each share at 95 %.")
+    st.caption(
+        "Only the factors of the chart were simulated. Beyond the headroom a target counts as held or missed "
+        "by the 95 % interval of its share."
+    )
 
 
 def _failures(report: PlanReport) -> None:
@@ -407,7 +428,8 @@ def _failures(report: PlanReport) -> None:
     rows = failure_rows(report)
     table(pd.DataFrame(rows), "plan-failures", "Whether the answer keeps its targets with servers missing")
     st.caption(
-        "Simulated with the traffic as it is. Work that was running on the lost servers is not counted."
+        "Simulated with today's traffic on the servers that are left. Work that the lost servers were doing "
+        "is not counted."
     )
 
 
@@ -428,9 +450,7 @@ def _costs(report: PlanReport) -> None:
 
 def _week(report: PlanReport) -> None:
     if report.week is None:
-        st.caption(
-            "The traffic is steady here. Choose a profile of the week under Demand to size for its peak."
-        )
+        st.caption("The traffic is steady. To size for the peak of a week, choose a profile under Demand.")
         return
     finding = week_text(report.week, report.currency)
     chart(week_figure(report.week), finding, "plan-week", "Traffic and servers by hour of the week.")
@@ -449,8 +469,8 @@ def _evidence(report: PlanReport) -> None:
         )
     if report.work:
         st.caption(
-            "One query keeps an executor busy for this long. Times that a file gives for one GPU are carried "
-            "to others by a ratio, which page Models names."
+            "How long one query keeps an executor busy. Times that a file gives for one GPU are scaled to "
+            "the others by a ratio, which the page Models states."
         )
         table(pd.DataFrame(work_rows(report)), "plan-work", "Time of one query on each kind of executor")
 

@@ -268,22 +268,22 @@ def money_fields(state: AppState) -> None:
         hint = "Per server and hour, for all but its GPUs: power, rack, administration."
         _price_field(state, "Beside the GPUs", (*PRICES, "server"), 0.0, hint)
         number(state, "Per GB moved", (*PRICES, "gb"), 0.0, 1e6, 0.01, "Over the shared link.", "%.4f")
-        hint = "kg of CO₂ per kWh of your electricity; empty: CO₂ is not reckoned."
-        quantity(state, "CO₂ per kWh", (*PRICES, "co2_kg_per_kwh"), hint, optional=True, empty="not reckoned")
+        hint = "kg of CO₂ per kWh of your electricity; empty: CO₂ is not calculated."
+        quantity(
+            state, "CO₂ per kWh", (*PRICES, "co2_kg_per_kwh"), hint, optional=True, empty="not calculated"
+        )
     spec = state.scenario.plan
     gpus = list(
         dict.fromkeys(
             o.gpu for o in (spec.offers if spec and spec.offers else state.scenario.cluster.servers)
         )
     )
-    st.caption(
-        "Watts of one GPU, idle and busy. Energy is given where those of all GPUs of an option are known."
-    )
+    st.caption("Watts of one GPU, idle and busy. Energy is stated for options whose GPUs all have watts.")
     for gpu in gpus:
         _watts(state, gpu)
     st.caption(
-        "The shipped prices. They are as of their dates: check them before you buy. *Read there*: the figure "
-        "was read at the source; *recollected*: it was not."
+        "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
+        "*recollected*: from memory."
     )
     table(
         pd.DataFrame(_listed_rows()),

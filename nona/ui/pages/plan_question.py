@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -10,6 +10,7 @@ from nona.errors import NonaError
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
+from nona.scenario.plan import Survival
 from nona.schedulers.registry import scheduler_names
 from nona.ui.pages.plan_offers import (
     PART,
@@ -24,7 +25,7 @@ from nona.ui.pages.plan_offers import (
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.widgets.fields import count, late, plain, quantity, share, toggle
+from nona.ui.widgets.fields import choice, count, late, plain, quantity, share, toggle
 from nona.ui.widgets.folding import listed, shown_at_once, summary_bar
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
@@ -33,7 +34,7 @@ DEMOS = (
     Demo(
         "black_friday",
         "Black Friday",
-        "Traffic peaks every week and grows every month: what to buy, and when is it used up?",
+        "Traffic peaks every week and grows every month: what to buy, and how long does it suffice?",
         ":material/trending_up:",
     ),
     Demo(
@@ -60,7 +61,7 @@ DEMOS = (
 def start_screen(state: AppState) -> None:
     """What the page answers, the demos, and the way to begin with the present scenario."""
     st.markdown(
-        "#### What should we buy, what does it cost, and when does it break?\n"
+        "#### What should we buy, what does it cost, and how much more traffic does it bear?\n"
         "You say what each model must keep, how the traffic grows, and which GPUs are on offer at which "
         "prices. The plan finds the cheapest servers, MIG layouts and scheduler that keep every target, with "
         "evidence by simulation."
@@ -102,7 +103,7 @@ PROFILE_HELP = (
     "CSV with a column factor (on the rates here) or rate (queries/s) and 24 or 168 rows, the first for "
     "Monday 0:00; or a trace of arrivals, whose first day or week counts."
 )
-OWN_HELP = "Of this model alone; empty: not asked. Without any the share within the SLO is asked."
+OWN_HELP = "For this model alone; empty: not asked. If all are empty, the share within the SLO is asked."
 OWN = {
     "hit": "Within the SLO",
     "p50": "p50 at most",
@@ -117,13 +118,25 @@ def _demand_fields(state: AppState) -> None:
     with st.grid(2, min_column_width=130, vertical_alignment="bottom"):
         hint = "Of the jobs of each model with an SLO, unless the model has a target of its own."
         share(state, "Within the SLO", (PART, "hit"), hint)
-        hint = "Of the traffic, e.g. 8%/month or 150%/year. The answer says in which month it breaks."
+        hint = "Of the traffic, e.g. 8%/month. The answer names the month that passes what was simulated."
         quantity(state, "Growth", (PART, "growth"), hint)
+    _survival(state)
     _week(state)
     with st.expander("Targets of single models", icon=":material/target:"):
         st.caption("p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold.")
         for index in shown_at_once(len(state.scenario.labels), "plan-targets-at-once", "Models"):
             _own_targets(state, state.scenario.labels[index])
+
+
+def _survival(state: AppState) -> None:
+    """With which failure the targets must still hold."""
+    racks = state.scenario.cluster.network.racks is not None
+    values = {f"a {key}" if key != "nothing" else key: key for key in get_args(Survival)}
+    if not racks and state.shown((PART, "survive")) != "rack":
+        del values["a rack"]
+    hint = "All targets must also hold while any one server, or any one rack, is down."
+    more = "" if racks else " For a rack, the cluster needs racks: see page Cluster."
+    choice(state, "Must survive", (PART, "survive"), values, f"{hint}{more}")
 
 
 def _models(state: AppState) -> None:
@@ -249,6 +262,7 @@ def _summary(state: AppState) -> list[str]:
     return [
         f"{100 * spec.hit:.6g} % within the SLO",
         *own,
+        f"survives a {spec.survive}" if spec.survive != "nothing" else "",
         f"grows {growth_text(spec.growth)}" if spec.growth else "",
         f"week of {spec.profile}" if spec.profile else "",
         listed(names) if names else "servers of the cluster",
@@ -278,7 +292,7 @@ def _schedulers(state: AppState) -> None:
 
 def _search(state: AppState) -> None:
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        hint = "Of each verdict; the rest is how often keeps or misses may be wrong. See Evidence."
+        hint = "Of each verdict: at 95 %, at most one verdict of twenty is wrong. See Evidence."
         share(state, "Confidence", (PART, "confidence"), hint)
         count(
             state,
@@ -286,15 +300,13 @@ def _search(state: AppState) -> None:
             (PART, "most"),
             1,
             100_000,
-            "Where the offer says no number.",
+            "For offers without a number of their own.",
         )
         hint = "Runs of one option at most; more decide options that lie close to a target."
         count(state, "Runs of an option, at most", (PART, "replications"), 4, 4096, hint)
         count(state, "Jobs of a run", ("simulation", "jobs"), 100, 10_000_000, "As on the page Simulation.")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        toggle(
-            state, "Mixed clusters", (PART, "mixed"), "Also some servers of one offer and some of another."
-        )
+        toggle(state, "Mixed clusters", (PART, "mixed"), "Also combines servers of two offers.")
         st.button(
             "Remove this plan",
             icon=":material/delete:",

@@ -66,8 +66,8 @@ def _cookie_hint() -> None:
     """A warning where the browser keeps no cookie: nobody could find the items again."""
     if not is_token(st.context.cookies.get(cookie_name())):
         st.caption(
-            "This browser keeps no cookie of this server, so that what you save is not found again after "
-            "it is closed; export it."
+            "This browser keeps no cookie of this server: once it is closed, what you saved here cannot be "
+            "found again. Export it first."
         )
 
 
@@ -237,7 +237,7 @@ def _operations(state: AppState, item: SavedItem) -> None:
         st.button(
             "Open",
             icon=":material/open_in_browser:",
-            help="Makes its scenario the present one; Undo in the side bar restores that. A run that was "
+            help="Replaces your scenario with its own; Undo in the side bar restores yours. A run that was "
             "saved here is shown with its result.",
             on_click=_open_item,
             args=(state, item),
@@ -453,7 +453,7 @@ def saved_page(state: AppState) -> None:
         every = store().listing()
     except StoreError as error:
         st.error(plain(str(error)), icon=":material/database_off:")
-        st.caption("All other pages work; runs cannot be saved until this is mended.")
+        st.caption("All other pages work; runs cannot be saved until this is fixed.")
         return
     _complaint(state)
     _undo_notice(state)
@@ -482,7 +482,7 @@ def _list(state: AppState, every: SavedList) -> None:
         )
         st.page_link("pages/7_simulation.py", label="Go to Simulation", icon=":material/timeline:")
     if every.unreadable:
-        st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the data base is damaged there.")
+        st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the database is damaged there.")
     search = str(st.session_state.get("saved-find") or "")
     found = store().listing(search).items if search else every.items
     if every.items and not found:

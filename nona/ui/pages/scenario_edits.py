@@ -2,28 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.device import find_device, links, user_devices
 from nona.hardware.mig import maximal_layouts, parse_layout
+from nona.report.text import counted
 from nona.sources.opening import edited
 from nona.ui.session.editing import PlacePath
+from nona.ui.session.opening import new_scenario
 from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
 from nona.units import quantity_text
 
 
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """The model that is to be added to a scenario of training jobs alone, once that is confirmed."""
+
+    model: str = ""
+
+
 def add_model(state: AppState, model: str) -> None:
-    """Add a row for ``model`` to the workload, with the sizes bound for it."""
+    """Add a row for ``model`` to the workload; ask first where the scenario has training jobs alone."""
+    if state.scenario.training is not None and not state.scenario.workload:
+        state.choices.keep(Adding(model))
+    else:
+        _add_row(state, model)
+
+
+def ask_before_adding(state: AppState) -> None:
+    """The question whether a scenario of training jobs gets queries as well."""
+    model = state.choices.of(Adding).model
+    if not model or state.scenario.training is None or state.scenario.workload:
+        return
+    with st.container(border=True, key="add-to-training"):
+        st.markdown(
+            f"**“{plain(state.scenario.name)}” has training jobs only.** With queries of {plain(model)} the "
+            "scenario also has a workload, for Placement and Simulation. The Overview and the line under the "
+            "title then show the queries; the jobs stay on Training."
+        )
+        with st.container(horizontal=True):
+            for label, icon, act in (
+                ("Add it here", ":material/add:", _add_row),
+                ("Begin a new scenario with it", ":material/note_add:", _begin_with),
+                ("Leave it", ":material/close:", None),
+            ):
+                st.button(label, icon=icon, on_click=_decide, args=(state, model, act))
+
+
+def _decide(state: AppState, model: str, act: Callable[[AppState, str], None] | None) -> None:
+    state.choices.keep(Adding())
+    if act is not None:
+        act(state, model)
+
+
+def _begin_with(state: AppState, model: str) -> None:
+    new_scenario(state)
+    _add_row(state, model)
+    state.go_to = "pages/5_workload.py"
+
+
+def _add_row(state: AppState, model: str) -> None:
+    """Add a row with the sizes bound for the model."""
     row: dict[str, Any] = {"model": model, "rate": "10/s"}
     if state.symbols.get(model):
         row["symbols"] = state.symbols[model]
     add_entry(state, ("workload",), row)
     if not state.notice:
-        rows = len(state.scenario.workload)
+        rows = counted(len(state.scenario.workload), "row")
         state.tell(
-            f"{model} was added to the workload, which now has {rows} rows.", "workload", "Open the workload"
+            f"{model} was added to the workload, which now has {rows}.", "workload", "Open the workload"
         )
 
 

@@ -134,6 +134,8 @@ def why_not(state: AppState) -> str:
 
 
 def _reason(state: AppState) -> str:
+    if not state.scenario.workload:
+        return "It has no workflows yet: add models on the Workload page."
     data = {**scenario_to_mapping(state.scenario), "serverless": _part(state)}
     try:
         prepare_serverless(scenario_from_mapping(data), state.uploads.sources)
@@ -289,7 +291,7 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     with st.container():
         if running and held is not None:
             st.info(
-                f"All below belongs to the former run (fingerprint {held.about.hash}), until this one ends.",
+                f"All below is from the previous run (fingerprint {held.about.hash}) until this one ends.",
                 icon=":material/history:",
             )
     return held
@@ -302,7 +304,7 @@ def _size(state: AppState) -> None:
     if calls <= MANY_CALLS:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{calls:,} calls in all runs take minutes.")
+        st.caption(f"All runs together have {calls:,} calls, which takes minutes.")
         st.button(
             f"Take {QUICK_CALLS:,} calls and {QUICK_RUNS} runs for a first look",
             icon=":material/bolt:",
@@ -384,7 +386,7 @@ def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
 
 
 OWN_COMMAND = (
-    "Until what load?",
+    "Up to what load?",
     "Sharing",
     "Nodes",
     "DAG schedulers",
@@ -396,7 +398,7 @@ TABS: Mapping[str, Tab] = {
     "Functions": functions_tab,
     "Search": search_tab,
     "Sharing": sharing_tab,
-    "Until what load?": over_tab,
+    "Up to what load?": over_tab,
     "GPU layouts": _of_run(layouts_tab),
     "Nodes": nodes_tab,
     "DAG schedulers": schedulers_tab,

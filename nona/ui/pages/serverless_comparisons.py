@@ -77,7 +77,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import plain, whole
 from nona.ui.widgets.results import chart, picture, table
 
 OVER_KIND = "serverless-over"
@@ -87,7 +87,7 @@ OVER_TARGETS = {"90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "99.9 %": 0.999}
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """Which number, which values, how sure; then the curves of all policies and their knees."""
     st.markdown(
-        "How much more traffic does each policy bear before SLOs are missed? Or another number of the "
+        "How much more traffic can each policy bear before SLOs are missed? Or, with another number of the "
         "scenario: how few vCPUs a node, how large a CPU share?"
     )
     asked = _asked(state)
@@ -98,8 +98,8 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     report = result_to_show(state, OVER_KIND, OverReport, mark)
     if report is None:
         st.caption(
-            "Every policy gets the same calls at every value. Where the target ceases to be kept is found by "
-            "bisection; each verdict is that of a sequential test at 95 %."
+            "Every policy gets the same calls at every value. Bisection finds where a policy stops keeping "
+            "the target; each verdict comes from a sequential test at 95 %."
         )
     else:
         _over_answer(report, "over")
@@ -125,22 +125,16 @@ def _asked(state: AppState) -> OverAsked | None:
                 + (", and beyond them by factors of two." if swept.key == LOAD else "."),
             )
         with st.container():
-            calls = st.number_input(
-                "Calls of each run",
-                50,
-                MOST_CALLS,
-                CALLS,
-                100,
-                key="serverless-shown-over-calls",
-                help=f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs.",
-            )
+            hint = f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs."
+            key = "serverless-shown-over-calls"
+            calls = whole("Calls of each run", 50, MOST_CALLS, CALLS, key, hint, step=100)
     target = st.segmented_control(
         "SLOs to keep ",
         list(OVER_TARGETS),
         default="99 %",
         required=True,
         key="serverless-shown-over-target",
-        help="The knee is where a policy ceases to keep this share of the calls within their SLO.",
+        help="The knee is where a policy stops keeping this share of the calls within their SLO.",
     )
     try:
         values = _values(str(text), number)
@@ -187,7 +181,7 @@ def _over_answer(report: OverReport, key: str) -> None:
             with st.container():
                 title = TITLES[what][0].upper() + TITLES[what][1:]
                 chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
-    table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "Until where each policy keeps the target")
+    table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
         table(pd.DataFrame(over_rows(report)), f"{key}-points", "Every policy at every simulated value")
         numbers = pd.DataFrame(over_numbers(report))
@@ -218,14 +212,10 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     with st.grid(2, min_column_width=170):
         with st.container():
             hint = "Of each run; 4 to 16 runs per count, as many as a verdict needs."
-            calls = st.number_input(
-                "Calls of a run", 50, 20_000, 600, 50, key="serverless-shown-node-calls", help=hint
-            )
+            calls = whole("Calls of a run", 50, 20_000, 600, "serverless-shown-node-calls", hint, step=50)
         with st.container():
             hint = "Larger counts are not tried."
-            most = st.number_input(
-                "Nodes at most", 1, 256, 64, 1, key="serverless-shown-most-nodes", help=hint
-            )
+            most = whole("Nodes at most", 1, 256, 64, "serverless-shown-most-nodes", hint)
     share = NODE_TARGETS[str(target or "99 %")]
     chosen = names if who == EVERY else [who]
     asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
@@ -251,8 +241,8 @@ def _nodes_answer(report: NodesReport) -> None:
     picture(nodes_figure(report), "serverless-nodes-figure", alt)
     table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
     st.caption(
-        "“not told apart”: the interval still contains the target after all runs, which counts as not "
-        "kept. The cluster is paid for even when idle; “$ an hour held” is the cost of "
+        "“undecided”: the interval still contains the target after all runs, which counts as not "
+        "kept. The cluster is paid for even when idle; “USD per hour held” is the cost of "
         "the resources that batches held."
     )
 
@@ -277,26 +267,12 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
                 "The policy to run under each way of sharing.",
             )
         with st.container():
-            hint = f"In each run; at most {MOST_SHARING_CALLS:,} here. More calls narrow the intervals."
-            calls = st.number_input(
-                "Calls in each run",
-                10,
-                MOST_SHARING_CALLS,
-                min(size.jobs, 1500),
-                100,
-                key="serverless-shown-way-calls",
-                help=hint,
-            )
+            key, usual = "serverless-shown-way-calls", min(size.jobs, 1500)
+            hint = "In each run. More calls narrow the intervals."
+            calls = whole("Calls in each run", 10, MOST_SHARING_CALLS, usual, key, hint, step=100)
         with st.container():
-            runs = st.number_input(
-                "Runs of each way",
-                1,
-                20,
-                MOST_RUNS,
-                1,
-                key="serverless-shown-way-runs",
-                help="2 or more: intervals.",
-            )
+            key, hint = "serverless-shown-way-runs", "2 or more give intervals."
+            runs = whole("Runs of each way", 1, 20, MOST_RUNS, key, hint)
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
     mark = f"{state.fingerprint(SHARING_KIND)} {policy} {calls} {runs}"
     job_panel(state, SHARING_KIND, "Compare the ways of sharing", options=asked.to_json(), fingerprint=mark)
@@ -359,7 +335,7 @@ def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     frame = pd.DataFrame([_row(n, p, n in policies) for n, p in rows.items()])
     table(frame, "serverless-scheduler-rows", "Every scheduler and policy with SLOs kept, cost and latency")
     if data is None:
-        st.caption("Run the policies above to see them beside the schedulers.")
+        st.caption("Run the policies above to compare them with the schedulers.")
     elif over_oracle(rows, oracle):
         st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
 
@@ -408,7 +384,7 @@ def _study(data: ServerlessStudy) -> None:
     _loads(data)
     _sensitivity(data)
     with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
-        table(_miss_table(data), "study-miss-rows", "Configuration misses beside the slides'")
+        table(_miss_table(data), "study-miss-rows", "Configuration misses: ours and the slides'")
         table(pd.DataFrame(search_rows(data)), "study-searches", "ESG's searches in each setting")
         table(pd.DataFrame(cutoff_rows(data)), "study-cutoffs", "Orion by the cut-off of its search")
         alt = "SLOs kept under each way of sharing the GPUs"
@@ -432,7 +408,7 @@ def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
 
 def _loads(data: ServerlessStudy) -> None:
     """Until which load each policy keeps the SLOs, and where the slides' gaps appear."""
-    st.markdown("**Until what load, and where the slides' gaps appear**")
+    st.markdown("**Up to what load, and where the slides' gaps appear**")
     st.info(plain(claim_text(data)), icon=":material/trending_up:")
     left, right = st.columns(2)
     with left:
@@ -450,9 +426,9 @@ def _loads(data: ServerlessStudy) -> None:
             with st.container():
                 shown = over_figure(report, what, 300)
                 chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
-    alt = "Until which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
+    alt = "Up to which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
     table(pd.DataFrame(study_knee_rows(data)), "study-knees", alt)
-    alt = "ESG's leads over the other policies at every load, beside the ranges of the slides"
+    alt = "ESG's leads over the other policies at every load, and the ranges of the slides"
     table(pd.DataFrame(gap_rows(data)), "study-gaps", alt)
 
 

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
 from nona.report.text import counted
 from nona.scenario.serverless import LATE, ServerlessSpec
 from nona.serverless.functions import MEASURED, function_names, grid, shipped_function
-from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
+from nona.serverless.policies.registry import POLICIES
 from nona.serverless.provenance import TAGS, provenance
+from nona.study.costs import cost_note
+from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity, share
 from nona.ui.widgets.folding import listed, summary_bar
-from nona.ui.widgets.policy_choice import option_popover
+from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
 SLO_PATH = ("serverless", "slo_factor")
@@ -188,7 +191,7 @@ def _function_rows() -> list[dict[str, object]]:
 def _provenance_panel(state: AppState) -> None:
     """Every default of the platform and of the shipped functions with its source."""
     panel = st.expander(
-        "Where the defaults are from", icon=":material/source:", on_change="rerun", key="provenance-open"
+        "Where the defaults come from", icon=":material/source:", on_change="rerun", key="provenance-open"
     )
     if not panel.open:
         return
@@ -230,8 +233,19 @@ def _platform_controls(state: AppState) -> None:
     _provenance_panel(state)
 
 
+def _price_by_server(state: AppState) -> None:
+    try:
+        prices = prices_by_gpu(state.scenario)
+    except NonaError as error:
+        state.notice = str(error)
+        return
+    if state.edit((PART, "prices"), prices.model_dump()):
+        state.revision += 1
+
+
 def _nodes(state: AppState) -> None:
     st.markdown("**Nodes, prices, noise**")
+    st.caption(plain(cost_note(state.scenario)))
     server = ("cluster", "servers", 0)
     with st.grid(3, min_column_width=180):
         with st.container():
@@ -250,6 +264,15 @@ def _nodes(state: AppState) -> None:
         with st.container():
             hint = "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed."
             number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
+        with st.container(vertical_alignment="bottom", height="stretch"):
+            st.button(
+                "Price by the server",
+                icon=":material/payments:",
+                key="serverless-price-by-server",
+                on_click=_price_by_server,
+                args=(state,),
+                help="Each vGPU costs its share of the server's price on page Plan; vCPUs cost no more.",
+            )
         with st.container():
             kinds = {"take their time alone": "alone", "share the cluster's network": "network"}
             hint = (
@@ -302,7 +325,7 @@ def _containers(state: AppState) -> None:
         with st.container():
             hint = (
                 "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
-                "smallest configuration before its first). It holds none of them, so that many warm "
+                "smallest configuration before its first). It holds none of these, so many warm "
                 "containers may cost more than the nodes. 0 %: only batches are paid for. Assumed."
             )
             share(state, "Idle containers pay", (PART, "idle_cost"), hint)
@@ -330,8 +353,8 @@ def _memory(state: AppState) -> None:
         with st.container():
             kinds = {"holds all containers": "none", "is that of its GPUs": "gpus", "is given": "node"}
             hint = (
-                "Containers hold memory while they exist. For one that does not fit, idle ones of the node "
-                "go, the least recently used first; where that is not enough, the batch waits."
+                "Containers hold memory while they exist. To make room for a new one, the node removes idle "
+                "ones, the least recently used first; if that is not enough, the batch waits."
             )
             choice(state, "Memory of a node", (*path, "limit"), kinds, hint)
         if spec.memory.limit == "node":
@@ -339,11 +362,11 @@ def _memory(state: AppState) -> None:
                 quantity(state, "Memory per node", (*path, "node"), "Bytes that containers share on a node.")
         if spec.memory.limit != "none":
             with st.container():
-                hint = "Of a container of a function of which neither memory nor weights are known. Assumed."
+                hint = "Memory of a container whose function states neither memory nor weights. Assumed."
                 quantity(state, "Container, need unknown", (*path, "container"), hint)
             with st.container():
-                hint = "Beside the weights of a network: context, libraries. Assumed."
-                quantity(state, "Beside weights", (*path, "overhead"), hint)
+                hint = "In addition to the weights of a network: context, libraries. Assumed."
+                quantity(state, "Besides weights", (*path, "overhead"), hint)
 
 
 def _dispatch(state: AppState) -> None:
@@ -385,7 +408,7 @@ def _dispatch(state: AppState) -> None:
                 [
                     "Jobs that no configuration keeps in time:",
                     *(f"{rule.title}: {rule.about}." for rule in LATE.values()),
-                    "A policy's option late comes before it. No source says what ESG does.",
+                    "A policy's own option late takes precedence. No source says what ESG does.",
                 ]
             )
             choice(state, "Late calls are", (*path, "late"), rules, hint)
@@ -428,7 +451,6 @@ def controls(state: AppState) -> None:
         with st.container(horizontal=True):
             entries = state.scenario.serverless.policies if state.scenario.serverless else ()
             option_popover(state, "policy-options", (PART, "policies"), entries, POLICIES.get)
-            _about(state)
         _platform_controls(state)
 
 
@@ -497,21 +519,10 @@ def _mode_fields(state: AppState) -> None:
 
 def _policies(state: AppState) -> None:
     """The choice of policies; their options are kept."""
-    spec = state.scenario.serverless
-    entries = spec.policies if spec else ()
-    chosen = [p.name for p in entries]
-    options = [*dict.fromkeys([*policy_names(), *chosen])]
-    key, path = f"policies-{state.revision}", (PART, "policies")
-
-    def choose() -> None:
-        own = {p.name: p.options for p in entries}
-        state.edit(path, [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
-
+    entries = state.scenario.serverless.policies if state.scenario.serverless else ()
     hint = "The policies that choose the configurations. All get the same calls and the same noise."
-    st.multiselect("Policies", options, chosen, key=key, on_change=choose, help=hint)
-    draft = state.drafts.get(path)
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+    known = policy_entries(POLICIES, "Serverless policies")
+    pick_entries(state, "serverless-policies", "Policies", (PART, "policies"), entries, hint, known)
 
 
 def _size(state: AppState) -> None:
@@ -529,18 +540,3 @@ def _size(state: AppState) -> None:
         with st.container():
             hint = "Worker nodes of the cluster's first group; each has its vCPUs and GPUs."
             count(state, "Nodes", ("cluster", "servers", 0, "count"), 1, 100_000, hint)
-
-
-def _about(state: AppState) -> None:
-    """What each chosen policy does, its source, and what was adapted."""
-    about = st.popover(
-        "What these policies are", icon=":material/menu_book:", on_change="rerun", key="policy-notes"
-    )
-    if not about.open:
-        return
-    with about:
-        for entry in state.scenario.serverless.policies if state.scenario.serverless else ():
-            if entry.name in policy_names():
-                p = get_policy(entry.name)
-                st.markdown(f"**{plain(p.title)}** {plain(p.summary)}")
-                st.caption(plain(f"Source: {p.source}. {p.adaptation}".strip()))

@@ -35,7 +35,7 @@ def _choose_times(state: AppState, names: Sequence[str]) -> None:
     """One function, where its times are from, and an upload for its own."""
     with st.grid(3, min_column_width=220):
         with st.container():
-            hint = "The function whose times are chosen beside it."
+            hint = "The function whose times the next field chooses."
             name = choose_one("Function", list(names), "times-function", hint)
         with st.container():
             _source(state, name)
@@ -186,7 +186,7 @@ def _default_law(state: AppState) -> None:
             hint = "Part of T that runs on the CPU, a tenth of it serial. No source says how much; assumed."
             number(state, "CPU share", (PART, "cpu_share"), 0.0, 0.99, 0.05, hint)
         with st.container():
-            hint = "Least GPU time over that at one vGPU and batch 1, however many vGPUs."
+            hint = "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1."
             number(state, "Floor", (PART, "gpu_floor"), 0.0, 20.0, 0.01, hint)
         with st.container():
             hint = "Part of the GPU time at batch 1 that does not grow with the batch."

@@ -31,6 +31,8 @@ from nona.report.serverless.text import container_rows, memory_rows, transfer_ro
 from nona.report.text import or_dash, share_text
 from nona.results.serverless import PolicyOutcome, ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
+from nona.scenario.file import parse_scenario
+from nona.study.costs import cost_note
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
 from nona.ui.pages.downloads import (
     CSV,
@@ -48,7 +50,7 @@ from nona.ui.shell.job_panel import duration
 from nona.ui.widgets import fields as choose
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import PARQUET, chart, table, tiles
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
@@ -193,6 +195,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         "oracle's cost as a dashed line. Up and to the left is better.",
     )
     tiles(_tiles(report))
+    st.caption(plain(cost_note(parse_scenario(data.about.yaml))))
     rows = pd.DataFrame(policy_rows(report))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
     table(rows, "serverless-policies", alt, deciding=DECIDING)
@@ -265,7 +268,7 @@ def _standing(p: PolicyOutcome) -> dict[str, Cell]:
     if s is None:
         return {"instances": "–", "idle": "–"}
     return {
-        "instances": "–" if s.instances is None else f"{s.instances:.3g}",
+        "instances": "–" if s.instances is None else format_number(s.instances),
         "idle": _share(s.idle_share),
     }
 
@@ -286,7 +289,7 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
         "local inputs": _share(p.locality),
         "mean search": _time(search.mean),
         "search p99": _time(search.p99),
-        "mean batch": "–" if p.mean_batch is None else f"{p.mean_batch:.3g}",
+        "mean batch": "–" if p.mean_batch is None else format_number(p.mean_batch),
         "vCPUs held": _share(p.utilization.vcpu),
         "vGPUs held": _share(p.utilization.vgpu),
         "forced": p.forced,

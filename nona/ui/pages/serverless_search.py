@@ -25,7 +25,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import plain, whole
 from nona.ui.widgets.results import table
 
 _component = declare("searchview")
@@ -52,7 +52,7 @@ def _stories(data: ServerlessOutcome | None) -> None:
     rows = told[policy]
     texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
     with right:
-        hint = "The first batches of the measured window; those with refusals show the most."
+        hint = "The first batches of the measured window. Choose one with refused attempts to see why."
         chosen = choose_one("Batch", list(texts), "story-batch", hint)
     row = texts[chosen]
     ranked = ", then ".join(row.ranked)
@@ -131,9 +131,7 @@ def _ask(system: ServerlessSystem) -> Ask:
             stage = app.stage_names.index(choose_one("Stage", list(app.stage_names), "search-stage", hint))
         with st.container():
             hint = "Jobs that wait in the queue; no batch may be larger."
-            length = st.number_input(
-                "Jobs in the queue", 1, LONGEST_QUEUE, 1, 1, key="serverless-shown-length", help=hint
-            )
+            length = whole("Jobs in the queue", 1, LONGEST_QUEUE, 1, "serverless-shown-length", hint)
         with st.container():
             left = st.slider(
                 "Left of the SLO",
@@ -146,7 +144,7 @@ def _ask(system: ServerlessSystem) -> Ask:
                 help="What is left when the stage is served, in per cent of the application's SLO: less "
                 "after waits, cold starts or slow stages.",
             )
-    return Ask(application, stage, int(length), app.slo_s * left / 100)
+    return Ask(application, stage, length, app.slo_s * left / 100)
 
 
 def _why(system: ServerlessSystem, ask: Ask, found: Explanation) -> None:

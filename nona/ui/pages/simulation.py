@@ -14,9 +14,9 @@ from nona.report.text import counted, share_text
 from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.ui.models.loading import load_row
 from nona.ui.session.state import AppState, Draft
-from nona.ui.widgets.fields import choice, count, label_text, late, plain, quantity
+from nona.ui.widgets.fields import choice, count, label_text, plain, quantity
 from nona.ui.widgets.folding import listed, summary_bar
-from nona.ui.widgets.policy_choice import scheduler_picker
+from nona.ui.widgets.policy_choice import pick_entries
 
 AUTOMATIC, OWN_PARTS = "automatic", "own parts"
 MODES = (AUTOMATIC, *PRESETS, OWN_PARTS)
@@ -169,7 +169,7 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
         options.index(mode),
         key=key,
         on_change=choose,
-        help="Where expert puts this model's tasks, in every query alike.",
+        help="Where expert puts this model's tasks, the same in every query.",
     )
     if mode not in MODES:
         st.error(plain(f"{mode} is no preset; choose one from the list."), icon=":material/error:")
@@ -230,20 +230,9 @@ def controls(state: AppState) -> None:
 
 def pick_schedulers(state: AppState) -> None:
     """The choice of schedulers; the options that a scenario file gave them stay."""
-    revision = state.revision
-
-    def choose(names: tuple[str, ...]) -> None:
-        if late(state, revision):
-            return
-        own = {s.name: s.options for s in state.scenario.schedulers}
-        state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in names])
-
     hint = "All get the same jobs: the same arrivals, the same service times."
-    chosen = [s.name for s in state.scenario.schedulers]
-    scheduler_picker("simulation-schedulers", "Schedulers", chosen, hint, choose)
-    draft = state.drafts.get(("schedulers",))
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+    chosen = state.scenario.schedulers
+    pick_entries(state, "simulation-schedulers", "Schedulers", ("schedulers",), chosen, hint)
 
 
 def _precision(state: AppState) -> None:
@@ -265,7 +254,7 @@ def _precision(state: AppState) -> None:
             "stated number of replications.",
             optional=True,
         )
-        hint = "With a precision: the most replications that are run."
+        hint = "The most replications that are run to reach the precision."
         count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
 
 

@@ -287,9 +287,9 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     figure = parts_figure(found, model)
     chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
-        "A task waits at servers for other jobs and background load; for own tasks, while its executor runs "
-        "others of the same job, which only splitting can shorten. The prediction on *Placement* counts the "
-        "tasks of one job on one executor, one after the other, as computing."
+        "A task waits at servers for other jobs and background load, and for own tasks while its executor "
+        "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
+        "counts the tasks of one job on one executor, one after the other, as computing."
     )
     figure = utilisation_figure(found)
     chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
@@ -360,7 +360,7 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
     text = f"Cancelled after {duration(after_s)}; the figures are those of the replications that had ended"
     if some:
         text += f" (of {wanted}: {listed(some)})"
-    return f"{text}.{f' No replication had ended of {listed(none)}.' if none else ''}"
+    return f"{text}.{f' No replication of {listed(none)} had ended.' if none else ''}"
 
 
 def result_views(state: AppState, run: Kept) -> None:

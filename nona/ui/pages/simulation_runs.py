@@ -205,7 +205,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
         st.button(
             "Unpin the baseline" if pinned else "Pin as baseline",
             icon=":material/keep_off:" if pinned else ":material/keep:",
-            help="Later runs are shown beside this one, with the differences and their intervals.",
+            help="Later runs are compared with this one: the differences and their intervals.",
             on_click=_pin_run,
             args=(state, None if pinned else shown.number),
             key="pin-run",
@@ -277,7 +277,7 @@ def run_area(state: AppState, run: Kept | None, running: bool) -> None:
     with st.container():
         if running and run is not None:
             st.info(
-                f"All below belongs to {plain(run.mark[0].lower() + run.mark[1:])}, until this one ends.",
+                f"All below is from {plain(run.mark[0].lower() + run.mark[1:])} until this one ends.",
                 icon=":material/history:",
             )
 

@@ -131,7 +131,7 @@ def _of_which(state: AppState) -> None:
     except NonaError:
         changed = ""
     if changed:
-        told += f" What *What if* tries ({plain(changed)}) is no part of it; *Apply* there makes it so."
+        told += f" It leaves out what *What if* tries ({plain(changed)}); *Apply* there includes it."
     st.markdown(told)
 
 

@@ -23,9 +23,9 @@ from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, numb
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import whole
 from nona.ui.widgets.policy_choice import scheduler_picker
-from nona.units import quantity_text
+from nona.units import format_number, quantity_text
 
 JOBS, REPLICATIONS = 4000, 4
 ENDS = ("low", "high", "count")
@@ -187,10 +187,10 @@ def work_text(settings: SweepSettings | GridSettings) -> str:
     else:
         one, rows = settings, 0
     jobs = max(rows, 1) * len(one.values) * len(one.schedulers) * one.replications * one.jobs
-    shown = f"{jobs / 1e6:.3g} million" if jobs >= 1e6 else f"{jobs:,}"
+    shown = f"{format_number(jobs / 1e6)} million" if jobs >= 1e6 else f"{jobs:,}"
     if not rows:
         return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
-    return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what has come."
+    return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what is finished."
 
 
 def grid_shell_arguments(settings: GridSettings) -> list[str]:
@@ -261,7 +261,7 @@ def _number(state: AppState, label: str, name: str, options: dict[str, str], cho
         label,
         list(options),
         list(options).index(chosen),
-        format_func=lambda k: plain(options[k]),
+        format_func=options.__getitem__,
         key=key,
         on_change=_changer(state, key, name),
         help=hint,
@@ -278,15 +278,14 @@ def _end_fields(state: AppState, of: Range, which: str) -> None:
             f"{label}{which}", value, key=key, on_change=_ends_changer(state, key, of, name), help=hint
         )
     key = f"sweep-count-{of.key}-{state.revision}"
-    st.number_input(
+    whole(
         f"Values, about{which}",
         1,
         MOST_VALUES,
         of.count,
-        1,
-        key=key,
-        on_change=_ends_changer(state, key, of, "count"),
-        help="Round values between the two ends.",
+        key,
+        "Round values between the two ends.",
+        on_change=lambda: change_ends(state, of, count=round(st.session_state[key])),
     )
 
 
@@ -305,13 +304,17 @@ def _target(state: AppState, form: Form) -> None:
         format="%.6g",
         key=key,
         on_change=choose,
-        help="Share of the SLOs to keep: drawn on the charts, and said up to where it holds.",
+        help="Share of the SLOs to keep: the charts draw it, the findings say up to where it is kept.",
     )
 
 
 def _whole(state: AppState, label: str, name: str, value: int, most: int, hint: str) -> None:
     key = f"sweep-{name}-{state.revision}"
-    st.number_input(label, 1, most, value, 1, key=key, on_change=_changer(state, key, name), help=hint)
+
+    def choose() -> None:
+        change(state, **{name: round(st.session_state[key])})
+
+    whole(label, 1, most, value, key, hint, on_change=choose)
 
 
 def _schedulers(state: AppState, form: Form) -> None:

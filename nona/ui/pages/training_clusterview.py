@@ -12,6 +12,7 @@ from nona.results.document import Document
 from nona.results.elastic import ElasticHistory, ElasticLive, ElasticMoment, ElasticSoFar
 from nona.results.training import PolicySoFar, Stay, TrainingLive
 from nona.ui.widgets.components import declare
+from nona.units import format_number
 
 
 class PolicyRow(Document):
@@ -130,7 +131,7 @@ def _alts(policies: Sequence[PolicyRow], live: TrainingLive) -> tuple[str, str]:
     busy = {g for s in live.stays for g in ((s.gpu, k) for k in s.gpus)}
     return (
         f"Mean JCT so far: {', '.join(known) or 'none known yet'}.",
-        f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs lately under "
+        f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs recently under "
         f"{live.focus or 'no policy yet'}.",
     )
 
@@ -250,7 +251,7 @@ def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
     if not curve:
         return ()
     last = curve[-1]
-    rates = smooth(tuple(row.goodput for row in curve), 5)
+    rates = _rates(curve)
     smoothed = [row._replace(goodput=rate) for row, rate in zip(curve, rates, strict=True)]
     most = max(1, *(max(row.running, row.waiting) for row in curve))
     return (
@@ -269,10 +270,22 @@ def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
         ),
         Chart(
             title="Goodput",
-            value=f"{rates[-1]:.3g} jobs/h",
+            value=f"{format_number(rates[-1])} jobs/h",
             lines=((PALETTE[3], _points(smoothed, lambda row: row.goodput)),),
         ),
     )
+
+
+def _rates(curve: Curve) -> tuple[float, ...]:
+    """Goodput over the last five reports, each by the simulated time that it covers.
+
+    >>> moments = [ElasticMoment(t, 1, 0, 1, rate, None) for t, rate in ((100.0, 2.0), (101.0, 40.0))]
+    >>> [round(rate, 2) for rate in _rates(tuple(moments))]
+    [2.0, 2.38]
+    """
+    spans = [now.time_s - then for now, then in zip(curve, (0.0, *(m.time_s for m in curve)), strict=False)]
+    work = smooth(tuple(m.goodput * span for m, span in zip(curve, spans, strict=True)), 5)
+    return tuple(w / s if s > 0 else 0.0 for w, s in zip(work, smooth(tuple(spans), 5), strict=True))
 
 
 def _points(

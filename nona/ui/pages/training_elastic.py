@@ -57,6 +57,7 @@ from nona.ui.shell.job_panel import (
 from nona.ui.widgets.fields import choose_one, plain
 from nona.ui.widgets.results import PARQUET, chart, hero, table
 from nona.ui.widgets.terms import guide_link, term
+from nona.units import format_number
 
 POLL_S = 0.4
 ADVICE = "Fewer jobs, replications or policies end sooner."
@@ -101,7 +102,7 @@ def _expected(state: AppState) -> str:
     if spec is None:
         return ""
     text = expected_text(expected_s(spec, state.scenario.simulation.replications))
-    return f"The run takes {text} on one idle core, longer where others compute too. "
+    return f"The run takes {text} on one idle core, longer while others compute too. "
 
 
 def _said(sentence: str) -> str:
@@ -163,9 +164,9 @@ def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
         "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share",
     )
     st.caption(
-        f"ρ ({term('finish-time fairness')}): JCT over the JCT alone on an equal share: all GPUs over "
-        "the mean number of jobs that were there with it, whole GPUs, at the batch size that its user asked "
-        "for. A policy that chooses better batch sizes can give most jobs a ρ below 1."
+        f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT alone on an equal share: the "
+        "number of GPUs over the mean number of jobs present with it, in whole GPUs, at the batch size that "
+        "its user asked for. A policy that chooses better batch sizes can give most jobs a ρ below 1."
     )
 
 
@@ -290,7 +291,10 @@ def _jobs_text(data: ElasticHistory, policy: str, time_s: float) -> str:
 
 def _nodes_title(trace: ElasticTrace, policy: str) -> str:
     moved = len({move.job for move in trace.moves}) or 1
-    return f"{policy}: the GPUs of a job change {len(trace.moves) / moved:.3g} times, start and end included"
+    return (
+        f"{policy}: the GPUs of a job change {format_number(len(trace.moves) / moved)} times, start "
+        "and end included"
+    )
 
 
 def _elastic_downloads(state: AppState, data: ElasticHistory) -> None:

@@ -16,7 +16,7 @@ from nona.training.elastic.workload import SHIPPED
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import count, late, number, plain, quantity, share, toggle
 from nona.ui.widgets.folding import listed, summary_bar
-from nona.ui.widgets.policy_choice import option_popover
+from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.units import format_bandwidth
 
 PART = ("training", "elastic")
@@ -36,7 +36,6 @@ def elastic_controls(state: AppState, spec: ElasticSpec) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             path = (*PART, "policies")
             option_popover(state, "training-elastic-options", path, spec.policies, ELASTIC.get)
-            _about(spec)
         _size(state)
 
 
@@ -72,7 +71,7 @@ def _workload(state: AppState, spec: ElasticSpec) -> None:
             "Workload",
             names,
             names.index(spec.workload),
-            format_func=lambda name: shipped.get(name, plain(name)),
+            format_func=lambda name: shipped.get(name, name),
             key=key,
             on_change=take,
             help="Jobs with their arrival, application, and the GPUs and batch size that users ask for.",
@@ -80,8 +79,8 @@ def _workload(state: AppState, spec: ElasticSpec) -> None:
     with right:
         if spec.shipped:
             hint = (
-                "How many times as many jobs in the same hours: below 1 jobs are left out evenly, above 1 "
-                "those of the next workloads come beside."
+                "How many times as many jobs in the same hours: below 1, jobs are left out evenly; above 1, "
+                "jobs of the next workloads are added."
             )
             number(state, "Relative load", (*PART, "load"), 0.05, float(len(SHIPPED)), 0.5, hint, "%g")
         else:
@@ -159,10 +158,10 @@ def _cluster(state: AppState) -> None:
         with st.container():
             count(state, "GPUs of a node", (*SERVERS, "gpus"), 1, MOST_GPUS, "GPUs of each server.")
         with st.container():
-            hint = "Speed that a job on several nodes loses where it shares one with another such job."
+            hint = "Speed that a job on several nodes loses if it shares a node with another such job."
             share(state, "Interference", (*PART, "interference"), hint)
         with st.container():
-            hint = "Pause of a job whose GPUs change, and before it starts."
+            hint = "How long a job pauses before it starts, and when its GPUs change."
             quantity(state, "Restart", (*PART, "restart"), hint)
     if groups[0].gpu != "t4":
         gpu = plain(groups[0].gpu)
@@ -192,22 +191,10 @@ def _link_text(state: AppState) -> str:
 
 
 def _policies(state: AppState, spec: ElasticSpec) -> None:
-    """The policies as toggles; their options are kept."""
-    chosen = [p.name for p in spec.policies]
-    names = list(dict.fromkeys([*ELASTIC, *chosen]))
-    key, path = f"elastic-policies-{state.revision}", (*PART, "policies")
-
-    def choose() -> None:
-        own = {p.name: p.options for p in spec.policies}
-        taken = set(st.session_state[key])
-        order = [n for n in chosen if n in taken] + [n for n in names if n in taken and n not in chosen]
-        state.edit(path, [{"name": n, "options": own.get(n, {})} for n in order])
-
-    hint = "Every policy that is on gets the same jobs. Pollux takes about a minute, the others seconds."
-    st.pills("Policies", names, selection_mode="multi", default=chosen, key=key, on_change=choose, help=hint)
-    draft = state.drafts.get(path)
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+    """The choice of policies; their options are kept."""
+    hint = "Every policy that is chosen gets the same jobs. Pollux takes about a minute, the others seconds."
+    known = policy_entries(ELASTIC, "Elastic policies")
+    pick_entries(state, "elastic-policies", "Policies", (*PART, "policies"), spec.policies, hint, known)
 
 
 def _size(state: AppState) -> None:
@@ -219,17 +206,3 @@ def _size(state: AppState) -> None:
             count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
         with st.container():
             count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
-
-
-def _about(spec: ElasticSpec) -> None:
-    """What each chosen policy does, its source, and what was adapted."""
-    about = st.popover(
-        "What these policies are", icon=":material/menu_book:", on_change="rerun", key="elastic-notes"
-    )
-    if not about.open:
-        return
-    with about:
-        for entry in spec.policies:
-            if (p := ELASTIC.get(entry.name)) is not None:
-                st.markdown(f"**{plain(p.title)}** {plain(p.summary)}")
-                st.caption(plain(f"Source: {p.source}. Sees {p.network_view} of the network. {p.adaptation}"))

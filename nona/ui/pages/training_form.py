@@ -9,17 +9,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nona.allocation.registry import POLICIES, get_policy, policy_names
+from nona.allocation.registry import POLICIES
 from nona.errors import NonaError
 from nona.hardware.device import devices
 from nona.planning.prices import Price, listed_prices
 from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
+from nona.study.costs import cost_note
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, label_text, late, number, plain, quantity, switch, toggle
 from nona.ui.widgets.folding import listed, summary_bar
-from nona.ui.widgets.policy_choice import option_popover
+from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
 PART = "training"
@@ -208,6 +209,7 @@ def _gpu_fields(state: AppState) -> None:
                         args=(state, place),
                         help="Takes these servers out of the cluster; Undo brings them back.",
                     )
+    st.caption(plain(cost_note(state.scenario)))
     st.button(
         "Add a type of GPU",
         icon=":material/add:",
@@ -277,7 +279,7 @@ def _region_fields(state: AppState) -> None:
             with st.container():
                 _region(state, number)
         with st.container():
-            quantity(state, "Bandwidth between regions", (*REGIONS, "bandwidth"), "Of one move between two.")
+            quantity(state, "Bandwidth between regions", (*REGIONS, "bandwidth"), "Of a move between two.")
         with st.container():
             quantity(state, "RTT between regions", (*REGIONS, "rtt"), "Round-trip time, added to each move.")
     draft = state.drafts.get(REGION_GROUPS)
@@ -393,10 +395,10 @@ def _moves(state: AppState) -> None:
         return
     with st.grid(4, min_column_width=150):
         with st.container():
-            hint = "Largest share of a job's time on its GPUs that a move may be, such as 5 %."
+            hint = "Largest share of a job's time on its GPUs that a move may take, such as 5 %."
             quantity(state, "Overhead", (*path, "overhead"), hint)
         with st.container():
-            hint = "Time within which a new allocation must pay; empty: the time between two allocations."
+            hint = "Time within which a new allocation must pay off; empty: the time between two allocations."
             quantity(state, "Horizon", (*path, "horizon"), hint, optional=True)
 
 
@@ -435,7 +437,7 @@ def _estimator(state: AppState) -> None:
 SWITCHES = (
     Switch("failures", "Failures", "Nodes fail; jobs go on from their last checkpoint.", _failures),
     Switch("moves", "Moves cost time", "A change of GPUs saves, sends and loads a checkpoint.", _moves),
-    Switch("regions", "Regions", "Groups of servers are far apart; moves between are slow.", _region_fields),
+    Switch("regions", "Regions", "Server groups are far apart; moves between them are slow.", _region_fields),
     Switch(
         "estimates",
         "Users' estimates",
@@ -460,7 +462,6 @@ def controls(state: AppState) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             entries = state.scenario.training.policies if state.scenario.training else ()
             option_popover(state, "training-options", (PART, "policies"), entries, POLICIES.get)
-            _about(state)
             hint = (
                 "Two jobs may use the same GPU, where their pair was measured. For policies that can: "
                 f"{', '.join(p.name for p in POLICIES.values() if p.space_sharing) or 'none yet'}."
@@ -495,24 +496,11 @@ def _summary(state: AppState) -> list[str]:
 
 
 def _policies(state: AppState) -> None:
-    """The policies as toggles; their options are kept."""
-    spec = state.scenario.training
-    entries = spec.policies if spec else ()
-    chosen = [p.name for p in entries]
-    names = [*dict.fromkeys([*policy_names(), *chosen])]
-    key, path = f"training-policies-{state.revision}", (PART, "policies")
-
-    def choose() -> None:
-        own = {p.name: p.options for p in entries}
-        taken = set(st.session_state[key])
-        order = [n for n in chosen if n in taken] + [n for n in names if n in taken and n not in chosen]
-        state.edit(path, [{"name": n, "options": own.get(n, {})} for n in order])
-
-    hint = "Every policy that is on gets the same jobs on the same GPUs."
-    st.pills("Policies", names, selection_mode="multi", default=chosen, key=key, on_change=choose, help=hint)
-    draft = state.drafts.get(path)
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+    """The choice of policies; their options are kept."""
+    entries = state.scenario.training.policies if state.scenario.training else ()
+    hint = "Every policy that is chosen gets the same jobs on the same GPUs."
+    known = policy_entries(POLICIES, "Training policies")
+    pick_entries(state, "training-policies", "Policies", (PART, "policies"), entries, hint, known)
 
 
 def _size(state: AppState) -> None:
@@ -535,18 +523,3 @@ def _size(state: AppState) -> None:
             count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
         with st.container():
             count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
-
-
-def _about(state: AppState) -> None:
-    """What each chosen policy does, its source, and what was adapted."""
-    about = st.popover(
-        "What these policies are", icon=":material/menu_book:", on_change="rerun", key="training-notes"
-    )
-    if not about.open:
-        return
-    with about:
-        for entry in state.scenario.training.policies if state.scenario.training else ():
-            if entry.name in POLICIES:
-                p = get_policy(entry.name)
-                st.markdown(f"**{plain(p.title)}** {plain(p.summary)}")
-                st.caption(plain(f"Source: {p.source}. {p.adaptation}".strip()))

@@ -58,7 +58,7 @@ from nona.results.training import (
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import duration, job_panel
 from nona.ui.tasks.asked import OneMoreAsked
-from nona.ui.widgets.fields import choose_one, plain
+from nona.ui.widgets.fields import choose_one, plain, whole
 from nona.ui.widgets.results import chart, table
 from nona.ui.widgets.terms import term
 
@@ -90,8 +90,8 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
     table(frame, "training-policies", alt, deciding=deciding(report.policies), column_config=wide)
     lost = disturbance_rows(report.policies)
     if lost:
-        st.markdown("**What failures, checkpoints and moves took**")
-        table(pd.DataFrame(lost), "training-disturbances", "Failures and the time they, and moves, took")
+        st.markdown("**Time lost to failures, checkpoints and moves**")
+        table(pd.DataFrame(lost), "training-disturbances", "Failures, and the time lost to them and to moves")
         st.caption("Of the first run; times are summed over all jobs.")
     _checks(report)
 
@@ -179,8 +179,8 @@ def allocation_tab(state: AppState, data: TrainingOutcome) -> None:
         "received",
     )
     st.caption(
-        "Means over the time that a job was there since its first allocation. What a row lacks to 1 is time "
-        "that the job waits."
+        "Means over the time that a job was there since its first allocation. The rest of a row, up to 1, "
+        "is time that the job waits."
     )
 
 
@@ -290,15 +290,9 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
         return
     st.session_state[ROUND] = chosen.number
-    number = st.number_input(
-        "Round",
-        trace.rounds[0].number,
-        last,
-        step=1,
-        key=ROUND,
-        persist_state="session",
-        help="The round to explain. A click on a bar of the chart chooses the round in its middle.",
-    )
+    hint = "The round to explain. A click on a bar of the chart chooses the round in its middle."
+    first = trace.rounds[0].number
+    number = whole("Round", first, last, first, ROUND, hint, persist_state="session")
     found = round_at(trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0))
     if found is None:
         return
@@ -339,7 +333,7 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
     if report is None or data is None:
         st.caption(
             "Simulates the same jobs with one more GPU of each type in turn. The answer is how much shorter "
-            "the mean JCT becomes, and at which price."
+            "the mean JCT becomes, and at what price."
         )
         return
     if state.results[KIND].fingerprint != mark:
@@ -348,6 +342,6 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
         dots_figure(one_more_dots(report), "mean JCT, h"),
         one_more_finding(report).removesuffix("."),
         "training-one-more-figure",
-        "Mean JCT with one more GPU of each type, beside that of the cluster as it is",
+        "Mean JCT with one more GPU of each type, and of the cluster as it is",
     )
     table(pd.DataFrame(one_more_rows(report)), "training-one-more-table", "The cluster with one more GPU")

@@ -160,7 +160,7 @@ COLUMNS = {
     "± ms": st.column_config.NumberColumn(format="%.3f", help="Half of the confidence interval."),
     "error": st.column_config.NumberColumn(format="%+.2f %%", help="Simulated over theory, less 1."),
     "±": st.column_config.NumberColumn(format="%.2f %%", help="Half of the interval over the mean."),
-    "told apart from": st.column_config.ListColumn(
+    "rules out": st.column_config.ListColumn(
         help="Neighbouring theories, e.g. of a simulator with a likely error, that the interval excludes."
     ),
 }
@@ -263,7 +263,7 @@ def _shown(row: TheoryRow) -> dict[str, object]:
             "error": row.error_percent,
             "±": row.half_width_percent,
             "verdict": row.verdict,
-            "told apart from": list(row.told_apart_from),
+            "rules out": list(row.told_apart_from),
         }
     return {**shown, "theory by": row.by}
 
@@ -362,7 +362,7 @@ def _network_views(state: AppState) -> None:
 
 
 def _training(state: AppState) -> None:
-    st.subheader("Training policies, beside what Gavel's paper states")
+    st.subheader("Training policies, compared with Gavel's paper")
     training_section()
 
 

@@ -169,11 +169,11 @@ def decisions_section() -> None:
         f"The cells with the largest ratios of {QUESTIONS[key].name}",
     )
     if missed := missed_gains(data):
-        st.markdown("**nona: most left by the bound and not gained**")
+        st.markdown("**nona: largest gains that the bound leaves open**")
         table(
             pd.DataFrame(missed),
             "decisions-missed",
-            "Cells in which the bound leaves much to be gained and nona does not gain it",
+            "Cells in which the bound leaves the largest gain that nona does not reach",
         )
     st.markdown("**By network**")
     table(pd.DataFrame(network_rows(data)), "decisions-networks", "Every network: goals kept, gaps, seconds")
@@ -211,10 +211,10 @@ def remarks_explained() -> None:
     """What schedulers know that draw from a solved placement, and whose remarks the table holds."""
     st.caption(plain(planned_text(shipped_network_views())))
     st.markdown(
-        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
-        "The table has each remark beside the view that the system's scheduler has in this app. Two figures "
-        "show what the queue out of sight costs: the mean JCT on an idle and on a loaded link, with the same "
-        "jobs."
+        "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The "
+        "table compares each remark with the view that the system's scheduler has in this app. Two figures "
+        "show what it costs not to see the queue: the mean JCT on an idle and on a loaded link, with the "
+        "same jobs."
     )
 
 
@@ -230,7 +230,7 @@ def remarks_table() -> None:
     )
     with st.expander("What the systems' sources say", icon=":material/menu_book:"):
         said = ["system", "the slides say", "the remark is", SOURCE]
-        table(rows[said], "network-sources", "The slides' remarks beside what the systems' sources say")
+        table(rows[said], "network-sources", "The slides' remarks, and what the systems' sources say")
         st.caption("Recollected: from memory of the paper.")
 
 
@@ -368,7 +368,7 @@ def _estimator() -> None:
     data = shipped_estimator()
     st.subheader("Rates estimated from a few profiles")
     st.markdown(
-        "A job's rate beside another job on one GPU is estimated from the pairs that were profiled: the row "
+        "A job's rate next to another job on one GPU is estimated from the pairs that were profiled: the row "
         "is completed, and the most similar known model's row is used."
     )
     finding = estimator_title(data)

@@ -36,7 +36,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
 from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
-from nona.units import format_time, quantity_text
+from nona.units import format_number, format_time, quantity_text
 
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
 
@@ -70,11 +70,14 @@ def _trace_fields(state: AppState, index: int) -> None:
     except NonaError:
         return  # said below the fields of the row
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        speeds = {f"its own, {rate:.4g}/s": False, "stretched to the rate": True}
+        speeds = {f"its own, {format_number(rate, 4)}/s": False, "stretched to the rate": True}
         hint = "Its own: the rate of the trace applies, not the row's."
         choice(state, "Speed of the trace", (*path, "scale_to_rate"), speeds, hint)
         quantity(
-            state, "Start in the trace", (*path, "start"), f"From its first row; it covers {recorded:,.4g} s."
+            state,
+            "Start in the trace",
+            (*path, "start"),
+            f"From its first row; it covers {format_number(recorded, 4)} s.",
         )
         hint = "Length of the window that is replayed again and again; empty: to the trace's end."
         quantity(state, "Length", (*path, "length"), hint, optional=True, empty="to its end")
@@ -143,7 +146,7 @@ def _coverage(state: AppState, index: int) -> None:
     needed = jobs_for_all(total, period)
     with st.container(horizontal=True, vertical_alignment="center"):
         runs = state.scenario.simulation.replications
-        more = " Each further run starts at a drawn place." if runs > 1 else ""
+        more = " Each further run starts at a random place." if runs > 1 else ""
         st.caption(plain(coverage_text(jobs, total, period) + more))
         if needed > jobs:
             st.button(
@@ -215,7 +218,7 @@ def _trace_text(times: Sequence[float]) -> str:
     '3 arrivals over 4 s, 0.5/s on average, longest gap 3 s'
     """
     span = times[-1] - times[0]
-    rate = f", {(len(times) - 1) / span:.4g}/s on average" if span > 0 else ""
+    rate = f", {format_number((len(times) - 1) / span, 4)}/s on average" if span > 0 else ""
     longest = max((b - a for a, b in pairwise(times)), default=0.0)
     gap = f", longest gap {format_time(longest)}" if len(times) > 1 else ""
     return f"{len(times):,} arrivals over {format_time(span)}{rate}{gap}"
@@ -230,7 +233,9 @@ def _take(state: AppState) -> None:
         times = read_trace(data, upload.name)
         name = upload.name if upload.name.lower().endswith(".csv") else f"{upload.name}.csv"
         kept = state.uploads.add(name, data)
-        state.choices.keep(TraceNote(True, f"{kept}: {len(times):,} arrivals over {times[-1]:.4g} s."))
+        state.choices.keep(
+            TraceNote(True, f"{kept}: {len(times):,} arrivals over {format_number(times[-1], 4)} s.")
+        )
         state.tell(f"{kept} can be chosen as the arrivals of a row of", "workload", "the mix")
     except NonaError as error:
         state.choices.keep(TraceNote(False, str(error)))
@@ -324,7 +329,7 @@ def _row_line(state: AppState, index: int) -> str:
     row = state.scenario.workload[index]
     slo = f", SLO {format_time(row.slo)}" if row.slo is not None else ""
     try:
-        rate = f", {rate_of(state, index):.4g}/s"
+        rate = f", {format_number(rate_of(state, index), 4)}/s"
     except NonaError:
         rate = ""
     return f"{state.scenario.labels[index]}{rate}{slo}"
@@ -354,7 +359,7 @@ def _rate(state: AppState, index: int) -> None:
     arrivals, place = state.scenario.workload[index].arrivals, ("workload", index, "rate")
     if arrivals.trace and not arrivals.scale_to_rate:
         try:
-            shown = f"{rate_of(state, index):.4g}/s"
+            shown = f"{format_number(rate_of(state, index), 4)}/s"
         except NonaError:
             shown = "unknown"
         hint = "The trace's own. To set another one, let the trace be stretched to the rate."

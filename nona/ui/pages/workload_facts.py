@@ -44,7 +44,7 @@ from nona.system import Arrivals
 from nona.ui.models.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, el
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 
 @dataclass(frozen=True)
@@ -231,9 +231,9 @@ def _share(what: str, share: float, number: int) -> Node:
         "div",
         "sharebar",
         el("div", "meter", el("i", ""), __w=f"{100 * share:.2f}%", __mc=colour(number)),
-        el("span", "", el("b", "", f"{100 * share:.3g} %"), f" {what}"),
+        el("span", "", el("b", "", f"{format_number(100 * share)} %"), f" {what}"),
         role="img",
-        aria_label=f"{100 * share:.3g} % {what}",
+        aria_label=f"{format_number(100 * share)} % {what}",
     )
 
 

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from types import MappingProxyType
+from typing import Any
 
 from nona.errors import NonaError, ScenarioError
-from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources, file_names, unused_name, with_files_renamed
 from nona.sources.opening import open_bytes, open_scenario
-from nona.sources.samples import scenario_names, scenario_path
+from nona.sources.samples import scenario_names, scenario_path, shipped_scenario
 from nona.study.sweep_numbers import with_value
 from nona.ui.session.state import START, AppState
 from nona.ui.session.uploads import Uploads
@@ -111,6 +112,16 @@ def take_scenario(state: AppState, scenario: Scenario) -> None:
     state.show_first_model()
 
 
+NEW: Mapping[str, Any] = {**START, "name": "New scenario", "workload": []}
+
+
+def new_scenario(state: AppState) -> None:
+    """Begin a scenario of one's own: a group of servers, no queries yet; Undo brings back the former."""
+    take_scenario(state, scenario_from_mapping(NEW))
+    state.go_to = "pages/4_cluster.py"
+    state.tell("A new scenario: set its servers here, then add models to", "workload", "its workload")
+
+
 def with_plain_names(scenario: Scenario) -> Scenario:
     """The scenario with files in folders named as uploads are, without a folder."""
     plain: dict[str, str] = {}
@@ -147,7 +158,7 @@ def open_shipped_scenario(state: AppState, name: str, changes: Mapping[str, floa
 
 def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario:
     """A shipped scenario with ``changes``; raises :class:`~nona.errors.NonaError` for what cannot be."""
-    scenario = load_scenario(scenario_path(name))
+    scenario = shipped_scenario(name)
     for place, value in changes.items():
         scenario = with_value(scenario, place, value)
     return scenario
@@ -161,4 +172,4 @@ def is_own(scenario: Scenario) -> bool:
     """
     if scenario == scenario_from_mapping(START):
         return False
-    return all(scenario != load_scenario(scenario_path(name)) for name in scenario_names())
+    return all(scenario != shipped_scenario(name) for name in scenario_names())

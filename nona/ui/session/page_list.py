@@ -15,7 +15,7 @@ PAGES = (
     ("workload", "Workload", "stacked_line_chart", "The query mix, its arrival rates and its SLOs."),
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
-    ("plan", "Plan", "shopping_cart", "What to buy, what it costs, and when it breaks."),
+    ("plan", "Plan", "shopping_cart", "What to buy, what it costs, and what it bears."),
     ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: SLOs kept and cost by policy."),
     (
         "training",

@@ -172,7 +172,7 @@ def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
     )
     state.symbols = {name: dict(held) for name, held in saved.symbols.items()}
     state.kept, state.started_with = dict(saved.kept), saved.started_with
-    lines = [f"Not kept, for want of space: {', '.join(saved.left_out)}."] if saved.left_out else []
+    lines = [f"Not kept because space ran out: {', '.join(saved.left_out)}."] if saved.left_out else []
     lines += _take_uploads(state, folder / UPLOADS)
     lines += _take_results(state, folder / RESULTS, saved)
     return state, lines

@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-from nona.errors import NonaError
-from nona.report.plan import money
 from nona.report.saved import cluster_text, workload_text
 from nona.report.serverless.findings import keeps_most
 from nona.report.simulations.findings import shortest
@@ -22,7 +20,7 @@ from nona.results.elastic import ElasticHistory
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.training import TrainingOutcome
 from nona.scenario.schema import Scenario
-from nona.study.planning.question import cluster_price
+from nona.study.costs import cluster_cost, cost_note
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
 from nona.ui.session.kept import remember, restore
@@ -80,15 +78,10 @@ def facts(state: AppState) -> tuple[Fact, ...]:
 
 
 def _cost(scenario: Scenario) -> Fact | None:
-    """What the cluster costs as it stands, where the scenario's plan gives prices."""
-    try:
-        price = cluster_price(scenario)
-    except NonaError:  # page Plan says what is wrong
-        return None
-    if scenario.plan is None or price is None:
-        return None
-    text = f"as it is: {money(price, scenario.plan.prices.currency)} per hour"
-    return Fact(text, "pages/8_plan.py", "Price of the cluster's servers, by the prices on page Plan.")
+    """What the cluster costs as it is, where its GPUs have prices."""
+    cost = cluster_cost(scenario)
+    about = f"{cost_note(scenario)} Page Plan has the prices."
+    return Fact(f"cluster: {cost}", "pages/8_plan.py", about) if cost else None
 
 
 def _workload(scenario: Scenario) -> Fact:

@@ -40,7 +40,7 @@ def progress_text(job: Job, *counts: str) -> str:
     Of a cancelled job: how far it had come.
     """
     if job.status == "cancelled":
-        return f"Cancelled at {100 * job.fraction:.0f} %; this is what was known then, and no result."
+        return f"Cancelled at {100 * job.fraction:.0f} %: this is what was known then, not a result."
     if job.waiting:
         return _waiting_text(jobs().ahead(job), jobs().wait_s(job))
     parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
@@ -55,9 +55,9 @@ def _waiting_text(ahead: int, seconds: float | None) -> str:
     >>> _waiting_text(2, 38.4)
     'Waiting: 3rd in line, starts in about 38 s'
     >>> _waiting_text(0, None)
-    'Waiting: 1st in line, the time of its start is not known yet'
+    'Waiting: 1st in line, start time not known yet'
     """
-    start = "the time of its start is not known yet"
+    start = "start time not known yet"
     if seconds is not None:
         start = f"starts in about {duration(max(1.0, round(seconds)))}"
     return f"Waiting: {_ordinal(ahead + 1)} in line, {start}"
@@ -274,9 +274,9 @@ def no_result_text(state: AppState, kind: str) -> str:
     """What stands in place of a result that is not there: why, and how to get one."""
     job = current_job(state, kind)
     if job is not None and job.unfinished:
-        return "The result stands here when the policies have run."
+        return "The result appears here once the policies have run."
     if cut_off(state, kind) is not None:
-        return "A cancelled run leaves what stands above, and no result: run the policies again."
+        return "A cancelled run leaves only what is shown above: run the policies again for a result."
     return "Nothing has been run yet: run the policies above."
 
 

@@ -119,7 +119,7 @@ def missing_notice(state: AppState) -> None:
             on_change=_add,
             args=(state, key),
             max_upload_size=128,
-            help="Files are found by their names; a single one is taken for the one that is missing.",
+            help="Files are matched by name. If one file is missing and you add one, any name will do.",
         )
         if told := state.choices.complaints.get(_ADDED):
             st.error(plain(told), icon=":material/error:")

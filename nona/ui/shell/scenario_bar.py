@@ -18,7 +18,7 @@ from nona.sources.opening import pack_bundle
 from nona.ui.models.loading import apart, portable
 from nona.ui.session.editing import Moment
 from nona.ui.session.kept import choices, take_choices
-from nona.ui.session.opening import Problems, open_file, take_scenario, with_plain_names
+from nona.ui.session.opening import Problems, new_scenario, open_file, take_scenario, with_plain_names
 from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held_text, pack, unpack
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
@@ -155,6 +155,15 @@ def scenario_bar(state: AppState) -> None:
     )
     _steps(state)
     _downloads(state)
+    st.button(
+        "New scenario",
+        icon=":material/note_add:",
+        on_click=new_scenario,
+        args=(state,),
+        help="Begin with a group of servers and no queries; Undo restores the present scenario.",
+        width="stretch",
+        key="new-scenario",
+    )
     with st.container(horizontal=True, gap="small"):
         with st.popover("Open", icon=":material/upload_file:", width="stretch"):
             key = f"scenario-file-{state.revision}"
@@ -241,7 +250,7 @@ def _downloads(state: AppState) -> None:
         icon=":material/folder_zip:",
         help="The scenario with all its models, traces and tables in one file, for app and command line."
         if not missing(state)
-        else "Not while files of the scenario are missing; see above the page.",
+        else "Not available while files of the scenario are missing; see the top of the page.",
         disabled=bool(missing(state)),
         on_click="ignore",
         width="stretch",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from nona.scenario.gate import place_text
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 
 _IN_A_LINE = re.compile(
     r"[\\`*\[\]<~]|(?<![^\W_])_|_(?![^\W_])|:(?=[a-zA-Z])|^[#+>-]|(?<=^\d)[.)]"
 )  # signs that mean something to Markdown where they stand; those inside words and numbers do not
+_SIGNS = re.compile(r"[\\`*_{}\[\]()<>#+!|$~:]|-(?!\w)")  # of Markdown; a hyphen in a word is none
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
 _ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|[\w.+-](?=@)", re.IGNORECASE)
 
 
@@ -42,10 +45,11 @@ def _commit(state: AppState, path: PlacePath, key: str, choices: Mapping[str, An
     state.edit(path, value if choices is None else choices.get(value, value))
 
 
-def _error(state: AppState, path: PlacePath) -> None:
+def field_error(state: AppState, path: PlacePath) -> None:
+    """What is wrong with the entry, below its field: the place need not be said there."""
     draft = state.drafts.get(path)
     if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+        st.error(plain(draft.error.removeprefix(f"{place_text(path)}: ")), icon=":material/error:")
 
 
 def plain(text: str) -> str:
@@ -55,11 +59,13 @@ def plain(text: str) -> str:
 
     >>> plain("a_b [x](y) $z$ <b>")
     'a\\\\_b \\\\[x\\\\]\\\\(y\\\\) \\\\$z\\\\$ \\\\<b\\\\>'
+    >>> plain("a100-40gb"), plain("- x")
+    ('a100-40gb', '\\\\- x')
     >>> plain("www.a.org").replace("\\u2060", "|")
     'www|.a.org'
     """
     text = _ADDRESS.sub("\\g<0>\u2060", text)
-    return "".join("\\" + c if c in "\\`*_{}[]()<>#+-!|$~:" else " " if c in "\r\n" else c for c in text)
+    return _SIGNS.sub(r"\\\g<0>", re.sub(r"[\r\n]", " ", text))
 
 
 def label_text(text: str) -> str:
@@ -87,18 +93,19 @@ def quantity(
     def commit() -> None:
         if _late(state, key):
             return
-        text = str(st.session_state[key] or "").strip()
+        text = _THOUSANDS.sub("", str(st.session_state[key] or "").strip())
         state.edit(path, None if optional and not text else text)
 
-    st.text_input(
-        label,
-        value="" if shown is None else str(shown),
-        key=key,
-        help=hint or None,
-        on_change=commit,
-        placeholder=empty or None,
-    )
-    _error(state, path)
+    with st.container(gap="xsmall"):
+        st.text_input(
+            label,
+            value="" if shown is None else str(shown),
+            key=key,
+            help=hint or None,
+            on_change=commit,
+            placeholder=empty or None,
+        )
+        field_error(state, path)
 
 
 def share(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -106,7 +113,7 @@ def share(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     key, shown = _key(state, path), state.shown(path)
     text = f"{100 * shown:.10g} %" if isinstance(shown, float) else str(shown)
     st.text_input(label, text, key=key, help=hint or None, on_change=_commit, args=(state, path, key))
-    _error(state, path)
+    field_error(state, path)
 
 
 def line(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -115,17 +122,15 @@ def line(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
     st.text_input(
         label, str(state.shown(path)), key=key, help=hint or None, on_change=_commit, args=(state, path, key)
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def count(state: AppState, label: str, path: PlacePath, low: int, high: int, hint: str = "") -> None:
-    """A number field for a whole number."""
-    key, shown = _key(state, path), state.shown(path)
-    value = shown if isinstance(shown, int) and low <= shown <= high else low
-    st.number_input(
-        label, low, high, value, 1, key=key, help=hint or None, on_change=_commit, args=(state, path, key)
-    )
-    _error(state, path)
+    """A number field for a whole number from ``low`` to ``high``."""
+    number(state, label, path, low, high, 1.0, hint, WHOLE)
+
+
+WHOLE = "%.0f"  # Streamlit's fields for integers read 1e9 as 1
 
 
 def number(
@@ -138,22 +143,76 @@ def number(
     hint: str = "",
     digits: str | None = None,
 ) -> None:
-    """A number field for a plain number; ``digits`` as printf has it."""
+    """A number field; ``digits`` as printf has it.
+
+    What lies outside ``low`` to ``high`` stays in the field, with the rule below it.
+    """
     key, shown = _key(state, path), state.shown(path)
-    value = float(shown) if isinstance(shown, int | float) else low
-    st.number_input(
+
+    def commit() -> None:
+        if _late(state, key):
+            return
+        value = st.session_state[key]
+        value = int(value) if digits == WHOLE and value % 1 == 0 else value
+        if rule := broken_rule(value, low, high, digits == WHOLE):
+            state.refuse(path, value, rule)
+        else:
+            state.edit(path, value)
+
+    with st.container(gap="xsmall"):  # in a grid the error is below its field, not the next cell
+        st.number_input(
+            label,
+            value=float(shown) if isinstance(shown, int | float) else low,
+            step=step,
+            format=digits,
+            key=key,
+            help=hint or None,
+            on_change=commit,
+        )
+        field_error(state, path)
+
+
+def broken_rule(value: float, low: float, high: float, whole: bool = False) -> str:
+    """What is wrong with a number, and the remedy; empty if nothing is.
+
+    >>> broken_rule(2.5, 1, 9, True), broken_rule(1e9, 1, 100_000), broken_rule(9, 1, 9)
+    ('2.5 must be a whole number; round it.', '1,000,000,000 must be at most 100,000; lower it.', '')
+    """
+    if whole and value % 1:
+        return f"{value:,.6g} must be a whole number; round it."
+    rule = f"at least {low:,.12g}; raise it" if value < low else f"at most {high:,.12g}; lower it"
+    return "" if low <= value <= high else f"{value:,.12g} must be {rule}."
+
+
+def whole(
+    label: str,
+    low: int,
+    high: int,
+    value: int | None,
+    key: str,
+    hint: str = "",
+    *,
+    step: int = 1,
+    on_change: Callable[[], None] | None = None,
+    **more: Any,
+) -> int:
+    """A number field for a whole number that is no part of the scenario; the browser says its rule.
+
+    The state of its ``key`` is a float.
+    """
+    found = st.number_input(
         label,
-        low,
-        high,
-        min(max(value, low), high),
-        step,
-        format=digits,
+        float(low),
+        float(high),
+        None if value is None else float(value),
+        float(step),
+        format=WHOLE,
         key=key,
-        help=hint or None,
-        on_change=_commit,
-        args=(state, path, key),
+        help=f"{hint} From {low:,} to {high:,}.".strip(),
+        on_change=on_change,
+        **more,
     )
-    _error(state, path)
+    return low if found is None else round(found)
 
 
 def choice(
@@ -183,7 +242,7 @@ def choice(
         args=(state, path, key, values),
         accept_new_options=own,
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def toggle(state: AppState, label: str, path: PlacePath, hint: str = "") -> None:
@@ -197,7 +256,7 @@ def toggle(state: AppState, label: str, path: PlacePath, hint: str = "") -> None
         on_change=_commit,
         args=(state, path, key),
     )
-    _error(state, path)
+    field_error(state, path)
 
 
 def switch(state: AppState, label: str, path: PlacePath, made: Mapping[str, Any], hint: str = "") -> bool:
@@ -224,7 +283,7 @@ def percent(state: AppState, label: str, path: PlacePath, hint: str = "") -> Non
             state.edit(path, st.session_state[key] / 100)
 
     st.slider(label, 0, 99, min(value, 99), format="%d %%", key=key, help=hint or None, on_change=commit)
-    _error(state, path)
+    field_error(state, path)
 
 
 def choose_one(label: str, options: Sequence[str], key: str, hint: str) -> str:

@@ -1,4 +1,4 @@
-"""Schedulers to choose, as chips and by family, and the options of chosen policies."""
+"""The one choice of schedulers and policies, as chips and by family, and the options of those chosen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import field_error, late, plain, whole
 
 _component = declare("schedulerpicker")
 Choose = Callable[[tuple[str, ...]], None]
@@ -64,17 +64,45 @@ def _picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
         for s in SCHEDULERS.values()
         if s.family == family
     ]
-    return (*entries, *(_unknown(name) for name in others if name not in SCHEDULERS))
+    return _with_unknown(entries, others)
 
 
-def _unknown(name: str) -> PickerEntry:
-    return PickerEntry(
-        name=name, family="Not registered", view="", meaning="", summary="", source="", adaptation=""
+def _with_unknown(entries: Sequence[PickerEntry], names: Iterable[str]) -> tuple[PickerEntry, ...]:
+    known = {entry.name for entry in entries}
+    blank = dict.fromkeys(("view", "meaning", "summary", "source", "adaptation"), "")
+    others = (PickerEntry(name=n, family="Not registered", **blank) for n in names if n not in known)
+    return (*entries, *others)
+
+
+def policy_entries(policies: Mapping[str, Declared], family: str) -> tuple[PickerEntry, ...]:
+    """The policies of a registry as the choice lists them."""
+    views = {view.name: meaning for view, meaning in VIEW_MEANINGS.items()}
+    return tuple(
+        PickerEntry(
+            name=name,
+            family=family,
+            view=(view := str(getattr(policy, "network_view", ""))),
+            meaning=views.get(view, ""),
+            summary=policy.summary,
+            source=policy.source,
+            adaptation=policy.adaptation,
+        )
+        for name, policy in policies.items()
     )
 
 
-def scheduler_picker(key: str, label: str, chosen: Sequence[str], hint: str, on_choose: Choose) -> None:
-    """Draw the choice; ``on_choose`` gets the new names, in the order in which they were chosen."""
+def scheduler_picker(
+    key: str,
+    label: str,
+    chosen: Sequence[str],
+    hint: str,
+    on_choose: Choose,
+    policies: Sequence[PickerEntry] = (),
+) -> None:
+    """Draw the choice; ``on_choose`` gets the new names, in the order in which they were chosen.
+
+    It is among the schedulers, or among the ``policies``.
+    """
 
     def changed() -> None:
         found = _message(key)
@@ -85,7 +113,7 @@ def scheduler_picker(key: str, label: str, chosen: Sequence[str], hint: str, on_
     data = SchedulerPicker(
         label=label,
         hint=hint,
-        entries=_picker_entries(chosen),
+        entries=_with_unknown(policies, chosen) if policies else _picker_entries(chosen),
         chosen=tuple(dict.fromkeys(chosen)),
         heard=0 if message is None else message[1],
     )
@@ -119,6 +147,27 @@ def kept_schedulers(
     return chosen
 
 
+def pick_entries(
+    state: AppState,
+    key: str,
+    label: str,
+    path: PlacePath,
+    entries: Sequence[Entry],
+    hint: str,
+    policies: Sequence[PickerEntry] = (),
+) -> None:
+    """The choice of the scenario's schedulers or ``policies``, which stand at ``path``; options are kept."""
+    revision = state.revision
+
+    def take(names: tuple[str, ...]) -> None:
+        if not late(state, revision):
+            own = {e.name: e.options for e in entries}
+            state.edit(path, [{"name": n, "options": own.get(n, {})} for n in names])
+
+    scheduler_picker(key, label, [e.name for e in entries], hint, take, policies)
+    field_error(state, path)
+
+
 class Entry(Protocol):
     """A policy as the scenario has it."""
 
@@ -134,6 +183,15 @@ class Declared(Protocol):
 
     @property
     def defaults(self) -> Options: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def adaptation(self) -> str: ...
 
     @property
     def option_help(self) -> Mapping[str, str]: ...
@@ -173,16 +231,16 @@ def _field(
     def commit() -> None:
         state.edit(path, changed(entries, place, name, st.session_state[key], default))
 
-    told: Mapping[str, Any] = {"key": key, "help": hint, "on_change": commit}
+    told: dict[str, Any] = {"key": key, "on_change": commit}
     with st.container():
         if isinstance(default, bool):
-            st.toggle(_label(name), bool(value), **told)
+            st.toggle(_label(name), bool(value), help=hint, **told)
         elif isinstance(default, int) and isinstance(value, int):
-            st.number_input(_label(name), 0, 2**31, value, 1, **told)
+            whole(_label(name), 0, 2**31, value, hint=hint, **told)
         elif isinstance(default, int | float) and isinstance(value, int | float):
-            st.number_input(_label(name), value=float(value), format="%g", **told)
+            st.number_input(_label(name), value=float(value), format="%g", help=hint, **told)
         else:
-            st.text_input(_label(name), _text(value), **told)
+            st.text_input(_label(name), _text(value), help=hint, **told)
 
 
 def _label(name: str) -> str:
@@ -218,7 +276,7 @@ def _parsed(value: Option, default: Option) -> Option:
     (4, None, 'warm', 2)
     """
     if not isinstance(value, str):
-        return value
+        return round(value) if isinstance(default, int) and isinstance(value, float) else value
     if value.strip().lower() in ("", "none"):
         return None
     if isinstance(default, str):

@@ -17,6 +17,7 @@ from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.esg.tables import Tables
+from nona.units import format_number
 
 SHOWN = 12  # configurations that a row names
 
@@ -322,7 +323,7 @@ def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
         return ()
     (best_usd, cost), first = steps.cost_usd[:2], steps.paths[1][0]
     more = cost / best_usd - 1 if best_usd > 0 else 0.0
-    dearer = f"{100 * more:.2g} % more expensive" if more > 1e-9 else "at no higher cost"
+    dearer = f"{format_number(100 * more, 2)} % more expensive" if more > 1e-9 else "at no higher cost"
     return (f"Where no invoker has room for it, {planner.system.space[first].text} is next, {dearer}.",)
 
 

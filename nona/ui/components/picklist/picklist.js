@@ -83,7 +83,7 @@ class PickList {
     const words = this.input.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     for (const item of this.items) item.li.hidden = !words.every((w) => item.text.includes(w));
     this.shown = this.items.filter((item) => !item.li.hidden);
-    this.none.textContent = this.shown.length ? "" : "Nothing has all these words.";
+    this.none.textContent = this.shown.length ? "" : "No entry has all these words.";
     this.mark(Math.max(0, k === undefined ? 0 : this.shown.indexOf(this.items[k])));
   }
   mark(at) {

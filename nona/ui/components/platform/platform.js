@@ -153,7 +153,7 @@ class Platform {
   policy(of, p) {
     of.row.classList.toggle("waiting", p.hits === null);
     of.hits.textContent = p.hits === null ? "–" : `${(100 * p.hits).toFixed(1)} %`;
-    of.cost.textContent = p.cost === null ? "–" : p.cost.toPrecision(3);
+    of.cost.textContent = p.cost === null ? "–" : String(+p.cost.toPrecision(3));
     of.line.setAttribute(
       "points",
       p.curve.map(([x, y]) => `${(100 * x).toFixed(2)},${(25 - 24 * y).toFixed(2)}`).join(" "),

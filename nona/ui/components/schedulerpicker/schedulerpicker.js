@@ -108,7 +108,7 @@ class SchedulerPicker {
       const more = html("details", "", row);
       const head = html("summary", "", more, "Source and adaptation");
       head.setAttribute("aria-label", `Source and adaptation of ${entry.name}`);
-      html("p", "", more, `Network view ${entry.view}: ${entry.meaning}.`);
+      if (entry.view) html("p", "", more, `Network view ${entry.view}: ${entry.meaning}.`);
       html("p", "", more, `Source: ${entry.source}`);
       html("p", "", more, entry.adaptation);
     }
@@ -122,7 +122,7 @@ class SchedulerPicker {
     for (const r of this.rows) r.row.hidden = !words.every((w) => r.found.includes(w));
     for (const set of this.list.children) set.hidden = this.rows.every((r) => r.set !== set || r.row.hidden);
     const shown = this.rows.filter((r) => !r.row.hidden).length;
-    this.none.textContent = shown ? "" : "Nothing has all these words.";
+    this.none.textContent = shown ? "" : "No scheduler has all these words.";
   }
 
   toggle(name, on) {

@@ -342,7 +342,7 @@ class SearchView {
   }
   list(best, done) {
     this.best.textContent = "";
-    if (!best.length) html("li", "", this.best, "None is in time.");
+    if (!best.length) html("li", "", this.best, "No path is in time.");
     best.forEach((b, k) => {
       const li = html("li", k < done ? "" : "later", this.best);
       html("span", "", li, b.path.map((n) => this.label(n)[0]).join(" → "));

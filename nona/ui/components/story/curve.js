@@ -85,7 +85,7 @@ class Curve {
       if (run.mean_ms > most) {
         const [u, v] = [x(p.load), y(most)];
         const beyond = svg("path", { class: "dot", d: `M${u - 5},${v + 4}h10l-5,-9z` }, group);
-        svg("title", {}, beyond).textContent = `${look.title}: ${run.mean_ms.toPrecision(3)} ms`;
+        svg("title", {}, beyond).textContent = `${look.title}: ${+run.mean_ms.toPrecision(3)} ms`;
         continue;
       }
       if (run.half_ms > 0.1)
