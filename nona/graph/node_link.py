@@ -119,7 +119,7 @@ def from_node_link(
     own = meta.get("name", document.get("name"))
     name = check_name(name or (own if isinstance(own, str) else "graph"), "Graph")
     nodes, links = _lists(document, name)
-    ignored: dict[str, int] = {}
+    ignored = {str(key): 1 for key in document if key not in _KEYS}
     device = device_of(meta, f"Graph {quote(name)}")
     operators = [read_node(node, i, ignored, device) for i, node in enumerate(nodes)]
     _check_unique(operators, name)
@@ -145,13 +145,18 @@ def from_node_link(
     )
 
 
+_KEYS = frozenset({"nodes", "edges", "links", "adjacency", "graph", "name", "directed", "multigraph"})
+
+
 def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object], Sequence[object]]:
-    """The nodes and the edges, under either key."""
+    """The nodes and the edges, under either key, or those of NetworkX's adjacency data."""
     if document.get("directed") is False:
         raise GraphError(f"Graph {quote(name)}: it is undirected; give a directed graph.")
     if "edges" in document and "links" in document:
         raise GraphError(f"Graph {quote(name)}: it has both 'edges' and 'links'; keep one of them.")
     nodes, links = document.get("nodes"), document.get("edges", document.get("links", []))
+    if "edges" not in document and "links" not in document and isinstance(nodes, list | tuple):
+        links = _from_adjacency(nodes, document.get("adjacency"), name)
     for key, value in (("nodes", nodes), ("edges", links)):
         if not isinstance(value, list | tuple):
             state = "is missing" if value is None else f"is {quote(value)}"
@@ -163,6 +168,27 @@ def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object],
     check_count(len(nodes), MAX_OPERATORS, "operators", name)
     check_count(len(links), MAX_EDGES, "edges", name)
     return nodes, links
+
+
+def _from_adjacency(nodes: Sequence[object], rows: object, name: str) -> list[object]:
+    """The edges of a document without a list of them: ``rows`` has the successors of every node."""
+    if rows is None and len(nodes) <= 1:
+        return []
+    fits = isinstance(rows, list | tuple) and len(rows) == len(nodes)
+    if not (fits and isinstance(rows, list | tuple) and all(isinstance(row, list | tuple) for row in rows)):
+        raise GraphError(
+            f"Graph {quote(name)}: it has {len(nodes)} nodes and no list of edges; call the list 'edges' or "
+            "'links' (empty for tasks that do not depend on each other), or write NetworkX's 'adjacency'."
+        )
+    found: list[object] = []
+    for node, row in zip(nodes, rows, strict=True):
+        source = node.get("id") if isinstance(node, Mapping) else node
+        for target in row:
+            data = target if isinstance(target, Mapping) else {"id": target}
+            found.append(
+                {**{k: v for k, v in data.items() if k != "id"}, "source": source, "target": data.get("id")}
+            )
+    return found
 
 
 def _check_unique(operators: Sequence[Operator], name: str) -> None:
