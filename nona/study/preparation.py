@@ -9,10 +9,11 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.cost.measured import MeasuredTable, read_measured
+from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.errors import ScenarioError
 from nona.hardware.cluster import Cluster
+from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
 from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
@@ -20,6 +21,7 @@ from nona.serverless.system import SharedNetwork
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
+from nona.sources.unknown import instead
 from nona.study.cache import StudyCache, model_key, once_per_model, study_key
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.system import Arrivals, QueryClass, Stream, System
@@ -123,7 +125,37 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
             scenario.workload,
             lambda row: kept.get(model_key(row, scenario, sources), lambda: prepared(row)),
         )
+    if measured is not None:
+        _check_measured(measured, models, cluster)
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
+
+
+def _check_measured(measured: MeasuredTable, models: Sequence[PreparedModel], cluster: Cluster) -> None:
+    """Refuse a table that names an unknown device, or has no row for any model and executor."""
+    known = {**devices(), **cluster.devices}
+    for row in measured.rows:
+        base = row.device.partition("/")[0]
+        if base != ANY and base not in known:
+            raise ScenarioError(
+                [f"cost.measured: device {base!r} is unknown; {instead(base.lower(), known)}."]
+            )
+    names, classes = {m.costed[0].graph.name for m in models}, set(cluster.classes)
+    rows = [r for r in measured.rows if r.model in (ANY, *names)]
+    if not rows:
+        first = measured.rows[0].model
+        raise ScenarioError(
+            [
+                f"cost.measured: no row is of a model of this scenario, the first is of {first!r}; "
+                f"{instead(first.lower(), sorted(names))}."
+            ]
+        )
+    if not any(r.device in classes for r in rows):
+        raise ScenarioError(
+            [
+                f"cost.measured: no row is of an executor of this scenario, the first is of {rows[0].device!r}; "
+                f"{instead(rows[0].device, sorted(classes))}."
+            ]
+        )
 
 
 def check_has_queries(scenario: Scenario) -> None:
