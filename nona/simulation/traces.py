@@ -2,7 +2,8 @@
 
 Instants start at 0 with the first row and are sorted. Three formats are known:
 
-* a column of times: numbers (seconds) or timestamps, with or without a header;
+* a column of times: numbers or timestamps, with or without a header. The header names the column (arrival,
+  timestamp, time, start, …), and the unit of its numbers where that is not seconds (``arrival_ms``);
 * the Azure LLM inference traces of 2023 and 2024 (``TIMESTAMP,ContextTokens,GeneratedTokens``;
   Patel et al., ISCA 2024; Stojkovic et al., HPCA 2025): seven decimals without a zone, or up to six
   with one, mixed with whole seconds;
@@ -151,10 +152,67 @@ def _from_stamps(
     return np.sort((times - times.min())[np.frombuffer(chosen, dtype=np.bool_)])
 
 
-def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
-    """A CSV whose first column holds times; the header, if any, is left out.
+_UNITS = {"s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_NO_INSTANT = frozenset(
+    (
+        *("duration", "latency", "run", "runtime", "end", "finish", "finished", "completion", "response"),
+        *(
+            "gap",
+            "interval",
+            "tokens",
+            "token",
+            "length",
+            "size",
+            "id",
+            "count",
+            "iat",
+            "ttft",
+            "tpot",
+            "exec",
+        ),
+    )
+)
+_INSTANTS = (
+    "arrival",
+    "arrived",
+    "timestamp",
+    "ts",
+    "submit",
+    "submitted",
+    "time",
+    "datetime",
+    "date",
+    "start",
+)
 
-    >>> read_times(b"time\\n3\\n1.5\\n", "t.csv").tolist()
+
+def _time_column(names: Sequence[str], filename: str) -> tuple[int, float]:
+    """The column of instants by its name, and the seconds of its unit.
+
+    >>> _time_column(["request_id", "arrival_ms", "end_ms"], "t.csv")
+    (1, 0.001)
+    """
+    words = [re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", n).lower()) for n in names]
+    units = [next((_UNITS[w] for w in reversed(own) if w in _UNITS), 1.0) for own in words]
+    usable = [i for i, own in enumerate(words) if not _NO_INSTANT.intersection(own)]
+    for word in _INSTANTS:
+        found = [i for i in usable if word in words[i]]
+        if len(found) == 1:
+            return found[0], units[found[0]]
+        if found:
+            break
+    if len(names) == 1 and usable:
+        return 0, units[0]
+    raise SimulationError(
+        f"Trace {filename!r}: no one column of its header ({', '.join(names)[:120]}) is known to hold "
+        "arrival times; call one 'timestamp' or 'arrival' (seconds, or with a unit as in arrival_ms)."
+    )
+
+
+def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
+    """A CSV with a column of times: the one that the header names, the first without a header.
+
+    >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
     [0.0, 1.5]
     """
 
@@ -163,7 +221,8 @@ def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDA
     header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
     named = _column_of(header, where, filename)
     rest = rows if header or first is None else chain([first], rows)
-    return _from_stamps(rest, 0, filename, named, where)
+    column, unit_s = _time_column(header, filename) if header else (0, 1.0)
+    return unit_s * _from_stamps(rest, column, filename, named, where)
 
 
 def _is_header(row: Sequence[str]) -> bool:
