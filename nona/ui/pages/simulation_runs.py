@@ -293,7 +293,11 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
         _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
         return
     with st.container():
-        ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
+        ended_note(
+            job,
+            "The simulation",
+            "It had no replication of every scheduler, so that nothing is kept; fewer jobs end sooner.",
+        )
     if run is not None:
         _draw_run(run)
     elif (cancelled := cut_off(state, KIND)) and (so_far := _live(cancelled)) and so_far.series:
