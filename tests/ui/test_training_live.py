@@ -205,8 +205,8 @@ def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, mon
         for name, run in part.report.schedulers.items():
             assert part.means[name].jct_s == whole.means[name].jct_s[: run.replications]
     assert early_text(parts[0], 3.0) == (
-        "Cancelled after 3.0 s; the figures are those of the replications that had ended (of 3: local 1 and "
-        "spread 1). No replication of nona and nona-live had ended."
+        "The simulation was cancelled after 3.0 s; the figures are those of the replications that had ended "
+        "(of 3: local 1 and spread 1). No replication of nona and nona-live had ended."
     )
     shares = [m["fraction"] for m in told if "fraction" in m]
     assert shares == sorted(shares)
