@@ -95,13 +95,18 @@ SIGMA: Mapping[Provenance, float] = MappingProxyType(
 )
 
 
+def sigma_of(provenance: Provenance, sliced: bool = False) -> float:
+    """σ of ln(true / stated); a modelled time on a MIG slice has the error of the slowdown besides."""
+    sigma = SIGMA[provenance]
+    return math.hypot(sigma, slice_constant("ratio_sigma")) if sliced and provenance == "modelled" else sigma
+
+
 def interval(
     time_s: float, provenance: Provenance, level: float = 0.9, sliced: bool = False
 ) -> tuple[float, float]:
     """The central interval that holds the true time with probability ``level``, seconds.
 
-    Formula: time · exp(∓ z·σ), z the normal quantile of (1 + level) / 2. A modelled time on a MIG slice
-    (``sliced``) has the error of the slowdown besides.
+    Formula: time · exp(∓ z·σ), z the normal quantile of (1 + level) / 2, σ by :func:`sigma_of`.
 
     Raises
     ------
@@ -114,10 +119,7 @@ def interval(
     """
     if not 0 < level < 1:
         raise CostError(f"Interval level {level!r}: it must be between 0 and 1; give for example 0.9.")
-    sigma = SIGMA[provenance]
-    if sliced and provenance == "modelled":
-        sigma = math.hypot(sigma, slice_constant("ratio_sigma"))
-    factor = math.exp(NormalDist().inv_cdf((1 + level) / 2) * sigma)
+    factor = math.exp(NormalDist().inv_cdf((1 + level) / 2) * sigma_of(provenance, sliced))
     return time_s / factor, time_s * factor
 
 

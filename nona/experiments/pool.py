@@ -41,23 +41,38 @@ class Listener(Protocol[P_contra]):
         """A run's worker was lost: its reports start again."""
 
 
+OnEnd = Callable[[Key, R], None]
+
+
+def unheard(key: Key, result: object) -> None:
+    """Nobody listens for the ends of single runs."""
+
+
 class Pool(Protocol[P, R]):
     """Runs keys of a work. It may be used again, and is closed by whoever made it."""
 
-    def run(self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P]) -> Mapping[Key, R]:
-        """The result of every key; whatever a run or the listener raises ends all runs and comes out."""
+    def run(
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+    ) -> Mapping[Key, R]:
+        """The result of every key; whatever a run, ``listener`` or ``on_end`` raises ends all and comes out."""
 
 
 class ThisProcess:
     """One run after the other in this process. It has no workers to lose."""
 
-    def run(self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P]) -> dict[Key, R]:
+    def run(
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+    ) -> dict[Key, R]:
         """See :class:`Pool`."""
 
         def listen(key: Key) -> Callable[[P], None] | None:
             return (lambda progress: listener.report(key, progress)) if work.reporting else None
 
-        return {key: work.run(key, listen(key)) for key in keys}
+        results: dict[Key, R] = {}
+        for key in keys:
+            results[key] = work.run(key, listen(key))
+            on_end(key, results[key])
+        return results
 
 
 def pickled(work: Work[P, R]) -> bytes:

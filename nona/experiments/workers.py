@@ -19,7 +19,19 @@ from types import TracebackType
 from typing import Any, cast
 
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, Key, Listener, P, Pool, R, ThisProcess, Work, pickled
+from nona.experiments.pool import (
+    RETRIES,
+    Key,
+    Listener,
+    OnEnd,
+    P,
+    Pool,
+    R,
+    ThisProcess,
+    Work,
+    pickled,
+    unheard,
+)
 
 
 def cores() -> int:
@@ -64,7 +76,9 @@ class ProcessPool:
         _end(self._idle)
         self._idle.clear()
 
-    def run(self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P]) -> dict[Key, R]:
+    def run(
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+    ) -> dict[Key, R]:
         """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
         left, lost = deque(keys), Counter[Key]()
@@ -93,6 +107,7 @@ class ProcessPool:
                     else:
                         found[worker.key] = content
                         self._idle.append(busy.pop(connection))
+                        on_end(worker.key, content)
         finally:
             _end(list(busy.values()))
         return found
@@ -210,6 +225,7 @@ def run_work(
     listener: Listener[P],
     workers: int = 1,
     pool: Pool[P, R] | None = None,
+    on_end: OnEnd[R] = unheard,
 ) -> Mapping[Key, R]:
     """The result of every key, whatever the number of processes; ``pool`` takes the place of ``workers``.
 
@@ -219,11 +235,11 @@ def run_work(
         When the work cannot be sent to a process, or a run's process is lost again and again.
     """
     if pool is not None:
-        return pool.run(work, keys, listener)
+        return pool.run(work, keys, listener, on_end)
     if workers == 1 or len(keys) < 2:
-        return ThisProcess().run(work, keys, listener)
+        return ThisProcess().run(work, keys, listener, on_end)
     with ProcessPool(min(workers, len(keys))) as processes:
-        return processes.run(work, keys, listener)
+        return processes.run(work, keys, listener, on_end)
 
 
 class _Heard:

@@ -319,8 +319,10 @@ def least_utilization(system: System) -> float:
     counts, stream = system.class_counts, system.background_compute
     present = counts > 0
     work = np.vstack([q.rate * q.tasks.compute_s.T for q in system.queries])
-    load = work[:, present] / counts[present]
-    return Loads(load, np.ones(load.shape, dtype=bool), stream.rate * stream.mean).least_peak()[0]
+    load, background = work[:, present] / counts[present], stream.rate * stream.mean
+    if load.shape[1] == 1:  # nothing to share out, and no solver to load
+        return float(background + load.sum())
+    return Loads(load, np.ones(load.shape, dtype=bool), background).least_peak()[0]
 
 
 def servers_needed(system: System, shares: Floats | None = None) -> int | None:

@@ -293,7 +293,7 @@ def least_nodes(system: ServerlessSystem) -> int:
         return 1
     rates = np.array([effective_rate(app.arrivals, app.rate) for app in system.applications])
     if system.interval is not None:
-        rates *= 2.0 / (system.interval.least + system.interval.most) / rates.sum()
+        rates *= system.interval.rate / rates.sum()
     needed = 1.0
     for sizes, of in (
         (system.space.vgpus, [node.gpus * node.vgpus for node in system.invokers]),

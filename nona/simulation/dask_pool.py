@@ -27,7 +27,7 @@ from typing import Any, Generic, cast
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, Key, Listener, P, R, Work, pickled
+from nona.experiments.pool import RETRIES, Key, Listener, OnEnd, P, R, Work, pickled, unheard
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records
 from nona.simulation.run import Cancelled
@@ -101,13 +101,15 @@ class DaskPool(Generic[P, R]):
         self._report = report
         self._distributed = _import()
 
-    def run(self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P]) -> dict[Key, R]:
+    def run(
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+    ) -> dict[Key, R]:
         """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
         found: dict[Key, R] = {}
         with self._connected() as client:
             for _ in range(1 + RETRIES):
-                self._attempt(client, payload, [k for k in keys if k not in found], listener, found)
+                self._attempt(client, payload, [k for k in keys if k not in found], listener, on_end, found)
                 if len(found) == len(keys):
                     return found
         raise SimulationError(
@@ -156,6 +158,7 @@ class DaskPool(Generic[P, R]):
         payload: bytes,
         keys: Sequence[Key],
         listener: Listener[P],
+        on_end: OnEnd[R],
         found: dict[Key, R],
     ) -> None:
         """Run ``keys`` and fill in what is found; not found is what was lost with the work itself."""
@@ -185,6 +188,7 @@ class DaskPool(Generic[P, R]):
                 if result is not None:
                     found[key] = result
                     listener.report(key, self._report(1.0, result))
+                    on_end(key, result)
         finally:
             client.cancel(list(futures.values()), force=True)
 

@@ -52,6 +52,7 @@ class ReplicationProgress:
 
 DEFAULT = RunOptions()
 OnReplicationProgress = Callable[[ReplicationProgress], None]
+OnRunEnd = Callable[[str, Records], None]
 RunPool = Pool[Progress, Records]
 
 
@@ -63,6 +64,7 @@ def run_replications(
     workers: int = 1,
     on_progress: OnReplicationProgress | None = None,
     pool: RunPool | None = None,
+    on_end: OnRunEnd = lambda scheduler, records: None,
 ) -> dict[str, tuple[Records, ...]]:
     """Simulate every scheduler in every replication.
 
@@ -82,6 +84,8 @@ def run_replications(
     pool
         Where the runs run, in place of ``workers``: a pool that is kept from one call to the next, or
         a cluster's (:mod:`nona.simulation.dask_pool`).
+    on_end
+        Called in this process with a scheduler's name and the records of each run as it ends.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def run_replications(
     keys = [(s, options.replication + r) for r in range(replications) for s in range(len(schedulers))]
     merged = _Merged(names, keys, on_progress)
     runs = Runs(system, tuple(schedulers), options, on_progress is not None)
-    found = run_work(runs, keys, merged, workers, pool)
+    found = run_work(runs, keys, merged, workers, pool, lambda key, run: on_end(names[key[0]], run))
     return {s.name: tuple(found[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
 
 

@@ -301,16 +301,17 @@ def _mean(values: Sequence[float]) -> float:
 def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.95) -> PairedDifference:
     """Mean JCT of scheduler ``a`` less that of ``b``: paired by replication, or by job if there is one.
 
-    There is none when one of the two is overloaded: it has no mean.
+    Only replications that both have are compared. There is no difference when one of the two is overloaded:
+    it has no mean.
 
     Raises
     ------
     SimulationError
-        When the two do not consist of the same replications.
+        When the two have no replication of equally many jobs in common.
     """
     if any(r.state == "overloaded" for r in (*a, *b)):
         return NO_DIFFERENCE
-    _check_pairs(a, b)
+    a, b = _pairs(a, b)
     x, y = Measured(a, ()), Measured(b, ())
     if len(a) == 1:
         return paired_jobs(x.jobs_jct()[0], y.jobs_jct()[0], level)
@@ -327,24 +328,28 @@ def hit_rate_difference(
     Raises
     ------
     SimulationError
-        When the two do not consist of the same replications.
+        When the two have no replication of equally many jobs in common.
     """
-    if any(r.state == "overloaded" for r in (*a, *b)) and not _are_pairs(a, b):
+    if any(r.state == "overloaded" for r in (*a, *b)) and not _in_common(a, b):
         return NO_DIFFERENCE  # an overloaded one was stopped early
-    _check_pairs(a, b)
+    a, b = _pairs(a, b)
     x, y = Measured(a, slo_s), Measured(b, slo_s)
     if len(a) == 1:
         return paired_jobs(x.jobs_hits()[0], y.jobs_hits()[0], level)
     return paired_difference(x.hit_rates(), y.hit_rates(), level)
 
 
-def _are_pairs(a: Sequence[Records], b: Sequence[Records]) -> bool:
-    return [(r.replication, r.jobs, r.every) for r in a] == [(r.replication, r.jobs, r.every) for r in b]
+def _in_common(a: Sequence[Records], b: Sequence[Records]) -> list[tuple[Records, Records]]:
+    """The runs of equal replications, which were measured alike."""
+    of_b = {(r.replication, r.jobs, r.every): r for r in b}
+    return [(r, of_b[mark]) for r in a if (mark := (r.replication, r.jobs, r.every)) in of_b]
 
 
-def _check_pairs(a: Sequence[Records], b: Sequence[Records]) -> None:
-    if not _are_pairs(a, b):
+def _pairs(a: Sequence[Records], b: Sequence[Records]) -> tuple[Sequence[Records], Sequence[Records]]:
+    pairs = _in_common(a, b)
+    if not pairs:
         raise SimulationError("Paired difference: the replications must match; run both in the same way.")
+    return [x for x, _ in pairs], [y for _, y in pairs]
 
 
 def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Sequence[str]) -> None:

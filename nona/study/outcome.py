@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 
 from nona import __version__
-from nona.cost.costed import SIGMA, CostedGraph
-from nona.cost.options import slice_constant
+from nona.cost.costed import CostedGraph, sigma_of
 from nona.errors import PlacementError
 from nona.graph.node_link import to_node_link
 from nona.placement.capacity import executor_utilization
@@ -222,10 +221,8 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
 
 def _sigmas(costed: Sequence[CostedGraph]) -> dict[str, float]:
     """Origin of times → σ of ln(true / stated), the largest over the kinds of executors."""
-    found: dict[str, float] = {p: SIGMA[p] for p in sorted({c.provenance for c in costed[0].costs})}
-    if "modelled" in found and any(c.sliced for c in costed):
-        found["modelled"] = math.hypot(found["modelled"], slice_constant("ratio_sigma"))
-    return found
+    sliced = any(c.sliced for c in costed)
+    return {p: sigma_of(p, sliced) for p in sorted({c.provenance for c in costed[0].costs})}
 
 
 def simulated_run(

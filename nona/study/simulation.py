@@ -7,6 +7,7 @@ and one that is overloaded in all of its short runs gets no longer one.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import time
@@ -26,7 +27,13 @@ from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool, simulation_report
 from nona.simulation.records import Records
-from nona.simulation.replications import OnReplicationProgress, ReplicationProgress, RunPool, run_replications
+from nona.simulation.replications import (
+    OnReplicationProgress,
+    OnRunEnd,
+    ReplicationProgress,
+    RunPool,
+    run_replications,
+)
 from nona.simulation.run import AUTO, RunOptions
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, Warmup, common_warmup
@@ -39,38 +46,27 @@ from nona.system import System
 Found = dict[str, tuple[Records, ...]]
 
 
+def _unheard(scheduler: str, run: Records) -> None:
+    """Nobody listens."""
+
+
 @dataclass(frozen=True, eq=False)
 class Runner:
-    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback.
-
-    ``on_round`` hears all results so far whenever every scheduler has some more, but for the last.
-    """
+    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback."""
 
     system: System
     chosen: Sequence[tuple[Scheduler, Prepared]]
     workers: int
     pool: RunPool | None
     on_progress: OnReplicationProgress | None
-    on_round: Callable[[Found], None] | None = None
+    on_end: OnRunEnd = _unheard
 
     def run(self, options: RunOptions, count: int, begin: float = 0.0, end: float = 1.0) -> Found:
         """``count`` replications; the reported progress is between ``begin`` and ``end``."""
         listener = _between(self.on_progress, begin, end)
-        return run_replications(self.system, self.chosen, options, count, self.workers, listener, self.pool)
-
-    def run_in_rounds(self, options: RunOptions, count: int, begin: float) -> Found:
-        """As :meth:`run`; in rounds that keep all workers busy, where somebody hears of them."""
-        if self.on_round is None:
-            return self.run(options, count, begin)
-        size, found = math.ceil(self.workers / len(self.chosen)), Found()
-        for first in range(0, count, size):
-            end = min(first + size, count)
-            shares = [begin + (1 - begin) * n / count for n in (first, end)]
-            more = self.run(replace(options, replication=options.replication + first), end - first, *shares)
-            found = {name: (*found.get(name, ()), *runs) for name, runs in more.items()}
-            if end < count:
-                self.on_round(found)
-        return found
+        return run_replications(
+            self.system, self.chosen, options, count, self.workers, listener, self.pool, self.on_end
+        )
 
 
 def _between(tell: OnReplicationProgress | None, begin: float, end: float) -> OnReplicationProgress | None:
@@ -103,7 +99,7 @@ def _replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tup
     """The replications: as many as the scenario says, or until its precision is reached."""
     begin = _pilot_share(spec)
     if spec.precision is None:
-        return runner.run_in_rounds(options, spec.replications, begin), None
+        return runner.run(options, spec.replications, begin), None
     most = max(spec.max_replications, spec.replications)
 
     def more(first: int, count: int) -> Found:
@@ -303,7 +299,7 @@ def simulate(
     timeline_jobs: int = 0,
     placement: Placement | Callable[[], Placement] | None = None,
     on_progress: Callable[[SimulationProgress], None] | None = None,
-    on_round: Callable[[SimulationResult], None] | None = None,
+    on_ended: Callable[[Callable[[], SimulationResult]], None] = lambda so_far: None,
 ) -> SimulationResult:
     """Run every scheduler of the scenario in every replication, or until its precision is reached.
 
@@ -322,8 +318,8 @@ def simulate(
         :func:`place`.
     on_progress
         Called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
-    on_round
-        Called with the result so far as replications end; not with the last one.
+    on_ended
+        Called whenever a run has ended, with what makes the result of the runs that have.
     """
     begin = time.perf_counter()
     spec, solved = study.scenario.simulation, placement if isinstance(placement, Placement) else None
@@ -332,7 +328,7 @@ def simulate(
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     warmup, precision, records = Warmup("auto", auto_warmup(spec.jobs), {}, ()), None, Found()
 
-    def result(runs: Found) -> SimulationResult:
+    def result(runs: Found, warmup: Warmup) -> SimulationResult:
         ordered = {s.name: runs[s.name] for s in study.scenario.schedulers if s.name in runs}
         slo_s = [q.slo_s for q in study.system.queries]
         summaries = {name: summarize(r, slo_s, study.scenario.labels) for name, r in ordered.items()}
@@ -344,14 +340,15 @@ def simulate(
                 solved = placement() if callable(placement) else place(study)
             part = [(len(records) + n) / len(study.scenario.schedulers) for n in (0, len(names))]
             chosen, tell = chosen_schedulers(study, solved, names), _between(on_progress, *part)
-            before = dict(records)
-            hear = None if on_round is None else lambda found, before=before: on_round(result(before | found))
-            runner = Runner(study.system, chosen, workers, pool, tell, hear)
-            warmup, found, precision = _runs(runner, spec, options, _overloaded(study, solved, names))
+            runner, before = Runner(study.system, chosen, workers, pool, tell), dict(records)
+
+            def take(found: Found, warmup: Warmup, before: Found = before) -> None:
+                on_ended(lambda: result(before | found, warmup))
+
+            certain = _overloaded(study, solved, names)
+            warmup, found, precision = _runs(runner, spec, options, certain, take)
             records |= found
-            if on_round is not None and len(records) < len(study.scenario.schedulers):
-                on_round(result(records))
-    return result(records)
+    return result(records, warmup)
 
 
 def _turns(study: Study) -> list[list[str]]:
@@ -381,21 +378,33 @@ def _few_jobs(study: Study) -> bool:
 
 
 def _runs(
-    runner: Runner, spec: SimulationSpec, options: RunOptions, certain: Sequence[str]
+    runner: Runner,
+    spec: SimulationSpec,
+    options: RunOptions,
+    certain: Sequence[str],
+    take: Callable[[Found, Warmup], None],
 ) -> tuple[Warmup, Found, Precision | None]:
     """Warm-up, runs and precision: short runs first, then whole ones of the schedulers that stand them."""
     stopped = _short_runs(runner, certain, options, spec.replications)
-    hear = runner.on_round
-    runner = replace(
-        runner,
-        chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped],
-        on_round=None if hear is None else lambda found: hear(stopped | found),
-    )
+    runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
     warmup = _with_stopped_warmup(_find_warmup(runner, spec, options), spec.jobs, stopped)
     if not runner.chosen:
         return warmup, stopped, None
+    ended: dict[str, dict[int, Records]] = {s.name: {} for s, _ in runner.chosen}
+
+    def end(scheduler: str, run: Records) -> None:
+        ended[scheduler][run.replication] = run
+        first_ones = {name: _without_gap(runs) for name, runs in ended.items()}
+        take(stopped | {name: runs for name, runs in first_ones.items() if runs}, warmup)
+
+    runner = replace(runner, on_end=end)
     found, precision = _replicate(runner, spec, replace(options, warmup=warmup.jobs))
     return warmup, stopped | found, _with_stopped_precision(precision, stopped)
+
+
+def _without_gap(runs: Mapping[int, Records]) -> tuple[Records, ...]:
+    """The runs from replication 0 up to the first that has not ended."""
+    return tuple(runs[n] for n in itertools.takewhile(runs.__contains__, range(len(runs))))
 
 
 def _overloaded(study: Study, placement: Placement | None, names: Sequence[str]) -> tuple[str, ...]:

@@ -209,11 +209,13 @@ def test_shipped_functions_are_carried_to_other_gpus_and_it_is_said(gpu, slower)
     )
     assert there.notes == ()
     (note,) = here.notes
-    assert "Times of bert and deblur are modelled: those on an A100 times" in note
+    assert "Times of bert and deblur are modelled: those on an A100, carried" in note
     gpu_s = [np.array([f.seconds(s.space)[1] for f in s.functions]) for s in (here, there)]
     factors = gpu_s[0] / gpu_s[1]
     assert all(((f > 1) == slower).all() and np.ptp(f) < 1e-9 for f in factors[:2])
     assert (factors[2] == 1).all(), "a stated time of any device is that of any device"
+    (workflow,) = system("depth_recognition", server={"gpu": gpu}, sharing={"mode": "mps"}).notes
+    assert "Times of deblur, depth_recognition and super_resolution are modelled" in workflow
 
 
 def test_with_fewer_nodes_than_any_policy_needs_all_are_overloaded_and_the_title_says_how_many():

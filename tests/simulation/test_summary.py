@@ -152,11 +152,13 @@ def test_difference_of_schedulers_is_paired_by_replication():
     assert d.variance_reduction > 1e6
     hits = hit_rate_difference(a, b, [1.75])
     assert hits.difference.mean == pytest.approx((-0.5 - 0.5) / 5)
-    for other in (b[::-1], b[:4], [replace(r, every=2) for r in b]):
+    assert jct_difference(a, b[::-1]).difference == d.difference, "by number, not by place"
+    assert jct_difference(a, b[3:]).difference.mean == jct_difference(a[3:], b[3:]).difference.mean
+    for other in (b[4:], [replace(r, every=2) for r in b]):
         with pytest.raises(SimulationError, match="must match"):
-            jct_difference(a, other)
+            jct_difference(a[:4], other)
         with pytest.raises(SimulationError, match="must match"):
-            hit_rate_difference(a, other, [1.0])
+            hit_rate_difference(a[:4], other, [1.0])
     bad = [replace(r, state="overloaded") for r in a]  # its hits can be compared all the same
     assert math.isnan(jct_difference(a, bad).difference.mean)
     assert hit_rate_difference(a, bad, [1.75]).difference.mean == 0

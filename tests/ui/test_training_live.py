@@ -199,14 +199,15 @@ def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, mon
     spec = {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
     whole = SimulatedRun.from_json(simulate_scenario(spec, Desk(told.append)))
     parts = [SimulatedRun.from_json({**m["best"], "ended_early_s": 3.0}) for m in told if "best" in m]
-    assert [list(p.report.schedulers) for p in parts] == [["local", "spread"]] * 3 + [names] * 2
+    early, late = [["local"], *[["local", "spread"]] * 5], [["nona", "local", "spread"], *[names] * 5]
+    assert [list(p.report.schedulers) for p in parts] == early + late, "every run that has ended counts"
     assert list(whole.report.schedulers) == names
     for part in parts:
         for name, run in part.report.schedulers.items():
             assert part.means[name].jct_s == whole.means[name].jct_s[: run.replications]
-    assert early_text(parts[0], 3.0) == (
-        "Cancelled after 3.0 s; the figures are those of the replications that had ended (of 3: local 1 and "
-        "spread 1). No replication of nona and nona-live had ended."
+    assert early_text(parts[2], 3.0) == (
+        "The simulation was cancelled after 3.0 s; the figures are those of the replications that had ended "
+        "(of 3: local 2 and spread 1). No replication of nona and nona-live had ended."
     )
     shares = [m["fraction"] for m in told if "fraction" in m]
     assert shares == sorted(shares)

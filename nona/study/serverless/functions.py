@@ -79,8 +79,8 @@ class FunctionBook:
         if not names:
             return None
         return (
-            f"Times of {listed(names)} are modelled: those on an A100 times {self._slower:.3g}, by peak and "
-            f"bandwidth of {gpu}; a profile of {gpu} replaces them"
+            f"Times of {listed(names)} are modelled: those on an A100, carried over to {gpu} by peak and "
+            f"bandwidth; a profile of {gpu} replaces them"
         )
 
     @property
@@ -92,15 +92,15 @@ class FunctionBook:
         """Whether the stage's function can be found."""
         return self._find(stage) is not None
 
-    def number(self, stage: Operator, graph: str) -> int:
-        """Number of the stage's function.
+    def number(self, stage: Operator, graph: str, carried_time: bool = False) -> int:
+        """Number of the stage's function; ``carried_time`` tells whether its own time is of other hardware.
 
         Raises
         ------
         GraphError
             When it is neither known nor has the stage a time.
         """
-        function = self._find(stage)
+        function = self._find(stage, carried_time)
         if function is None:
             raise GraphError(
                 f"Workflow {graph!r}: stage {stage.id!r} names no known function and has no time; give it "
@@ -119,7 +119,7 @@ class FunctionBook:
         self._made.append(replace(function, name=unique))
         return len(self._made) - 1
 
-    def _find(self, stage: Operator) -> Function | None:
+    def _find(self, stage: Operator, carried_time: bool = False) -> Function | None:
         spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), _time_s(stage)
         if name in self._own:
             return self._own[name]
@@ -130,16 +130,20 @@ class FunctionBook:
         times = default_times(time_s, law)
         if shipped is not None:
             confirmed = tuple(c for c in shipped.confirmed if c != MEASURED)  # the times are not the fit's
-            return replace(shipped, times=times, confirmed=confirmed)
+            own = replace(shipped, times=times, confirmed=confirmed)
+            return self._modelled(own) if carried_time and self._slower != 1.0 else own
         return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
 
     def _carried(self, function: Function, shipped: bool = True) -> Function:
         if not shipped or self._slower == 1.0 or not isinstance(function.times, LawTimes):
             return function
-        self._carried_names.add(function.name)
         times = replace(function.times, gpu=function.times.gpu.scaled(self._slower))
-        confirmed = tuple(c for c in function.confirmed if c != MEASURED)
-        return replace(function, times=times, confirmed=confirmed, source=f"{function.source}, carried over")
+        return self._modelled(replace(function, times=times))
+
+    def _modelled(self, function: Function) -> Function:
+        self._carried_names.add(function.name)
+        confirmed = tuple(c for c in function.confirmed if c not in (MEASURED, "time"))
+        return replace(function, confirmed=confirmed, source=f"{function.source}, carried over from an A100")
 
 
 A100S = ("a100-40gb", "a100-80gb")

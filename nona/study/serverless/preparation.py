@@ -9,7 +9,7 @@ from nona.cost.options import CostOptions
 from nona.errors import ScenarioError
 from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
-from nona.graph.model import ModelGraph
+from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.hardware.cluster import ServerGroup
 from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import board, parse_layout
@@ -171,9 +171,11 @@ def _staged(
     graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, cost)
     device = find_device(scenario.cluster.servers[0].gpu, own)
     if not is_network(graph) or any(functions.known(op) for op in graph.operators):
+        other = [bool(set(op.compute_s or {}) - {ANY_DEVICE}) for op in graph.operators]
         if (smallest := slice_of(device, 1)) is not None:
             graph = on_one_vgpu(graph, smallest, CostOptions(cost.stack, cost.precision), own)
-        return graph, [functions.number(op, graph.name) for op in graph.operators], None
+        stages = zip(graph.operators, other, strict=True)
+        return graph, [functions.number(op, graph.name, carried) for op, carried in stages], None
     options = CostOptions(cost.stack, cost.precision, row.batch)
     made = network_stages(graph, device, spec, space, options, scenario.contraction, measured)
     return made.graph, [functions.add(f, graph.name) for f in made.functions], made.note

@@ -162,9 +162,9 @@ def _answer(state: AppState, report: CapacityReport) -> None:
     finding, others = capacity_finding(report), others_finding(report)
     st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
     _use(state, report)
-    note = alone_note(report, scheduler_names())
-    if note:
-        st.caption(plain(note))
+    for note in (_beside(state, report), alone_note(report, scheduler_names())):
+        if note:
+            st.caption(plain(note))
     picture(
         capacity_figure(report),
         key="capacity",
@@ -173,6 +173,16 @@ def _answer(state: AppState, report: CapacityReport) -> None:
     table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
     with st.expander("Every number of servers that was tried"):
         table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")
+
+
+def _beside(state: AppState, report: CapacityReport) -> str:
+    """What the counts leave out: servers of other groups, and that fewer than one were not tried."""
+    others = [g for i, g in enumerate(state.scenario.cluster.servers) if i != report.group]
+    rest = listed([f"{g.count} × {g.gpu}" for g in others])
+    notes = [f"The other servers stay as they are: {rest}."] if others else []
+    if others and any(d.servers == 1 for d in report.devices):
+        notes.append("1 is the fewest that is tried; Plan also tries the other servers alone.")
+    return " ".join(notes)
 
 
 def _use(state: AppState, report: CapacityReport) -> None:

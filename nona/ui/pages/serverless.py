@@ -335,7 +335,8 @@ def _finding(held: ServerlessOutcome) -> None:
     ):
         title = plain(pareto_title(policies, held.report.setting))
         st.subheader(title.replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
-        st.caption(plain(held.about.stamp))
+        for note in (*held.report.setting.notes, held.about.stamp):
+            st.caption(plain(note))
 
 
 def _live(job: Job) -> None:

@@ -314,8 +314,6 @@ def _checks(report: ServerlessReport) -> None:
         st.error(f"Self-checks failed: {plain(', '.join(failed))}.", icon=":material/error:")
         return
     setting = report.setting
-    for note in setting.notes:
-        st.caption(plain(note))
     st.caption(
         f"{setting.replications} runs of {setting.calls:,} calls under each policy, simulated in "
         f"{duration(report.seconds)}; {len(checks)} self-checks of the records passed."

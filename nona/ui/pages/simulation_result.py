@@ -357,7 +357,8 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
     wanted, runs = data.scenario.simulation.replications, data.report.schedulers
     none = [s.name for s in data.scenario.schedulers if s.name not in runs]
     some = [f"{name} {s.replications}" for name, s in runs.items() if s.replications < wanted]
-    text = f"Cancelled after {duration(after_s)}; the figures are those of the replications that had ended"
+    after = f"The simulation was cancelled after {duration(after_s)}"
+    text = f"{after}; the figures are those of the replications that had ended"
     if some:
         text += f" (of {wanted}: {listed(some)})"
     return f"{text}.{f' No replication of {listed(none)} had ended.' if none else ''}"

@@ -293,12 +293,19 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
         _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
         return
     with st.container():
-        ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
+        ended_note(
+            job,
+            "The simulation",
+            "No replication had ended, so that there is no result; fewer jobs end sooner.",
+        )
+    cancelled = cut_off(state, KIND)
+    so_far = None if cancelled is None else _live(cancelled)
+    if so_far is not None and so_far.series:
+        with st.expander("The cancelled simulation so far", expanded=run is None):
+            _draw_cancelled(so_far)
     if run is not None:
         _draw_run(run)
-    elif (cancelled := cut_off(state, KIND)) and (so_far := _live(cancelled)) and so_far.series:
-        _draw_cancelled(so_far)
-    else:
+    elif so_far is None or not so_far.series:
         st.caption(
             "Every scheduler gets the same arrivals and the same service times. A run shows live how long "
             "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with "
@@ -310,7 +317,8 @@ def _draw_cancelled(live: LiveRun) -> None:
     """What was known when a run was cancelled: that of some schedulers, and of others nothing."""
     lead = "Not finished: these are the jobs so far."
     titles = live_titles(live.series, True)
-    _draw(Headline("", "", lead, "", ""), chart_data(live, False, titles=titles, note=counts_text(live)))
+    charts = chart_data(live, False, titles=titles, note=counts_text(live))
+    _draw(Headline("", "", lead, "", ""), charts, key="cancelled")
 
 
 def _draw_run(run: Kept) -> None:
@@ -326,15 +334,15 @@ def _draw_run(run: Kept) -> None:
     )
 
 
-def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None) -> None:
-    _hero(told, run)
-    live_charts("live-charts", charts)
+def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None, key: str = "live") -> None:
+    _hero(told, run, "finding" if key == "live" else f"finding-{key}")
+    live_charts(f"{key}-charts", charts)
 
 
-def _hero(told: Headline, run: Kept | None) -> None:
+def _hero(told: Headline, run: Kept | None, key: str) -> None:
     """The one large number, and beside it what it is, how sure it is, and whose run."""
     hint = "Usually off: the 90 % range of true task times, for those that a cost model made."
-    with hero("finding", "Mean JCT", told.value, hint):
+    with hero(key, "Mean JCT", told.value, hint):
         st.markdown(f"##### {_unbroken(told.lead)}")
         if told.beside:
             st.markdown(_unbroken(f"{told.beside}."))

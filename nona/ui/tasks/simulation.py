@@ -86,7 +86,6 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         write_simulation(folder, prepared, result, outcome)
         return simulated_run(prepared, result, outcome, watch.told("")).to_json()
 
-    rounds = _Rounds(written, desk)
     result = simulation.simulate(
         prepared,
         engine=engine,
@@ -94,25 +93,25 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         timeline_jobs=TIMELINE_JOBS,
         placement=placed,
         on_progress=watch.take,
-        on_round=rounds.take,
+        on_ended=_Early(written, desk).take,
     )
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": watch.told("").to_json()})
     return written(result)
 
 
-class _Rounds:
+class _Early:
     """Reports what a run that is cancelled leaves, while that takes a small part of the time."""
 
     def __init__(self, written: Callable[[simulation.SimulationResult], dict[str, Any]], desk: Desk) -> None:
         self._written, self._desk = written, desk
         self._next = time.monotonic() + FIRST_AFTER_S
 
-    def take(self, result: simulation.SimulationResult) -> None:
+    def take(self, so_far: Callable[[], simulation.SimulationResult]) -> None:
         """Write and report the results so far, if it is time."""
         begin = time.monotonic()
         if begin < self._next:
             return
-        self._desk.emit({"best": self._written(result)})
+        self._desk.emit({"best": self._written(so_far())})
         end = time.monotonic()
         self._next = end + (end - begin) * PART
 
