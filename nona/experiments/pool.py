@@ -54,7 +54,7 @@ class Pool(Protocol[P, R]):
     def run(
         self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
     ) -> Mapping[Key, R]:
-        """The result of every key; whatever a run, ``listener`` or ``on_end`` raises ends all and comes out."""
+        """The result of every key; what a run, ``listener`` or ``on_end`` raises ends all runs."""
 
 
 class ThisProcess:

@@ -252,7 +252,7 @@ def _cheaper(report: PlanReport) -> str:
     sure = f"{100 * report.confidence:.4g} % confidence"
     count = len(report.cheaper_open)
     if not report.complete:
-        return "The search was not finished: cheaper options may keep the targets too."
+        return "The search is not complete: cheaper options may keep the targets too."
     best = report.best
     if best is not None and not any(o.cost_per_hour < best.cost_per_hour for o in report.options):
         return "Nothing cheaper is on offer."

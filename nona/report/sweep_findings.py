@@ -418,7 +418,7 @@ def explanation(report: SweepReport) -> list[tuple[str, str]]:
 
 
 def _simulated(report: SweepReport) -> str:
-    many = f"{report.replications} runs of {report.jobs:,} jobs"
+    many = f"{counted(report.replications, 'run')} of {report.jobs:,} jobs"
     return (
         f"Markers and their lines: {many} at each point, bars are 95 % intervals over the runs. All "
         "schedulers, at all values, use the same arrivals, services and background, only scaled by the swept "

@@ -80,7 +80,7 @@ def load_text(what: str, background: float, least: float, most: float | None = N
     >>> load_text("executors", 0.2, 0.4)
     'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
     >>> load_text("executors", 0.0, 0.2, 0.4)
-    'The mix fills 20 % of the executors at best, 40 % of the fullest under local, which draws them blindly; \
+    'The mix fills 20 % of the fullest executors at best, 40 % under local, which draws them blindly; \
 5 times the rate saturates them at best, 2.5 times under local.'
     >>> load_text("link", 0.0, 1.5)
     'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.'
@@ -97,9 +97,8 @@ def load_text(what: str, background: float, least: float, most: float | None = N
         return f"{who} ask{s} for {_percent(background + least)} of the {what}: {state}; {tail}."
     blind = ""
     if most is not None and several:
-        blind = (
-            f" at best, {_percent(background + most)} of the fullest under local, which draws them blindly"
-        )
+        what = f"fullest {what}"
+        blind = f" at best, {_percent(background + most)} under local, which draws them blindly"
     return f"{who} fill{s} {_percent(background + least)} of the {what}{blind}; {tail}."
 
 

@@ -18,7 +18,7 @@ from nona.report.serverless.text import (
     standing_rows,
     transfer_rows,
 )
-from nona.report.text import share_text
+from nona.report.text import counted, share_text
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.serverless.provenance import TAGS, provenance
@@ -36,7 +36,8 @@ def serverless_html(data: ServerlessOutcome) -> str:
     """The report on a serverless run; equal data give equal bytes, the date is among them."""
     told, report = data.about, data.report
     setting = report.setting
-    size = f"{setting.calls:,} calls per run, {setting.replications} runs, {len(report.policies)} policies"
+    runs = counted(setting.replications, "run")
+    size = f"{setting.calls:,} calls per run, {runs}, {len(report.policies)} policies"
     platform = f"{setting.nodes} nodes, {setting.sharing}, {setting.configurations} configurations"
     titles = pareto_title(report.policies, setting), latency_title(report.policies)
     findings = [(f"{title}.", "") for title in titles]

@@ -218,6 +218,8 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
         link = max(busy, key=lambda n: busy[n][1])
         uses = "Link under {}" if alone else "{} uses the link most"
         titles[3] = f"{uses.format(link)}{so_far}: {share_text(busy[link][1])} busy"
+        if not alone and not any(share for _, share in busy.values()):
+            titles[3] = f"No scheduler uses the link{so_far}"
     return titles
 
 

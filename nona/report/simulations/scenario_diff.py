@@ -116,7 +116,7 @@ def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
         yield f"groups of servers {len(old)} → {len(new)}"
         return
     for number, (before, after) in enumerate(zip(old, new, strict=True), start=1):
-        where = f" of group {number}" if len(new) > 1 else ""
+        where = f" of group {number}:" if len(new) > 1 else ""
         for key in _changed_keys(before, after):
             values = before.get(key), after.get(key)
             old_text, new_text = _layouts(*values) if key == "mig" else map(_value, values)

@@ -44,7 +44,7 @@ from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import prepare
 from nona.system import System
-from nona.units import format_size, format_time
+from nona.units import format_number, format_size, format_time
 
 Floats = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ class Bounds:
             return found
         least = self.background + (self.load(option) - self.background) * load / MILLE
         if least >= 1:
-            return Excluded("load", f"the executors are loaded to at least {least:.3g} of what they can do")
+            return Excluded("load", f"the executors are loaded to at least {format_number(100 * least)} %")
         return None
 
     def _idle(self, used: Sequence[int]) -> Excluded | None:

@@ -16,7 +16,7 @@ from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, label_text, late, line, number, plain, quantity
+from nona.ui.widgets.fields import choice, count, label_text, late, line, number, plain, quantity, whole
 from nona.ui.widgets.results import table
 
 PART = "plan"
@@ -224,10 +224,11 @@ def _most(state: AppState, path: PlacePath) -> None:
 
     def commit() -> None:
         if not late(state, revision):
-            state.edit((*path, "most"), st.session_state[key])
+            most = st.session_state[key]
+            state.edit((*path, "most"), None if most is None else round(most))
 
     hint = "Servers of this kind that can be had; empty: as many as the search allows."
-    st.number_input("At most", 1, 100_000, now, 1, key=key, placeholder="any", on_change=commit, help=hint)
+    whole("At most", 1, 100_000, now, key, hint, placeholder="any", on_change=commit)
 
 
 def link_fields(state: AppState) -> None:

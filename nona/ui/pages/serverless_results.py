@@ -28,7 +28,7 @@ from nona.report.serverless.findings import (
 )
 from nona.report.serverless.layouts import Placed, clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.text import container_rows, memory_rows, transfer_rows
-from nona.report.text import or_dash, share_text
+from nona.report.text import counted, or_dash, share_text
 from nona.results.serverless import PolicyOutcome, ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
 from nona.scenario.file import parse_scenario
@@ -315,7 +315,7 @@ def _checks(report: ServerlessReport) -> None:
         return
     setting = report.setting
     st.caption(
-        f"{setting.replications} runs of {setting.calls:,} calls under each policy, simulated in "
+        f"{counted(setting.replications, 'run')} of {setting.calls:,} calls under each policy, simulated in "
         f"{duration(report.seconds)}; {len(checks)} self-checks of the records passed."
     )
 

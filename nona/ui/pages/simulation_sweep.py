@@ -16,6 +16,7 @@ from nona.report.sweep_findings import explanation, headline, stability_finding,
 from nona.report.sweep_grid_figure import grid_figure
 from nona.report.sweep_grids import MEASURES, Measure, grid_finding, grid_rows, grid_targets
 from nona.report.sweeps import curve_rows, value_text
+from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
 from nona.scenario.file import scenario_hash
 from nona.ui.pages.simulation_result import engine_text
@@ -203,7 +204,7 @@ def _show(state: AppState, report: SweepOutcome | GridOutcome) -> None:
         _files(report)
         runs = report
     if runs is not None:
-        count = f"{runs.replications} runs of {runs.jobs:,} jobs per point"
+        count = f"{counted(runs.replications, 'run')} of {runs.jobs:,} jobs per point"
         st.caption(plain(f"{count}. {engine_text(runs.engine)} {report.seconds:.1f} s on the clock."))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ import streamlit as st
 from nona.errors import NonaError, ScenarioError
 from nona.report.sweep_findings import target_text
 from nona.report.sweeps import parse_value, spaced
+from nona.report.workloads import Offered
 from nona.results.document import Document
 from nona.results.sweeps import TARGET, GridRequest, SweepRequest
 from nona.scenario.file import scenario_hash
@@ -21,6 +23,7 @@ from nona.schedulers.registry import scheduler_names
 from nona.study.sweep_bench import GridSettings, SweepSettings, check_grid, check_settings, swept_scenario
 from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
 from nona.ui.jobs.kinds import SIMULATION_PARTS
+from nona.ui.pages.workload_facts import offered
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
 from nona.ui.widgets.fields import whole
@@ -84,7 +87,7 @@ def form_of(state: AppState) -> Form:
 
 
 def _range(state: AppState, key: str) -> Range:
-    return Range(key, *(state.choices.of(Chosen).ends.get(key) or _ends(state.scenario, key)))
+    return Range(key, *(state.choices.of(Chosen).ends.get(key) or _ends(state, key)))
 
 
 def change(state: AppState, **fields: Any) -> None:
@@ -203,17 +206,25 @@ def _written(values: Sequence[float]) -> str:
     return ",".join(f"{v:.12g}" for v in values)
 
 
-def _ends(scenario: Scenario, key: str) -> tuple[str, str, int]:
+def _ends(state: AppState, key: str) -> tuple[str, str, int]:
+    scenario = state.scenario
     if key in (LINK, COMPUTE):
         return "0 %", "95 %", 11
     if key == LOAD:
-        return "0.4", "2", 9
+        return "0.4", f"{_past_the_edge(offered(state)):g}", 9
     if key == CAPACITY:
         here = scenario.cluster.network.capacity
         low, high = (str(quantity_text(here * f, "bandwidth")) for f in (1 / 16, 4.0))
         return low, high, 7
     count = _count(scenario, number_named(scenario, key))
     return str(max(1, count // 2)), str(2 * count), 9
+
+
+def _past_the_edge(load: Offered | None) -> float:
+    """A load beyond the one that saturates the executors at best, where that is above the usual 2."""
+    if load is None or load.best <= 0:
+        return 2.0
+    return max(2.0, min(1000.0, float(math.ceil(1.1 * (1 - load.background) / load.best))))
 
 
 def _count(scenario: Scenario, number: Number) -> int:
