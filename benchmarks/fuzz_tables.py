@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.damage import damaged, options
 from nona.cost.measured import read_measured
 from nona.errors import NonaError
-from nona.hardware.mig_layouts import read_mig_parted
+from nona.hardware.mig_parted import read_mig_parted
 from nona.serverless.functions import grid
 from nona.serverless.profiles import profile_times, read_profile, rows_of
 from nona.simulation.traces import read_azure_functions, read_azure_llm, read_times, trace_columns

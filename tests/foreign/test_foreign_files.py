@@ -12,7 +12,7 @@ from nona.cost.measured import read_measured
 from nona.errors import GraphError, NonaError
 from nona.foreign import files
 from nona.foreign.files import MOST_ARRIVALS, MOST_COLUMNS, MOST_MINUTES, CsvFile, read_file
-from nona.hardware.mig_layouts import read_mig_parted
+from nona.hardware.mig_parted import read_mig_parted
 from nona.simulation.traces import read_azure_functions, read_azure_llm, read_times, trace_columns
 from nona.sources.lookup import Sources
 from nona.training.job_files import read_job_table, read_trace

@@ -15,17 +15,15 @@ from nona.errors import HardwareError, NonaError
 from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import MigLayout, Profile, board
 from nona.hardware.mig_layouts import (
-    Parted,
     add_slice,
     empty_layout,
     layout_of,
     options_at,
     placed_text,
-    read_mig_parted,
     remove_slice,
     why_not,
-    write_mig_parted,
 )
+from nona.hardware.mig_parted import Parted, read_mig_parted, write_mig_parted
 from nona.report.clusters import instance_rows, laid_instances, layout_name, stranded_text
 from nona.report.models import provenance_text
 from nona.sources.lookup import safe_name
