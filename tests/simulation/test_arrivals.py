@@ -188,7 +188,7 @@ LLM = b"TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
     ],
 )
 def test_traces_of_language_models(rows, seconds):
-    assert traces.read_azure_llm(LLM + rows, "code.csv") == pytest.approx(seconds, abs=1e-9)
+    assert traces.read_trace(LLM + rows, "code.csv") == pytest.approx(seconds, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,54 @@ def test_one_column_of_times(data):
     assert traces.read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
 
 
+MOONCAKE = b'{"timestamp": %d, "input_length": 6755, "output_length": 500, "hash_ids": [0, 1]}\n'
+GUIDELLM = (
+    b'{"benchmarks": [{"requests": {"successful": [{"request_start_time": 1700000002.5}]'
+    b', "incomplete": [{"request_start_time": null}], "errored": [{"request_start_time": 1700000001.0}]}},'
+    b'{"requests": {"successful": [{"start_time": 1700000004.0}], "total": null}}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "instants"),
+    [
+        (b"request_id,arrival_timestamp,prompt_size\n0,0.25,522\n1,1.5,734\n", [0, 1.25]),
+        (b"id,arrival_ms,finish_ms\n1,500,9\n2,2500,9\n", [0, 2]),
+        (b"id,ArrivalTimeUs\n1,500\n2,2500\n", [0, 0.002]),
+        (b"time (ns)\n1700000000000000000\n1700000003000000000\n", [0, 3]),
+        (b"start_min,tokens\n1,9\n3,9\n", [0, 120]),
+        (b"timestamp,arrival_ms\n1,100\n5,300\n", [0, 0.2]),  # arrivals tell more than time stamps
+        (b"submit_time,start_time,end_time\n1,10,20\n3,10,20\n", [0, 2]),
+        (
+            b"user,arrival_ms\na,2023-01-01 00:00:00\nb,2023-01-01 00:00:02\n",
+            [0, 2],
+        ),  # dates have their own unit
+        (b"3,2023-01-01 00:00:00\n4,2023-01-01 00:00:02\n", [0, 2]),
+        (
+            b"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+            b"5,ChatGPT,472,18,490,Conversation log\n45,GPT-4,1,2,3,API log\n",
+            [0, 40],
+        ),
+        (MOONCAKE % 0 + MOONCAKE % 3052, [0, 3.052]),
+        (b'\xef\xbb\xbf [{"timestamp": 3, "id": 4}, {"timestamp": 5}]', [0, 2]),
+        (b'{"timestamp": 3, "input_length": 4}\r\n\r\n{"input_length": 4, "timestamp": 5}\r\n', [0, 2]),
+        (GUIDELLM, [0, 1.5, 3]),
+        (b"HashFunction,0,1\nf,1,2\n", [30, 75, 105]),
+        (b"HashFunction,1,2\nf,1,2\n", [30, 75, 105]),
+    ],
+)
+def test_layouts_of_other_projects(data, instants, monkeypatch):
+    monkeypatch.setattr(
+        traces.read_azure_functions, "__kwdefaults__", {"where": None, "within": "equidistant", "seed": 0}
+    )
+    assert traces.read_trace(data, "t") == pytest.approx(instants, abs=1e-6)
+
+
+def test_the_requests_of_one_benchmark_of_a_report():
+    assert traces.trace_columns(GUIDELLM, "r.json") == {"benchmark": ("benchmark 1", "benchmark 2")}
+    assert traces.read_trace(GUIDELLM, "r.json", ("benchmark", "benchmark 2")).tolist() == [3]
+
+
 FUNCTIONS = (
     b"HashOwner,HashApp,HashFunction,Trigger,1,2,3\n"
     b"o,a,f,http,2,0,1\n"
@@ -245,17 +293,33 @@ def test_uniform_within_the_minute():
     assert times.mean() == pytest.approx(90, abs=5 * 60 / 12**0.5 / 20_000**0.5)
 
 
+NO_TIMES = (
+    *(b"request_id\n1\n", b"num_prefill_tokens,num_decode_tokens\n5,3\n", b"run_time\n3\n", b"end_time\n3\n"),
+    *(b"id,inter_arrival_ms\n1,2\n", b"gap_s\n2\n", b"arrival_rate\n2\n", b"time_between_arrivals\n2\n"),
+    *(b"arrival_time_s,arrival_time_ms\n1,1000\n", b"queue_start,response_time\n1,2\n", b"anything\n1\n"),
+)
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [
         (b"", "no arrivals"),
-        (b"only a header\n", "no arrivals"),
+        (b"time\n", "no arrivals"),
         (b"1\nx\n", "line 2: 'x'"),
         (b"1\nnan\n", "'nan'"),
         (b"1\ninf\n", "'inf'"),
         (b"\xff\xfe1\x00", "UTF-8"),
         (b"2023-13-01 00:00:00\n", "2023-13-01"),
         (b"TIMESTAMP,A\n,1\n", "line 2: ''"),
+        *((name, "no one column") for name in NO_TIMES),
+        (b"7,0.5\n8,0.7\n", "2 columns and no header"),
+        (b"arrival\n1700000000000\n", "too far from 1970"),  # milliseconds that do not say so
+        (b'{"input": 3}\n{"input": 4}\n', "header .input. is"),
+        (b'{"time": 3}\n{"time": 4\n', "line 2: it begins as JSON"),
+        (b'{"time": 3}\n{"at": 4}\n', "line 2: ''"),
+        (b"[1, 2]", "'1' is no object"),
+        (b"[" * 99_999, "begins as JSON"),
+        (b'{"benchmarks": [{"requests": null}]}', "no arrivals"),
         (b"a,HashFunction,1\no,f,-3\n", "'-3' of minute 1"),
         (b"a,HashFunction,1\no,f,1.5\n", "'1.5'"),
         (b"a,HashFunction,1\no,f,0\n", "0 arrivals"),
@@ -270,10 +334,9 @@ def test_bad_traces_give_one_line(data, what):
     assert "\n" not in str(error.value)
 
 
-def test_a_reader_says_when_the_format_is_not_its_own():
-    for name in ("azure-llm", "azure-functions"):
-        with pytest.raises(SimulationError, match="header"):
-            traces.TRACE_READERS[name](b"1\n2\n", "t.csv")
+def test_a_file_that_counts_no_minutes_is_refused_as_an_azure_functions_trace():
+    with pytest.raises(SimulationError, match="header"):
+        traces.read_azure_functions(b"1\n2\n", "t.csv")
 
 
 RNG = np.random.default_rng(5)
