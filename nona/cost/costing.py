@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.measured import MeasuredTable
-from nona.cost.operators import OperatorWork, operator_work
+from nona.cost.operators import OperatorWork, body_run, operator_work
 from nona.cost.options import DEFAULT_OPTIONS, CostOptions, stacks, tensor_scale
 from nona.cost.roofline import Roofline
 from nona.cost.stated import Stated, bound_of, carried, measured_warnings, stated_times, whole_model_s
@@ -211,8 +211,13 @@ def _modelled(
     roofline = Roofline(executor, options.stack)
     times = [0.0] * len(works)
     for kernel in fuse(graph, works, sizes, stacks()[options.stack].fuses):
-        if kernel.launches:
-            root = kernel.members[0]
+        root = kernel.members[0]
+        operator = graph.operators[root]
+        if operator.bodies and operator.work is None and operator.turns != 0:
+            body = body_run(operator, options)
+            turn_s = sum(_modelled(body, operator_work(body, options)[0], executor, options))
+            times[root] = turn_s * (1 if operator.turns is None else operator.turns)
+        elif kernel.launches:
             peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
             _share(kernel, works, roofline, peak, _outputs(graph, root, options.batch), times)
     return times

@@ -108,7 +108,8 @@ class Operator:
     device) where the file states them; ``work`` gives FLOPs and bytes where the file states those.
     ``bound`` is what its time depends on, where the file states it: the device's arithmetic
     (``compute``), its memory bandwidth (``memory``), or nothing of the device (``host``: a look-up
-    in a database, a step on the CPU).
+    in a database, a step on the CPU). One of ``bodies``, the one with the most work, runs ``turns``
+    times inside the operator; ``None``: the file does not say how often.
     """
 
     id: str
@@ -120,6 +121,8 @@ class Operator:
     work: Work | None = None
     scope: str = ""
     bound: Bound | None = None
+    bodies: tuple[ModelGraph, ...] = ()
+    turns: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)

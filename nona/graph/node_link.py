@@ -7,7 +7,8 @@ nodes      ``id`` (text or whole number); ``kind``; ``compute_ms`` (milliseconds
            device → number; ``compute_s`` in seconds instead); ``device`` (for which the number holds,
            in place of the graph's); ``bound`` (``compute``, ``memory`` or ``host``); ``flops``,
            ``macs``, ``read_bytes``, ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``,
-           ``outputs`` (names of tensors); ``attributes``
+           ``outputs`` (names of tensors); ``attributes``; ``bodies`` (documents of which one runs inside
+           the node) and ``turns`` (how often; null: the file does not say)
 edges      ``source``, ``target``, ``bytes``, ``tensor`` (edges that carry one shared tensor say so with
            equal names; without a name each edge carries its own); also under the key ``links``
 graph      ``name``, ``format``, ``tensors`` (name → ``bytes``, ``shape``, ``dtype``), ``parameters``,
@@ -82,8 +83,11 @@ def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Docum
     }
 
 
+MAX_BODIES_DEEP = 16
+
+
 def from_node_link(
-    document: Mapping[str, object], name: str | None = None, *, source_format: str = "json"
+    document: Mapping[str, object], name: str | None = None, *, source_format: str = "json", depth: int = 0
 ) -> ModelGraph:
     """The model graph that a node-link document describes.
 
@@ -95,6 +99,8 @@ def from_node_link(
         Name of the graph; without it the document's own, or ``"graph"``.
     source_format
         What the graph was read from, unless the document says so.
+    depth
+        Nodes that it is inside of, as one of their bodies.
 
     Raises
     ------
@@ -121,7 +127,12 @@ def from_node_link(
     nodes, links = _lists(document, name)
     ignored = {str(key): 1 for key in document if key not in _KEYS}
     device = device_of(meta, f"Graph {quote(name)}")
-    operators = [read_node(node, i, ignored, device) for i, node in enumerate(nodes)]
+    if depth > MAX_BODIES_DEEP:
+        raise GraphError(f"Graph {quote(name)}: it is inside more than {MAX_BODIES_DEEP} nodes; flatten it.")
+    operators = [
+        read_node(node, i, ignored, device, lambda body: from_node_link(body, depth=depth + 1))
+        for i, node in enumerate(nodes)
+    ]
     _check_unique(operators, name)
     tensors = read_tensors(meta.get("tensors", {}), name)
     found, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
@@ -231,6 +242,8 @@ def _node_data(operator: Operator, work: Work | None, device: str | None = None)
         data[key] = times[ANY_DEVICE] if tuple(times) == (ANY_DEVICE,) == (device or ANY_DEVICE,) else times
     if operator.bound is not None:
         data["bound"] = operator.bound
+    if operator.bodies:
+        data |= {"bodies": [to_node_link(body) for body in operator.bodies], "turns": operator.turns}
     if work is not None:
         data |= {
             "flops": work.flops,

@@ -15,6 +15,9 @@ from typing import Any
 
 from nona.errors import GraphError
 from nona.graph.model import MAX_DIMENSION, MissingDimensions
+from nona.graph.node_link import MAX_BODIES_DEEP
+from nona.graph.onnx_bodies import Bodies
+from nona.graph.onnx_bodies import warnings as control_warnings
 from nona.graph.onnx_model import all_text, parse_model, scope_of, small_attributes, sorted_nodes, unique_ids
 from nona.graph.onnx_shapes import complete
 from nona.graph.onnx_tensors import (
@@ -25,7 +28,6 @@ from nona.graph.onnx_tensors import (
     split_static,
     tensor_data,
     tensor_types,
-    warning,
     weights,
 )
 from nona.graph.registry import Document
@@ -144,9 +146,6 @@ def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
     return found
 
 
-_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-
-
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
     """The graph in an ONNX file.
 
@@ -166,45 +165,62 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
     try:
         model = parse_model(data, filename)
         bound, notes = _bind_dimensions(model, symbols or {}, name)
-        drop_weights(model.graph)
-        constants = {t.name for t in model.graph.initializer}
-        constants |= {s.values.name for s in model.graph.sparse_initializer}
-        nodes = sorted_nodes(model.graph, constants, name)
-        types, stated, more = tensor_types(model)
-        complete(model, nodes, types, stated)
-        at_stored_width(nodes, {v.name for v in model.graph.output}, types)
-        return _document(model.graph, name, nodes, constants, types, bound, notes + more)
+        document, _ = _read(model, name, bound, notes)
     except UnicodeError:
         raise GraphError(f"{where}: a name in it is not UTF-8; export the model again.") from None
+    if document is None:
+        raise GraphError(
+            f"Graph {quote(name)}: all its operators depend on constants only, nothing runs; "
+            "give a model that reads its input."
+        )
+    return document
+
+
+def _read(
+    model: Any, name: str, bound: Mapping[str, int], notes: list[str], depth: int = 0
+) -> tuple[Document | None, dict[str, TensorType]]:
+    """The document of a model, ``None`` where nothing runs, and the types of its tensors."""
+    if depth > MAX_BODIES_DEEP:
+        raise GraphError(
+            f"Graph {quote(name)}: control flow is more than {MAX_BODIES_DEEP} deep; flatten it."
+        )
+    drop_weights(model.graph)
+    constants = {t.name for t in model.graph.initializer}
+    constants |= {s.values.name for s in model.graph.sparse_initializer}
+    nodes = sorted_nodes(model.graph, constants, name)
+    types, stated, more = tensor_types(model)
+    static, running = split_static(nodes, constants)
+    within = Bodies(model, types, static, lambda body: _read(body, name, {}, [], depth + 1))
+    complete(model, nodes, types, stated, within.enter)
+    at_stored_width(nodes, {v.name for v in model.graph.output}, types)
+    if not running:
+        return None, types
+    notes += more + control_warnings(running)
+    return _document(model.graph, name, nodes, (static, running), types, bound, notes), types
 
 
 def _document(
     graph: Any,
     name: str,
     nodes: Sequence[Node],
-    constants: set[str],
+    parted: tuple[set[str], Sequence[Node]],
     types: dict[str, TensorType],
     bound: Mapping[str, int],
     notes: list[str],
 ) -> Document:
-    static, running = split_static(nodes, constants)
-    if not running:
-        raise GraphError(
-            f"Graph {quote(name)}: all its operators depend on constants only, nothing runs; "
-            "give a model that reads its input."
-        )
+    """The document of a graph whose nodes are ``parted`` into static names and those that run."""
+    static, running = parted
     outputs = [v.name for v in graph.output]
     all_text(outputs)
     stored = weights(nodes, running, static, outputs, types)
     ids = unique_ids([n.proto for n in running])
     owned = {f"{own}/{t}": k for n, own in zip(running, ids, strict=True) for t, k in n.owned}
-    types |= owned
+    types = types | owned
     stored |= owned.keys()
     rows = _rows(running, ids, outputs)
     links = _links(running, ids)
     named = {t for row in rows for t in (*row["inputs"], *row["outputs"]) if t}
     tensors = _tensors(named | stored, types)
-    controls = [n for n in running if n.kind in _CONTROL]
     meta = {
         "name": name,
         "format": "onnx",
@@ -212,7 +228,7 @@ def _document(
         "parameters": sorted(stored),
         "static": sorted((static & tensors.keys()) | stored),
         "symbols": dict(bound),
-        "warnings": notes + ([warning(controls)] if controls else []) + _unknown_sizes(running, types),
+        "warnings": notes + _unknown_sizes(running, types),
     }
     return {"directed": True, "graph": meta, "nodes": rows, "edges": links}
 
@@ -241,6 +257,8 @@ def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -
         }
         if node.proto.attribute:
             row["attributes"] = small_attributes(node.proto)
+        if node.bodies or node.turns == 0:
+            row |= {"bodies": node.bodies, "turns": node.turns}
         scope = scope_of(node.proto, own)
         if scope:
             row["scope"] = scope

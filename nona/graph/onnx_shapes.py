@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.graph.onnx_tensors import KEPT_ELEMENTS, STANDARD, Node, TensorType, tensor_type
+from nona.graph.onnx_tensors import KEPT_ELEMENTS, STANDARD, Node, TensorType, bodies_of, tensor_type
 from nona.graph.text import MAX_RANK
 
 # What the reference implementation and the inference raise for what they cannot do, or for hostile input.
@@ -53,17 +53,27 @@ _RUN = frozenset(
 )
 
 
+Enter = Callable[[Node, Callable[[str], Any]], Mapping[str, TensorType]]
+
+
 def complete(
-    model: Any, nodes: Sequence[Node], types: dict[str, TensorType], stated: Mapping[str, TensorType]
+    model: Any,
+    nodes: Sequence[Node],
+    types: dict[str, TensorType],
+    stated: Mapping[str, TensorType],
+    enter: Enter,
 ) -> None:
     """Enter into ``types`` the shapes that can be found by values; ``stated`` by the file where not.
 
-    ``nodes`` are those of ``model`` (an ``onnx.ModelProto``), in topological order.
+    ``nodes`` are those of ``model`` (an ``onnx.ModelProto``), in topological order. ``enter`` reads the
+    bodies of one, and gives the types of its outputs; it is told the values that are known.
     """
-    if not any(_is_open(types, name) for node in nodes for name in node.outputs):
+    if not any(_is_open(types, name) or bodies_of(node.proto) for node in nodes for name in node.outputs):
         return
     found = _Pass(model, types)
     for node in nodes:
+        if bodies_of(node.proto):
+            found.enter(enter(node, found.value))
         if any(_is_open(types, name) for name in node.outputs):
             found.infer(node)
             for name in node.outputs:
@@ -89,22 +99,23 @@ class _Pass:
     def infer(self, node: Node) -> None:
         """The types of a node's outputs, as far as its inputs tell them."""
         if node.proto.domain in STANDARD:
-            self._enter(self._inferred(node.proto, node.needs))
+            self.enter(self._inferred(node.proto, node.needs))
         elif (rule := _RULES.get(node.kind)) is not None:
             try:
                 shapes = rule(Seen(node.proto, self._types, self._inferred))
             except (*FAILS, _OpenError):
                 return
             element = self._types.get(node.inputs[0], (0, None))[0]
-            self._enter({name: (element, shape) for name, shape in zip(node.outputs, shapes, strict=False)})
+            self.enter({name: (element, shape) for name, shape in zip(node.outputs, shapes, strict=False)})
 
-    def _enter(self, found: Mapping[str, TensorType]) -> None:
+    def enter(self, found: Mapping[str, TensorType]) -> None:
+        """Take types where there are none yet."""
         for name, (element, shape) in found.items():
             if name and _is_open(self._types, name) and shape is not None and len(shape) <= MAX_RANK:
                 self._types[name] = element or self._types.get(name, (0, None))[0], shape
 
     def _inferred(self, proto: Any, needs: Sequence[str], newest: bool = False) -> dict[str, TensorType]:
-        from onnx import defs, helper, numpy_helper, shape_inference
+        from onnx import checker, defs, helper, numpy_helper, shape_inference
 
         try:
             version = self._versions.get("", defs.onnx_opset_version())
@@ -120,10 +131,10 @@ class _Pass:
                 schema,
                 proto,
                 {name: helper.make_tensor_type_proto(*kind) for name, kind in known.items()},
-                {n: numpy_helper.from_array(v) for n in needs if (v := self._value(n)) is not None},
+                {n: numpy_helper.from_array(v) for n in needs if (v := self.value(n)) is not None},
                 opset_imports=self._opsets,
             )
-        except (*FAILS, defs.SchemaError, shape_inference.InferenceError):
+        except (*FAILS, defs.SchemaError, shape_inference.InferenceError, checker.ValidationError):
             return {}
         return {name: tensor_type(kind) for name, kind in found.items()}
 
@@ -138,7 +149,7 @@ class _Pass:
                 return
             feeds = {node.inputs[0]: np.broadcast_to(np.int8(0), shape)}  # takes no memory
         else:
-            feeds = {name: value for name in node.inputs if (value := self._value(name)) is not None}
+            feeds = {name: value for name in node.inputs if (value := self.value(name)) is not None}
             if len(feeds) < len({name for name in node.inputs if name}):
                 return
         if node.kind != "NonZero" and not all(self._is_small(name) for name in node.outputs if name):
@@ -156,13 +167,13 @@ class _Pass:
         for name, value in zip((n for n in node.outputs if n), made, strict=False):
             if isinstance(value, np.ndarray | np.generic) and np.size(value) <= KEPT_ELEMENTS:
                 self._values[name] = np.asarray(value)
-                self._enter({name: (0, np.shape(value))})
+                self.enter({name: (0, np.shape(value))})
 
     def _is_small(self, name: str) -> bool:
         shape = self._types.get(name, (0, None))[1]
         return shape is not None and math.prod(shape) <= KEPT_ELEMENTS
 
-    def _value(self, name: str) -> Any:
+    def value(self, name: str) -> Any:
         """The value of a small tensor, if it is known."""
         from onnx import numpy_helper
 

@@ -97,7 +97,7 @@ def drop_weights(graph: Any) -> None:
     for node in graph.node:
         for attribute in node.attribute if node.op_type == "Constant" else ():
             value = attribute.t
-            if attribute.type == 4 and len(value.raw_data) > 16 * KEPT_ELEMENTS:
+            if attribute.type == _TENSOR and len(value.raw_data) > 16 * KEPT_ELEMENTS:
                 value.ClearField("raw_data")
                 value.data_location = 1
 
@@ -224,7 +224,8 @@ class Node:
     """An ONNX node, its names fetched once.
 
     ``needs`` are all tensors that must exist before it runs: its inputs, and the outer tensors that
-    its bodies read. ``owned`` are the constants stored in its bodies, (name, type).
+    its bodies read. ``owned`` are the constants stored in its bodies, (name, type); ``bodies`` their
+    documents, ``turns`` how often one of them runs, see :class:`~nona.graph.model.Operator`.
     """
 
     proto: Any
@@ -233,6 +234,8 @@ class Node:
     outputs: list[str]
     needs: Sequence[str]
     owned: tuple[tuple[str, TensorType], ...] = ()
+    bodies: tuple[Document, ...] = ()
+    turns: int | None = 1
 
 
 def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set[str], list[Node]]:
@@ -289,10 +292,10 @@ def weights(
     return found
 
 
-_GRAPH, _GRAPHS = 5, 10  # AttributeProto.AttributeType
+_TENSOR, _GRAPH, _GRAPHS = 4, 5, 10  # AttributeProto.AttributeType
 
 
-def _bodies(proto: Any) -> list[Any]:
+def bodies_of(proto: Any) -> list[Any]:
     """The graphs among the attributes of a node."""
     found = []
     for attribute in proto.attribute:
@@ -305,19 +308,19 @@ def _bodies(proto: Any) -> list[Any]:
 
 def enter_bodies(node: Node) -> None:
     """Note in ``node`` what its bodies read from outside, and own."""
-    graphs = _bodies(node.proto)
+    graphs = bodies_of(node.proto)
     if graphs:
-        captured = dict.fromkeys(name for graph in graphs for name in _free(graph))
+        captured = dict.fromkeys(name for graph in graphs for name in read_outside(graph))
         node.needs = [*node.inputs, *(name for name in captured if name not in node.inputs)]
         node.owned = tuple(row for graph in graphs for row in _stored(graph))
 
 
-def _free(graph: Any) -> Iterator[str]:
+def read_outside(graph: Any) -> Iterator[str]:
     """Names that the body reads and does not make itself, nested bodies included."""
     made = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     made |= {s.values.name for s in graph.sparse_initializer} | {""}
     for proto in graph.node:
-        inner = [name for body in _bodies(proto) for name in _free(body)]
+        inner = [name for body in bodies_of(proto) for name in read_outside(body)]
         yield from (name for name in (*proto.input, *inner) if name not in made)
         made.update(proto.output)
     yield from (v.name for v in graph.output if v.name not in made)
@@ -328,17 +331,8 @@ def _stored(graph: Any) -> Iterator[tuple[str, TensorType]]:
         if tensor.data_type in WEIGHT_TYPES:
             yield tensor.name, _constant_type(tensor)
     for proto in graph.node:
-        for body in _bodies(proto):
+        for body in bodies_of(proto):
             yield from _stored(body)
-
-
-def warning(nodes: Sequence[Node]) -> str:
-    """One line on the control flow of a graph.
-
-    The bodies are not entered: how often they run is not in the file.
-    """
-    kinds: dict[str, int] = {}
-    for node in nodes:
-        kinds[node.kind] = kinds.get(node.kind, 0) + 1
-    listed = ", ".join(f"{kind} ×{count}" for kind, count in sorted(kinds.items()))
-    return f"Control flow ({listed}) counts as single operators; the work inside is not known."
+        for attribute in proto.attribute if proto.op_type == "Constant" else ():
+            if attribute.type == _TENSOR and attribute.t.data_type in WEIGHT_TYPES and proto.output:
+                yield proto.output[0], _constant_type(attribute.t)

@@ -326,7 +326,7 @@ def test_origins_are_told_and_times_without_a_device_but_not_those_for_any_warne
 
 def test_times_of_any_and_of_one_device_survive_the_way_through_a_file():
     nodes = [{"id": "a", "compute_ms": 1, "bound": "host"}, {"id": "b", "compute_ms": 2, "device": "any"}]
-    graph = from_node_link({"graph": {"device": "t4"}, "nodes": nodes})
+    graph = from_node_link({"graph": {"device": "t4"}, "nodes": nodes, "edges": []})
     assert [o.compute_s for o in graph.operators] == [{"t4": 0.001}, {"*": 0.002}]
     assert from_node_link(to_node_link(graph)) == graph
     for node, why in (
@@ -343,7 +343,7 @@ version: 1
 cluster: {servers: [{count: 1, gpu: %s}]}
 workload: [{model: flow, rate: 1/s}]
 cost: {given: {flow: %s}}
-models: {flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_ms: 5, kind: Lookup}]}}
+models: {flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_ms: 5, kind: Lookup}], edges: []}}
 """
 
 
