@@ -45,8 +45,8 @@ def why_not(layout: MigLayout, start: int, profile: Profile) -> str:
     free = whole.compute_slices - sum(p.compute_slices for p in layout.profiles)
     if profile.compute_slices > free:
         return f"it needs {profile.compute_slices} compute slices, {free} are left"
-    if Counter(s.profile for s in layout.slices)[profile.name] >= profile.max_instances:
-        return f"the board holds at most {profile.max_instances} of it"
+    if Counter(p.limited_as for p in layout.profiles)[profile.limited_as] >= profile.max_instances:
+        return f"the board holds at most {profile.max_instances} of {profile.limited_as}"
     return ""
 
 

@@ -32,8 +32,10 @@ def is_legal(whole, placed):
     profiles = [(start, whole.profile(name)) for start, name in placed]
     cells = [c for start, p in profiles for c in range(start, start + p.memory_slices)]
     counts = Counter(name for _, name in placed)
+    media = sum("+me" in name for _, name in placed)
     return (
-        all(start in p.starts for start, p in profiles)
+        media <= 1  # a board has one set of media engines, NVIDIA's MIG user guide
+        and all(start in p.starts for start, p in profiles)
         and len(cells) == len(set(cells))
         and all(0 <= c < whole.memory_slices for c in cells)
         and sum(p.compute_slices for _, p in profiles) <= whole.compute_slices
@@ -101,6 +103,7 @@ def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
                 sum(p.compute_slices for p in chosen) <= whole.compute_slices
                 and sum(p.memory_slices for p in chosen) <= whole.memory_slices
                 and all(count[p.name] <= p.max_instances for p in chosen)
+                and sum("+me" in p.name for p in chosen) <= 1
             )
             assert fits == (frozenset(count.items()) in legal)
             if not fits:
@@ -130,6 +133,22 @@ def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
 )
 def test_illegal_layouts_say_why(text, why):
     assert why in refusal(mig.parse_layout, text, A100)
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "gib", "sms"),  # nvidia-smi mig -lgip, see sources.csv
+    [
+        ("h200-141gb", "1g.18gb", 16.0, 16),
+        ("h200-141gb", "1g.35gb", 32.25, 26),
+        ("h200-141gb", "7g.141gb", 139.75, 132),
+        ("b200-180gb", "1g.45gb", 44.25, 30),
+        ("h100-94gb", "1g.12gb", 10.75, 16),
+    ],
+)
+def test_profiles_are_what_nvidia_smi_lists(name, profile, gib, sms):
+    found = mig.board(name).profile(profile)
+    assert (found.memory_bytes / 1e9, found.sms) == (gib, sms)
+    assert "places of all" in mig.assumed(name) or name == "h100-94gb"
 
 
 def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch):

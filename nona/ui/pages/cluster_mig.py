@@ -13,7 +13,7 @@ import streamlit as st
 
 from nona.errors import HardwareError, NonaError
 from nona.hardware.device import find_device, user_devices
-from nona.hardware.mig import MigLayout, Profile, board
+from nona.hardware.mig import MigLayout, Profile, assumed, board
 from nona.hardware.mig_layouts import (
     add_slice,
     empty_layout,
@@ -290,6 +290,8 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
     )
     lost = layout.stranded_compute if layout.slices else 0
     st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
+    if unseen := assumed(board):
+        st.caption(f"Assumed, not seen in NVIDIA's own output: {unseen}.")
     if note := state.choices.complaints.get(f"mig-note-{group}"):
         st.error(plain(note), icon=":material/error:")
     if layout.slices:
