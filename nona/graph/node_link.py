@@ -121,6 +121,9 @@ def from_node_link(
             f"this is {quote(document)}; give such an object."
         )
     meta = document.get("graph", {})
+    if isinstance(meta, list | tuple):  # NetworkX's adjacency data has pairs
+        pairs = (p for p in meta if isinstance(p, list | tuple) and len(p) == 2)
+        meta = {key: value for key, value in pairs if isinstance(key, str)}
     meta = meta if isinstance(meta, Mapping) else {}
     own = meta.get("name", document.get("name"))
     name = check_name(name or (own if isinstance(own, str) else "graph"), "Graph")
