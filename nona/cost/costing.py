@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.measured import MeasuredTable
 from nona.cost.operators import OperatorWork, body_run, operator_work
-from nona.cost.options import DEFAULT_OPTIONS, CostOptions, stacks, tensor_scale
+from nona.cost.options import (
+    AS_IN_FILE,
+    DEFAULT_OPTIONS,
+    CostOptions,
+    has_bfloat16,
+    stacks,
+    tensor_scale,
+)
 from nona.cost.roofline import Roofline
 from nona.cost.stated import Stated, bound_of, carried, measured_warnings, stated_times, whole_model_s
 from nona.graph.model import ModelGraph
@@ -173,7 +180,9 @@ def cost_graph(
     )
     more = _precision_warnings(works, executor, options)
     more += measured_warnings(graph, executor, options, measured)
-    return CostedGraph(graph, executor.name, costs, warnings + more)
+    heavy = [i for i, w in enumerate(works) if w.launch == "kernel"]
+    uncounted = 0 if total is not None else sum(not works[i].known and i not in stated for i in heavy)
+    return CostedGraph(graph, executor.name, costs, warnings + more, uncounted, len(heavy))
 
 
 def _times(
@@ -274,12 +283,16 @@ def _precision_warnings(
 ) -> tuple[str, ...]:
     """A line for every precision that products need and the device has no peak for."""
     device = executor.device
-    wanted = sorted({options.peak_for(w.dtype, device=device) for w in works if w.work.macs})
-    return tuple(
+    types = {w.dtype for w in works if w.work.macs}
+    wanted = sorted({options.peak_for(dtype, device=device) for dtype in types})
+    lines = [
         f"Device {device.name!r} states no {p} peak: that of {device.precision_used(p)} is used."
         for p in wanted
         if device.precision_used(p) != p
-    )
+    ]
+    if "bfloat16" in types and options.precision in AS_IN_FILE and not has_bfloat16(device):
+        lines.append(f"Device {device.name!r} has no bfloat16 arithmetic: its products run in fp32.")
+    return tuple(lines)
 
 
 def _cost(

@@ -43,7 +43,7 @@ from nona.simulation.summary import SchedulerSummary
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.models import PreparedModel
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import Study, check_counted, prepare
 from nona.study.simulation import Answer, answers, place
 from nona.study.sweep_numbers import with_value
 
@@ -319,6 +319,7 @@ class _Search:
         self.seen: Callable[[], None] = lambda: None
         self.predicts = asked.scheduler in PREDICTED
         present = self.study(scenario.cluster.servers[asked.group].count)
+        check_counted(present)
         self.least_miss = max(Judge(present.system, "slo").bounds())
         self.no_room = _no_room(present)
 

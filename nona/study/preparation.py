@@ -16,6 +16,7 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
+from nona.report.times import no_verdict
 from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
 from nona.serverless.system import SharedNetwork
 from nona.simulation.arrivals import effective_rate
@@ -152,10 +153,25 @@ def _check_measured(measured: MeasuredTable, models: Sequence[PreparedModel], cl
     if not any(r.device in classes for r in rows):
         raise ScenarioError(
             [
-                f"cost.measured: no row is of an executor of this scenario, the first is of {rows[0].device!r}; "
+                "cost.measured: no row is of an executor of this scenario, the first is of "
+                f"{rows[0].device!r}; "
                 f"{instead(rows[0].device, sorted(classes))}."
             ]
         )
+
+
+def check_counted(study: Study) -> None:
+    """Refuse to decide where much of a model's work is not known.
+
+    Raises
+    ------
+    ScenarioError
+        In one line for each such model.
+    """
+    labels = zip(study.scenario.labels, study.models, strict=True)
+    parts = ((name, m.costed[0].uncounted, m.costed[0].with_work) for name, m in labels)
+    if lines := [line for part in parts if (line := no_verdict(*part))]:
+        raise ScenarioError(lines)
 
 
 def check_has_queries(scenario: Scenario) -> None:

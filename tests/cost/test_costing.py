@@ -343,7 +343,8 @@ version: 1
 cluster: {servers: [{count: 1, gpu: %s}]}
 workload: [{model: flow, rate: 1/s}]
 cost: {given: {flow: %s}}
-models: {flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_ms: 5, kind: Lookup}], edges: []}}
+models:
+  flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_ms: 5, kind: Lookup}], edges: []}
 """
 
 

@@ -23,7 +23,7 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.report.models import provenance_shares
-from nona.report.times import given_times
+from nona.report.times import given_times, no_verdict
 from nona.report.workloads import (
     BINS,
     GAP_BINS,
@@ -44,6 +44,7 @@ from nona.system import Arrivals
 from nona.ui.models.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, el
+from nona.ui.widgets.fields import plain
 from nona.units import format_number, format_time
 
 
@@ -53,7 +54,8 @@ class RowCost:
 
     ``total_s``: all its operators one after the other; ``critical_s``: the longest chain, which no
     placement goes below; ``weight_bytes``: its weights, once; ``provenance``: share of the time by
-    where it comes from; ``given``: the hardware for which its file states times.
+    where it comes from; ``given``: the hardware for which its file states times; ``uncounted`` of
+    ``with_work`` operators have neither known work nor a time.
     """
 
     total_s: float
@@ -61,6 +63,8 @@ class RowCost:
     weight_bytes: float
     provenance: Mapping[str, float]
     given: GivenTimes
+    uncounted: int = 0
+    with_work: int = 0
 
     @cached_property
     def parallelism(self) -> float:
@@ -103,7 +107,24 @@ def _cost(
     costed = cost_graph(graph, executor_class(executor, devices), options, _measured, devices)
     weights, shares = resident_bytes(_graph, options), provenance_shares(costed)
     spans = costed.total_compute_s, costed.critical_path_s
-    return RowCost(*spans, weights, shares, given_times(costed)), _graph
+    counts = costed.uncounted, costed.with_work
+    return RowCost(*spans, weights, shares, given_times(costed), *counts), _graph
+
+
+ANSWERING = frozenset({"workload", "placement", "simulation", "plan"})
+
+
+def uncounted_notice(state: AppState, page: str) -> None:
+    """Models of which too much work is not counted for any answer on ``page``."""
+    if page not in ANSWERING:
+        return
+    for index, name in enumerate(state.scenario.labels):
+        try:
+            cost = row_cost(state, index, next(iter(Cluster.from_spec(state.scenario.cluster).classes)))
+        except NonaError:
+            continue  # the Workload page says what is wrong with it
+        if line := no_verdict(name, cost.uncounted, cost.with_work):
+            st.error(plain(line), icon=":material/block:")
 
 
 def fastest(state: AppState, index: int) -> RowCost:
