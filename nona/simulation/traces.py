@@ -19,9 +19,11 @@ out is left out before the simulation, so that every scheduler and every engine 
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
+import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.foreign.files import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, CsvFile
+from nona.foreign.files import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, READ_CPU_S, CsvFile
 from nona.random_streams import RandomStreams
 from nona.scenario.schema import ArrivalsSpec, Scenario
 from nona.system import Arrivals
@@ -51,27 +53,36 @@ def _numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]
 
 
 _MOONCAKE = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
-MOST_JSON_ITEMS = 12_000_000
+MOST_JSON_OBJECTS, MOST_JSON_ITEMS = 2_000_000, 12_000_000
 
 
 def _json_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
-    if sum(map(data.count, (b",", b"{", b"["))) > MOST_JSON_ITEMS:
+    if data.count(b"{") + data.count(b"[") > MOST_JSON_OBJECTS or data.count(b",") > MOST_JSON_ITEMS:
         raise SimulationError(
-            f"Trace {filename!r}: it holds more than {MOST_JSON_ITEMS:,} values; give a smaller file."
+            f"Trace {filename!r}: it holds more than {MOST_JSON_OBJECTS:,} objects or {MOST_JSON_ITEMS:,} "
+            "values; give a smaller file."
         )
-    records = _records(data, filename)
-    if len(records) > MOST_ARRIVALS:
-        raise SimulationError(f"Trace {filename!r}: it has more than {MOST_ARRIVALS:,} rows; give fewer.")
-    keys = list(records[0][1]) if records else []
-    if not keys:
-        return
-    yield 1, [key + "_ms" * (key == "timestamp" and {*keys} == _MOONCAKE) for key in keys]
-    for line, record in records:
+    keys: list[str] = []
+    end = time.thread_time() + READ_CPU_S
+    for line, record in _records(data, filename):
+        if not (isinstance(record, dict) and record):
+            raise SimulationError(
+                f"Trace {filename!r}, line {line}: {str(record)[:40]!r} is no object with values; "
+                "give one for each arrival."
+            )
+        if time.thread_time() > end:
+            raise SimulationError(
+                f"Trace {filename!r}, line {line}: reading it takes more than {READ_CPU_S:g} s of processor "
+                "time; give a smaller file."
+            )
+        if not keys:
+            keys = list(record)
+            yield 1, [key + "_ms" * (key == "timestamp" and {*keys} == _MOONCAKE) for key in keys]
         values = (record.get(key) for key in keys)
         yield line, [str(v) if isinstance(v, str | float | int) else "" for v in values]
 
 
-def _records(data: bytes, filename: str) -> list[tuple[int, Mapping[str, object]]]:
+def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
     """The objects of JSON lines with their lines, of a list, or one for each request of GuideLLM's report."""
     line = 1
     try:
@@ -81,26 +92,18 @@ def _records(data: bytes, filename: str) -> list[tuple[int, Mapping[str, object]
         except json.JSONDecodeError as error:
             if error.msg != "Extra data":
                 raise
-            items = []
-            for line, one in enumerate(text.split("\n"), 1):
+            for line, one in enumerate(io.StringIO(text), 1):
                 if one.strip():
-                    items.append((line, json.loads(one)))
+                    yield line, json.loads(one)
         else:
             if isinstance(whole, dict) and isinstance(whole.get("benchmarks"), list):
                 whole = _guidellm_requests(whole["benchmarks"])
-            items = [(1, item) for item in (whole if isinstance(whole, list) else [whole])]
+            yield from ((1, item) for item in (whole if isinstance(whole, list) else [whole]))
     except (ValueError, RecursionError):  # also what is not UTF-8, and numbers of thousands of digits
         raise SimulationError(
             f"Trace {filename!r}, line {line}: it begins as JSON and is not; give JSON lines, "
             "a list of objects or CSV."
         ) from None
-    for line, item in items:
-        if not isinstance(item, dict):
-            raise SimulationError(
-                f"Trace {filename!r}, line {line}: {str(item)[:40]!r} is no object; "
-                "give one for each arrival."
-            )
-    return items
 
 
 def _guidellm_requests(benchmarks: list[object]) -> list[object]:

@@ -298,6 +298,7 @@ NO_TIMES = (
         (b'{"time": 3}\n{"time": 4\n', "line 2: it begins as JSON"),
         (b'{"time": 3}\n{"at": 4}\n', "line 2: ''"),
         (b"[1, 2]", "'1' is no object"),
+        (b"{}", "'{}' is no object with values"),
         (b"[" * 99_999, "begins as JSON"),
         (b'{"benchmarks": [{"requests": null}]}', "no arrivals"),
         (b"a,HashFunction,1\no,f,-3\n", "'-3' of minute 1"),
