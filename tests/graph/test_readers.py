@@ -277,8 +277,6 @@ DOCUMENTS = [
     ({"nodes": []}, "no operators"),
     ({"nodes": [A], "edges": {}}, "'edges' is {}"),
     ({"nodes": [A, B]}, "2 nodes and no list of edges"),
-    ({"nodes": [A, B], "graph": {"edges": [AB]}}, "2 nodes and no list of edges"),
-    ({"nodes": [A, B], "adjacency": [[{"id": "b"}]]}, "2 nodes and no list of edges"),
     ({"nodes": [A, B], "adjacency": [[{"id": "b"}], 3]}, "2 nodes and no list of edges"),
     ({"nodes": [A, B], "adjacency": [[{"id": "c"}], []]}, "unknown node 'c'"),
     ({"nodes": [A], "edges": [], "links": []}, "both 'edges' and 'links'"),

@@ -294,7 +294,6 @@ NO_TIMES = (
         *((name, "no one column") for name in NO_TIMES),
         (b"7,0.5\n8,0.7\n", "2 columns and no header"),
         (b"arrival\n1700000000000\n", "too far from 1970"),  # milliseconds that do not say so
-        (b'{"input": 3}\n{"input": 4}\n', "header .input. is"),
         (b'{"time": 3}\n{"time": 4\n', "line 2: it begins as JSON"),
         (b'{"time": 3}\n{"at": 4}\n', "line 2: ''"),
         (b"[1, 2]", "'1' is no object"),
