@@ -97,10 +97,10 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
         if value.name in constants:
             continue  # IR version 3 and older list the initialisers here too
         for axis, dim in enumerate(_dims(value)):
-            if dim.HasField("dim_value") and dim.dim_value >= 0:
-                continue
+            if dim.dim_value > 0 or (dim.HasField("dim_value") and dim.dim_value == 0 and axis > 0):
+                continue  # a batch of 0 is an exporter's word for one that is not known
             all_text((dim.dim_param, value.name))
-            label = dim.dim_param or f"{value.name}[{axis}]"
+            label = dim.dim_param if dim.dim_param not in _NAMELESS else f"{value.name}[{axis}]"
             number, need = evaluate(label, symbols)
             missing.update(dict.fromkeys(one_line(n, 100) for n in need))
             if number is not None:
@@ -114,6 +114,10 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
     if extra:
         notes.append(f"The model has no dimension called {', '.join(map(quote, extra[:8]))}; ignored.")
     return used, notes
+
+
+# What exporters write for every dimension that has no name: one such word stands for different numbers.
+_NAMELESS = frozenset({"", "?", "*", "-1", "None", "none", "unk", "unknown", "dynamic", "Dynamic"})
 
 
 def _dims(value: Any) -> Iterator[Any]:

@@ -275,7 +275,7 @@ def weights(
     that were stripped of theirs.
     """
     maker = {name: node for node in nodes for name in node.outputs if name in static}
-    todo = {name for node in running for name in node.needs if name in static}
+    todo = {name for node in running for name in _weighed(node) if name in static}
     todo |= {name for name in outputs if name in static}
     stack = sorted(todo)
     found: set[str] = set()
@@ -286,10 +286,18 @@ def weights(
             if types.get(name, (0, None))[0] in WEIGHT_TYPES:
                 found.add(name)
         elif node.kind not in _MEASURES:
-            new = {n for n in node.needs if n and n not in todo}
+            new = {n for n in _weighed(node) if n and n not in todo}
             todo |= new
             stack.extend(sorted(new))
     return found
+
+
+_CHOOSING = frozenset({"And", "Or", "Xor", "Not", "Equal"})
+
+
+def _weighed(node: Node) -> Sequence[str]:
+    """The inputs of a node that may be weights: a mask only chooses among numbers."""
+    return node.needs[1:] if node.kind == "Where" else () if node.kind in _CHOOSING else node.needs
 
 
 _TENSOR, _GRAPH, _GRAPHS = 4, 5, 10  # AttributeProto.AttributeType

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from nona.cost.operators import operator_work
 from nona.errors import GraphError
 from nona.graph.guard import GuardedWorker
+from nona.graph.model import MissingDimensions
 from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.onnx_weights import without_weights
 from nona.graph.readers import read_model
@@ -127,6 +128,18 @@ def test_bodies_count_by_branch_and_turns():
     deep = body("deep", op("If flag -> o", then_branch=large, else_branch=small))
     nested = op("If flag -> y", then_branch=deep, else_branch=small)
     assert macs([nested], [X, flag], weights, n=2) == 2 * 2 * 64
+
+
+def test_masks_are_no_weights_and_dimensions_without_a_name_are_asked_for_one_by_one():
+    mask, scores = weight("mask", [8, 8], UINT8), value("x", [8, 8])
+    ops = [op("Cast mask -> kept", to=BOOL), op("Where kept x low -> y")]
+    graph = read_model(model(ops, [scores], weights=[mask, weight("low", [])]), "m.onnx", guarded=False)
+    assert graph.parameters == {"low"}
+    for unnamed, asked in (("?", ("x[0]", "x[1]")), (0, ("x[0]",))):
+        data = model([op("Relu x -> y")], [value("x", [unnamed, "?" if unnamed else 4, 4])])
+        with pytest.raises(MissingDimensions, match=r"--symbol x\[0\]=1") as caught:
+            read_model(data, "m.onnx", guarded=False)
+        assert caught.value.names == asked
 
 
 BIG = helper.make_tensor("w", FLOAT, [300, 300], np.zeros((300, 300), np.float32).tobytes(), raw=True)
