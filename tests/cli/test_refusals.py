@@ -79,7 +79,7 @@ def test_what_cannot_be_understood_is_one_line(words, why, capsys):
         (
             changed(remaining_steps=None, slo=99),
             "cost-slo",
-            "'a' has no remaining_steps; add it to all jobs with",
+            "remaining_steps; add it to all jobs with an SLO",
         ),
         ({**QUESTION, "prices": {}}, "cost", "type 'k80' has none above 0; add it to prices"),
         ({**QUESTION, "jobs": []}, "makespan", "jobs: [] must have at least 1 entry"),
