@@ -206,8 +206,8 @@ def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[
     if price is None:
         raise ScenarioError(
             [
-                f"plan.offers: {offer.gpu!r} has no {_kind(spec)}price; write it as {offer.gpu}=1.29 (per GPU "
-                "and hour)."
+                f"plan.offers: {offer.gpu!r} has no {_kind(spec)}price; "
+                f"write it as {offer.gpu}=1.29 (per GPU and hour)."
             ]
         )
     whole = price * offer.gpus + spec.prices.server
