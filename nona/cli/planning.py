@@ -33,7 +33,7 @@ from nona.study.exports import check_places, write_bytes, write_text
 from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import Study, check_counted, prepare
 from nona.study.shipped import now_text
 from nona.study.sweep_numbers import with_value
 
@@ -50,7 +50,9 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
             f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
         )
     own = scenario.cluster.servers[arguments.group].gpu
-    beside = told_of_models(prepare(scenario, sources))
+    prepared = prepare(scenario, sources)
+    check_counted(prepared)
+    beside = told_of_models(prepared)
     asked = [
         (gpu, scheduler)
         for gpu in dict.fromkeys(arguments.gpu or [own])
@@ -128,6 +130,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     check_places(arguments.html, arguments.csv, arguments.parquet)
     scenario, sources = _asked(arguments, scenario, sources)
     prepared = prepare(scenario, sources)
+    check_counted(prepared)
     told_of_models(prepared)
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
