@@ -42,6 +42,8 @@ from nona.system import Arrivals
 
 MOST_VALUES = 50
 Where = tuple[str, str]
+Clock = tuple[str, str]
+BY_HEADER: Clock = ("", "")
 """A column of the file, and the value that its rows must have."""
 
 
@@ -252,24 +254,29 @@ With any other word it may hold something else: ``response_time``, ``inter_arriv
 """
 
 
-def _time_column(names: Sequence[str], filename: str) -> tuple[int, float]:
-    """The column of arrivals by its name, and the seconds of its unit.
+def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) -> tuple[int, float]:
+    """The column of arrivals and the seconds of its unit: those of ``clock``, else by its name.
 
     >>> _time_column(["request_id", "arrival_ms", "timestamp", "response_time"], "t.csv")
     (1, 0.001)
+    >>> _time_column(["when", "arrival_ms"], "t.csv", ("when", "us"))
+    (0, 1e-06)
     """
+    column, unit = clock
+    if column:
+        return _column_of(names, clock, filename), _UNITS[unit or "s"]
     words = [{*re.findall(r"[a-zµ]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", n).lower())} for n in names]
     for telling, beside in _INSTANTS:
         known = telling | beside | _UNITS.keys()
         found = [i for i, own in enumerate(words) if own & telling and own <= known]
         units = [_UNITS[word] for i in found for word in words[i] if word in _UNITS] or [1.0]
         if len(found) == len(units) == 1:
-            return found[0], units[0]
+            return found[0], _UNITS[unit] if unit else units[0]
         if found:
             break
     raise SimulationError(
         f"Trace {filename!r}: no one column of its header ({', '.join(names)[:120]}) is known to hold "
-        "arrival times; call one 'timestamp' or 'arrival' (seconds, or with a unit as in arrival_ms)."
+        "arrival times; name it in the row (arrivals: time, unit), or call it 'timestamp' or for example arrival_ms."
     )
 
 
@@ -284,7 +291,9 @@ def _column_without_header(row: Sequence[str], filename: str) -> int:
     return found[0]
 
 
-def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
+def read_times(
+    data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER
+) -> NDArray[np.float64]:
     """A table with a column of times: the one that its name tells, the only one without a header.
 
     >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
@@ -294,7 +303,7 @@ def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDA
     first = next(rows, None)
     header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
     named = _column_of(header, where, filename)
-    column, unit_s = _time_column(header, filename) if header else (0, 1.0)
+    column, unit_s = _time_column(header, filename, clock) if header else (0, _UNITS[clock[1] or "s"])
     if first and not header:
         column, rows = _column_without_header(first[1], filename), chain([first], rows)
     return _from_stamps(rows, column, filename, unit_s, named, where)
@@ -381,21 +390,26 @@ def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Gene
     return np.sort((starts + offsets) * MINUTE_S)
 
 
-def read_trace(data: bytes, filename: str, where: Where | None = None) -> NDArray[np.float64]:
+def read_trace(
+    data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER
+) -> NDArray[np.float64]:
     """Read a trace in whichever known layout it has; with ``where`` only the rows that have it.
 
-    Instants count from the first of the whole trace either way.
+    ``clock`` names the column of arrivals and its unit, where the header does not tell them. Instants count
+    from the first of the whole trace either way.
 
     >>> read_trace(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv", ("model", "b")).tolist()
     [1.0, 3.0]
     """
     head = data[:4096].decode("utf-8-sig", errors="replace").partition("\n")[0]
     functions = "HashFunction" in (name.strip() for name in head.split(","))
-    return (read_azure_functions if functions else read_times)(data, filename, where=where)
+    if functions:
+        return read_azure_functions(data, filename, where=where)
+    return read_times(data, filename, where=where, clock=clock)
 
 
 Instants = NDArray[np.float64]
-ReadTrace = Callable[[str, Where | None], Instants]
+ReadTrace = Callable[[str, Where | None, Clock], Instants]
 """Gives the instants of the trace of that name (s, sorted), all or those of some rows."""
 
 
@@ -446,7 +460,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
     times: Instants = np.zeros(0)
     window, group = Window(0.0, 0.0), ""
     if spec.trace is not None:
-        times = read(spec.trace, None)
+        times = read(spec.trace, None, spec.clock)
         if spec.divided:
             window = _window_of(spec, times)
             group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
@@ -468,9 +482,10 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
 def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
     """The instants that are the row's, in the whole trace."""
     row, name = scenario.workload[index], scenario.workload[index].arrivals.trace or ""
+    clock = row.arrivals.clock
     if row.arrivals.column is not None:
-        return read(name, (row.arrivals.column, row.arrivals.value or row.label))
-    times = read(name, None)
+        return read(name, (row.arrivals.column, row.arrivals.value or row.label), clock)
+    times = read(name, None, clock)
     if row.arrivals.share is None:
         return times
     same = [r.arrivals.share or 0.0 for r in scenario.workload if r.arrivals.trace == name]

@@ -20,7 +20,7 @@ from nona.report.times import no_verdict
 from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
 from nona.serverless.system import SharedNetwork
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.traces import Where, read_trace, row_arrivals
+from nona.simulation.traces import Clock, Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
 from nona.sources.unknown import instead
 from nona.study.cache import StudyCache, model_key, once_per_model, study_key
@@ -243,7 +243,7 @@ def _system(
 def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
     """The arrival process of a row of the workload, with its trace read."""
 
-    def read(name: str, where: Where | None) -> NDArray[np.float64]:
-        return read_trace(sources.read(name), PurePath(name).name, where)
+    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
+        return read_trace(sources.read(name), PurePath(name).name, where, clock)
 
     return row_arrivals(scenario, index, read)

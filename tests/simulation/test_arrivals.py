@@ -244,6 +244,8 @@ def test_layouts_of_a_trace(data, instants):
 def test_the_requests_of_one_benchmark_of_a_report():
     assert traces.trace_columns(GUIDELLM, "r.json") == {"benchmark": ("benchmark 1", "benchmark 2")}
     assert traces.read_trace(GUIDELLM, "r.json", ("benchmark", "benchmark 2")).tolist() == [3]
+    own = b"tick,response_time\n0,9\n250,8\n"
+    assert traces.read_trace(own, "t.csv", None, ("tick", "ms")).tolist() == [0, 0.25]
 
 
 FUNCTIONS = (

@@ -38,7 +38,7 @@ from nona.report.workloads import (
 from nona.results.document import GivenTimes
 from nona.scenario.schema import GivenSpec, Scenario
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.traces import ReadTrace, Where, read_trace, row_arrivals, trace_columns
+from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 from nona.sources.lookup import Sources
 from nona.system import Arrivals
 from nona.ui.models.loading import load_graph, load_measured
@@ -153,7 +153,8 @@ def rates_of(state: AppState) -> list[float] | None:
 
 def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
     """All instants of an uploaded trace; raises :class:`NonaError` for one that cannot be read."""
-    return _reader(state)(name, None)
+    clocks = (r.arrivals.clock for r in state.scenario.workload if r.arrivals.trace == name)
+    return _reader(state)(name, None, next(clocks, BY_HEADER))
 
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
@@ -162,8 +163,8 @@ def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
 
 
 def _reader(state: AppState) -> ReadTrace:
-    def read(name: str, where: Where | None) -> NDArray[np.float64]:
-        return _trace(_mark(state, name), name, where, state.uploads.sources)
+    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
+        return _trace(_mark(state, name), name, where, clock, state.uploads.sources)
 
     return read
 
@@ -177,8 +178,8 @@ def _mark(state: AppState, name: str) -> str:
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the trace")
-def _trace(mark: str, name: str, where: Where | None, _sources: Sources) -> NDArray[np.float64]:
-    return read_trace(_sources.read(name), PurePath(name).name, where)
+def _trace(mark: str, name: str, where: Where | None, clock: Clock, _sources: Sources) -> NDArray[np.float64]:
+    return read_trace(_sources.read(name), PurePath(name).name, where, clock)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
