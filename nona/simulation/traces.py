@@ -276,7 +276,7 @@ def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) 
             break
     raise SimulationError(
         f"Trace {filename!r}: no one column of its header ({', '.join(names)[:120]}) is known to hold "
-        "arrival times; name it in the row (arrivals: time, unit), or call it 'timestamp' or for example arrival_ms."
+        "arrival times; name it in the row (arrivals: time, unit), or call it 'timestamp' or arrival_ms."
     )
 
 
