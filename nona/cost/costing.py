@@ -179,7 +179,7 @@ def cost_graph(
         for o, w, t, p, g in zip(graph.operators, works, times, provenance, origins, strict=True)
     )
     more = _precision_warnings(works, executor, options)
-    more += measured_warnings(graph, executor, options, measured)
+    more += tuple(f"Measured table: {x}." for x in measured_warnings(graph, executor, options, measured))
     heavy = [i for i, w in enumerate(works) if w.launch == "kernel"]
     uncounted = 0 if total is not None else sum(not works[i].known and i not in stated for i in heavy)
     return CostedGraph(graph, executor.name, costs, warnings + more, uncounted, len(heavy))

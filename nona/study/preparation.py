@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
+from nona.cost.stated import measured_warnings
 from nona.errors import ScenarioError
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
@@ -127,37 +128,53 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
             lambda row: kept.get(model_key(row, scenario, sources), lambda: prepared(row)),
         )
     if measured is not None:
-        _check_measured(measured, models, cluster)
+        _check_measured(measured, scenario, models, cluster)
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
 
 
-def _check_measured(measured: MeasuredTable, models: Sequence[PreparedModel], cluster: Cluster) -> None:
-    """Refuse a table that names an unknown device, or has no row for any model and executor."""
-    known = {**devices(), **cluster.devices}
+def _check_measured(
+    measured: MeasuredTable, scenario: Scenario, models: Sequence[PreparedModel], cluster: Cluster
+) -> None:
+    """Refuse a table of which a row seems to be meant for this scenario and matches nothing in it.
+
+    Rows of other models and of devices that the cluster does not have are for other scenarios.
+    """
+    names = {m.costed[0].graph.name for m in models}
+    known, classes = {**devices(), **cluster.devices}, sorted(cluster.classes)
+    here = {name.partition("/")[0] for name in classes}
+    fits = any(row.device in cluster.classes for row in measured.rows)
+    alike = {_letters(name): name for name in names}
+    problems: dict[str, None] = {}
     for row in measured.rows:
         base = row.device.partition("/")[0]
         if base != ANY and base not in known:
-            raise ScenarioError(
-                [f"cost.measured: device {base!r} is unknown; {instead(base.lower(), known)}."]
-            )
-    names, classes = {m.costed[0].graph.name for m in models}, set(cluster.classes)
-    rows = [r for r in measured.rows if r.model in (ANY, *names)]
-    if not rows:
+            problems[f"device {base!r} is unknown; {instead(base.lower(), known)}"] = None
+        elif base in here and not fits:
+            problems[f"no executor is {row.device!r}; {instead(row.device, classes)}"] = None
+        if row.model not in names and _letters(row.model) in alike:
+            problems[f"no model is called {row.model!r}; use {alike[_letters(row.model)]}"] = None
+    if not problems and not any(row.model in (ANY, *names) for row in measured.rows):
         first = measured.rows[0].model
-        raise ScenarioError(
-            [
-                f"cost.measured: no row is of a model of this scenario, the first is of {first!r}; "
-                f"{instead(first.lower(), sorted(names))}."
-            ]
-        )
-    if not any(r.device in classes for r in rows):
-        raise ScenarioError(
-            [
-                "cost.measured: no row is of an executor of this scenario, the first is of "
-                f"{rows[0].device!r}; "
-                f"{instead(rows[0].device, sorted(classes))}."
-            ]
-        )
+        problems[f"no row is of a model here, the first is of {first!r}; {instead(first, names)}"] = None
+    for kind in cluster.classes.values():
+        told: dict[str, list[tuple[str, ...]]] = {}
+        for row, model in zip(scenario.workload, models, strict=True):
+            graph, options = model.costed[0].graph, _options(scenario, row)
+            told.setdefault(graph.name, []).append(measured_warnings(graph, kind, options, measured))
+        problems |= {line: None for lines in told.values() if all(lines) for line in lines[0]}
+    if problems:
+        raise ScenarioError([f"cost.measured: {line}." for line in list(problems)[:MOST_PROBLEMS]])
+
+
+def _options(scenario: Scenario, row: WorkloadRow) -> CostOptions:
+    return CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+
+
+MOST_PROBLEMS = 8
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def check_counted(study: Study) -> None:
@@ -195,7 +212,7 @@ def _prepare_row(
     measured: MeasuredTable | None,
 ) -> PreparedModel:
     graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost)
-    options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+    options = _options(scenario, row)
     classes = tuple(cluster.classes.values())
     return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices)
 

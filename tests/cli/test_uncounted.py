@@ -52,3 +52,22 @@ def test_one_in_a_hundred_is_said_and_decided_on(scenario, capsys):
     measured.write_text("model,operator,device,ms\nnet,mystery,t4,2\n")
     path.write_text(SCENARIO + "cost: {measured: times.csv}\n")
     assert "uncounted" not in answer(capsys, "capacity", path)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("net,*,T4,2,1,", "device 'T4' is unknown; use t4"),
+        ("net,*,t4/1g.5gb,2,1,", "no executor is 't4/1g.5gb'; use one of t4"),
+        ("Net!,*,t4,2,1,", "no model is called 'Net!'; use net"),
+        ("gpt2,*,t4,2,1,", "no row is of a model here, the first is of 'gpt2'; use one of net"),
+        ("net,t00,t4,2,1,", "'net' has no operator 't00'; nearest are t0 and"),
+        ("net,*,t4,2,8,", "hold for batch 8, any stack, any precision, not for batch 1, tensorrt, auto"),
+        ("net,*,t4,2,1,int8", "hold for batch 1, any stack, int8, not for batch 1, tensorrt, auto; measure"),
+    ],
+)
+def test_a_measured_row_that_matches_nothing_is_refused_with_what_is_near(row, why, scenario, capsys):
+    path = scenario(*TASKS[:12])
+    path.with_name("times.csv").write_text(f"model,operator,device,ms,batch,precision\n{row}\n")
+    path.write_text(SCENARIO + "cost: {measured: times.csv}\n")
+    assert why in refusal(capsys, "simulate", path)
