@@ -158,8 +158,8 @@ def _check_measured(
         problems[f"no row is of a model here, the first is of {first!r}; {instead(first, names)}"] = None
     for kind in cluster.classes.values():
         told: dict[str, list[tuple[str, ...]]] = {}
-        for row, model in zip(scenario.workload, models, strict=True):
-            graph, options = model.costed[0].graph, _options(scenario, row)
+        for wanted, model in zip(scenario.workload, models, strict=True):
+            graph, options = model.costed[0].graph, _options(scenario, wanted)
             told.setdefault(graph.name, []).append(measured_warnings(graph, kind, options, measured))
         problems |= {line: None for lines in told.values() if all(lines) for line in lines[0]}
     if problems:
