@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.starlette import App
 
 from nona.ui.pages.demo import demo_bar, press_key, take_demo, tour_of
+from nona.ui.pages.workload_facts import uncounted_notice
 from nona.ui.server.application import lifespan, middleware
 from nona.ui.session.page_list import icon_path, page_file, page_list
 from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
@@ -21,6 +22,7 @@ def run() -> None:
     tour = tour_of(state)
     side_bar(state)
     page_head(state, page.title)
+    uncounted_notice(state, page.url_path)
     demo_bar(state, tour)
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:

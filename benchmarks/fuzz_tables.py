@@ -19,10 +19,10 @@ from typing import Any
 from benchmarks.damage import damaged, options
 from nona.cost.measured import read_measured
 from nona.errors import NonaError
-from nona.hardware.mig_layouts import read_mig_parted
+from nona.hardware.mig_parted import read_mig_parted
 from nona.serverless.functions import grid
 from nona.serverless.profiles import profile_times, read_profile, rows_of
-from nona.simulation.traces import read_azure_functions, read_azure_llm, read_times, trace_columns
+from nona.simulation.traces import read_azure_functions, read_times, trace_columns
 from nona.training.job_files import read_job_table, read_trace
 from nona.training.throughput_table import read_throughputs
 
@@ -106,7 +106,8 @@ def tables() -> tuple[Table, ...]:
         Table(
             "times", b"time\n" + b"".join(b"%d.5\n" % i for i in range(60)), lambda d: read_times(d, "t.csv")
         ),
-        Table("azure-llm", STAMPS, lambda d: read_azure_llm(d, "t.csv")),
+        Table("azure-llm", STAMPS, lambda d: read_times(d, "t.csv")),
+        Table("json lines", b'{"timestamp": 3, "tokens": [4, 5]}\n' * 40, lambda d: read_times(d, "t.jsonl")),
         Table("azure-functions", FUNCTIONS, lambda d: read_azure_functions(d, "t.csv")),
         Table("columns", FUNCTIONS, lambda d: trace_columns(d, "t.csv")),
         Table("measured", MEASURED, read_measured),

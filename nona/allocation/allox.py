@@ -162,6 +162,6 @@ POLICY = Policy(
     defaults={},
     option_help={},
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
-    needs_steps=True,
+    needs_steps="all jobs",
     look=Look("#d1434b", "longdashdot", "triangle-left"),
 )

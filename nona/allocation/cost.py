@@ -121,7 +121,7 @@ COST_SLO = Policy(
     option_help=SHARING_HELP,
     objective="Σ throughput / price (steps/s per US dollar/hour)",
     space_sharing=True,
-    needs_steps=True,
+    needs_steps="all jobs with an SLO",
     needs_prices=True,
     look=Look("#ca8a04", "longdashdot", "hexagon"),
 )

@@ -110,7 +110,7 @@ FINISH_TIME = Policy(
     option_help=SHARING_HELP,
     objective="worst ρ: completion time / completion time on an equal share",
     space_sharing=True,
-    needs_steps=True,
+    needs_steps="all jobs",
     look=Look("#c2410c", "solid", "triangle-up"),
 )
 
@@ -143,6 +143,6 @@ FINISH_TIME_AGNOSTIC = Policy(
     option_help={},
     objective="worst ρ by mean rates",
     heterogeneous=False,
-    needs_steps=True,
+    needs_steps="all jobs",
     look=Look("#e8956b", "dash", "triangle-up-open"),
 )

@@ -198,6 +198,6 @@ SJF = Policy(
     option_help={"space_sharing": "whether waiting jobs may join running ones on the same GPUs"},
     space_sharing=True,
     needs_share=True,
-    needs_steps=True,
+    needs_steps="all jobs",
     look=Look("#9c6b2f", "dashdot", "star"),
 )

@@ -156,7 +156,7 @@ MAKESPAN = Policy(
     option_help=SHARING_HELP,
     objective="seconds until the last job is complete",
     space_sharing=True,
-    needs_steps=True,
+    needs_steps="all jobs",
     look=Look("#7b3fa0", "dot", "diamond"),
 )
 

@@ -141,8 +141,8 @@ class Policy:
     ``heterogeneous``: whether it knows that types differ; its rounds then look at types in a fixed order.
     ``space_sharing``: whether it can put two jobs on the same GPUs (option ``space_sharing``).
     ``needs_share``: whether rounds leave GPUs idle rather than give them to a job without a share.
-    ``needs_steps``, ``needs_prices``: whether it looks at remaining steps (NaN where nobody stated them), or
-    at prices. ``look`` is how it looks on charts; without one it gets a spare look.
+    ``needs_steps``: whose remaining steps it looks at (NaN where nobody stated them). ``needs_prices``:
+    whether it looks at prices. ``look`` is how it looks on charts; without one it gets a spare look.
     """
 
     name: str
@@ -157,7 +157,7 @@ class Policy:
     heterogeneous: bool = True
     space_sharing: bool = False
     needs_share: bool = False
-    needs_steps: bool = False
+    needs_steps: Literal["", "all jobs", "all jobs with an SLO"] = ""
     needs_prices: bool = False
     look: Look | None = None
 

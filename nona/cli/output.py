@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nona.cli.options import ListOptions
 
@@ -18,13 +18,29 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="Document")
 
 
-def warn_of_hardware(prepared: Study) -> None:
-    """Name on standard error the models whose stated times are the same on all hardware."""
-    from nona.report.times import hardware_warnings
+def json_beside(prepared: Study) -> dict[str, object]:
+    """What a result in JSON says beside its figures: warnings of the models, shares that are not counted."""
+    from nona.report.times import model_warnings, uncounted_shares
     from nona.study.outcome import model_facts
 
-    for warning in hardware_warnings({n: m.given for n, m in model_facts(prepared).items()}):
-        print(f"warning: {warning}", file=sys.stderr)
+    facts = model_facts(prepared)
+    parts = {"warnings": model_warnings(facts), "uncounted": uncounted_shares(facts)}
+    return {key: part for key, part in parts.items() if part}
+
+
+def told_of_models(prepared: Study) -> dict[str, object]:
+    """Say on standard error what of each model is counted; what JSON says of it (:func:`json_beside`)."""
+    from nona.sources.lookup import is_file
+    from nona.study.outcome import model_facts
+
+    beside = json_beside(prepared)
+    for line in cast(list[str], beside.get("warnings", [])):
+        print(f"warning: {line}", file=sys.stderr)
+    rows = zip(prepared.scenario.workload, model_facts(prepared).items(), strict=True)
+    for row, (name, facts) in rows:
+        if is_file(prepared.scenario, row.model) and not (facts.warnings or facts.uncounted):
+            print(f"{name}: all {facts.with_work:,} kernels are counted, none is unknown", file=sys.stderr)
+    return beside
 
 
 def warn_of_schedulers(prepared: Study) -> None:
@@ -40,9 +56,12 @@ def warn_of_interrupt() -> None:
     print("\nwarning: interrupted; what follows is what was known by then", file=sys.stderr)
 
 
-def emit(arguments: ListOptions, report: D, text: Callable[[D], str]) -> None:
-    """Print a result to standard output."""
-    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else text(report))
+def emit(
+    arguments: ListOptions, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
+) -> None:
+    """Print a result to standard output; ``beside`` its own fields in JSON."""
+    whole = {**report.to_json(), **(beside or {})}
+    print(json.dumps(whole, allow_nan=False) if arguments.json else text(report))
 
 
 EVERY_S = 0.1  # a line with the same text is rewritten no more often

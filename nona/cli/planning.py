@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from click.exceptions import Exit
 
 from nona.cli.options import CapacityOptions, PlanOptions
-from nona.cli.output import ProgressLine, emit, warn_of_hardware, warn_of_interrupt
+from nona.cli.output import ProgressLine, emit, json_beside, told_of_models, warn_of_interrupt
 from nona.cli.saved import save_item
 from nona.errors import NonaError, SimulationError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
@@ -33,7 +33,7 @@ from nona.study.exports import check_places, write_bytes, write_text
 from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import Study, check_counted, prepare
 from nona.study.shipped import now_text
 from nona.study.sweep_numbers import with_value
 
@@ -50,7 +50,9 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
             f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
         )
     own = scenario.cluster.servers[arguments.group].gpu
-    warn_of_hardware(prepare(scenario, sources))
+    prepared = prepare(scenario, sources)
+    check_counted(prepared)
+    beside = told_of_models(prepared)
     asked = [
         (gpu, scheduler)
         for gpu in dict.fromkeys(arguments.gpu or [own])
@@ -63,9 +65,10 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
         if not known.so_far:
             raise
         warn_of_interrupt()
-        _show(arguments, [*known.so_far, *(unfinished(*rest) for rest in asked[len(known.so_far) :])])
+        rows = [*known.so_far, *(unfinished(*rest) for rest in asked[len(known.so_far) :])]
+        _show(arguments, rows, beside)
         raise Exit(INTERRUPTED) from None
-    _show(arguments, known.ended)
+    _show(arguments, known.ended, beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +117,9 @@ def _search(
     line.end()
 
 
-def _show(arguments: CapacityOptions, found: Sequence[DeviceCapacity]) -> None:
+def _show(arguments: CapacityOptions, found: Sequence[DeviceCapacity], beside: Mapping[str, object]) -> None:
     report = capacity_report(found, cheapest(found), arguments.hit, arguments.group, arguments.most)
-    emit(arguments, report, capacity_text)
+    emit(arguments, report, capacity_text, beside)
 
 
 def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
@@ -127,7 +130,8 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     check_places(arguments.html, arguments.csv, arguments.parquet)
     scenario, sources = _asked(arguments, scenario, sources)
     prepared = prepare(scenario, sources)
-    warn_of_hardware(prepared)
+    check_counted(prepared)
+    told_of_models(prepared)
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
 
@@ -157,7 +161,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
 def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
     made = now_text()
-    emit(arguments, report, lambda found: plan_text(found, day_of(made)))
+    emit(arguments, report, lambda found: plan_text(found, day_of(made)), json_beside(prepared))
     if arguments.csv or arguments.parquet:
         import pandas as pd
 

@@ -6,7 +6,7 @@ import sys
 
 from nona.cli.opened import opened
 from nona.cli.options import BundleOptions, PlaceOptions, SimulateOptions
-from nona.cli.output import ProgressLine, emit, warn_of_hardware, warn_of_schedulers
+from nona.cli.output import ProgressLine, emit, told_of_models, warn_of_schedulers
 from nona.placement.result import Placement
 from nona.report.placements.text import placement_text, response_lines
 from nona.report.simulations.advice import scheduler_advice
@@ -43,10 +43,10 @@ def place(arguments: PlaceOptions) -> None:
     if arguments.objective:
         scenario = with_value(scenario, "objective", arguments.objective)
     prepared = prepare(scenario, sources)
-    warn_of_hardware(prepared)
+    beside = told_of_models(prepared)
     placement = _solved(arguments, prepared)
     report = full_report(prepared, placement)
-    emit(arguments, report, _placement_lines)  # before the file
+    emit(arguments, report, _placement_lines, beside)  # before the file
     if arguments.html:
         from nona.report.html.simulation import placement_html
 
@@ -79,7 +79,7 @@ def simulate(arguments: SimulateOptions) -> None:
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = prepare(scenario, sources)
-    warn_of_hardware(prepared)
+    beside = told_of_models(prepared)
     warn_of_schedulers(prepared)
     line = ProgressLine(quiet=arguments.json)
     result = simulation.simulate(
@@ -98,7 +98,7 @@ def simulate(arguments: SimulateOptions) -> None:
     advice = scheduler_advice(report.schedulers, every)
     off = off_ranges(prepared, report)
     told = compared(report, arguments.baseline, found, off, advice.lines if advice else ())
-    emit(arguments, told, compared_text)  # before the files: whatever happens to them, it is there
+    emit(arguments, told, compared_text, beside)  # before the files: whatever happens to them, it is there
     if arguments.records:
         write_records(arguments.records, result.records, scenario.labels)
     if arguments.trace:

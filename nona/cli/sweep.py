@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from nona.cli.options import SweepOptions
-from nona.cli.output import emit
+from nona.cli.output import emit, told_of_models
 from nona.cli.serverless import refuse_policies, sweep_serverless
 from nona.errors import NonaError
 from nona.report.files import csv_bytes
@@ -17,6 +17,7 @@ from nona.report.sweeps import Curves, curve_rows, parse_values, sweep_report
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes
+from nona.study.preparation import prepare
 from nona.study.sweep_bench import GridSettings, SweepSettings
 from nona.study.sweep_numbers import number_named, with_value
 from nona.study.sweeps import curves, grid
@@ -34,11 +35,14 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     settings = _settings(arguments, scenario)
+    beside = told_of_models(prepare(scenario, sources))
     if arguments.second is None and arguments.second_values is None:
         told = _last(curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers))
         if told is not None:
             report = sweep_report(told)
-            emit(arguments, report, sweep_text)  # before the file: whatever happens to it, it is there
+            emit(
+                arguments, report, sweep_text, beside
+            )  # before the file: whatever happens to it, it is there
             _points(arguments, curve_rows(report))
         return
     whole = _last(
@@ -52,7 +56,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     )
     if whole is not None:
         found = grid_report(whole)
-        emit(arguments, found, grid_text)
+        emit(arguments, found, grid_text, beside)
         _points(arguments, grid_rows(found))
 
 

@@ -51,13 +51,16 @@ class CostedGraph:
     """A model graph with a cost for every operator, on one device.
 
     ``costs`` follows the order of ``graph.operators``. ``warnings`` holds a line for each kind of
-    operator whose work is unknown.
+    operator whose work is unknown. Of ``with_work`` operators that start a kernel, or may, ``uncounted``
+    have neither known work nor a time.
     """
 
     graph: ModelGraph
     device: str
     costs: tuple[OperatorCost, ...]
     warnings: tuple[str, ...] = ()
+    uncounted: int = 0
+    with_work: int = 0
 
     @cached_property
     def compute_s(self) -> tuple[float, ...]:

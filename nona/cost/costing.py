@@ -14,8 +14,15 @@ from dataclasses import dataclass
 
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.measured import MeasuredTable
-from nona.cost.operators import OperatorWork, operator_work
-from nona.cost.options import DEFAULT_OPTIONS, CostOptions, stacks, tensor_scale
+from nona.cost.operators import OperatorWork, body_run, operator_work
+from nona.cost.options import (
+    AS_IN_FILE,
+    DEFAULT_OPTIONS,
+    CostOptions,
+    has_bfloat16,
+    stacks,
+    tensor_scale,
+)
 from nona.cost.roofline import Roofline
 from nona.cost.stated import Stated, bound_of, carried, measured_warnings, stated_times, whole_model_s
 from nona.graph.model import ModelGraph
@@ -172,8 +179,10 @@ def cost_graph(
         for o, w, t, p, g in zip(graph.operators, works, times, provenance, origins, strict=True)
     )
     more = _precision_warnings(works, executor, options)
-    more += measured_warnings(graph, executor, options, measured)
-    return CostedGraph(graph, executor.name, costs, warnings + more)
+    more += tuple(f"Measured table: {x}." for x in measured_warnings(graph, executor, options, measured))
+    heavy = [i for i, w in enumerate(works) if w.launch == "kernel"]
+    uncounted = 0 if total is not None else sum(not works[i].known and i not in stated for i in heavy)
+    return CostedGraph(graph, executor.name, costs, warnings + more, uncounted, len(heavy))
 
 
 def _times(
@@ -211,8 +220,13 @@ def _modelled(
     roofline = Roofline(executor, options.stack)
     times = [0.0] * len(works)
     for kernel in fuse(graph, works, sizes, stacks()[options.stack].fuses):
-        if kernel.launches:
-            root = kernel.members[0]
+        root = kernel.members[0]
+        operator = graph.operators[root]
+        if operator.bodies and operator.work is None and operator.turns != 0:
+            body = body_run(operator, options)
+            turn_s = sum(_modelled(body, operator_work(body, options)[0], executor, options))
+            times[root] = turn_s * (1 if operator.turns is None else operator.turns)
+        elif kernel.launches:
             peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
             _share(kernel, works, roofline, peak, _outputs(graph, root, options.batch), times)
     return times
@@ -269,12 +283,16 @@ def _precision_warnings(
 ) -> tuple[str, ...]:
     """A line for every precision that products need and the device has no peak for."""
     device = executor.device
-    wanted = sorted({options.peak_for(w.dtype, device=device) for w in works if w.work.macs})
-    return tuple(
+    types = {w.dtype for w in works if w.work.macs}
+    wanted = sorted({options.peak_for(dtype, device=device) for dtype in types})
+    lines = [
         f"Device {device.name!r} states no {p} peak: that of {device.precision_used(p)} is used."
         for p in wanted
         if device.precision_used(p) != p
-    )
+    ]
+    if "bfloat16" in types and options.precision in AS_IN_FILE and not has_bfloat16(device):
+        lines.append(f"Device {device.name!r} has no bfloat16 arithmetic: its products run in fp32.")
+    return tuple(lines)
 
 
 def _cost(

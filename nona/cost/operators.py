@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 
 from nona.cost.options import DEFAULT_OPTIONS, CostOptions
 from nona.cost.rules import RULES, Launch
@@ -39,22 +40,53 @@ def operator_work(
     >>> operator_work(g)[0][0].work.flops
     6.0
     """
-    sizes = {name: t.size_bytes * options.width_scale(t) for name, t in graph.tensors.items()}
     unknown: Counter[str] = Counter()
     shapeless: Counter[str] = Counter()
+    found = _counted(graph, options, unknown, shapeless)
+    return found, _warnings(unknown, shapeless)
+
+
+def _counted(
+    graph: ModelGraph, options: CostOptions, unknown: Counter[str], shapeless: Counter[str]
+) -> tuple[OperatorWork, ...]:
+    sizes = {name: t.size_bytes * options.width_scale(t) for name, t in graph.tensors.items()}
     found = []
     for operator in graph.operators:
         site = Site(operator, graph, sizes)
-        work, launch, known = _count(site, unknown, shapeless)
+        work, launch, known = _count(site, options, unknown, shapeless)
         found.append(OperatorWork(_batched(work, options.batch), launch, _dtype(operator, graph), known))
-    return tuple(found), _warnings(unknown, shapeless)
+    return tuple(found)
 
 
-def _count(site: Site, unknown: Counter[str], shapeless: Counter[str]) -> tuple[Work, Launch, bool]:
+def body_run(operator: Operator, options: CostOptions) -> ModelGraph:
+    """The one of the operator's bodies that counts: that with the most work."""
+    return max(operator.bodies, key=lambda body: _sum(_counted(body, options, Counter(), Counter())).flops)
+
+
+def _inside(
+    operator: Operator, options: CostOptions, unknown: Counter[str], shapeless: Counter[str]
+) -> tuple[Work, Launch, bool]:
+    if operator.turns == 0:
+        return Work(), "view", True
+    one = replace(options, batch=1)
+    works = _counted(body_run(operator, one), one, unknown, shapeless)
+    known = operator.turns is not None and all(w.known for w in works)
+    return _sum(works, 1 if operator.turns is None else operator.turns), "kernel", known
+
+
+def _sum(works: Sequence[OperatorWork], turns: int = 1) -> Work:
+    return Work(*(turns * sum(parts) for parts in zip(*(astuple(w.work) for w in works), strict=True)))
+
+
+def _count(
+    site: Site, options: CostOptions, unknown: Counter[str], shapeless: Counter[str]
+) -> tuple[Work, Launch, bool]:
     operator = site.operator
     rule = RULES.get(operator.kind)
     if operator.work is not None:
         return operator.work, "kernel", True
+    if operator.bodies or operator.turns == 0:
+        return _inside(operator, options, unknown, shapeless)
     if rule is None:
         if operator.compute_s is None:
             unknown[operator.kind] += 1
@@ -82,11 +114,18 @@ def _batched(work: Work, batch: int) -> Work:
     )
 
 
+_QUANTISED = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2", "float8e4m3fn", "float8e5m2"})
+_FLOATS = frozenset({"float32", "float16", "bfloat16", "float64"})
+
+
 def _dtype(operator: Operator, graph: ModelGraph) -> str | None:
     tensors = [graph.tensors[n] for n in operator.inputs if n in graph.tensors]
     tensors = [t for t in tensors if t.shape is not None]
     moving = [t for t in tensors if t.name not in graph.static and t.name not in graph.parameters]
-    return next((t.dtype for t in (*moving, *tensors)), None)
+    first = next((t.dtype for t in (*moving, *tensors)), None)
+    if first in _QUANTISED:  # beside weights that are not, products run in the weights' type
+        return next((t.dtype for t in tensors if len(t.shape or ()) > 1 and t.dtype in _FLOATS), first)
+    return first
 
 
 def _warnings(unknown: Counter[str], shapeless: Counter[str]) -> tuple[str, ...]:

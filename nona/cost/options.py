@@ -122,12 +122,12 @@ MOST_QUERIES = 4096
 _WIDTH_BYTES: Mapping[str, float] = {"fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1}
 _FLOAT_BYTES: Mapping[str, float] = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 _PEAK_OF_DTYPE: Mapping[str, Precision] = {
-    "float64": "fp32",
+    "float64": "fp64",
     "float32": "fp32",
     "float16": "fp16",
     "bfloat16": "fp16",
-    "int8": "int8",
-    "uint8": "int8",
+    **dict.fromkeys(("int8", "uint8", "int4", "uint4", "int2", "uint2"), "int8"),
+    "float4e2m1": "fp8",
 }
 
 
@@ -191,7 +191,14 @@ class CostOptions:
             return self.precision
         if dtype is not None and dtype.startswith("float8"):
             return "fp8"
+        if dtype == "bfloat16" and device is not None and not has_bfloat16(device):
+            return "fp32"
         return _PEAK_OF_DTYPE.get(dtype or "", "fp32")
+
+
+def has_bfloat16(device: Device) -> bool:
+    """Whether a device computes in bfloat16: GPUs with TF32 or 8-bit floats do, older ones do not."""
+    return "tf32" in device.peaks or "fp8" in device.peaks
 
 
 DEFAULT_OPTIONS = CostOptions()

@@ -56,14 +56,14 @@ def rule(*kinds: str, launch: Launch = "kernel") -> Callable[[Count], Count]:
     return register
 
 
-@rule("MatMul", "MatMulInteger", "QLinearMatMul")
+@rule("MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
 def matmul(site: Site) -> Work:
     """The last axis of the first input is summed."""
     shape = site.input_shape()
     return site.work(macs=site.output_elements * (shape[-1] if shape else 1))
 
 
-@rule("FusedMatMul")
+@rule("FusedMatMul", "TransposeMatMul")
 def fused_matmul(site: Site) -> Work:
     """A MatMul with optional transposition (ONNX Runtime)."""
     shape = site.input_shape()
@@ -77,7 +77,7 @@ def packed_matmul(site: Site) -> Work:
     return site.work(macs=site.output_elements * length)
 
 
-@rule("Gemm", "QGemm")
+@rule("Gemm", "QGemm", "FusedGemm")
 def gemm(site: Site) -> Work:
     """α·A·B + β·C; C, the bias, adds one per output element."""
     length = site.input_shape()[0 if site.attribute("transA", 0) else -1]
@@ -152,21 +152,38 @@ SOFTMAX_FLOPS = 5
 def attention(site: Site) -> Work:
     """ONNX's operator (Q, K, V), or ONNX Runtime's older one (input, weights of Q, K and V, bias)."""
     if len(site.input_shape()) == 3 and len(site.input_shape(1)) == 2:
-        return _projected(site)
+        return _projected(site, past=4)
     return _attention(site, site.attribute("q_num_heads", 0), site.attribute("kv_num_heads", 0), past=4)
+
+
+@rule("QAttention")
+def quantised_attention(site: Site) -> Work:
+    """ONNX Runtime's older operator with scales and zero points of input and weights."""
+    return _projected(site, past=8)
 
 
 @rule("MultiHeadAttention")
 def multi_head_attention(site: Site) -> Work:
-    """ONNX Runtime's operator on separate Q, K and V."""
-    heads = site.attribute("num_heads", 0)
+    """ONNX Runtime's operator on Q, K and V, or on all in one tensor (batch, length, heads, 3, size)."""
+    heads, query = site.attribute("num_heads", 0), site.input_shape()
+    if len(query) == 5:
+        batch, length, heads, _, size = query
+        return _attended(site, batch * heads * length * length, 2 * size)
+    if not site.has_input(2):  # K and V in one: (batch, length, heads, 2, size)
+        size = site.input_shape(1)[-1]
+        return _attended(site, query[0] * heads * query[1] * site.input_shape(1)[1], 2 * size)
     return _attention(site, heads, heads, past=6)
 
 
 @rule("GroupQueryAttention")
 def group_query_attention(site: Site) -> Work:
-    """ONNX Runtime's operator: more query heads than key heads."""
-    return _attention(site, site.attribute("num_heads", 0), site.attribute("kv_num_heads", 0), past=3)
+    """ONNX Runtime's operator: more query heads than key heads; Q may hold K and V too."""
+    heads, pairs = site.attribute("num_heads", 0), site.attribute("kv_num_heads", 0)
+    if site.has_input(1) or heads + 2 * pairs <= 0:
+        return _attention(site, heads, pairs, past=3)
+    batch, length, width = site.input_shape()
+    keys = length + (site.input_shape(3)[2] if site.has_input(3) else 0)
+    return _attended(site, batch * heads * length * keys, 2 * (width // (heads + 2 * pairs)))
 
 
 @rule("LinearAttention")
@@ -193,8 +210,12 @@ def _attention(site: Site, query_heads: int, key_heads: int, past: int) -> Work:
     _, _, _, value_width = _heads_first(site.input_shape(2), key_heads)
     if site.has_input(past):
         keys += site.input_shape(past)[2]
-    points = batch * heads * queries * keys
-    return site.work(macs=points * (width + value_width), flops=SOFTMAX_FLOPS * points)
+    return _attended(site, batch * heads * queries * keys, width + value_width)
+
+
+def _attended(site: Site, points: int, widths: int) -> Work:
+    """``points`` pairs of a query and a key, each a product over both ``widths``, and the softmax."""
+    return site.work(macs=points * widths, flops=SOFTMAX_FLOPS * points)
 
 
 def _heads_first(shape: tuple[int, ...], heads: int) -> tuple[int, int, int, int]:
@@ -206,26 +227,27 @@ def _heads_first(shape: tuple[int, ...], heads: int) -> tuple[int, int, int, int
     raise UnknownShapeError
 
 
-def _projected(site: Site) -> Work:
+def _projected(site: Site, past: int) -> Work:
     batch, length, width = site.input_shape()
     columns = site.input_shape(1)[1]
-    inner = columns // 3
     heads = max(site.attribute("num_heads", 1), 1)
-    macs = batch * length * width * columns + 2 * batch * length * length * inner
+    points = batch * length * (length + (site.input_shape(past)[3] if site.has_input(past) else 0))
+    macs = batch * length * width * columns + 2 * points * (columns // 3)
     bias = batch * length * columns if site.has_input(2) else 0
-    return site.work(macs=macs, flops=bias + SOFTMAX_FLOPS * batch * heads * length * length)
+    return site.work(macs=macs, flops=bias + SOFTMAX_FLOPS * heads * points)
 
 
-_GATE_FLOPS = {"LSTM": 9, "GRU": 8, "RNN": 2}
+_GATE_FLOPS = {"LSTM": 9, "DynamicQuantizeLSTM": 9, "GRU": 8, "RNN": 2}
 """Element-wise FLOPs per hidden element and step: gates, products and sums of the cell."""
 
 
-@rule("LSTM", "GRU", "RNN")
+@rule("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 def recurrent(site: Site) -> Work:
     """X is (steps, batch, inputs) or, with ``layout`` 1, (batch, steps, inputs): the product counts."""
     points = math.prod(site.input_shape()[:2])
     weights, recurrence = site.input_shape(1), site.input_shape(2)
-    hidden = recurrence[0] * recurrence[-1]
+    width = site.attribute("hidden_size", recurrence[-1])
+    hidden = recurrence[0] * width
     bias = points * math.prod(recurrence[:2]) if site.has_input(3) else 0
     return site.work(
         macs=points * (math.prod(weights) + math.prod(recurrence)),
@@ -241,7 +263,7 @@ def recurrent(site: Site) -> Work:
     *("Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign"),
     *("Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Xor"),
     *("BiasGelu", "FastGelu", "QuickGelu", "QLinearAdd", "QLinearMul", "QLinearSigmoid"),
-    *("QuantizeLinear", "DequantizeLinear", "RotaryEmbedding", "SwiGLU"),
+    *("QuantizeLinear", "RotaryEmbedding", "SwiGLU", "QLinearLeakyRelu", "BiasAdd"),
     launch="fused",
 )
 def elementwise(site: Site) -> Work:
@@ -410,7 +432,7 @@ def _partial(site: Site) -> Work:
 
 @rule(
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Optional"),
-    *("OptionalGetElement", "BitCast"),
+    *("OptionalGetElement", "BitCast", "DequantizeLinear"),  # folded into what reads it
     launch="view",
 )
 def view(site: Site) -> Work:

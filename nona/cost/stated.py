@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 from typing import cast
@@ -254,21 +255,25 @@ def whole_model_s(
 def measured_warnings(
     graph: ModelGraph, executor: ExecutorClass, options: CostOptions, measured: MeasuredTable | None
 ) -> tuple[str, ...]:
-    """Lines on rows for this model and device that could not be used."""
+    """What rows for this model and device hold for, and operators that they name, where none fits."""
     if measured is None:
         return ()
     rows = [r for r in measured.rows if r.model == graph.name and r.device == executor.name]
     used = [r for r in rows if r.holds_for(options)]
     lines = []
     if rows and not used:
+        held = sorted({(r.batch, r.stack or "any stack", r.precision or "any precision") for r in rows})
         lines.append(
-            f"Measured table: its {len(rows)} rows for {graph.name!r} on {executor.name!r} hold for another "
-            f"batch, stack or precision than batch {options.batch}, {options.stack}, {options.precision}."
+            f"its rows for {graph.name!r} on {executor.name!r} hold for batch "
+            f"{' or batch '.join(', '.join(map(str, h)) for h in held[:4])}, not for batch {options.batch}, "
+            f"{options.stack}, {options.precision}; measure these, or change the scenario"
         )
     missing = sorted({r.operator for r in used if r.operator != ANY and r.operator not in graph.index})
     if missing:
+        near = get_close_matches(missing[0][:60], list(graph.index), n=2, cutoff=0.0)
         lines.append(
-            f"Measured table: {len(missing)} rows for {graph.name!r} on {executor.name!r} name operators "
-            f"that the model does not have (first {missing[0]!r})."
+            f"{graph.name!r} has no operator {missing[0]!r}"
+            f"{f' and {len(missing) - 1} others of the table' if missing[1:] else ''}; nearest are "
+            f"{' and '.join(near)}"
         )
     return tuple(lines)

@@ -16,9 +16,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 MOST_FILE_BYTES = 64_000_000
 """A model, a trace, a table."""
+
+MOST_MODEL_BYTES = 2**31
+"""An ONNX file with its weights, which are passed over while it is read."""
 
 MOST_BUNDLE_BYTES = 128_000_000
 """A scenario's bundle, packed and unpacked."""
@@ -61,11 +65,16 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 )
 
 
-def read_file(path: Path, what: str, most: int, refuse: Callable[[str], Exception]) -> bytes:
+Take = Callable[[BinaryIO, int], bytes]
+
+
+def read_file(
+    path: Path, what: str, most: int, refuse: Callable[[str], Exception], take: Take | None = None
+) -> bytes:
     """The bytes of the regular file at ``path``, at most ``most``; links are followed.
 
     Nothing is waited for: a pipe without a writer is not opened, and a file that grows while it is read
-    is refused.
+    is refused. ``take`` makes the bytes from the open file and its size, where it should not be held whole.
 
     Parameters
     ----------
@@ -96,6 +105,8 @@ def read_file(path: Path, what: str, most: int, refuse: Callable[[str], Exceptio
         _check(found, what, most, refuse)  # a device may do something when it is opened
         with os.fdopen(os.open(path, flags), "rb") as file:
             size = _check(os.fstat(file.fileno()), what, most, refuse)
+            if take is not None:
+                return take(file, size)
             data = file.read(size + 1)
     except FileNotFoundError:
         raise

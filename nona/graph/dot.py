@@ -36,21 +36,20 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
     Raises
     ------
     GraphError
-        For a syntax error, an undirected graph, or an attribute that names a file.
+        For a syntax error, an undirected graph, a second graph, or an attribute that names a file.
     """
     from pygraphviz import graphviz as cgraph
 
     where = f"File {quote(filename)}"
-    _check_text(data, where)
-    with TemporaryFile() as file:
-        file.write(data.removeprefix(b"\xef\xbb\xbf"))
-        file.seek(0)
-        try:
-            graph = cgraph.agread(file, None)
-        except ValueError as error:
-            detail = one_line(error, 100) or "syntax error"
-            raise GraphError(f"{where}: it is not valid DOT ({detail}); correct it.") from None
+    rest = _after_first(data, where)
     try:
+        graph = _parsed(cgraph, data.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError as error:
+        detail = one_line(error, 100) or "syntax error"
+        raise GraphError(f"{where}: it is not valid DOT ({detail}); correct it.") from None
+    try:
+        if rest.strip():
+            _refuse_second(cgraph, graph, rest, where)
         return _document(cgraph, graph, filename, where)
     except UnicodeDecodeError:
         raise GraphError(f"{where}: a name in it is not UTF-8; save it as UTF-8.") from None
@@ -58,18 +57,41 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
         cgraph.agclose(graph)
 
 
-def _check_text(data: bytes, where: str) -> None:
+def _parsed(cgraph: Any, data: bytes) -> Any:
+    """The first graph in ``data``; cgraph's own reader never sees what follows it."""
+    with TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        return cgraph.agread(file, None)
+
+
+def _refuse_second(cgraph: Any, graph: Any, rest: bytes, where: str) -> None:
+    try:
+        second = _parsed(cgraph, rest)
+    except ValueError:  # a comment
+        return
+    names = [quote(_decoded(cgraph.agnameof(one))) for one in (graph, second)]
+    cgraph.agclose(second)
+    raise GraphError(
+        f"{where}: it holds several graphs, {names[0]} and {names[1]}; give a file with exactly one."
+    )
+
+
+def _after_first(data: bytes, where: str) -> bytes:
+    """What follows the first graph of a text that has been checked."""
     if 0 in data:
         raise GraphError(f"{where}: it holds a zero byte, so it is not DOT; give a text file.")
     try:
         data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise GraphError(f"{where}: byte {error.start} is not UTF-8; save it as UTF-8.") from None
-    depth = 0
+    depth, end = 0, 0
     for token in _BRACES.finditer(data):
         depth += {b"{": 1, b"}": -1}.get(token.group(), 0)
         if depth > MAX_DEPTH:
             raise GraphError(f"{where}: its subgraphs are nested more than {MAX_DEPTH} deep; flatten it.")
+        end = end or (depth == 0 and token.end())
+    return data[end or len(data) :]
 
 
 def _document(cgraph: Any, graph: Any, filename: str, where: str) -> Document:

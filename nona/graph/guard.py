@@ -8,6 +8,7 @@ unpickled. It ends with this process, however that ends.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from nona import import_root
 from nona.errors import GraphError
@@ -61,6 +62,18 @@ def parse_guarded(
         return worker.parse(reader, data, filename, symbols)
 
 
+def slim_guarded(stream: BinaryIO, size: int, filename: str, limits: Limits = Limits()) -> bytes:
+    """An ONNX file of ``size`` bytes without its weights, made in a child process that never holds it whole.
+
+    Raises
+    ------
+    GraphError
+        When it is no ONNX file, has too much in it besides, or the child hits a limit.
+    """
+    with GuardedWorker(limits) as worker:
+        return worker.slim(stream, size, filename)
+
+
 class GuardedWorker:
     """A child process that parses one file after the other; after a crash the next file gets a new one.
 
@@ -92,13 +105,24 @@ class GuardedWorker:
         self, reader: str, data: bytes, filename: str, symbols: Mapping[str, int] | None = None
     ) -> ModelGraph:
         """As :func:`parse_guarded`, in this worker's child."""
+        question = {"reader": reader, "filename": filename, "symbols": dict(symbols or {})}
+        answer = self._answer(question, io.BytesIO(data), len(data), filename)
+        try:
+            return _graph(answer, filename)
+        except GraphError:
+            if READERS[reader].keeps_state:
+                self.close()
+            raise
+
+    def slim(self, stream: BinaryIO, size: int, filename: str) -> bytes:
+        """As :func:`slim_guarded`, in this worker's child."""
+        answer = self._answer({"slim": True, "reader": "onnx", "filename": filename}, stream, size, filename)
+        if answer.startswith(b'{"error":'):  # no ONNX file begins so
+            raise GraphError(one_line(json.loads(answer)["error"], 1000))
+        return answer
+
+    def _answer(self, question: Mapping[str, Any], stream: BinaryIO, size: int, filename: str) -> bytes:
         child = self._child = self._child or _start(self._limits)
-        question = {
-            "reader": reader,
-            "filename": filename,
-            "symbols": dict(symbols or {}),
-            "bytes": len(data),
-        }
         late = threading.Event()
 
         def stop() -> None:
@@ -108,7 +132,8 @@ class GuardedWorker:
         timer = threading.Timer(self._limits.wall_s, stop)
         timer.start()
         try:
-            answer = _ask(child, json.dumps(question).encode() + b"\n", data)
+            header = json.dumps({**question, "bytes": size}).encode() + b"\n"
+            answer = _ask(child, header, stream, size)
         finally:
             timer.cancel()
         if answer is None:
@@ -119,12 +144,7 @@ class GuardedWorker:
                 f"File {quote(filename)}: {reason}; the file is damaged, hostile or too large: "
                 "give a smaller one."
             )
-        try:
-            return _graph(answer, filename)
-        except GraphError:
-            if READERS[reader].keeps_state:
-                self.close()
-            raise
+        return answer
 
     def _reason(self, status: int, late: bool) -> str:
         if late:
@@ -161,23 +181,28 @@ def _start(limits: Limits) -> subprocess.Popen[bytes]:
         ) from None
 
 
-def _ask(child: subprocess.Popen[bytes], header: bytes, data: bytes) -> bytes | None:
+def _ask(child: subprocess.Popen[bytes], header: bytes, stream: BinaryIO, size: int) -> bytes | None:
     """The child's answer, or ``None`` when it died first. The answer is a length line and a body."""
     if child.stdin is None or child.stdout is None:
         return None
     try:
         child.stdin.write(header)
-        child.stdin.write(data)
-        child.stdin.flush()
-        line = child.stdout.readline(32)
-        size = int(line) if line.endswith(b"\n") and line[:-1].isdigit() else -1
-        if not 0 <= size <= _MAX_ANSWER:
+        while size > 0 and (piece := stream.read(min(size, 1 << 20))):
+            child.stdin.write(piece)
+            size -= len(piece)
+        if size > 0:  # the file has become shorter
             child.kill()
             return None
-        answer = child.stdout.read(size)
+        child.stdin.flush()
+        line = child.stdout.readline(32)
+        length = int(line) if line.endswith(b"\n") and line[:-1].isdigit() else -1
+        if not 0 <= length <= _MAX_ANSWER:
+            child.kill()
+            return None
+        answer = child.stdout.read(length)
     except OSError:  # a broken pipe: the child has gone
         return None
-    return answer if len(answer) == size else None
+    return answer if len(answer) == length else None
 
 
 def _graph(answer: bytes, filename: str) -> ModelGraph:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 from nona.errors import NonaError
 from nona.graph.guard_columns import to_lines
@@ -83,6 +83,32 @@ def answer(question: Mapping[str, Any], data: bytes) -> bytes:
         ).encode()
 
 
+def slim(question: Mapping[str, Any], source: BinaryIO) -> bytes:
+    """An ONNX file without its weights, or an error; what is left of the file is passed over."""
+    from nona.graph.onnx_weights import without_weights
+
+    end = _Bounded(source, question["bytes"])
+    try:
+        return without_weights(end, question["bytes"], str(question["filename"]))
+    except NonaError as error:
+        return json.dumps({"error": str(error)}).encode()
+    finally:
+        while end.read(1 << 20):
+            pass
+
+
+class _Bounded:
+    """The next ``left`` bytes of a stream."""
+
+    def __init__(self, stream: BinaryIO, left: int) -> None:
+        self._stream, self._left = stream, left
+
+    def read(self, size: int, /) -> bytes:
+        piece = self._stream.read(min(size, self._left))
+        self._left -= len(piece)
+        return piece
+
+
 def main() -> int:
     """Serve files until stdin ends."""
     limits = json.loads(sys.argv[1])
@@ -95,9 +121,11 @@ def main() -> int:
         with suppress(ImportError):  # reading reports it
             import_module(reader.module)
         _limit_files_and_time(int(limits["cpu_s"]))
-        data = source.read(question["bytes"])
-        with paused_collector():
-            reply = answer(question, data)
+        if question.get("slim"):
+            reply = slim(question, source)
+        else:
+            with paused_collector():
+                reply = answer(question, source.read(question["bytes"]))
         sink.write(b"%d\n" % len(reply))
         sink.write(reply)
         sink.flush()

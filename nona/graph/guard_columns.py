@@ -27,7 +27,7 @@ def to_lines(graph: ModelGraph) -> bytes:
 
     >>> print(to_lines(ModelGraph("one", (Operator("a"),), ())).decode())  # doctest: +ELLIPSIS
     {"graph":{"name":"one",...}}
-    ["operators",[["a","Task",[],[],{},null,null,"",null]]]
+    ["operators",[["a","Task",[],[],{},null,null,"",null,[],1]]]
     """
     once = {
         "name": graph.name,
@@ -67,7 +67,8 @@ def _operator_row(o: Operator, tensor: Mapping[str, int]) -> tuple[Any, ...]:
     times = None if o.compute_s is None else dict(o.compute_s)
     work = None if o.work is None else astuple(o.work)
     inputs, outputs = ([tensor.get(t, t) for t in names] for names in (o.inputs, o.outputs))
-    return o.id, o.kind, inputs, outputs, dict(o.attributes), times, work, o.scope, o.bound
+    bodies = [to_lines(body).decode() for body in o.bodies]
+    return o.id, o.kind, inputs, outputs, dict(o.attributes), times, work, o.scope, o.bound, bodies, o.turns
 
 
 def from_lines(data: bytes) -> ModelGraph:
@@ -136,6 +137,8 @@ class _Held:
         work: Any,
         scope: Any,
         bound: Any,
+        bodies: Any,
+        turns: Any,
     ) -> Operator:
         if bound not in _BOUNDS:
             raise TypeError("no bound")
@@ -149,6 +152,8 @@ class _Held:
             None if work is None else Work(*map(_number, work)),
             _name(scope),
             bound,
+            tuple(from_lines(body.encode()) for body in bodies),
+            None if turns is None else _whole(turns),
         )
 
     def _same(self, tensor: Any) -> str:

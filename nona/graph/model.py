@@ -24,7 +24,7 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
     """The model has symbolic dimensions without a number; ``names`` says which.
 
     >>> str(MissingDimensions.of("m", ["batch"]))
-    "Model 'm': dimension 'batch' is symbolic; give a whole number for it, for example batch=1."
+    "Model 'm': dimension 'batch' is symbolic; give a whole number for it, for example --symbol batch=1."
     """
 
     def __init__(self, message: str, names: Sequence[str] = ()) -> None:
@@ -35,7 +35,7 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
     def of(cls, model: str, names: Sequence[str]) -> MissingDimensions:
         """The question for ``names`` of ``model``."""
         few = ", ".join(quote(n) for n in names[:8]) + (f" and {len(names) - 8} more" if names[8:] else "")
-        example = ", ".join(f"{n}={_guess(n)}" for n in names[:3])
+        example = " ".join(f"--symbol {n}={_guess(n)}" for n in names[:3])
         what, verb, each = (
             ("dimension", "is", "it") if len(names) == 1 else ("dimensions", "are", "each of them")
         )
@@ -108,7 +108,8 @@ class Operator:
     device) where the file states them; ``work`` gives FLOPs and bytes where the file states those.
     ``bound`` is what its time depends on, where the file states it: the device's arithmetic
     (``compute``), its memory bandwidth (``memory``), or nothing of the device (``host``: a look-up
-    in a database, a step on the CPU).
+    in a database, a step on the CPU). One of ``bodies``, the one with the most work, runs ``turns``
+    times inside the operator; ``None``: the file does not say how often.
     """
 
     id: str
@@ -120,6 +121,8 @@ class Operator:
     work: Work | None = None
     scope: str = ""
     bound: Bound | None = None
+    bodies: tuple[ModelGraph, ...] = ()
+    turns: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ nodes      ``id`` (text or whole number); ``kind``; ``compute_ms`` (milliseconds
            device → number; ``compute_s`` in seconds instead); ``device`` (for which the number holds,
            in place of the graph's); ``bound`` (``compute``, ``memory`` or ``host``); ``flops``,
            ``macs``, ``read_bytes``, ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``,
-           ``outputs`` (names of tensors); ``attributes``
+           ``outputs`` (names of tensors); ``attributes``; ``bodies`` (documents of which one runs inside
+           the node) and ``turns`` (how often; null: the file does not say)
 edges      ``source``, ``target``, ``bytes``, ``tensor`` (edges that carry one shared tensor say so with
            equal names; without a name each edge carries its own); also under the key ``links``
 graph      ``name``, ``format``, ``tensors`` (name → ``bytes``, ``shape``, ``dtype``), ``parameters``,
@@ -82,8 +83,11 @@ def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Docum
     }
 
 
+MAX_BODIES_DEEP = 16
+
+
 def from_node_link(
-    document: Mapping[str, object], name: str | None = None, *, source_format: str = "json"
+    document: Mapping[str, object], name: str | None = None, *, source_format: str = "json", depth: int = 0
 ) -> ModelGraph:
     """The model graph that a node-link document describes.
 
@@ -95,6 +99,8 @@ def from_node_link(
         Name of the graph; without it the document's own, or ``"graph"``.
     source_format
         What the graph was read from, unless the document says so.
+    depth
+        Nodes that it is inside of, as one of their bodies.
 
     Raises
     ------
@@ -115,13 +121,21 @@ def from_node_link(
             f"this is {quote(document)}; give such an object."
         )
     meta = document.get("graph", {})
+    if isinstance(meta, list | tuple):  # NetworkX's adjacency data has pairs
+        pairs = (p for p in meta if isinstance(p, list | tuple) and len(p) == 2)
+        meta = {key: value for key, value in pairs if isinstance(key, str)}
     meta = meta if isinstance(meta, Mapping) else {}
     own = meta.get("name", document.get("name"))
     name = check_name(name or (own if isinstance(own, str) else "graph"), "Graph")
     nodes, links = _lists(document, name)
-    ignored: dict[str, int] = {}
+    ignored = {str(key): 1 for key in document if key not in _KEYS}
     device = device_of(meta, f"Graph {quote(name)}")
-    operators = [read_node(node, i, ignored, device) for i, node in enumerate(nodes)]
+    if depth > MAX_BODIES_DEEP:
+        raise GraphError(f"Graph {quote(name)}: it is inside more than {MAX_BODIES_DEEP} nodes; flatten it.")
+    operators = [
+        read_node(node, i, ignored, device, lambda body: from_node_link(body, depth=depth + 1))
+        for i, node in enumerate(nodes)
+    ]
     _check_unique(operators, name)
     tensors = read_tensors(meta.get("tensors", {}), name)
     found, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
@@ -145,13 +159,18 @@ def from_node_link(
     )
 
 
+_KEYS = frozenset({"nodes", "edges", "links", "adjacency", "graph", "name", "directed", "multigraph"})
+
+
 def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object], Sequence[object]]:
-    """The nodes and the edges, under either key."""
+    """The nodes and the edges, under either key, or those of NetworkX's adjacency data."""
     if document.get("directed") is False:
         raise GraphError(f"Graph {quote(name)}: it is undirected; give a directed graph.")
     if "edges" in document and "links" in document:
         raise GraphError(f"Graph {quote(name)}: it has both 'edges' and 'links'; keep one of them.")
     nodes, links = document.get("nodes"), document.get("edges", document.get("links", []))
+    if "edges" not in document and "links" not in document and isinstance(nodes, list | tuple):
+        links = _from_adjacency(nodes, document.get("adjacency"), name)
     for key, value in (("nodes", nodes), ("edges", links)):
         if not isinstance(value, list | tuple):
             state = "is missing" if value is None else f"is {quote(value)}"
@@ -163,6 +182,27 @@ def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object],
     check_count(len(nodes), MAX_OPERATORS, "operators", name)
     check_count(len(links), MAX_EDGES, "edges", name)
     return nodes, links
+
+
+def _from_adjacency(nodes: Sequence[object], rows: object, name: str) -> list[object]:
+    """The edges of a document without a list of them: ``rows`` has the successors of every node."""
+    if rows is None and len(nodes) <= 1:
+        return []
+    fits = isinstance(rows, list | tuple) and len(rows) == len(nodes)
+    if not (fits and isinstance(rows, list | tuple) and all(isinstance(row, list | tuple) for row in rows)):
+        raise GraphError(
+            f"Graph {quote(name)}: it has {len(nodes)} nodes and no list of edges; call the list 'edges' or "
+            "'links' (empty for tasks that do not depend on each other), or write NetworkX's 'adjacency'."
+        )
+    found: list[object] = []
+    for node, row in zip(nodes, rows, strict=True):
+        source = node.get("id") if isinstance(node, Mapping) else node
+        for target in row:
+            data = target if isinstance(target, Mapping) else {"id": target}
+            found.append(
+                {**{k: v for k, v in data.items() if k != "id"}, "source": source, "target": data.get("id")}
+            )
+    return found
 
 
 def _check_unique(operators: Sequence[Operator], name: str) -> None:
@@ -205,6 +245,8 @@ def _node_data(operator: Operator, work: Work | None, device: str | None = None)
         data[key] = times[ANY_DEVICE] if tuple(times) == (ANY_DEVICE,) == (device or ANY_DEVICE,) else times
     if operator.bound is not None:
         data["bound"] = operator.bound
+    if operator.bodies:
+        data |= {"bodies": [to_node_link(body) for body in operator.bodies], "turns": operator.turns}
     if work is not None:
         data |= {
             "flops": work.flops,

@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeGuard, get_args
 
 from nona.errors import GraphError
-from nona.graph.model import ANY_DEVICE, AttributeValue, Bound, Edge, Operator, Tensor, Work, check_symbols
+from nona.graph.model import (
+    ANY_DEVICE,
+    AttributeValue,
+    Bound,
+    Edge,
+    ModelGraph,
+    Operator,
+    Tensor,
+    Work,
+    check_symbols,
+)
 from nona.graph.registry import Document
 from nona.graph.text import (
     MAX_FLOPS,
@@ -36,7 +46,7 @@ _WORK = {
 }
 _TIMES = frozenset({"compute_ms", "compute_s"})
 _KNOWN = {"id", "kind", "compute_ms", "compute_s", "scope", "inputs", "outputs", "attributes", *_WORK}
-_KNOWN |= {"device", "bound"}
+_KNOWN |= {"device", "bound", "bodies", "turns"}
 LOOKS = frozenset(
     re.findall(
         r"\w+",
@@ -51,10 +61,17 @@ LOOKS = frozenset(
 """Keys about looks, or about other tools: ignored without a warning."""
 
 
-def read_node(node: object, place: int, ignored: dict[str, int], device: str | None = None) -> Operator:
+def read_node(
+    node: object,
+    place: int,
+    ignored: dict[str, int],
+    device: str | None = None,
+    read_body: Callable[[Mapping[str, object]], ModelGraph] | None = None,
+) -> Operator:
     """The operator that ``node``, number ``place`` of the list, describes.
 
     Keys without a meaning are counted in ``ignored``; a time without a device is one of ``device``.
+    ``read_body`` makes the graphs of its bodies.
 
     Raises
     ------
@@ -82,6 +99,25 @@ def read_node(node: object, place: int, ignored: dict[str, int], device: str | N
         work=None if _WORK.keys().isdisjoint(node) else _work(node, f"Node {quote(name)}"),
         scope=_text(node.get("scope", ""), "scope", name),
         bound=_bound(node["bound"], name) if "bound" in node else None,
+        bodies=tuple(map(read_body, _bodies(node["bodies"], name))) if read_body and "bodies" in node else (),
+        turns=_turns(node.get("turns", 1), name),
+    )
+
+
+MAX_BODIES, MAX_TURNS = 64, 10**9
+
+
+def _bodies(value: object, node: str) -> Sequence[Mapping[str, object]]:
+    if isinstance(value, list | tuple) and len(value) <= MAX_BODIES:
+        return value
+    raise GraphError(f"Node {quote(node)}: bodies={quote(value)} must list at most {MAX_BODIES} documents.")
+
+
+def _turns(value: object, node: str) -> int | None:
+    if value is None or (type(value) is int and 0 <= value <= MAX_TURNS):
+        return value
+    raise GraphError(
+        f"Node {quote(node)}: turns={quote(value)} must be a whole number from 0 to {MAX_TURNS}, or null."
     )
 
 

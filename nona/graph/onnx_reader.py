@@ -15,15 +15,19 @@ from typing import Any
 
 from nona.errors import GraphError
 from nona.graph.model import MAX_DIMENSION, MissingDimensions
+from nona.graph.node_link import MAX_BODIES_DEEP
+from nona.graph.onnx_bodies import Bodies
+from nona.graph.onnx_bodies import warnings as control_warnings
 from nona.graph.onnx_model import all_text, parse_model, scope_of, small_attributes, sorted_nodes, unique_ids
+from nona.graph.onnx_shapes import complete
 from nona.graph.onnx_tensors import (
     Node,
     TensorType,
+    at_stored_width,
     drop_weights,
     split_static,
     tensor_data,
     tensor_types,
-    warning,
     weights,
 )
 from nona.graph.registry import Document
@@ -93,10 +97,10 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
         if value.name in constants:
             continue  # IR version 3 and older list the initialisers here too
         for axis, dim in enumerate(_dims(value)):
-            if dim.HasField("dim_value") and dim.dim_value >= 0:
-                continue
+            if dim.dim_value > 0 or (dim.HasField("dim_value") and dim.dim_value == 0 and axis > 0):
+                continue  # a batch of 0 is an exporter's word for one that is not known
             all_text((dim.dim_param, value.name))
-            label = dim.dim_param or f"{value.name}[{axis}]"
+            label = dim.dim_param if dim.dim_param not in _NAMELESS else f"{value.name}[{axis}]"
             number, need = evaluate(label, symbols)
             missing.update(dict.fromkeys(one_line(n, 100) for n in need))
             if number is not None:
@@ -110,6 +114,10 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
     if extra:
         notes.append(f"The model has no dimension called {', '.join(map(quote, extra[:8]))}; ignored.")
     return used, notes
+
+
+# What exporters write for every dimension that has no name: one such word stands for different numbers.
+_NAMELESS = frozenset({"", "?", "*", "-1", "None", "none", "unk", "unknown", "dynamic", "Dynamic"})
 
 
 def _dims(value: Any) -> Iterator[Any]:
@@ -142,9 +150,6 @@ def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
     return found
 
 
-_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-
-
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
     """The graph in an ONNX file.
 
@@ -164,43 +169,62 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
     try:
         model = parse_model(data, filename)
         bound, notes = _bind_dimensions(model, symbols or {}, name)
-        drop_weights(model.graph)
-        constants = {t.name for t in model.graph.initializer}
-        constants |= {s.values.name for s in model.graph.sparse_initializer}
-        nodes = sorted_nodes(model.graph, constants, name)
-        types, more = tensor_types(model)
-        return _document(model.graph, name, nodes, constants, types, bound, notes + more)
+        document, _ = _read(model, name, bound, notes)
     except UnicodeError:
         raise GraphError(f"{where}: a name in it is not UTF-8; export the model again.") from None
+    if document is None:
+        raise GraphError(
+            f"Graph {quote(name)}: all its operators depend on constants only, nothing runs; "
+            "give a model that reads its input."
+        )
+    return document
+
+
+def _read(
+    model: Any, name: str, bound: Mapping[str, int], notes: list[str], depth: int = 0
+) -> tuple[Document | None, dict[str, TensorType]]:
+    """The document of a model, ``None`` where nothing runs, and the types of its tensors."""
+    if depth > MAX_BODIES_DEEP:
+        raise GraphError(
+            f"Graph {quote(name)}: control flow is more than {MAX_BODIES_DEEP} deep; flatten it."
+        )
+    drop_weights(model.graph)
+    constants = {t.name for t in model.graph.initializer}
+    constants |= {s.values.name for s in model.graph.sparse_initializer}
+    nodes = sorted_nodes(model.graph, constants, name)
+    types, stated, more = tensor_types(model)
+    static, running = split_static(nodes, constants)
+    within = Bodies(model, types, static, lambda body: _read(body, name, {}, [], depth + 1))
+    complete(model, nodes, types, stated, within.enter)
+    at_stored_width(nodes, {v.name for v in model.graph.output}, types)
+    if not running:
+        return None, types
+    notes += more + control_warnings(running)
+    return _document(model.graph, name, nodes, (static, running), types, bound, notes), types
 
 
 def _document(
     graph: Any,
     name: str,
     nodes: Sequence[Node],
-    constants: set[str],
+    parted: tuple[set[str], Sequence[Node]],
     types: dict[str, TensorType],
     bound: Mapping[str, int],
     notes: list[str],
 ) -> Document:
-    static, running = split_static(nodes, constants)
-    if not running:
-        raise GraphError(
-            f"Graph {quote(name)}: all its operators depend on constants only, nothing runs; "
-            "give a model that reads its input."
-        )
+    """The document of a graph whose nodes are ``parted`` into static names and those that run."""
+    static, running = parted
     outputs = [v.name for v in graph.output]
     all_text(outputs)
     stored = weights(nodes, running, static, outputs, types)
     ids = unique_ids([n.proto for n in running])
     owned = {f"{own}/{t}": k for n, own in zip(running, ids, strict=True) for t, k in n.owned}
-    types |= owned
+    types = types | owned
     stored |= owned.keys()
     rows = _rows(running, ids, outputs)
     links = _links(running, ids)
     named = {t for row in rows for t in (*row["inputs"], *row["outputs"]) if t}
     tensors = _tensors(named | stored, types)
-    controls = [n for n in running if n.kind in _CONTROL]
     meta = {
         "name": name,
         "format": "onnx",
@@ -208,7 +232,7 @@ def _document(
         "parameters": sorted(stored),
         "static": sorted((static & tensors.keys()) | stored),
         "symbols": dict(bound),
-        "warnings": notes + ([warning(controls)] if controls else []) + _unknown_sizes(running, types),
+        "warnings": notes + _unknown_sizes(running, types),
     }
     return {"directed": True, "graph": meta, "nodes": rows, "edges": links}
 
@@ -237,6 +261,8 @@ def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -
         }
         if node.proto.attribute:
             row["attributes"] = small_attributes(node.proto)
+        if node.bodies or node.turns == 0:
+            row |= {"bodies": node.bodies, "turns": node.turns}
         scope = scope_of(node.proto, own)
         if scope:
             row["scope"] = scope

@@ -97,17 +97,17 @@ def drop_weights(graph: Any) -> None:
     for node in graph.node:
         for attribute in node.attribute if node.op_type == "Constant" else ():
             value = attribute.t
-            if attribute.type == 4 and len(value.raw_data) > 16 * KEPT_ELEMENTS:
+            if attribute.type == _TENSOR and len(value.raw_data) > 16 * KEPT_ELEMENTS:
                 value.ClearField("raw_data")
                 value.data_location = 1
 
 
-def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
-    """Element type and shape of every tensor by name, and warnings.
+def tensor_types(model: Any) -> tuple[dict[str, TensorType], dict[str, TensorType], list[str]]:
+    """Element type and shape of every tensor by name, the same as the file states them, and warnings.
 
     Uses ``onnx.shape_inference.infer_shapes`` with data propagation; large weights should have
-    been dropped before. Types that the file states are often stale or symbolic, so they count only
-    for what inference cannot know: operators that are not ONNX's own, and data-dependent shapes.
+    been dropped before. Types that the file states are often stale or symbolic: they are for what cannot be
+    known, operators that are not ONNX's own and shapes that depend on data.
 
     Raises
     ------
@@ -129,14 +129,11 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
     types: dict[str, TensorType] = {}
     for values in (inferred.value_info, inferred.output, inferred.input):
         _collect(values, types)
-    for name, kind in stated.items():
-        if types.get(name, (0, None))[1] is None and kind[1] is not None:
-            types[name] = kind
     for tensor in model.graph.initializer:
         types[tensor.name] = _constant_type(tensor)
     for sparse in model.graph.sparse_initializer:
         types[sparse.values.name] = (sparse.values.data_type, tuple(sparse.dims))
-    return types, notes
+    return types, stated, notes
 
 
 def _set_aside(graph: Any) -> dict[str, TensorType]:
@@ -168,18 +165,51 @@ def _constant_type(tensor: Any) -> TensorType:
 
 def _collect(values: Iterable[Any], types: dict[str, TensorType]) -> None:
     for value in values:
-        tensor = value.type.tensor_type
-        element = tensor.elem_type
-        if element not in DTYPES:
-            types.setdefault(value.name, (0, None))
-            continue
-        shape: tuple[int, ...] | None = None
-        if tensor.HasField("shape"):
-            lengths = [d.dim_value for d in tensor.shape.dim]
-            # 0 is also what an unknown length reads as, and some exporters write -1
-            if all(lengths) or all(d.HasField("dim_value") for d in tensor.shape.dim):
-                shape = tuple(lengths) if min(lengths, default=0) >= 0 and len(lengths) <= MAX_RANK else None
-        types[value.name] = (element, shape)
+        kind = tensor_type(value.type)
+        if kind[0]:
+            types[value.name] = kind
+        else:
+            types.setdefault(value.name, kind)
+
+
+def tensor_type(proto: Any) -> TensorType:
+    """Element type and shape of an ``onnx.TypeProto``; (0, ``None``) where it is no tensor."""
+    tensor = proto.tensor_type
+    if tensor.elem_type not in DTYPES:
+        return 0, None
+    shape: tuple[int, ...] | None = None
+    if tensor.HasField("shape"):
+        lengths = [d.dim_value for d in tensor.shape.dim]
+        # 0 is also what an unknown length reads as, and some exporters write -1
+        if all(lengths) or all(d.HasField("dim_value") for d in tensor.shape.dim):
+            shape = tuple(lengths) if min(lengths, default=0) >= 0 and len(lengths) <= MAX_RANK else None
+    return tensor.elem_type, shape
+
+
+_WIDTHS = {2: 25, 4: 21, 8: 2}  # bits → unsigned type
+_SAME_ELEMENTS = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+
+
+def at_stored_width(nodes: Sequence[Node], outputs: Collection[str], types: dict[str, TensorType]) -> None:
+    """Give quantised tensors in ``types`` the element type in which they are stored and moved.
+
+    Runtimes fold ``DequantizeLinear`` into the operators that read its output: these read the quantised
+    tensor. ``MatMulNBits`` has its weights packed as bytes: they become K·N numbers of a few bits.
+    """
+    quantised: set[str] = set()
+    for node in nodes:
+        if node.kind == "DequantizeLinear" or (
+            node.kind in _SAME_ELEMENTS and quantised.intersection(node.inputs[:1])
+        ):
+            source, made = types.get(node.inputs[0], (0, None)), node.outputs[0]
+            if source[0] and made in types and made not in outputs:
+                types[made] = source[0], types[made][1]
+                quantised.add(made)
+        elif node.kind == "MatMulNBits" and len(node.inputs) > 1:
+            sizes = {a.name: a.i for a in node.proto.attribute}
+            width, shape = _WIDTHS.get(sizes.get("bits", 4)), (sizes.get("N", 0), sizes.get("K", 0))
+            if width is not None and min(shape) > 0:
+                types[node.inputs[1]] = width, shape
 
 
 # no inputs, yet not constants
@@ -194,7 +224,8 @@ class Node:
     """An ONNX node, its names fetched once.
 
     ``needs`` are all tensors that must exist before it runs: its inputs, and the outer tensors that
-    its bodies read. ``owned`` are the constants stored in its bodies, (name, type).
+    its bodies read. ``owned`` are the constants stored in its bodies, (name, type); ``bodies`` their
+    documents, ``turns`` how often one of them runs, see :class:`~nona.graph.model.Operator`.
     """
 
     proto: Any
@@ -203,6 +234,8 @@ class Node:
     outputs: list[str]
     needs: Sequence[str]
     owned: tuple[tuple[str, TensorType], ...] = ()
+    bodies: tuple[Document, ...] = ()
+    turns: int | None = 1
 
 
 def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set[str], list[Node]]:
@@ -242,7 +275,7 @@ def weights(
     that were stripped of theirs.
     """
     maker = {name: node for node in nodes for name in node.outputs if name in static}
-    todo = {name for node in running for name in node.needs if name in static}
+    todo = {name for node in running for name in _weighed(node) if name in static}
     todo |= {name for name in outputs if name in static}
     stack = sorted(todo)
     found: set[str] = set()
@@ -253,16 +286,24 @@ def weights(
             if types.get(name, (0, None))[0] in WEIGHT_TYPES:
                 found.add(name)
         elif node.kind not in _MEASURES:
-            new = {n for n in node.needs if n and n not in todo}
+            new = {n for n in _weighed(node) if n and n not in todo}
             todo |= new
             stack.extend(sorted(new))
     return found
 
 
-_GRAPH, _GRAPHS = 5, 10  # AttributeProto.AttributeType
+_CHOOSING = frozenset({"And", "Or", "Xor", "Not", "Equal"})
 
 
-def _bodies(proto: Any) -> list[Any]:
+def _weighed(node: Node) -> Sequence[str]:
+    """The inputs of a node that may be weights: a mask only chooses among numbers."""
+    return node.needs[1:] if node.kind == "Where" else () if node.kind in _CHOOSING else node.needs
+
+
+_TENSOR, _GRAPH, _GRAPHS = 4, 5, 10  # AttributeProto.AttributeType
+
+
+def bodies_of(proto: Any) -> list[Any]:
     """The graphs among the attributes of a node."""
     found = []
     for attribute in proto.attribute:
@@ -275,19 +316,19 @@ def _bodies(proto: Any) -> list[Any]:
 
 def enter_bodies(node: Node) -> None:
     """Note in ``node`` what its bodies read from outside, and own."""
-    graphs = _bodies(node.proto)
+    graphs = bodies_of(node.proto)
     if graphs:
-        captured = dict.fromkeys(name for graph in graphs for name in _free(graph))
+        captured = dict.fromkeys(name for graph in graphs for name in read_outside(graph))
         node.needs = [*node.inputs, *(name for name in captured if name not in node.inputs)]
         node.owned = tuple(row for graph in graphs for row in _stored(graph))
 
 
-def _free(graph: Any) -> Iterator[str]:
+def read_outside(graph: Any) -> Iterator[str]:
     """Names that the body reads and does not make itself, nested bodies included."""
     made = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     made |= {s.values.name for s in graph.sparse_initializer} | {""}
     for proto in graph.node:
-        inner = [name for body in _bodies(proto) for name in _free(body)]
+        inner = [name for body in bodies_of(proto) for name in read_outside(body)]
         yield from (name for name in (*proto.input, *inner) if name not in made)
         made.update(proto.output)
     yield from (v.name for v in graph.output if v.name not in made)
@@ -298,17 +339,8 @@ def _stored(graph: Any) -> Iterator[tuple[str, TensorType]]:
         if tensor.data_type in WEIGHT_TYPES:
             yield tensor.name, _constant_type(tensor)
     for proto in graph.node:
-        for body in _bodies(proto):
+        for body in bodies_of(proto):
             yield from _stored(body)
-
-
-def warning(nodes: Sequence[Node]) -> str:
-    """One line on the control flow of a graph.
-
-    The bodies are not entered: how often they run is not in the file.
-    """
-    kinds: dict[str, int] = {}
-    for node in nodes:
-        kinds[node.kind] = kinds.get(node.kind, 0) + 1
-    listed = ", ".join(f"{kind} ×{count}" for kind, count in sorted(kinds.items()))
-    return f"Control flow ({listed}) counts as single operators; the work inside is not known."
+        for attribute in proto.attribute if proto.op_type == "Constant" else ():
+            if attribute.type == _TENSOR and attribute.t.data_type in WEIGHT_TYPES and proto.output:
+                yield proto.output[0], _constant_type(attribute.t)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import BinaryIO
 
 from nona.errors import GraphError
-from nona.graph.guard import GuardedWorker, parse_guarded
+from nona.foreign.files import MOST_MODEL_BYTES, read_file
+from nona.graph.guard import GuardedWorker, parse_guarded, slim_guarded
 from nona.graph.model import ModelGraph, check_symbols
 from nona.graph.node_link import graph_in, paused_collector
 from nona.graph.registry import READERS, Reader
@@ -130,11 +132,43 @@ def reader_for(filename: str) -> Reader:
     raise GraphError(f"File {quote(filename)}: {what} is not one of {known}; {remedy}.")
 
 
+def read_model_file(path: Path, what: str) -> bytes:
+    """The file of a model; of a large ONNX file what is left without its weights.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is none; the caller knows the remedy.
+    GraphError
+        When it is no regular file, too large, or cannot be read.
+    """
+    if path.suffix.lower() != ".onnx":
+        return read_file(path, what, MAX_BYTES, GraphError)
+    return read_file(
+        path, what, MOST_MODEL_BYTES, GraphError, lambda file, size: slimmed(file, size, path.name)
+    )
+
+
+def slimmed(file: BinaryIO, size: int, filename: str) -> bytes:
+    """The bytes of ``file``; of a large ONNX file what is left without its weights.
+
+    Raises
+    ------
+    GraphError
+        When it cannot be read.
+    """
+    large = size > LARGE_BYTES and filename.lower().endswith(".onnx")
+    return slim_guarded(file, size, filename) if large else file.read(size)
+
+
+LARGE_BYTES = 8_000_000
+
+
 def _check_bytes(data: bytes, filename: str, reader: Reader) -> None:
     if len(data) > MAX_BYTES:
         raise GraphError(
             f"File {quote(filename)}: {len(data)} bytes is more than the limit of {MAX_BYTES}; "
-            "give it without weights (ONNX: external data), or make it smaller."
+            "make it smaller."
         )
     if not data.strip():
         raise GraphError(f"File {quote(filename)}: it is empty; give a file that holds a graph.")

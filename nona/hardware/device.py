@@ -98,9 +98,12 @@ def _parse_rate(value: object) -> float:
     return rate
 
 
-Precision = Literal["fp32", "tf32", "fp16", "fp8", "int8"]
+Precision = Literal["fp64", "fp32", "tf32", "fp16", "fp8", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-_STAND_IN: Mapping[Precision, Precision] = {"fp8": "fp16", "int8": "fp16", "fp16": "fp32", "tf32": "fp32"}
+_STAND_IN: Mapping[Precision, Precision] = {
+    **{"fp8": "fp16", "int8": "fp16", "fp16": "fp32", "tf32": "fp32"},
+    "fp64": "fp32",  # far too fast; whoever costs with it is told
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ class Device:
     ----------
     peaks
         Precision → FLOP/s (a multiply-add counts as two), dense. ``fp32`` is IEEE single
-        precision on the CUDA cores; the tensor cores' short form of it is ``tf32``.
+        precision on the CUDA cores; the tensor cores' short form of it is ``tf32``. ``fp64`` is in it
+        only where the device states it, as nothing wider can stand in.
     memory_bytes, bandwidth
         Device memory, and bytes/s to it.
     sms

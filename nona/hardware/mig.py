@@ -45,6 +45,11 @@ class Profile:
     standard: bool
     checked: str
 
+    @property
+    def limited_as(self) -> str:
+        """What ``max_instances`` counts: a board has one set of media engines, whatever slice has it."""
+        return "+me" if self.name.endswith("+me") else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Board:
@@ -68,6 +73,21 @@ class Board:
             f"MIG slice {name!r}: the board {self.name!r} has no such profile; "
             f"use {', '.join(p.name for p in self.profiles)}."
         )
+
+
+def assumed(board_name: str) -> str:
+    """What of a board's profiles was not seen in NVIDIA's own output; empty where all was.
+
+    >>> assumed("a30"), assumed("h100-94gb")
+    ('', 'the SMs and memory of 3g.47gb, 4g.47gb, 7g.94gb')
+    """
+    rows = [r for r in shipped_table("nona.hardware", "data/mig_profiles.csv") if r["board"] == board_name]
+    told = []
+    for what, column in (("places", "placements_checked"), ("SMs and memory", "sms_checked")):
+        names = [r["profile"] for r in rows if r[column] == "assumed"]
+        if names:
+            told.append(f"the {what} of {'all' if len(names) == len(rows) else ', '.join(names)}")
+    return "; ".join(told)
 
 
 @cache
@@ -258,8 +278,9 @@ def _profile(whole: Board, name: str, text: str) -> Profile:
 
 
 def _check_totals(whole: Board, wanted: Sequence[Profile], text: str) -> None:
-    for name, count in Counter(p.name for p in wanted).items():
-        if count > (most := whole.profile(name).max_instances):
+    limits = {p.limited_as: p.max_instances for p in wanted}
+    for name, count in Counter(p.limited_as for p in wanted).items():
+        if count > (most := limits[name]):
             raise HardwareError(
                 f"MIG layout {text!r}: {count} slices {name!r} where the board {whole.name!r} holds at "
                 f"most {most}; use fewer."
@@ -294,7 +315,7 @@ def _placed(whole: Board, allowed: Sequence[Profile], at: int = 0) -> Iterator[t
         if at in profile.starts:
             for rest in _placed(whole, allowed, at + profile.memory_slices):
                 slices = (Slice(at, profile.name), *rest)
-                same = sum(s.profile == profile.name for s in slices)
+                same = sum(whole.profile(s.profile).limited_as == profile.limited_as for s in slices)
                 if _used(whole, slices)[0] <= whole.compute_slices and same <= profile.max_instances:
                     yield slices
 
@@ -305,9 +326,9 @@ def _additions(whole: Board, slices: Sequence[Slice], allowed: Sequence[Profile]
         cell for s in slices for cell in range(s.start, s.start + whole.profile(s.profile).memory_slices)
     }
     free = whole.compute_slices - _used(whole, slices)[0]
-    count = Counter(s.profile for s in slices)
+    count = Counter(whole.profile(s.profile).limited_as for s in slices)
     for profile in allowed:
-        if profile.compute_slices <= free and count[profile.name] < profile.max_instances:
+        if profile.compute_slices <= free and count[profile.limited_as] < profile.max_instances:
             for start in profile.starts:
                 if taken.isdisjoint(range(start, start + profile.memory_slices)):
                     yield Slice(start, profile.name)
@@ -331,7 +352,8 @@ def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -
     cells = [c for start, p in both for c in range(start, start + p.memory_slices)]
     if len(set(cells)) < len(cells) or sum(p.compute_slices for _, p in both) > whole.compute_slices:
         return False
-    return all(n <= p.max_instances for p, n in Counter(p for _, p in both).items())
+    limits = {p.limited_as: p.max_instances for _, p in both}
+    return all(n <= limits[name] for name, n in Counter(p.limited_as for _, p in both).items())
 
 
 def _arrangements(whole: Board, wanted: Sequence[Profile]) -> set[tuple[Slice, ...]]:

@@ -1,33 +1,16 @@
-"""MIG layouts edited, and read and written as mig-parted does.
+"""MIG layouts edited.
 
 The layout without an instance is the start of any edit; a GPU in use needs at least one.
 
 Source of the placements: NVIDIA MIG user guide, see :mod:`nona.hardware.mig`.
-
-The file of NVIDIA's mig-parted (Apache-2.0, examples/config.yaml) names configurations; each is a
-list of entries that say which devices they are for and how many instances of each profile::
-
-    version: v1
-    mig-configs:
-      balanced:
-        - devices: all
-          mig-enabled: true
-          mig-devices: {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
-
-It holds counts, not places: a legal placement is found where there is one.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-import yaml
 
 from nona.errors import HardwareError
-from nona.hardware.mig import MOST_SLICES, MigLayout, Profile, Slice, board, parse_layout
+from nona.hardware.mig import MigLayout, Profile, Slice, board, parse_layout
 
 
 def empty_layout(board_name: str) -> MigLayout:
@@ -62,8 +45,8 @@ def why_not(layout: MigLayout, start: int, profile: Profile) -> str:
     free = whole.compute_slices - sum(p.compute_slices for p in layout.profiles)
     if profile.compute_slices > free:
         return f"it needs {profile.compute_slices} compute slices, {free} are left"
-    if Counter(s.profile for s in layout.slices)[profile.name] >= profile.max_instances:
-        return f"the board holds at most {profile.max_instances} of it"
+    if Counter(p.limited_as for p in layout.profiles)[profile.limited_as] >= profile.max_instances:
+        return f"the board holds at most {profile.max_instances} of {profile.limited_as}"
     return ""
 
 
@@ -124,179 +107,3 @@ def placed_text(layout: MigLayout) -> str:
     if not layout.slices or parse_layout(layout.text, layout.board) == layout:
         return layout.text
     return ", ".join(f"{s.profile}@{s.start}" for s in layout.slices)
-
-
-MOST_BYTES = 200_000
-MOST_CONFIGS = 500
-MOST_DEPTH = 12
-_NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Parted:
-    """What a file says for one board: layouts by name, and why others cannot be on it."""
-
-    layouts: Mapping[str, MigLayout]
-    left_out: Mapping[str, str]
-
-
-def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
-    """The configurations of a mig-parted file that one kind of board can have.
-
-    A file may serve several kinds of device, so entries that this board cannot have are left out,
-    with the reason, as long as another one fits. Entries that switch MIG off are passed over. A
-    configuration whose entries differ gives a layout for each, named ``name [1]``, ``name [2]`` …
-
-    Raises
-    ------
-    HardwareError
-        For text that is no such file, or of which nothing fits the board; one line.
-
-    >>> text = '''version: v1
-    ... mig-configs:
-    ...   two: [{devices: all, mig-enabled: true, mig-devices: {"3g.20gb": 2}}]'''
-    >>> read_mig_parted(text, "a100-40gb").layouts["two"].text
-    '3g.20gb, 3g.20gb'
-    """
-    layouts: dict[str, MigLayout] = {}
-    left_out: dict[str, str] = {}
-    for name, entries in _configs(_parsed(data)).items():
-        found = []
-        for number, entry in enumerate(_entries(name, entries)):
-            text = _slices(name, number, entry)
-            if text:
-                try:
-                    found.append(parse_layout(text, board_name))
-                except HardwareError as error:
-                    left_out[name] = str(error)
-        different = list(dict.fromkeys(found))
-        for number, layout in enumerate(different, start=1):
-            layouts[name if len(different) == 1 else f"{name} [{number}]"] = layout
-    if not layouts:
-        reason = next(
-            iter(left_out.values()), "no configuration enables MIG; give one with mig-enabled: true."
-        )
-        raise HardwareError(f"mig-parted file: {reason}")
-    return Parted(layouts, left_out)
-
-
-def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
-    """A mig-parted file with one configuration per layout, for all devices.
-
-    Raises
-    ------
-    HardwareError
-        For a name that mig-parted would not take, or a layout without an instance.
-
-    >>> print(write_mig_parted({"half": parse_layout("3g.20gb, 3g.20gb", "a100-40gb")}).split("half:")[1])
-    <BLANKLINE>
-      - devices: all
-        mig-enabled: true
-        mig-devices:
-          3g.20gb: 2
-    <BLANKLINE>
-    """
-    configs: dict[str, list[dict[str, str | bool | dict[str, int]]]] = {}
-    for name, layout in layouts.items():
-        if not _NAME.fullmatch(name):
-            raise HardwareError(
-                f"mig-parted file: the name {name[:40]!r} must be 1 to 100 letters, digits and . _ + -; "
-                "rename it."
-            )
-        if not layout.slices:
-            raise HardwareError(f"mig-parted file: the layout {name!r} has no instance; add one.")
-        counts = Counter(s.profile for s in layout.slices)
-        configs[name] = [{"devices": "all", "mig-enabled": True, "mig-devices": dict(sorted(counts.items()))}]
-    return yaml.safe_dump({"version": "v1", "mig-configs": configs}, sort_keys=False)
-
-
-def _parsed(data: bytes | str) -> Mapping[object, object]:
-    size = len(data)
-    if size > MOST_BYTES:
-        raise HardwareError(
-            f"mig-parted file: {size:,} bytes are more than {MOST_BYTES:,}; give the file with the layouts."
-        )
-    try:
-        text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
-    except UnicodeDecodeError:
-        raise HardwareError("mig-parted file: it is not UTF-8 text; give the YAML file.") from None
-    try:
-        wrong = _trap(text)
-        found = None if wrong else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, TypeError) as error:
-        where = getattr(error, "problem_mark", None)
-        line = f" (line {where.line + 1})" if where else ""
-        raise HardwareError(f"mig-parted file: it is not YAML{line}; correct the text.") from None
-    if wrong:
-        raise HardwareError(f"mig-parted file: {wrong}.")
-    if not isinstance(found, Mapping) or "mig-configs" not in found:
-        raise HardwareError("mig-parted file: the key 'mig-configs' is missing; give a mig-parted file.")
-    if found.get("version") != "v1":
-        version = _short(found.get("version"), 20)
-        raise HardwareError(f"mig-parted file: version={version!r} must be 'v1'; convert the file.")
-    return found
-
-
-def _trap(text: str) -> str:
-    """What makes a short YAML text costly to load, if anything: aliases, or nesting."""
-    depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            return "it uses a YAML alias (*name); write the entries out"
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MOST_DEPTH:
-            return f"it is nested deeper than {MOST_DEPTH} levels; correct the text"
-    return ""
-
-
-def _short(value: object, most: int) -> str:
-    """The beginning of a value as text; Python writes no whole numbers of thousands of digits."""
-    if isinstance(value, int) and value.bit_length() > 500:
-        return f"a number of {value.bit_length()} bits"
-    return str(value)[:most]
-
-
-def _configs(found: Mapping[object, object]) -> Mapping[str, object]:
-    configs = found["mig-configs"]
-    if not isinstance(configs, Mapping) or not configs:
-        raise HardwareError("mig-parted file: 'mig-configs' must be a mapping of names; add a configuration.")
-    if len(configs) > MOST_CONFIGS:
-        raise HardwareError(
-            f"mig-parted file: {len(configs)} configurations are more than {MOST_CONFIGS}; give fewer."
-        )
-    return {_short(name, 100): entries for name, entries in configs.items()}
-
-
-def _entries(name: str, entries: object) -> list[Mapping[object, object]]:
-    if isinstance(entries, list) and all(isinstance(e, Mapping) for e in entries):
-        return entries
-    raise HardwareError(f"mig-parted file: {name!r} must be a list of entries, each a mapping; correct it.")
-
-
-def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
-    """The slices of one entry as a text for :func:`parse_layout`; empty where MIG is off."""
-    where = f"mig-parted file: {name!r}, entry {number + 1}"
-    enabled, devices = entry.get("mig-enabled"), entry.get("mig-devices")
-    if not isinstance(enabled, bool):
-        raise HardwareError(
-            f"{where}: mig-enabled={_short(enabled, 20)!r} must be true or false; correct it."
-        )
-    if not enabled:
-        return ""
-    if not isinstance(devices, Mapping) or not devices:
-        raise HardwareError(f"{where}: mig-devices must map profiles to counts; add at least one profile.")
-    names: list[str] = []
-    for profile, count in devices.items():
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_SLICES:
-            raise HardwareError(
-                f"{where}: {_short(profile, 40)!r}: the count {_short(count, 20)!r} must be a whole number "
-                f"from 1 to {MOST_SLICES}; correct it."
-            )
-        if not _NAME.fullmatch(_short(profile, 200)):
-            raise HardwareError(
-                f"{where}: {_short(profile, 40)!r} is not a profile; write for example 1g.5gb."
-            )
-        names += [_short(profile, 200)] * count
-        if len(names) > MOST_SLICES:
-            raise HardwareError(f"{where}: more than {MOST_SLICES} instances; no board holds them.")
-    return ", ".join(names)

@@ -9,7 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
+from typing import Literal
 
 from nona.errors import ScenarioError
 from nona.hardware.table_file import shipped_table
@@ -110,6 +112,24 @@ def breaks_after(headroom: float, growth: float) -> int | None:
     return math.floor(math.log(headroom) / math.log1p(growth) + 1e-12) + 1
 
 
+PriceKind = Literal["on-demand", "reserved", "bought"]
+USD_PER_KWH = 0.083  # EIA, average of US industry in 2024, recollected
+
+
+def age_text(as_of: str, today: date) -> str:
+    """How old a price of that year, month or day is.
+
+    >>> [age_text(d, date(2026, 11, 26)) for d in ("2026-11-09", "2024-12", "2024", "2026")]
+    ['17 days', '23 months', '2 years', 'of this year']
+    """
+    year, month, day = ([int(p) for p in as_of.split("-")] + [0, 0])[:3]
+    if not month:
+        years = today.year - year
+        return f"{years} year{'s' if years > 1 else ''}" if years > 0 else "of this year"
+    days = (today - date(year, month, day or 1)).days
+    return f"{days} days" if days < 60 else f"{days * 12 // 365} months"
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars per hour of a GPU, when and by whom; ``checked`` is ``yes`` or ``recollected``.
@@ -128,24 +148,30 @@ class Price:
 
 
 @cache
-def listed_prices() -> Mapping[str, Price]:
-    """The shipped list.
+def listed_prices(kind: PriceKind = "on-demand") -> Mapping[str, Price]:
+    """The shipped list of one kind; what is bought is written off, and draws power at its limit all the time.
 
-    >>> listed_prices()["v100"].usd_per_hour
-    2.48
+    >>> listed_prices()["v100"].usd_per_hour, round(listed_prices("bought")["h100"].usd_per_hour, 2)
+    (2.48, 1.2)
     """
-    return {
-        row["gpu"]: Price(
-            float(row["usd_per_hour"]),
-            row["date"],
-            row["source"],
-            row["checked"],
-            float(row["watts_idle"]) if row["watts_idle"] else None,
-            float(row["watts_busy"]) if row["watts_busy"] else None,
-            row["watts_source"],
-        )
-        for row in shipped_table("nona.planning", "data/prices.csv")
-    }
+    rows = shipped_table("nona.planning", "data/prices.csv")
+    watts = {row["gpu"]: row for row in rows if row["watts_source"]}
+    found = {}
+    for row in rows:
+        if row["kind"] == kind:
+            drawn = watts.get(row["gpu"], row)
+            busy = float(drawn["watts_busy"]) if drawn["watts_busy"] else None
+            power = (busy or 0.0) / 1000 * USD_PER_KWH if kind == "bought" else 0.0
+            found[row["gpu"]] = Price(
+                per_hour(row["usd_per_hour"]) + power,
+                row["date"],
+                row["source"],
+                row["checked"],
+                float(drawn["watts_idle"]) if drawn["watts_idle"] else None,
+                busy,
+                drawn["watts_source"],
+            )
+    return found
 
 
 def prices_of(gpus: Iterable[str], given: Mapping[str, float]) -> dict[str, float]:

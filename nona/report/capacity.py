@@ -82,6 +82,8 @@ def _none(d: DeviceCapacity, report: CapacityReport) -> str:
     who, hit = f"with {d.scheduler} and {d.gpu}", _share(report.target_hit_rate)
     if not d.finished:
         return f"{d.scheduler} with {d.gpu}: the search {_so_far(d, report.target_hit_rate)}."
+    if d.no_room:
+        return f"No number of servers keeps {hit} of the SLOs {who}: {d.no_room}"
     if d.least_miss > 1 - report.target_hit_rate:
         return (
             f"No number of servers keeps {hit} of the SLOs of every model {who}: for {_share(d.least_miss)} "

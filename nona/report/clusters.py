@@ -11,7 +11,7 @@ from nona.cost.options import slice_constant
 from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.device import Device, Fact, find_device
 from nona.hardware.executor import ExecutorClass, make_executor_class
-from nona.hardware.mig import MigLayout
+from nona.hardware.mig import MigLayout, assumed
 from nona.report.times import precision_of
 from nona.results.program import DeviceEntry
 from nona.results.simulation_charts import ResourceLoad
@@ -27,7 +27,7 @@ def device_row(device: Device) -> DeviceEntry:
         fp16=format_count(device.peak("fp16"), "FLOP/s"),
         memory=format_size(device.memory_bytes),
         bandwidth=f"{format_size(device.bandwidth)}/s",
-        mig="yes" if device.mig else "no",
+        mig="no" if not device.mig else "yes, partly assumed" if assumed(device.mig) else "yes",
         peak_flop_per_s={str(k): v for k, v in device.peaks.items()},
         memory_bytes=device.memory_bytes,
         bandwidth_bytes_per_s=device.bandwidth,

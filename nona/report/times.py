@@ -114,6 +114,40 @@ def hardware_warnings(models: Mapping[str, GivenTimes]) -> list[str]:
     ]
 
 
+COUNTED_ENOUGH = 0.01  # share of a model's operators that may be uncounted under a verdict
+
+
+def no_verdict(name: str, uncounted: int, with_work: int) -> str:
+    """Why nothing is decided on a model; empty where (almost) all of its work is counted.
+
+    >>> no_verdict("net", 1, 200)
+    ''
+    >>> no_verdict("net", 39, 61)
+    "No verdict: 39 of 61 operators of 'net' have no known work; give numbers for its dimensions (symbols), \
+measured times (cost.measured), or a time per operator (compute_ms in node-link JSON)."
+    """
+    if uncounted <= COUNTED_ENOUGH * with_work:
+        return ""
+    return (
+        f"No verdict: {uncounted:,} of {with_work:,} operators of {name!r} have no known work; give numbers "
+        "for its dimensions (symbols), measured times (cost.measured), or a time per operator (compute_ms in "
+        "node-link JSON)."
+    )
+
+
+def uncounted_shares(models: Mapping[str, ModelFacts]) -> dict[str, float]:
+    """Model → share of the operators that have neither known work nor a time, where there are any."""
+    return {name: m.uncounted / m.with_work for name, m in models.items() if m.uncounted}
+
+
+def model_warnings(models: Mapping[str, ModelFacts]) -> list[str]:
+    """Verdicts that are not given, what was not counted in each model, and times without hardware."""
+    refused = [no_verdict(name, m.uncounted, m.with_work) for name, m in models.items()]
+    passed_over = [f"{name}: {line}" for name, m in models.items() for line in m.warnings]
+    given = {name: m.given for name, m in models.items()}
+    return [*filter(None, refused), *passed_over, *hardware_warnings(given)]
+
+
 def hardware_notes(models: Mapping[str, GivenTimes], device: str) -> list[str]:
     """A sentence for each model with stated times that are carried to ``device`` or hold on any."""
     return [

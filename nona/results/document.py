@@ -132,6 +132,8 @@ class ModelFacts(Document):
 
     ``provenance`` is the fraction of the total time by origin; ``sigma`` the standard deviation of the
     logarithm of true over stated time, by origin; ``given`` is about times that the file states.
+    ``warnings`` are those of its reader and of its costs; of ``with_work`` operators ``uncounted`` have
+    neither known work nor a time.
     """
 
     parallelism: float
@@ -141,3 +143,6 @@ class ModelFacts(Document):
     provenance: Mapping[str, float]
     sigma: Mapping[str, float]
     given: GivenTimes = GivenTimes()
+    warnings: tuple[str, ...] = ()
+    uncounted: int = 0
+    with_work: int = 0

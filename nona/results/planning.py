@@ -46,9 +46,9 @@ class DeviceCapacity(Document):
     ``predicted`` is that number of servers, by the ``method`` named, ``one_fewer`` one less, where that is
     not 0; ``tried`` are all that were looked at, ascending. ``cost`` is that of all servers of the cluster
     then, in the unit of the prices; ``None`` without them. ``least_miss`` is the share of SLOs that is missed
-    on any number of servers, as the longest chain alone takes longer. ``if_times_off`` is ``None`` where no
-    time is modelled. Not ``finished``: the search ended, or goes on, with more numbers to try; ``servers`` is
-    then ``None``.
+    on any number of servers, as the longest chain alone takes longer; ``no_room`` says why the weights fit on
+    none, and is empty where they do. ``if_times_off`` is ``None`` where no time is modelled. Not
+    ``finished``: the search ended, or goes on, with more numbers to try; ``servers`` is then ``None``.
     """
 
     gpu: str
@@ -60,6 +60,7 @@ class DeviceCapacity(Document):
     cost: Figure
     tried: tuple[ServerCount, ...]
     least_miss: float = 0.0
+    no_room: str = ""
     if_times_off: CountRange | None = None
     finished: bool = True
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.errors import ScenarioError
-from nona.planning.prices import growth_per_month, growth_text, per_hour
+from nona.planning.prices import PriceKind, growth_per_month, growth_text, per_hour
 from nona.scenario.values import (
     Bandwidth,
     Name,
@@ -125,9 +125,11 @@ class WattsSpec(Part):
 class PricesSpec(Part):
     """Prices per hour of a GPU by name, of a server beside its GPUs, and per GB moved over the link.
 
-    ``watts`` by GPU, where the shipped list has none or another; ``co2_kg_per_kwh`` of the electricity.
+    ``kind``: which shipped prices hold for a GPU without one. ``watts`` by GPU, where the shipped list has
+    none or another; ``co2_kg_per_kwh`` of the electricity.
     """
 
+    kind: PriceKind = "on-demand"
     currency: Name = "USD"
     gpus: dict[Name, PerHour] = Field(default_factory=dict, max_length=100)
     server: PerHour = 0.0

@@ -73,8 +73,9 @@ class ArrivalsSpec(Part):
     ``scale_to_rate`` stretches the trace to the row's rate; without it the trace keeps its own, times
     ``speed``, which a factor on the load changes. ``start`` and ``length`` choose a window of the trace.
     Rows may divide one trace: each takes a ``share`` of its arrivals at random, no arrival twice, or those
-    with ``value`` (by default the row's name) in ``column``. Rows with any of the last five keys replay
-    the same window in step with one another.
+    with ``value`` (by default the row's name) in ``column``. Rows with any of these five keys replay
+    the same window in step with one another. ``time`` is the column of arrivals and ``unit`` its unit, where
+    the header does not tell them.
     """
 
     process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = "poisson"
@@ -90,6 +91,13 @@ class ArrivalsSpec(Part):
     share: Annotated[float, *quantity("fraction"), Field(gt=0, le=1)] | None = None
     column: Name | None = None
     value: Name | None = None
+    time: Name | None = None
+    unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = None
+
+    @property
+    def clock(self) -> tuple[str, str]:
+        """The column of arrivals and its unit; empty where the header tells them."""
+        return self.time or "", self.unit or ""
 
     @property
     def divided(self) -> bool:
@@ -100,11 +108,11 @@ class ArrivalsSpec(Part):
     def _consistent(self) -> Self:
         if (self.process == "trace") != (self.trace is not None):
             raise PydanticCustomError(
-                "trace", "process 'trace' and the key 'trace' (a CSV file) go together; give both or neither"
+                "trace", "process 'trace' and the key 'trace' (a file) go together; give both or neither"
             )
-        if self.trace is None and (self.divided or self.value):
+        if self.trace is None and (self.divided or self.value or self.time or self.unit):
             raise PydanticCustomError(
-                "trace", "start, length, share, column and value choose a part of a trace; give a trace"
+                "trace", "start, length, share, column, value, time and unit are of a trace; give a trace"
             )
         if (self.share and self.column) or (self.value and not self.column):
             raise PydanticCustomError(

@@ -1,11 +1,13 @@
 """Arrival traces: files of timestamps or counts, their rows, and the part that is replayed.
 
-Instants start at 0 with the first row and are sorted. Three formats are known:
+Instants start at 0 with the first row and are sorted. These layouts are known:
 
-* a column of times: numbers (seconds) or timestamps, with or without a header;
-* the Azure LLM inference traces of 2023 and 2024 (``TIMESTAMP,ContextTokens,GeneratedTokens``;
-  Patel et al., ISCA 2024; Stojkovic et al., HPCA 2025): seven decimals without a zone, or up to six
-  with one, mixed with whole seconds;
+* a table with a column of times: CSV, JSON (a list of objects) or JSON lines. The column's name says that
+  it holds arrivals (see :data:`_INSTANTS`) and in which unit, seconds without one (``arrival_ms``). So the
+  traces of the Azure LLM service (2023 and 2024; Patel et al., ISCA 2024; Stojkovic et al., HPCA 2025) and
+  BurstGPT's are read. A file without a header has one column, or one of dates;
+* Mooncake's JSON lines, the one table whose ``timestamp`` counts milliseconds without saying so;
+* GuideLLM's JSON report: every request of it arrives when it was started;
 * the Azure Functions trace of 2019 (Shahrad et al., ATC 2020): a row per function, a count per minute
   of the day. Within a minute the instants are uniform (a Poisson process given its count) or
   equidistant.
@@ -17,32 +19,106 @@ out is left out before the simulation, so that every scheduler and every engine 
 
 from __future__ import annotations
 
+import io
+import json
 import math
 import re
+import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.foreign.files import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, CsvFile
+from nona.foreign.files import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, READ_CPU_S, CsvFile
 from nona.random_streams import RandomStreams
 from nona.scenario.schema import ArrivalsSpec, Scenario
 from nona.system import Arrivals
 
 MOST_VALUES = 50
 Where = tuple[str, str]
+Clock = tuple[str, str]
+BY_HEADER: Clock = ("", "")
 """A column of the file, and the value that its rows must have."""
 
 
 def _numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
-    """Numbered rows that are not blank; line numbers as an editor shows them."""
+    """Numbered rows that are not blank, as an editor counts lines; those of JSON follow one of their keys."""
+    if data[:99].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+        return _json_rows(data, filename)
     return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).rows()
+
+
+_MOONCAKE = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
+MOST_JSON_OBJECTS, MOST_JSON_ITEMS = 2_000_000, 12_000_000
+
+
+def _json_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
+    if data.count(b"{") + data.count(b"[") > MOST_JSON_OBJECTS or data.count(b",") > MOST_JSON_ITEMS:
+        raise SimulationError(
+            f"Trace {filename!r}: it holds more than {MOST_JSON_OBJECTS:,} objects or {MOST_JSON_ITEMS:,} "
+            "values; give a smaller file."
+        )
+    keys: list[str] = []
+    end = time.thread_time() + READ_CPU_S
+    for line, record in _records(data, filename):
+        if not (isinstance(record, dict) and record):
+            raise SimulationError(
+                f"Trace {filename!r}, line {line}: {str(record)[:40]!r} is no object with values; "
+                "give one for each arrival."
+            )
+        if time.thread_time() > end:
+            raise SimulationError(
+                f"Trace {filename!r}, line {line}: reading it takes more than {READ_CPU_S:g} s of processor "
+                "time; give a smaller file."
+            )
+        if not keys:
+            keys = list(record)
+            yield 1, [key + "_ms" * (key == "timestamp" and {*keys} == _MOONCAKE) for key in keys]
+        values = (record.get(key) for key in keys)
+        yield line, [str(v) if isinstance(v, str | float | int) else "" for v in values]
+
+
+def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
+    """The objects of JSON lines with their lines, of a list, or one for each request of GuideLLM's report."""
+    line = 1
+    try:
+        text = data.decode("utf-8-sig")
+        try:
+            whole = json.loads(text)
+        except json.JSONDecodeError as error:
+            if error.msg != "Extra data":
+                raise
+            for line, one in enumerate(io.StringIO(text), 1):
+                if one.strip():
+                    yield line, json.loads(one)
+        else:
+            if isinstance(whole, dict) and isinstance(whole.get("benchmarks"), list):
+                whole = _guidellm_requests(whole["benchmarks"])
+            yield from ((1, item) for item in (whole if isinstance(whole, list) else [whole]))
+    except (ValueError, RecursionError):  # also what is not UTF-8, and numbers of thousands of digits
+        raise SimulationError(
+            f"Trace {filename!r}, line {line}: it begins as JSON and is not; give JSON lines, "
+            "a list of objects or CSV."
+        ) from None
+
+
+def _guidellm_requests(benchmarks: list[object]) -> list[object]:
+    """When the requests of all runs started, whether they succeeded or not, without those never sent."""
+    found: list[object] = []
+    for number, benchmark in enumerate(benchmarks, 1):
+        parts = benchmark.get("requests") if isinstance(benchmark, dict) else None
+        for requests in parts.values() if isinstance(parts, dict) else [parts]:
+            for request in requests if isinstance(requests, list) else []:
+                known = request if isinstance(request, dict) else {}
+                if (start := known.get("request_start_time", known.get("start_time"))) is not None:
+                    found.append({"start_time": start, "benchmark": f"benchmark {number}"})
+    return found
 
 
 def _column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
@@ -62,8 +138,10 @@ def fits(row: Sequence[str], column: int, where: Where | None) -> bool:
     return where is None or (column < len(row) and row[column].strip() == where[1])
 
 
-def _is_number(text: str) -> bool:
-    """Whether a cell holds a number."""
+def _is_value(text: str) -> bool:
+    """Whether a cell holds a number or a timestamp."""
+    if _STAMP.match(text):
+        return True
     try:
         float(text)
     except ValueError:
@@ -72,18 +150,18 @@ def _is_number(text: str) -> bool:
 
 
 def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
-    """Columns by which a trace can be divided: those with 1 to 50 values that are no numbers.
+    """Columns by which a trace can be divided: those with 1 to 50 values that are no numbers or times.
 
     >>> trace_columns(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv")
     {'model': ('a', 'b')}
     """
     rows = _numbered_rows(data, filename)
     names = [name.strip() for name in next(rows, (0, [""]))[1]]
-    values: dict[int, set[str]] = {i: set() for i, name in enumerate(names) if name and i}
+    values: dict[int, set[str]] = {i: set() for i, name in enumerate(names) if name}
     for _, row in rows:
         for i in list(values):
             cell = row[i].strip() if i < len(row) else ""
-            if cell and (_is_number(cell) or (len(values[i]) >= MOST_VALUES and cell not in values[i])):
+            if cell and (_is_value(cell) or (len(values[i]) >= MOST_VALUES and cell not in values[i])):
                 del values[i]
             elif cell:
                 values[i].add(cell)
@@ -99,8 +177,8 @@ _STAMP = re.compile(
 )
 
 
-def parse_time(text: str) -> tuple[int, float]:
-    """Whole seconds and the fraction, of a number of seconds or of a timestamp (UTC if without zone).
+def parse_time(text: str, unit_s: float = 1.0) -> tuple[int, float]:
+    """Whole seconds and the fraction, of a number of ``unit_s`` or of a timestamp (UTC if without zone).
 
     Two parts, because seconds since 1970 with seven decimals do not fit a float.
 
@@ -111,7 +189,7 @@ def parse_time(text: str) -> tuple[int, float]:
     """
     match = _STAMP.fullmatch(text.strip())
     if match is None:
-        value = float(text)
+        value = float(text) * unit_s
         if not abs(value) <= MOST_TRACE_S:  # also true for NaN
             raise ValueError("too far away")
         return math.floor(value), value - math.floor(value)
@@ -128,19 +206,20 @@ def _from_stamps(
     rows: Iterator[tuple[int, list[str]]],
     column: int,
     filename: str,
-    named: int = -1,
-    where: Where | None = None,
+    unit_s: float,
+    named: int,
+    where: Where | None,
 ) -> NDArray[np.float64]:
     whole, fraction, chosen = array("q"), array("d"), bytearray()
     for line, row in rows:
         chosen.append(fits(row, named, where))
         try:
-            seconds, rest = parse_time(row[column])
+            seconds, rest = parse_time(row[column], unit_s)
         except (ValueError, IndexError, OverflowError):
             found = row[column] if column < len(row) else ""
             raise SimulationError(
                 f"Trace {filename!r}, line {line}: {found[:40]!r} is neither a number of seconds nor a "
-                "timestamp; write for example 0.25 or 2023-11-16 18:17:03.97996."
+                "timestamp (or too far from 1970); write for example 0.25 or 2023-11-16 18:17:03.97996."
             ) from None
         whole.append(seconds)
         fraction.append(rest)
@@ -151,36 +230,88 @@ def _from_stamps(
     return np.sort((times - times.min())[np.frombuffer(chosen, dtype=np.bool_)])
 
 
-def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
-    """A CSV whose first column holds times; the header, if any, is left out.
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millis", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "usec", "micros", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+}
+_BESIDE = frozenset(
+    {"time", "at", "of", "in", "utc", "unix", "timestamp", "ts", "request", "query", "call", "job"}
+)
+_INSTANTS = (
+    (frozenset({"arrival", "arrivals", "arrived", "arrive"}), _BESIDE),
+    (frozenset({"submit", "submitted", "submission"}), _BESIDE),
+    (frozenset({"timestamp", "ts"}), _BESIDE),
+    (frozenset({"start", "started", "begin", "created", "sent", "received"}), _BESIDE),
+    (frozenset({"time", "times", "datetime", "date", "t"}), frozenset({"utc", "unix"})),
+)
+"""Words of the name of a column of arrivals, the most telling first, and those that may stand beside them.
 
-    >>> read_times(b"time\\n3\\n1.5\\n", "t.csv").tolist()
+With any other word it may hold something else: ``response_time``, ``inter_arrival``, ``arrival_rate``.
+"""
+
+
+def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) -> tuple[int, float]:
+    """The column of arrivals and the seconds of its unit: those of ``clock``, else by its name.
+
+    >>> _time_column(["request_id", "arrival_ms", "timestamp", "response_time"], "t.csv")
+    (1, 0.001)
+    >>> _time_column(["when", "arrival_ms"], "t.csv", ("when", "us"))
+    (0, 1e-06)
+    """
+    column, unit = clock
+    if column:
+        return _column_of(names, clock, filename), _UNITS[unit or "s"]
+    words = [{*re.findall(r"[a-zµ]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", n).lower())} for n in names]
+    for telling, beside in _INSTANTS:
+        known = telling | beside | _UNITS.keys()
+        found = [i for i, own in enumerate(words) if own & telling and own <= known]
+        units = [_UNITS[word] for i in found for word in words[i] if word in _UNITS] or [1.0]
+        if len(found) == len(units) == 1:
+            return found[0], _UNITS[unit] if unit else units[0]
+        if found:
+            break
+    raise SimulationError(
+        f"Trace {filename!r}: no one column of its header ({', '.join(names)[:120]}) is known to hold "
+        "arrival times; name it in the row (arrivals: time, unit), or call it 'timestamp' or arrival_ms."
+    )
+
+
+def _column_without_header(row: Sequence[str], filename: str) -> int:
+    cells = [i for i, cell in enumerate(row) if cell.strip()]
+    found = [i for i in cells if _STAMP.fullmatch(row[i].strip())] or cells
+    if len(found) > 1:
+        raise SimulationError(
+            f"Trace {filename!r}: it has {len(cells)} columns and no header; write their names into the "
+            "first line, and call the arrivals 'timestamp' (seconds) or for example arrival_ms."
+        )
+    return found[0]
+
+
+def read_times(
+    data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER
+) -> NDArray[np.float64]:
+    """A table with a column of times: the one that its name tells, the only one without a header.
+
+    >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
     [0.0, 1.5]
     """
-
     rows = _numbered_rows(data, filename)
     first = next(rows, None)
     header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
     named = _column_of(header, where, filename)
-    rest = rows if header or first is None else chain([first], rows)
-    return _from_stamps(rest, 0, filename, named, where)
+    column, unit_s = _time_column(header, filename, clock) if header else (0, _UNITS[clock[1] or "s"])
+    if first and not header:
+        column, rows = _column_without_header(first[1], filename), chain([first], rows)
+    return _from_stamps(rows, column, filename, unit_s, named, where)
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    return any(c.isalpha() for c in _STAMP.sub("", row[0])) and not _is_number(row[0])
-
-
-def read_azure_llm(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
-    """The Azure LLM inference traces: the column ``TIMESTAMP``, wherever it stands."""
-    rows = _numbered_rows(data, filename)
-    _, header = next(rows, (0, [""]))
-    names = [name.strip() for name in header]
-    if "TIMESTAMP" not in names:
-        raise SimulationError(
-            f"Trace {filename!r}: its header {','.join(names)[:60]!r} has no TIMESTAMP; "
-            "give an Azure LLM inference trace."
-        )
-    return _from_stamps(rows, names.index("TIMESTAMP"), filename, _column_of(names, where, filename), where)
+    """Whether a row has words, and no cell of it is a number or a time."""
+    return any(c.isalpha() for c in "".join(row)) and not any(_is_value(cell.strip()) for cell in row)
 
 
 def read_azure_functions(
@@ -210,7 +341,7 @@ def read_azure_functions(
             "give an invocations_per_function file."
         )
     place = _column_of(names, where, filename)
-    counts = np.zeros(max(minutes.values()), dtype=np.int64)
+    counts = np.zeros(1 + max(minutes.values()), dtype=np.int64)
     for line, row in rows:
         if fits(row, place, where):
             _add_counts(counts, row, minutes, f"Trace {filename!r}, line {line}")
@@ -220,7 +351,8 @@ def read_azure_functions(
         raise SimulationError(
             f"Trace {filename!r}: {what} together have {total} arrivals; there must be 1 to {MOST_ARRIVALS}."
         )
-    return spread_counts(counts, within, np.random.default_rng(seed))
+    begin = min(1, *minutes.values())  # some copies number the minutes from 0
+    return spread_counts(counts[begin:], within, np.random.default_rng(seed))
 
 
 def _add_counts(counts: NDArray[np.int64], row: list[str], minutes: Mapping[int, int], where: str) -> None:
@@ -230,8 +362,7 @@ def _add_counts(counts: NDArray[np.int64], row: list[str], minutes: Mapping[int,
             raise SimulationError(
                 f"{where}: the count {cell[:40]!r} of minute {minute} must be a whole number of at least 0."
             )
-        if cell and minute > 0:
-            counts[minute - 1] += int(cell)
+        counts[minute] += int(cell or 0)
 
 
 def _minute(name: str, filename: str) -> int:
@@ -239,7 +370,7 @@ def _minute(name: str, filename: str) -> int:
     if len(name) > 9 or int(name) > MOST_MINUTES:
         raise SimulationError(
             f"Trace {filename!r}: minute {name[:20]} in its header is more than {MOST_MINUTES} (a year); "
-            "number the minutes from 1."
+            "number the minutes from 0 or 1."
         )
     return int(name)
 
@@ -259,38 +390,26 @@ def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Gene
     return np.sort((starts + offsets) * MINUTE_S)
 
 
-def read_trace(data: bytes, filename: str, where: Where | None = None) -> NDArray[np.float64]:
-    """Read a trace in whichever known format its header shows; with ``where`` only the rows that have it.
+def read_trace(
+    data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER
+) -> NDArray[np.float64]:
+    """Read a trace in whichever known layout it has; with ``where`` only the rows that have it.
 
-    Instants count from the first of the whole trace either way.
+    ``clock`` names the column of arrivals and its unit, where the header does not tell them. Instants count
+    from the first of the whole trace either way.
 
     >>> read_trace(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv", ("model", "b")).tolist()
     [1.0, 3.0]
     """
     head = data[:4096].decode("utf-8-sig", errors="replace").partition("\n")[0]
-    names = {name.strip() for name in head.split(",")}
-    format_name = "times"
-    if "TIMESTAMP" in names:
-        format_name = "azure-llm"
-    elif "HashFunction" in names:
-        format_name = "azure-functions"
-    return TRACE_READERS[format_name](data, filename, where=where)
+    functions = "HashFunction" in (name.strip() for name in head.split(","))
+    if functions:
+        return read_azure_functions(data, filename, where=where)
+    return read_times(data, filename, where=where, clock=clock)
 
-
-class TraceReader(Protocol):
-    """Reads one format: instants in seconds, sorted."""
-
-    def __call__(self, data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]: ...
-
-
-TRACE_READERS: Mapping[str, TraceReader] = {
-    "times": read_times,
-    "azure-llm": read_azure_llm,
-    "azure-functions": read_azure_functions,
-}
 
 Instants = NDArray[np.float64]
-ReadTrace = Callable[[str, Where | None], Instants]
+ReadTrace = Callable[[str, Where | None, Clock], Instants]
 """Gives the instants of the trace of that name (s, sorted), all or those of some rows."""
 
 
@@ -341,7 +460,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
     times: Instants = np.zeros(0)
     window, group = Window(0.0, 0.0), ""
     if spec.trace is not None:
-        times = read(spec.trace, None)
+        times = read(spec.trace, None, spec.clock)
         if spec.divided:
             window = _window_of(spec, times)
             group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
@@ -363,9 +482,10 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
 def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
     """The instants that are the row's, in the whole trace."""
     row, name = scenario.workload[index], scenario.workload[index].arrivals.trace or ""
+    clock = row.arrivals.clock
     if row.arrivals.column is not None:
-        return read(name, (row.arrivals.column, row.arrivals.value or row.label))
-    times = read(name, None)
+        return read(name, (row.arrivals.column, row.arrivals.value or row.label), clock)
+    times = read(name, None, clock)
     if row.arrivals.share is None:
         return times
     same = [r.arrivals.share or 0.0 for r in scenario.workload if r.arrivals.trace == name]

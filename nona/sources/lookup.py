@@ -14,12 +14,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
 from nona.errors import GraphError, ScenarioError
-from nona.foreign.files import read_file
 from nona.graph.guard import parse_guarded
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
-from nona.graph.readers import read_model
-from nona.graph.text import MAX_BYTES
+from nona.graph.readers import read_model, read_model_file
 from nona.sources.samples import load_sample, sample_names
 from nona.training.throughput_table import MODELLED, TABLES, batch_of, with_batch
 
@@ -232,7 +230,7 @@ class Sources:
             return self.held[name]
         path = self._path(name)
         try:
-            return read_file(path, f"File {name!r}", MAX_BYTES, GraphError)
+            return read_model_file(path, f"File {name!r}")
         except FileNotFoundError:
             raise GraphError(f"File {name!r}: it is not here; {self._remedy()}.") from None
 

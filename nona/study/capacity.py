@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import SIGMA, CostedGraph, OperatorCost, interval
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.capacity import least_utilization
+from nona.placement.capacity import allowed_classes, least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
 from nona.placement.sampled.judge import Judge, Values, rows
@@ -43,7 +43,7 @@ from nona.simulation.summary import SchedulerSummary
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.models import PreparedModel
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import Study, check_counted, prepare
 from nona.study.simulation import Answer, answers, place
 from nona.study.sweep_numbers import with_value
 
@@ -265,6 +265,7 @@ def fewest_servers(
         cost=None if found is None or prices is None else search.cost(found.servers, prices),
         tried=tuple(search.tried[n] for n in sorted(search.tried)),
         least_miss=search.least_miss,
+        no_room=search.no_room,
         if_times_off=None if count is None else search.ranged(count),
     )
 
@@ -290,6 +291,15 @@ def _alone(scenario: Scenario, scheduler: str) -> Scenario:
     return scenario.model_copy(update={"schedulers": (own,)})
 
 
+def _no_room(study: Study) -> str:
+    """Why the weights fit on no number of servers; empty where they fit."""
+    try:
+        allowed_classes(study.system)
+    except PlacementError as error:
+        return str(error)
+    return ""
+
+
 class _Search:
     """The numbers of servers tried so far; ``end`` is that of the times' intervals, if they are off."""
 
@@ -308,13 +318,14 @@ class _Search:
         self.tried = dict[int, ServerCount]()
         self.seen: Callable[[], None] = lambda: None
         self.predicts = asked.scheduler in PREDICTED
-        self.least_miss = max(
-            Judge(self.study(scenario.cluster.servers[asked.group].count).system, "slo").bounds()
-        )
+        present = self.study(scenario.cluster.servers[asked.group].count)
+        check_counted(present)
+        self.least_miss = max(Judge(present.system, "slo").bounds())
+        self.no_room = _no_room(present)
 
     def run(self, start: int) -> int | None:
         """The fewest servers, searched from ``start``."""
-        if self.least_miss > self.asked.target_miss:
+        if self.no_room or self.least_miss > self.asked.target_miss:
             return None
         beside = 0 if self.predicts or self.end is not None else BESIDE
         return driven(least(self.asked.most, start, beside=beside, helps=self.helps), self.keeps)

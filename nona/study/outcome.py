@@ -214,6 +214,9 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
             provenance=provenance_shares(model.costed[0]),
             sigma=_sigmas(model.costed),
             given=given_times(model.costed[0]),
+            warnings=(*model.graph.warnings, *model.costed[0].warnings),
+            uncounted=model.costed[0].uncounted,
+            with_work=model.costed[0].with_work,
         )
         for name, model in zip(study.scenario.labels, study.models, strict=True)
     }

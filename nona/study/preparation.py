@@ -9,17 +9,21 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.cost.measured import MeasuredTable, read_measured
+from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
+from nona.cost.stated import measured_warnings
 from nona.errors import ScenarioError
 from nona.hardware.cluster import Cluster
+from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
+from nona.report.times import no_verdict
 from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
 from nona.serverless.system import SharedNetwork
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.traces import Where, read_trace, row_arrivals
+from nona.simulation.traces import Clock, Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
+from nona.sources.unknown import instead
 from nona.study.cache import StudyCache, model_key, once_per_model, study_key
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.system import Arrivals, QueryClass, Stream, System
@@ -123,7 +127,68 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
             scenario.workload,
             lambda row: kept.get(model_key(row, scenario, sources), lambda: prepared(row)),
         )
+    if measured is not None:
+        _check_measured(measured, scenario, models, cluster)
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
+
+
+def _check_measured(
+    measured: MeasuredTable, scenario: Scenario, models: Sequence[PreparedModel], cluster: Cluster
+) -> None:
+    """Refuse a table of which a row seems to be meant for this scenario and matches nothing in it.
+
+    Rows of other models and of devices that the cluster does not have are for other scenarios.
+    """
+    names = {m.costed[0].graph.name for m in models}
+    known, classes = {**devices(), **cluster.devices}, sorted(cluster.classes)
+    here = {name.partition("/")[0] for name in classes}
+    fits = any(row.device in cluster.classes for row in measured.rows)
+    alike = {_letters(name): name for name in names}
+    problems: dict[str, None] = {}
+    for row in measured.rows:
+        base = row.device.partition("/")[0]
+        if base != ANY and base not in known:
+            problems[f"device {base!r} is unknown; {instead(base.lower(), known)}"] = None
+        elif base in here and not fits:
+            problems[f"no executor is {row.device!r}; {instead(row.device, classes)}"] = None
+        if row.model not in names and _letters(row.model) in alike:
+            problems[f"no model is called {row.model!r}; use {alike[_letters(row.model)]}"] = None
+    if not problems and not any(row.model in (ANY, *names) for row in measured.rows):
+        first = measured.rows[0].model
+        problems[f"no row is of a model here, the first is of {first!r}; {instead(first, names)}"] = None
+    for kind in cluster.classes.values():
+        told: dict[str, list[tuple[str, ...]]] = {}
+        for wanted, model in zip(scenario.workload, models, strict=True):
+            graph, options = model.costed[0].graph, _options(scenario, wanted)
+            told.setdefault(graph.name, []).append(measured_warnings(graph, kind, options, measured))
+        problems |= {line: None for lines in told.values() if all(lines) for line in lines[0]}
+    if problems:
+        raise ScenarioError([f"cost.measured: {line}." for line in list(problems)[:MOST_PROBLEMS]])
+
+
+def _options(scenario: Scenario, row: WorkloadRow) -> CostOptions:
+    return CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+
+
+MOST_PROBLEMS = 8
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def check_counted(study: Study) -> None:
+    """Refuse to decide where much of a model's work is not known.
+
+    Raises
+    ------
+    ScenarioError
+        In one line for each such model.
+    """
+    labels = zip(study.scenario.labels, study.models, strict=True)
+    parts = ((name, m.costed[0].uncounted, m.costed[0].with_work) for name, m in labels)
+    if lines := [line for part in parts if (line := no_verdict(*part))]:
+        raise ScenarioError(lines)
 
 
 def check_has_queries(scenario: Scenario) -> None:
@@ -147,7 +212,7 @@ def _prepare_row(
     measured: MeasuredTable | None,
 ) -> PreparedModel:
     graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost)
-    options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+    options = _options(scenario, row)
     classes = tuple(cluster.classes.values())
     return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices)
 
@@ -195,7 +260,7 @@ def _system(
 def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
     """The arrival process of a row of the workload, with its trace read."""
 
-    def read(name: str, where: Where | None) -> NDArray[np.float64]:
-        return read_trace(sources.read(name), PurePath(name).name, where)
+    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
+        return read_trace(sources.read(name), PurePath(name).name, where, clock)
 
     return row_arrivals(scenario, index, read)

@@ -76,6 +76,11 @@ def test_what_cannot_be_understood_is_one_line(words, why, capsys):
         (QUESTION, "nobody", "Policy 'nobody' is not known; choose from max-min-fairness"),
         (QUESTION, "isolated --space-sharing", "leave out --space-sharing"),
         (changed(remaining_steps=None), "makespan", "job 'a' has no remaining_steps; add it"),
+        (
+            changed(remaining_steps=None, slo=99),
+            "cost-slo",
+            "remaining_steps; add it to all jobs with an SLO",
+        ),
         ({**QUESTION, "prices": {}}, "cost", "type 'k80' has none above 0; add it to prices"),
         ({**QUESTION, "jobs": []}, "makespan", "jobs: [] must have at least 1 entry"),
         ({**QUESTION, "workers": {"v100": 0}}, "makespan", "workers has no GPUs"),

@@ -64,6 +64,7 @@ def test_text_shows_rows_and_objective(tmp_path, capsys):
     ("job", "policy", "told"),
     [
         ({"slo": 120, "elapsed": 100}, "cost-slo", "warning: Job 'a': its deadline in 20 s cannot be kept"),
+        ({"workers": 4, "remaining_steps": None}, "cost-slo", "asks for 4 GPUs"),  # no SLO, no steps
         ({"workers": 4}, "max-min-fairness", "asks for 4 GPUs at a time, but no type has more than 1"),
     ],
 )

@@ -12,8 +12,8 @@ from nona.cost.measured import read_measured
 from nona.errors import GraphError, NonaError
 from nona.foreign import files
 from nona.foreign.files import MOST_ARRIVALS, MOST_COLUMNS, MOST_MINUTES, CsvFile, read_file
-from nona.hardware.mig_layouts import read_mig_parted
-from nona.simulation.traces import read_azure_functions, read_azure_llm, read_times, trace_columns
+from nona.hardware.mig_parted import read_mig_parted
+from nona.simulation.traces import read_azure_functions, read_times, trace_columns
 from nona.sources.lookup import Sources
 from nona.training.job_files import read_job_table, read_trace
 from nona.training.throughput_table import read_throughputs
@@ -104,10 +104,9 @@ def test_a_minute_beyond_a_year_or_a_count_of_many_is_refused_before_there_is_ro
 
 
 @pytest.mark.parametrize("far", ["1e308", "-1e308", "1e13", "inf", "nan", "9" * 5000])
-@pytest.mark.parametrize("read", [read_times, read_azure_llm])
-def test_times_far_away_are_refused(read, far):
+def test_times_far_away_are_refused(far):
     data = f"TIMESTAMP\n{far}\n-1e308\n0\n1\n".encode()
-    assert "neither a number of seconds nor a timestamp" in refused(read, data, "t.csv")
+    assert "neither a number of seconds nor a timestamp" in refused(read_times, data, "t.csv")
 
 
 def test_more_arrivals_than_allowed_are_refused(monkeypatch):
@@ -117,7 +116,7 @@ def test_more_arrivals_than_allowed_are_refused(monkeypatch):
     assert MOST_ARRIVALS <= 5_000_000
 
 
-TRACES = [read_times, read_azure_llm, read_azure_functions, trace_columns, read_job_table, read_throughputs]
+TRACES = [read_times, read_azure_functions, trace_columns, read_job_table, read_throughputs]
 
 
 @pytest.mark.parametrize("read", [*TRACES, read_trace, read_measured])
@@ -154,7 +153,7 @@ def test_a_mig_file_with_odd_scalars_is_one_line(text, value):
 def test_undamaged_tables_are_read_and_damaged_ones_read_or_refused_in_one_line():
     assert {outcome(table, table.data) for table in tables()} == {("read", "")}
     told = []
-    counts = fuzz(600, 1, told.append)
+    counts = fuzz(650, 1, told.append)
     assert told == []
     assert all(row["read"] + row["refused"] == 50 for row in counts.values())
     assert sum(row["refused"] for row in counts.values()) > 100

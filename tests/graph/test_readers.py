@@ -28,6 +28,7 @@ digraph slides {
   one -> three [bytes=9000000, tensor=x]
   subgraph cluster_end { two -> four [bytes="1e6"] ; three -> four; three -> four }
 }
+// digraph an_old_one { a }
 """
 
 
@@ -112,6 +113,8 @@ FAULTS = [
     ("g.dot", b"digraph { a -> b -> a }", "cycle, 'a' → 'b' → 'a'"),
     ("g.dot", b"digraph { a ->", "not valid DOT"),
     ("g.dot", b"digraph {}", "no operators"),
+    ("g.dot", b"digraph one { a }\n/* { */ strict digraph two { b }", "several graphs, 'one' and 'two'"),
+    ("g.graphml", graphml(NODE).replace(b"</graphml>", b"<graph/></graphml>"), "holds 2 graphs"),
     ("g.dot", b'digraph { a [compute_ms="1e999"] }', "compute_ms=inf"),
     ("g.dot", b'digraph { a [compute_ms="three"] }', "'three' is not a number"),
     ("g.dot", b'digraph { a [compute_ms="{broken"] }', "is not a map"),
@@ -220,7 +223,7 @@ def test_a_graph_comes_back_from_its_json(graph):
     assert [o.work for o in back.operators] == [o.work or works[0] for o in graph.operators]
 
 
-@pytest.mark.parametrize("key", ["edges", "links"])
+@pytest.mark.parametrize("key", ["edges", "links", "adjacency"])
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
 def test_what_networkx_writes_is_read(key, kind):
     made = kind(name="from networkx")
@@ -228,7 +231,8 @@ def test_what_networkx_writes_is_read(key, kind):
     made.add_node(2, compute_ms={"v100": 1.0, "t4": 4.0}, kind="Conv")
     made.add_edge("a", 2, bytes=1_000_000)
     made.add_edge("a", 2, bytes=1_000_000)
-    graph = from_node_link(json.loads(json.dumps(nx.node_link_data(made, edges=key))))
+    data = nx.adjacency_data(made) if key == "adjacency" else nx.node_link_data(made, edges=key)
+    graph = from_node_link(json.loads(json.dumps(data)))
     assert [o.id for o in graph.operators] == ["a", "2"]
     assert graph.operators[1].compute_s == {"v100": 0.001, "t4": 0.004}
     assert len(graph.edges) == made.number_of_edges()
@@ -254,13 +258,13 @@ MARKUP = '<img src=x onerror="alert(1)">'
 def test_doubtful_input_is_read_as_it_is_with_a_warning():
     nodes = [{"id": MARKUP, "compute": 3, "label": "A"}, {"id": "b", "macs": 5, "kind": "<b>"}]
     edges = [{"source": MARKUP, "target": "b", "latency": 1}]
-    graph = from_node_link({"nodes": nodes, "edges": edges, "graph": {"name": "own"}}, "given")
+    graph = from_node_link({"nodes": nodes, "edges": edges, "graph": {"name": "own"}, "arcs": []}, "given")
     assert graph.name == "given"
     assert (graph.operators[0].id, graph.operators[1].kind) == (MARKUP, "<b>")
     assert graph.operators[1].work == Work(flops=10.0, macs=5.0)
     assert graph.warnings == (
         "1 of 1 edges state no bytes; they count as 0 bytes.",
-        "Ignored keys: 'compute' (×1), 'latency' (×1).",
+        "Ignored keys: 'arcs' (×1), 'compute' (×1), 'latency' (×1).",
     )
 
 
@@ -272,6 +276,9 @@ DOCUMENTS = [
     ({"nodes": 3}, "'nodes' is 3"),
     ({"nodes": []}, "no operators"),
     ({"nodes": [A], "edges": {}}, "'edges' is {}"),
+    ({"nodes": [A, B]}, "2 nodes and no list of edges"),
+    ({"nodes": [A, B], "adjacency": [[{"id": "b"}], 3]}, "2 nodes and no list of edges"),
+    ({"nodes": [A, B], "adjacency": [[{"id": "c"}], []]}, "unknown node 'c'"),
     ({"nodes": [A], "edges": [], "links": []}, "both 'edges' and 'links'"),
     ({"nodes": [A], "directed": False}, "undirected"),
     ({"nodes": ["a"]}, "Node number 0: 'a' has no 'id'"),
@@ -281,8 +288,8 @@ DOCUMENTS = [
     ({"nodes": [{"id": "a\nb"}]}, "control character"),
     ({"nodes": [{"id": "\ud800"}]}, "control character"),
     ({"nodes": [{"id": "x" * 2001}]}, "2001 characters"),
-    ({"nodes": [A, A]}, "'a' appears twice"),
-    ({"nodes": [{"id": 1}, {"id": "1"}]}, "'1' appears twice"),
+    ({"nodes": [A, A], "edges": []}, "'a' appears twice"),
+    ({"nodes": [{"id": 1}, {"id": "1"}], "edges": []}, "'1' appears twice"),
     ({"nodes": [A | {"compute_ms": float("nan")}]}, "compute_ms=nan"),
     ({"nodes": [A | {"compute_ms": float("inf")}]}, "compute_ms=inf"),
     ({"nodes": [A | {"compute_ms": -1}]}, "compute_ms=-1"),
@@ -309,7 +316,7 @@ DOCUMENTS = [
     ({"nodes": [A], "graph": {"tensors": {"t": {"bytes": -1}}}}, "Tensor 't': bytes=-1"),
     ({"nodes": [A], "graph": {"tensors": {"t": {"bytes": 1, "shape": [-2]}}}}, "holds -2"),
     ({"nodes": [A], "graph": {"tensors": {}, "parameters": ["w"]}}, "'parameters' names 'w'"),
-    ({"nodes": [{"id": i} for i in range(200_001)]}, "200001 operators, at most 200000"),
+    ({"nodes": [{"id": i} for i in range(200_001)], "edges": []}, "200001 operators, at most 200000"),
 ]
 
 

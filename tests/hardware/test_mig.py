@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import HardwareError
-from nona.hardware import mig, mig_layouts
+from nona.hardware import mig, mig_layouts, mig_parted
 from nona.hardware.device import devices
 
 A100, A30 = "a100-40gb", "a30"
@@ -32,8 +32,10 @@ def is_legal(whole, placed):
     profiles = [(start, whole.profile(name)) for start, name in placed]
     cells = [c for start, p in profiles for c in range(start, start + p.memory_slices)]
     counts = Counter(name for _, name in placed)
+    media = sum("+me" in name for _, name in placed)
     return (
-        all(start in p.starts for start, p in profiles)
+        media <= 1  # a board has one set of media engines, NVIDIA's MIG user guide
+        and all(start in p.starts for start, p in profiles)
         and len(cells) == len(set(cells))
         and all(0 <= c < whole.memory_slices for c in cells)
         and sum(p.compute_slices for _, p in profiles) <= whole.compute_slices
@@ -101,6 +103,7 @@ def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
                 sum(p.compute_slices for p in chosen) <= whole.compute_slices
                 and sum(p.memory_slices for p in chosen) <= whole.memory_slices
                 and all(count[p.name] <= p.max_instances for p in chosen)
+                and sum("+me" in p.name for p in chosen) <= 1
             )
             assert fits == (frozenset(count.items()) in legal)
             if not fits:
@@ -130,6 +133,22 @@ def test_parse_accepts_exactly_the_legal_sets_and_totals_decide(name):
 )
 def test_illegal_layouts_say_why(text, why):
     assert why in refusal(mig.parse_layout, text, A100)
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "gib", "sms"),  # nvidia-smi mig -lgip, see sources.csv
+    [
+        ("h200-141gb", "1g.18gb", 16.0, 16),
+        ("h200-141gb", "1g.35gb", 32.25, 26),
+        ("h200-141gb", "7g.141gb", 139.75, 132),
+        ("b200-180gb", "1g.45gb", 44.25, 30),
+        ("h100-94gb", "1g.12gb", 10.75, 16),
+    ],
+)
+def test_profiles_are_what_nvidia_smi_lists(name, profile, gib, sms):
+    found = mig.board(name).profile(profile)
+    assert (found.memory_bytes / 1e9, found.sms) == (gib, sms)
+    assert "places of all" in mig.assumed(name) or name == "h100-94gb"
 
 
 def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch):
@@ -189,7 +208,7 @@ def test_removing_what_is_not_there_is_an_error():
 @given(st.lists(st.sampled_from(ALL_A100), min_size=1, max_size=4))
 def test_a_written_mig_parted_file_has_the_slices_of_every_layout(chosen):
     named = {f"layout-{i}": layout for i, layout in enumerate(chosen)}
-    found = mig_layouts.read_mig_parted(mig_layouts.write_mig_parted(named).encode(), A100)
+    found = mig_parted.read_mig_parted(mig_parted.write_mig_parted(named).encode(), A100)
     assert not found.left_out
     assert [(n, Counter(m.profiles)) for n, m in found.layouts.items()] == [
         (n, Counter(m.profiles)) for n, m in named.items()
@@ -200,10 +219,10 @@ def test_the_file_is_what_mig_parted_reads():
     slices = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
     entry = {"devices": "all", "mig-enabled": True, "mig-devices": slices}
     plain = yaml.safe_load(
-        mig_layouts.write_mig_parted({"balanced": mig.parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)})
+        mig_parted.write_mig_parted({"balanced": mig.parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)})
     )
     assert plain == {"version": "v1", "mig-configs": {"balanced": [entry]}}
-    assert "rename it" in refusal(mig_layouts.write_mig_parted, {"a\nb": ALL_A100[0]})
+    assert "rename it" in refusal(mig_parted.write_mig_parted, {"a\nb": ALL_A100[0]})
 
 
 def test_a_file_for_several_boards_gives_what_fits_this_one():
@@ -211,6 +230,10 @@ def test_a_file_for_several_boards_gives_what_fits_this_one():
 version: v1
 mig-configs:
   all-disabled: [{devices: all, mig-enabled: false}]
+  all-enabled: [{devices: all, mig-enabled: true, mig-devices: {}}]
+  all-1g: # as in NVIDIA's config-default.yaml: the PCI ids are those of the 80 GB and of the 40 GB board
+    - {device-filter: ["0x233010DE", "0x20B210DE"], mig-enabled: true, mig-devices: {"1g.10gb": 3}}
+    - {device-filter: "0x20B010DE", mig-enabled: true, mig-devices: {"1g.10gb": 2}}
   all-1g.10gb: [{devices: all, mig-enabled: true, mig-devices: {"1g.10gb": 7}}]
   all-balanced:
     - {devices: all, mig-enabled: true, mig-devices: {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}}
@@ -219,14 +242,20 @@ mig-configs:
     - {devices: [0], mig-enabled: true, mig-devices: {"3g.20gb": 2}}
     - {devices: [1], mig-enabled: true, mig-devices: {"1g.5gb": 7}}
 """
-    found = mig_layouts.read_mig_parted(text, A100)
+    found = mig_parted.read_mig_parted(text, A100)
     assert {n: m.text for n, m in found.layouts.items()} == {
+        "all-1g": "1g.10gb, 1g.10gb",
         "all-balanced": "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb",
         "custom [1]": "3g.20gb, 3g.20gb",
         "custom [2]": ", ".join(["1g.5gb"] * 7),
     }
+    assert "entry 1: " in found.left_out["all-1g.10gb"]
     assert "at most 4" in found.left_out["all-1g.10gb"]
-    larger = mig_layouts.read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
+    assert "all-1g" not in found.left_out
+    service = {"kind": "ServiceAccount", "metadata": {"name": "x"}}
+    held = [service, {"kind": "ConfigMap", "data": {"clients.yaml": "a: 1", "config.yaml": text}}]
+    assert mig_parted.read_mig_parted(yaml.safe_dump_all(held), A100) == found
+    larger = mig_parted.read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
     assert [c.start for c in larger.slices] == list(range(7))
 
 
@@ -249,20 +278,25 @@ def listed(devices):
         ("version: v9\nmig-configs: {a: []}\n", "must be 'v1'"),
         ("version: v1\nmig-configs: {a: 5}\n", "list of entries"),
         (one("devices: all"), "true or false"),
-        (one("mig-enabled: true"), "at least one profile"),
+        (one("mig-enabled: true"), "must map profiles"),
+        (listed(""), "add a profile"),
+        (
+            one('mig-enabled: true, device-filter: "0x20B710DE", mig-devices: {"1g.6gb": 4}'),
+            "for other devices",
+        ),
         (listed('"1g.5gb": 1000000000'), "whole number"),
         (listed('"1g.5gb; rm": 1'), "is not a profile"),
         (listed('"9g.90gb": 1'), "no slice '9g.90gb'"),
         (listed('"3g.20gb": 2, "1g.5gb": 1'), "it needs 9"),
         (one("mig-enabled: false"), "no configuration enables MIG"),
         ("[" * 100_000, "nested deeper"),
-        (b"x" * (mig_layouts.MOST_BYTES + 1), "more than"),
+        (b"x" * (mig_parted.MOST_BYTES + 1), "more than"),
         (b"\xff\xfe\x00", "UTF-8"),
         (b"", "mig-configs"),
     ],
 )
 def test_hostile_files_are_refused_in_one_line(data, why):
-    assert why in refusal(mig_layouts.read_mig_parted, data, A100)
+    assert why in refusal(mig_parted.read_mig_parted, data, A100)
 
 
 @examples(120)
@@ -271,7 +305,7 @@ def test_any_text_is_read_or_refused_with_one_line(text):
     for given_text in (text, f"version: v1\nmig-configs: {text}"):
         told = ""
         try:
-            mig_layouts.read_mig_parted(given_text, A30)
+            mig_parted.read_mig_parted(given_text, A30)
         except HardwareError as error:
             told = str(error)
         assert len(told.splitlines()) <= 1

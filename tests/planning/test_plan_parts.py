@@ -1,5 +1,7 @@
 """Parts of a plan: the least count, prices, growth, offers, targets, the week, jobs that just keep SLOs."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,8 @@ from nona.hardware.device import devices
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import (
+    USD_PER_KWH,
+    PriceKind,
     breaks_after,
     growth_per_month,
     growth_text,
@@ -114,14 +118,16 @@ def test_layouts_may_be_written_short_and_an_option_costs_what_its_servers_and_i
 
 
 def test_prices_and_watts_have_date_and_source():
-    assert set(listed_prices()) == set(devices())
-    for price in listed_prices().values():
+    assert {"t4", "l4", "a100-40gb", "h100", "h200", "b200"} <= set(listed_prices()) <= set(devices())
+    for price in (p for kind in get_args(PriceKind) for p in listed_prices(kind).values()):
         assert price.usd_per_hour > 0
         assert price.date[:2] == "20"
         assert price.source
         assert price.checked in {"yes", "recollected"}
         assert (price.watts_busy is None) == (price.watts_source == "")
         assert price.watts_idle is None or price.watts_busy is None or price.watts_idle < price.watts_busy
+    bought = listed_prices("bought")["h100"]
+    assert bought.usd_per_hour == pytest.approx(30000 / (3 * 8760) + 0.7 * USD_PER_KWH)
     assert prices_of(["k80", "dream"], {"k80": 7}) == {"k80": 7, "dream": 0}
 
 

@@ -99,7 +99,7 @@ def test_reader_and_costs_find_what_manifest_and_the_other_export_say(name):
     # the reader also counts the few stored scalars (a scale, an epsilon) as parameters
     stored = [t for t in _proto(name).graph.initializer if t.data_location == 0 and t.data_type in (1, 10)]
     scalars = sum(math.prod(t.dims) for t in stored)
-    assert graph.parameter_count == entry["weight_elements"] + scalars <= entry["weight_elements"] + 10
+    assert 0 <= graph.parameter_count - entry["weight_elements"] <= scalars <= 10
     # norms folded into convolutions lose parameters; BERT's pooler is not on the way to the output
     assert entry["weight_elements"] == pytest.approx(entry["parameters"], rel=0.011)
     named = [o for o in graph.operators if "/" in o.id]

@@ -188,7 +188,7 @@ LLM = b"TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
     ],
 )
 def test_traces_of_language_models(rows, seconds):
-    assert traces.read_azure_llm(LLM + rows, "code.csv") == pytest.approx(seconds, abs=1e-9)
+    assert traces.read_trace(LLM + rows, "code.csv") == pytest.approx(seconds, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -205,19 +205,47 @@ def test_times_in_all_notations(text, seconds):
     assert sum(traces.parse_time(text)) == seconds
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"1.5\n3\n2\n",
-        b"time_s\n1.5\n\n3\n2\n",
-        b"\xef\xbb\xbft,x\n1.5,a\n3,b\n2,c",
-        b"1e0\r\n2.5\r\n1.5\r\n",
-        b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n2023-01-01 00:00:00.5",
-    ],
-    ids=["plain", "header and blank line", "byte order mark and columns", "windows", "timestamps"],
+MOONCAKE = b'{"timestamp": %d, "input_length": 6755, "output_length": 500, "hash_ids": [0, 1]}\n'
+GUIDELLM = (
+    b'{"benchmarks": [{"requests": {"successful": [{"request_start_time": 1700000002.5}]'
+    b', "incomplete": [{"request_start_time": null}], "errored": [{"request_start_time": 1700000001.0}]}},'
+    b'{"requests": {"successful": [{"start_time": 1700000004.0}], "total": null}}]}'
 )
-def test_one_column_of_times(data):
-    assert traces.read_trace(data, "t.csv").tolist() == [0.0, 0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("data", "instants"),
+    [
+        (b"1.5\n3\n2\n", [0, 0.5, 1.5]),
+        (b"time_s\n1.5\n\n3\n2\n", [0, 0.5, 1.5]),
+        (b"\xef\xbb\xbft,x\n1.5,a\n3,b\n2,c", [0, 0.5, 1.5]),
+        (b"1e0\r\n2.5\r\n1.5\r\n", [0, 0.5, 1.5]),
+        (b"2023-01-01 00:00:00\n2023-01-01T00:00:01.5\n2023-01-01 00:00:00.5", [0, 0.5, 1.5]),
+        (b"request_id,arrival_timestamp,prompt_size\n0,0.25,522\n1,1.5,734\n", [0, 1.25]),
+        (b"id,arrival_ms,finish_ms\n1,500,9\n2,2500,9\n", [0, 2]),
+        (b"id,ArrivalTimeUs\n1,500\n2,2500\n", [0, 0.002]),
+        (b"time (ns)\n1700000000000000000\n1700000003000000000\n", [0, 3]),
+        (b"start_min,tokens\n1,9\n3,9\n", [0, 120]),
+        (b"timestamp,arrival_ms\n1,100\n5,300\n", [0, 0.2]),  # arrivals tell more than time stamps
+        (b"submit_time,start_time,end_time\n1,10,20\n3,10,20\n", [0, 2]),
+        (b"arrival_ms\n2023-01-01 00:00:00\n2023-01-01 00:00:02\n", [0, 2]),  # dates have their own unit
+        (b"3,2023-01-01 00:00:00\n4,2023-01-01 00:00:02\n", [0, 2]),
+        (b"Timestamp,Model,Request tokens,Log Type\n5,ChatGPT,472,API log\n45,GPT-4,1,API log\n", [0, 40]),
+        (MOONCAKE % 0 + MOONCAKE % 3052, [0, 3.052]),
+        (b'\xef\xbb\xbf [{"timestamp": 3, "id": 4}, {"timestamp": 5}]', [0, 2]),
+        (b'{"timestamp": 3, "input_length": 4}\r\n\r\n{"input_length": 4, "timestamp": 5}\r\n', [0, 2]),
+        (GUIDELLM, [0, 1.5, 3]),
+    ],
+)
+def test_layouts_of_a_trace(data, instants):
+    assert traces.read_trace(data, "t") == pytest.approx(instants, abs=1e-6)
+
+
+def test_the_requests_of_one_benchmark_of_a_report():
+    assert traces.trace_columns(GUIDELLM, "r.json") == {"benchmark": ("benchmark 1", "benchmark 2")}
+    assert traces.read_trace(GUIDELLM, "r.json", ("benchmark", "benchmark 2")).tolist() == [3]
+    own = b"tick,response_time\n0,9\n250,8\n"
+    assert traces.read_trace(own, "t.csv", None, ("tick", "ms")).tolist() == [0, 0.25]
 
 
 FUNCTIONS = (
@@ -236,6 +264,8 @@ def test_minute_counts_of_all_functions_and_of_one_equidistant():
     of_one = {"where": ("HashFunction", "g"), "within": "equidistant"}
     times = traces.read_azure_functions(FUNCTIONS, "day.csv", **of_one)
     assert times == pytest.approx([70.0, 90.0, 110.0])
+    from_0 = FUNCTIONS.replace(b"1,2,3", b"0,1,2", 1)
+    assert times.tolist() == traces.read_azure_functions(from_0, "day.csv", **of_one).tolist()
 
 
 def test_uniform_within_the_minute():
@@ -245,17 +275,33 @@ def test_uniform_within_the_minute():
     assert times.mean() == pytest.approx(90, abs=5 * 60 / 12**0.5 / 20_000**0.5)
 
 
+NO_TIMES = (
+    *(b"request_id\n1\n", b"num_prefill_tokens,num_decode_tokens\n5,3\n", b"run_time\n3\n", b"end_time\n3\n"),
+    *(b"id,inter_arrival_ms\n1,2\n", b"gap_s\n2\n", b"arrival_rate\n2\n", b"time_between_arrivals\n2\n"),
+    *(b"arrival_time_s,arrival_time_ms\n1,1000\n", b"queue_start,response_time\n1,2\n", b"anything\n1\n"),
+)
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [
         (b"", "no arrivals"),
-        (b"only a header\n", "no arrivals"),
+        (b"time\n", "no arrivals"),
         (b"1\nx\n", "line 2: 'x'"),
         (b"1\nnan\n", "'nan'"),
         (b"1\ninf\n", "'inf'"),
         (b"\xff\xfe1\x00", "UTF-8"),
         (b"2023-13-01 00:00:00\n", "2023-13-01"),
         (b"TIMESTAMP,A\n,1\n", "line 2: ''"),
+        *((name, "no one column") for name in NO_TIMES),
+        (b"7,0.5\n8,0.7\n", "2 columns and no header"),
+        (b"arrival\n1700000000000\n", "too far from 1970"),  # milliseconds that do not say so
+        (b'{"time": 3}\n{"time": 4\n', "line 2: it begins as JSON"),
+        (b'{"time": 3}\n{"at": 4}\n', "line 2: ''"),
+        (b"[1, 2]", "'1' is no object"),
+        (b"{}", "'{}' is no object with values"),
+        (b"[" * 99_999, "begins as JSON"),
+        (b'{"benchmarks": [{"requests": null}]}', "no arrivals"),
         (b"a,HashFunction,1\no,f,-3\n", "'-3' of minute 1"),
         (b"a,HashFunction,1\no,f,1.5\n", "'1.5'"),
         (b"a,HashFunction,1\no,f,0\n", "0 arrivals"),
@@ -270,10 +316,9 @@ def test_bad_traces_give_one_line(data, what):
     assert "\n" not in str(error.value)
 
 
-def test_a_reader_says_when_the_format_is_not_its_own():
-    for name in ("azure-llm", "azure-functions"):
-        with pytest.raises(SimulationError, match="header"):
-            traces.TRACE_READERS[name](b"1\n2\n", "t.csv")
+def test_a_file_that_counts_no_minutes_is_refused_as_an_azure_functions_trace():
+    with pytest.raises(SimulationError, match="header"):
+        traces.read_azure_functions(b"1\n2\n", "t.csv")
 
 
 RNG = np.random.default_rng(5)

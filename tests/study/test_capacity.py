@@ -82,6 +82,15 @@ def test_an_slo_below_the_longest_chain_is_out_of_reach():
     assert "the longest chain of tasks alone" in told
 
 
+def test_weights_that_fit_no_executor_are_the_reason_as_for_a_placement():
+    row = {"model": "llama2_7b", "rate": "0.1/s", "slo": "10 s"}  # 6.74 10^9 parameters in half precision
+    given = {"cluster": {"servers": [{"count": 2, "gpu": "k80", "gpus": 1}]}, "workload": [row]}
+    none = fewest_servers(scenario_from_mapping({**given, "schedulers": ["local"]}), SOURCES, 0.01)
+    told = capacity.capacity_finding(capacity.capacity_report([none], None, 0.99, 0, 4096))
+    assert (none.servers, none.tried) == (None, ())
+    assert "its weights, 13.5 GB, must fit one executor, and the largest has 12 GB (k80)" in told
+
+
 def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     found = fewest_servers(modelled("5 ms"), Sources(), 0.05, scheduler="local")
     off = found.if_times_off

@@ -448,7 +448,8 @@ def test_the_table_travels_apart_and_the_app_says_so(open_page):
     assert operators(other)["time µs"].sum() == pytest.approx(7500.0)
 
 
-FLOW = {"nodes": [{"id": "a", "compute_ms": 10.0, "kind": "MatMul"}, {"id": "b", "compute_ms": 5.0}]}
+FLOW_NODES = [{"id": "a", "compute_ms": 10.0, "kind": "MatMul"}, {"id": "b", "compute_ms": 5.0}]
+FLOW = {"nodes": FLOW_NODES, "edges": []}
 
 
 def test_the_device_of_given_times_is_told_and_can_be_changed(open_page):

@@ -158,7 +158,7 @@ def test_small_uploaded_workflows_travel_in_the_link_and_what_does_not_fit_is_na
     assert state_of(fresh).scenario.models.keys() == {"tiny.json"}
     assert state_of(fresh).problem() == ""
     nodes = [{"id": f"task {i} of {i * 7919}", "compute_ms": 1.0 + i / 7} for i in range(900)]
-    upload_model(at, "my_big_net.json", json.dumps({"nodes": nodes}).encode())
+    upload_model(at, "my_big_net.json", json.dumps({"nodes": nodes, "edges": []}).encode())
     state_of(at).replace_list(("workload",), [{"model": "my_big_net.json", "rate": 1}])
     put(at, "share", True)
     told = next(w.value for w in at.sidebar.warning if "A link cannot carry" in w.value)

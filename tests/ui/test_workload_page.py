@@ -71,7 +71,7 @@ def test_a_trace_is_previewed_with_what_was_read(open_page):
     assert not any("seed" in t for t in told), "a trace is recorded: no seed draws it"
     assert sum("as the first run replays it" in t for t in told) == 1
     assert named(at.text_input, "Length").placeholder == "to its end"
-    at.file_uploader(key="trace-file").upload("bad.csv", b"when\nsoon\n").run()
+    at.file_uploader(key="trace-file").upload("bad.csv", b"time\nsoon\n").run()
     assert "soon" in said(at.error)
 
 

@@ -39,7 +39,7 @@ from nona.report.simulations.tables import (
     withheld_lines,
 )
 from nona.report.text import or_dash, share_text
-from nona.report.times import hardware_notes, hardware_warnings, off_lines
+from nona.report.times import hardware_notes, model_warnings, off_lines
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacementOutcome
 from nona.results.simulation import HitWindow, Schedulers, SimulationReport
@@ -370,10 +370,9 @@ def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     for m in models.values():
         sigma.update(m.sigma)
     lines = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
-    given = {name: m.given for name, m in models.items()}
     for name, m in models.items():
         lines += [(note, "") for note in hardware_notes({name: m.given}, m.device)]
-    lines += [(warning, "bad") for warning in hardware_warnings(given)]
+    lines += [(warning, "bad") for warning in model_warnings(models)]
     return section("Where the times come from", table(rows, "Times of the models"), bullets(lines))
 
 

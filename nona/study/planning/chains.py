@@ -42,7 +42,7 @@ from nona.simulation.collected import ROUNDING
 from nona.simulation.theory import erlang_c
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
-from nona.study.preparation import prepare
+from nona.study.preparation import check_counted, prepare
 from nona.system import System
 from nona.units import format_number, format_size, format_time
 
@@ -64,6 +64,7 @@ class Bounds:
         self.question = question
         one = Option((1,) * len(question.offers))
         study = prepare(question.scenario_of(one), question.sources, cache)
+        check_counted(study)
         self.system: System = study.system
         classes = len(self.system.class_names)
         self.executors = np.zeros((len(question.offers), classes), dtype=np.int64)

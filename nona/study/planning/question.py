@@ -205,7 +205,10 @@ def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[
     price = offer.price if offer.price is not None else _gpu_price(spec, offer.gpu)
     if price is None:
         raise ScenarioError(
-            [f"plan.offers: {offer.gpu!r} has no price; write it as {offer.gpu}=1.29 (per GPU and hour)."]
+            [
+                f"plan.offers: {offer.gpu!r} has no {_kind(spec)}price; "
+                f"write it as {offer.gpu}=1.29 (per GPU and hour)."
+            ]
         )
     whole = price * offer.gpus + spec.prices.server
     for layout in layouts:
@@ -221,8 +224,12 @@ def _gpu_price(spec: PlanSpec, gpu: str) -> float | None:
     given = spec.prices.gpus.get(gpu)
     if given is not None:
         return given
-    listed = listed_prices().get(gpu)
+    listed = listed_prices(spec.prices.kind).get(gpu)
     return None if listed is None else listed.usd_per_hour
+
+
+def _kind(spec: PlanSpec) -> str:
+    return "" if spec.prices.kind == "on-demand" else f"{spec.prices.kind} "
 
 
 def servers_now(scenario: Scenario) -> dict[Offer, int]:

@@ -256,10 +256,11 @@ def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
 def _price_notes(question: Question) -> tuple[str, ...]:
     """Where the prices of the offers come from, as far as they are the shipped ones."""
     given = {o.gpu for o in question.spec.offers if o.price is not None} | set(question.spec.prices.gpus)
-    listed = listed_prices()
+    listed = listed_prices(question.spec.prices.kind)
+    kind = "" if question.spec.prices.kind == "on-demand" else f", {question.spec.prices.kind}"
     names = dict.fromkeys(o.gpu for o in question.offers if o.gpu not in given and o.gpu in listed)
     return tuple(
-        f"{name}: {listed[name].usd_per_hour:g} USD/h as of {listed[name].date} "
+        f"{name}{kind}: {listed[name].usd_per_hour:.4g} USD/h as of {listed[name].date} "
         f"({listed[name].source}; {'read there' if listed[name].checked == 'yes' else 'recollected'})"
         for name in names
     )

@@ -116,11 +116,12 @@ def throughputs(problem: Problem, found: Allocation) -> Floats:
 
 
 def _check(policy: Policy, problem: Problem) -> None:
-    missing = [n for n, left in zip(problem.names, problem.remaining, strict=True) if np.isnan(left)]
-    if policy.needs_steps and missing:
+    asked = ~np.isnan(problem.slo_s) if policy.needs_steps == "all jobs with an SLO" else True
+    missing = np.flatnonzero(asked & np.isnan(problem.remaining))
+    if policy.needs_steps and len(missing):
         raise SimulationError(
-            f"Policy {policy.name!r} looks at the time left, but job {missing[0]!r} has no remaining_steps; "
-            f"add it to all jobs."
+            f"Policy {policy.name!r} looks at the time left, but job {problem.names[missing[0]]!r} has no "
+            f"remaining_steps; add it to {policy.needs_steps}."
         )
     free = [t for t, price in zip(problem.types, problem.prices, strict=True) if price <= 0]
     if policy.needs_prices and free:

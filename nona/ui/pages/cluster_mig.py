@@ -13,19 +13,17 @@ import streamlit as st
 
 from nona.errors import HardwareError, NonaError
 from nona.hardware.device import find_device, user_devices
-from nona.hardware.mig import MigLayout, Profile, board
+from nona.hardware.mig import MigLayout, Profile, assumed, board
 from nona.hardware.mig_layouts import (
-    Parted,
     add_slice,
     empty_layout,
     layout_of,
     options_at,
     placed_text,
-    read_mig_parted,
     remove_slice,
     why_not,
-    write_mig_parted,
 )
+from nona.hardware.mig_parted import Parted, read_mig_parted, write_mig_parted
 from nona.report.clusters import instance_rows, laid_instances, layout_name, stranded_text
 from nona.report.models import provenance_text
 from nona.sources.lookup import safe_name
@@ -292,6 +290,8 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
     )
     lost = layout.stranded_compute if layout.slices else 0
     st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
+    if unseen := assumed(board):
+        st.caption(f"Assumed, not seen in NVIDIA's own output: {unseen}.")
     if note := state.choices.complaints.get(f"mig-note-{group}"):
         st.error(plain(note), icon=":material/error:")
     if layout.slices:

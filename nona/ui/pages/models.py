@@ -14,6 +14,7 @@ import streamlit as st
 from nona.contraction.contracted import ContractedGraph
 from nona.cost.costed import CostedGraph
 from nona.errors import NonaError
+from nona.foreign.files import MOST_MODEL_BYTES
 from nona.graph.model import MissingDimensions
 from nona.graph.node_link import to_node_link
 from nona.graph.registry import READERS
@@ -202,12 +203,12 @@ def _upload(state: AppState) -> None:
         st.error(plain(complaint), icon=":material/error:")
     st.file_uploader(
         upload_label(),
-        help="It is read on this machine and sent nowhere else. At most 64 MB: export large networks with "
-        "external weight files, and leave those out.",
+        help="It is read on this machine and sent nowhere else; weights are passed over. An ONNX file may "
+        "have 2 GB, any other 64 MB.",
         key=FILE,
         on_change=_take_file,
         args=(state,),
-        max_upload_size=64,
+        max_upload_size=MOST_MODEL_BYTES // 2**20,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
-from nona.planning.prices import listed_prices
+from nona.planning.prices import USD_PER_KWH, Price, PriceKind, age_text, listed_prices
 from nona.scenario.schema import Scenario
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
@@ -130,7 +131,8 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
             _gpu(state, index, names)
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
-            _price_field(state, label_text(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
+            label, listed = label_text(f"{_currency(state)}/h"), _listed(state, index)
+            _price_field(state, label, (*path, "price"), listed, f"{PRICE_HINT}{_dated(state, index)}")
             count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
             _most(state, path)
             with grid.cell():
@@ -181,13 +183,32 @@ def _currency(state: AppState) -> str:
     return str(state.value((PART, "prices", "currency")))
 
 
+def _kind(state: AppState) -> PriceKind:
+    spec = state.scenario.plan
+    return spec.prices.kind if spec else "on-demand"
+
+
+def _age(price: Price) -> str:
+    return age_text(price.date, date.today())
+
+
+def _dated(state: AppState, index: int) -> str:
+    """How old the shipped price of an offer is, for a hint."""
+    price = listed_prices(_kind(state)).get(state.value((*OFFERS, index, "gpu")))
+    return f" It is as of {price.date}: {_age(price)}." if price else ""
+
+
 def _listed(state: AppState, index: int) -> float | None:
     gpu = state.value((*OFFERS, index, "gpu"))
     spec = state.scenario.plan
     if spec is not None and gpu in spec.prices.gpus:
         return spec.prices.gpus[gpu]
-    listed = listed_prices().get(gpu)
+    listed = listed_prices(_kind(state)).get(gpu)
     return None if listed is None else listed.usd_per_hour
+
+
+PRICE_HINT = "Per GPU and hour, or 900/month, or 30000/3years: bought and written off. "
+PRICE_HINT += "Empty: the price of the list under Prices."
 
 
 def _price_field(
@@ -209,9 +230,7 @@ def _price_field(
         key=key,
         placeholder="none" if otherwise is None else f"{otherwise:.4g}, listed" if otherwise else "0",
         on_change=commit,
-        help=hint
-        or "Per GPU and hour, or 900/month, or 30000/3years: bought and written off. "
-        "Empty: the price of the list under Prices.",
+        help=hint or PRICE_HINT,
     )
     if draft:
         st.error(plain(draft.error), icon=":material/error:")
@@ -282,12 +301,18 @@ def money_fields(state: AppState) -> None:
     st.caption("Watts of one GPU, idle and busy. Energy is stated for options whose GPUs all have watts.")
     for gpu in gpus:
         _watts(state, gpu)
+    kinds = {"Cloud, on demand": "on-demand", "Cloud, reserved": "reserved", "Bought": "bought"}
+    hint = (
+        "Holds for GPUs without a price of their own. Reserved: for months to years. Bought: the GPU alone, "
+    )
+    hint += f"written off over three years, with power at its limit for \\${USD_PER_KWH} per kWh."
+    choice(state, "Shipped prices", (*PRICES, "kind"), kinds, hint)
     st.caption(
         "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
         "*recollected*: from memory."
     )
     table(
-        pd.DataFrame(_listed_rows()),
+        pd.DataFrame(_listed_rows(_kind(state))),
         "plan-prices",
         "Shipped prices with their dates and sources",
         name="prices",
@@ -325,14 +350,15 @@ def _watts(state: AppState, gpu: str) -> None:
             )
 
 
-def _listed_rows() -> list[dict[str, object]]:
+def _listed_rows(kind: PriceKind) -> list[dict[str, object]]:
     return [
         {
             "GPU": name,
             "USD per hour": price.usd_per_hour,
             "as of": price.date,
+            "age": _age(price),
             "source": price.source,
             "provenance": "read there" if price.checked == "yes" else "recollected",
         }
-        for name, price in listed_prices().items()
+        for name, price in listed_prices(kind).items()
     ]

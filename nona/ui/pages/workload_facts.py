@@ -23,7 +23,7 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.report.models import provenance_shares
-from nona.report.times import given_times
+from nona.report.times import given_times, no_verdict
 from nona.report.workloads import (
     BINS,
     GAP_BINS,
@@ -38,12 +38,13 @@ from nona.report.workloads import (
 from nona.results.document import GivenTimes
 from nona.scenario.schema import GivenSpec, Scenario
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.traces import ReadTrace, Where, read_trace, row_arrivals, trace_columns
+from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 from nona.sources.lookup import Sources
 from nona.system import Arrivals
 from nona.ui.models.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, el
+from nona.ui.widgets.fields import plain
 from nona.units import format_number, format_time
 
 
@@ -53,7 +54,8 @@ class RowCost:
 
     ``total_s``: all its operators one after the other; ``critical_s``: the longest chain, which no
     placement goes below; ``weight_bytes``: its weights, once; ``provenance``: share of the time by
-    where it comes from; ``given``: the hardware for which its file states times.
+    where it comes from; ``given``: the hardware for which its file states times; ``uncounted`` of
+    ``with_work`` operators have neither known work nor a time.
     """
 
     total_s: float
@@ -61,6 +63,8 @@ class RowCost:
     weight_bytes: float
     provenance: Mapping[str, float]
     given: GivenTimes
+    uncounted: int = 0
+    with_work: int = 0
 
     @cached_property
     def parallelism(self) -> float:
@@ -103,7 +107,24 @@ def _cost(
     costed = cost_graph(graph, executor_class(executor, devices), options, _measured, devices)
     weights, shares = resident_bytes(_graph, options), provenance_shares(costed)
     spans = costed.total_compute_s, costed.critical_path_s
-    return RowCost(*spans, weights, shares, given_times(costed)), _graph
+    counts = costed.uncounted, costed.with_work
+    return RowCost(*spans, weights, shares, given_times(costed), *counts), _graph
+
+
+ANSWERING = frozenset({"workload", "placement", "simulation", "plan"})
+
+
+def uncounted_notice(state: AppState, page: str) -> None:
+    """Models of which too much work is not counted for any answer on ``page``."""
+    if page not in ANSWERING:
+        return
+    for index, name in enumerate(state.scenario.labels):
+        try:
+            cost = row_cost(state, index, next(iter(Cluster.from_spec(state.scenario.cluster).classes)))
+        except NonaError:
+            continue  # the Workload page says what is wrong with it
+        if line := no_verdict(name, cost.uncounted, cost.with_work):
+            st.error(plain(line), icon=":material/block:")
 
 
 def fastest(state: AppState, index: int) -> RowCost:
@@ -132,7 +153,8 @@ def rates_of(state: AppState) -> list[float] | None:
 
 def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
     """All instants of an uploaded trace; raises :class:`NonaError` for one that cannot be read."""
-    return _reader(state)(name, None)
+    clocks = (r.arrivals.clock for r in state.scenario.workload if r.arrivals.trace == name)
+    return _reader(state)(name, None, next(clocks, BY_HEADER))
 
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
@@ -141,8 +163,8 @@ def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
 
 
 def _reader(state: AppState) -> ReadTrace:
-    def read(name: str, where: Where | None) -> NDArray[np.float64]:
-        return _trace(_mark(state, name), name, where, state.uploads.sources)
+    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
+        return _trace(_mark(state, name), name, where, clock, state.uploads.sources)
 
     return read
 
@@ -156,8 +178,8 @@ def _mark(state: AppState, name: str) -> str:
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the trace")
-def _trace(mark: str, name: str, where: Where | None, _sources: Sources) -> NDArray[np.float64]:
-    return read_trace(_sources.read(name), PurePath(name).name, where)
+def _trace(mark: str, name: str, where: Where | None, clock: Clock, _sources: Sources) -> NDArray[np.float64]:
+    return read_trace(_sources.read(name), PurePath(name).name, where, clock)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

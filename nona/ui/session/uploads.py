@@ -8,6 +8,7 @@ thread drops what belongs to no session that is there.
 
 from __future__ import annotations
 
+import io
 import shutil
 import threading
 import time
@@ -31,6 +32,7 @@ from nona.foreign.files import (
     MOST_SESSION_FILES,
     write_whole,
 )
+from nona.graph.readers import slimmed
 from nona.serving.ending import made, reserved
 from nona.sources.lookup import Sources, safe_name, unused_name
 
@@ -138,6 +140,7 @@ class Uploads:
             When the file is too large, or those of the session are too many or too large together.
         """
         plain = safe_name(name)
+        data = slimmed(io.BytesIO(data), len(data), plain)
         if len(data) > MOST_FILE_BYTES:
             raise GraphError(
                 f"File {plain!r}: {len(data)} bytes is more than the limit of {MOST_FILE_BYTES}; "

@@ -1,0 +1,68 @@
+"""What documents say of the shipped studies is what these hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nona.report.studies import decisions_text, elastic, network_views, paper, serverless_text, training
+from nona.report.studies.prediction_map import error, surely_outside, within
+from nona.schedulers.registry import scheduler_names
+from nona.study import shipped
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GAMMA = dict.fromkeys(("ensemble_bursty", "gamma gaps, cv 2", "gamma gaps, cv 3"), "gamma gaps, cv 2 and 3")
+OTHER = GAMMA | {"slides_example": "evenly spaced", "trace": "trace", "bursts (MMPP)": "MMPP"}
+
+
+def good(name, chosen):
+    points = [p for p in shipped.shipped_map().points if chosen(p) and error(p, "mean_s") is not None]
+    row = [
+        len(points),
+        *(within(points, *b)[0] for b in (("mean_s", 0.1), ("mean_s", 0.15), ("p95_s", 0.15))),
+    ]
+    sure = sum(surely_outside(p, "mean_s", 0.1) for p in points)
+    return f"| {name} | {' | '.join(map(str, [*row, sure]))} |", f"{row[1]} of {row[0]}"
+
+
+NONA = good("Poisson, nona's placement", lambda p: p.scenario not in OTHER and p.placement == "nona")
+ALL = good("Poisson, all placements", lambda p: p.scenario not in OTHER)
+REST = [good(kind, lambda p, kind=kind: OTHER.get(p.scenario) == kind) for kind in OTHER.values()]
+
+
+def test_predictions_are_as_good_as_documents_state():
+    stated = {
+        "../README.md": [f"under {len(scheduler_names())} schedulers"],
+        "prediction.md": [NONA[0], ALL[0], *(row for row, _ in REST)],
+        "limits.md": [f"at {ALL[1]} points of the shipped map, for nona's own placements at {NONA[1]}."],
+        "benchmarks.md": [f"mean within 10 % at {ALL[1]} points; nona's placements: {NONA[1]}"],
+    }
+    for name, texts in stated.items():
+        flat = " ".join((DOCS / name).read_text(encoding="utf-8").split())
+        assert [text for text in texts if text not in flat] == []
+
+
+def short(report):
+    return lambda data: [report.title(data), *report.findings(data)]
+
+
+SECTIONS = [  # document, its part, the lines in it that count, study, report
+    ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions_text)),
+    ("benchmarks", "ESG slides\n.*", r"^\| .*", "serverless", short(serverless_text)),
+    ("benchmarks", "ESG slides\n.*", "^.*", "serverless", serverless_text.study_text),
+    ("paper-evaluation", "means here\n.*?\n## ", "^.*", "paper", short(paper)),
+    ("network-views", "Scenario:.*?How", "^.*", "network_views", network_views.network_views_text),
+    ("training", "## The study.*", r"^\| .*", "training", training.study_text),
+    ("training-extensions", "study estimator.*?\n## ", r"^\| .*", "estimator", training.estimator_text),
+    ("training-elastic", "\n## The study.*", r"^\| .*", "elastic", elastic.elastic_study_text),
+    ("training-elastic", "study elastic-link` .*?\n## ", r"^\| .*", "elastic_link", elastic.link_study_text),
+]
+
+
+@pytest.mark.parametrize(("name", "part", "lines", "study", "report"), SECTIONS)
+def test_every_number_of_a_section_is_in_the_report_of_its_study(name, part, lines, study, report):
+    section = re.search(part, (DOCS / f"{name}.md").read_text("utf-8"), re.DOTALL).group()
+    found = (*re.findall(lines, section, re.MULTILINE),), report(getattr(shipped, f"shipped_{study}")())
+    stated, told = (set(re.findall(r"\d(?:[\d.,]*\d)?", str(text))) for text in found)
+    assert stated - told == set()
+    assert len(stated) > 3
