@@ -67,6 +67,8 @@ def matmul(site: Site) -> Work:
 def fused_matmul(site: Site) -> Work:
     """A MatMul with optional transposition (ONNX Runtime)."""
     shape = site.input_shape()
+    if site.attribute("transBatchA", 0):
+        shape = (*shape[1:-1], shape[0], shape[-1])
     return site.work(macs=site.output_elements * shape[-2 if site.attribute("transA", 0) else -1])
 
 
@@ -232,7 +234,8 @@ def _projected(site: Site, past: int) -> Work:
     columns = site.input_shape(1)[1]
     heads = max(site.attribute("num_heads", 1), 1)
     points = batch * length * (length + (site.input_shape(past)[3] if site.has_input(past) else 0))
-    macs = batch * length * width * columns + 2 * points * (columns // 3)
+    sizes = site.numbers("qkv_hidden_sizes") or (columns // 3,) * 3
+    macs = batch * length * width * columns + points * (sizes[0] + sizes[-1])
     bias = batch * length * columns if site.has_input(2) else 0
     return site.work(macs=macs, flops=bias + SOFTMAX_FLOPS * heads * points)
 
@@ -308,6 +311,7 @@ _PER_ELEMENT = {
     "SimplifiedLayerNormalization": 4,
     "SkipSimplifiedLayerNormalization": 5,
     "LpNormalization": 3,
+    "QLinearSoftmax": 5,
     "Softmax": 5,  # maximum, subtract, exp, sum, divide
     "LogSoftmax": 5,
     "Hardmax": 2,
@@ -379,6 +383,7 @@ def non_max_suppression(site: Site) -> Work:
 
 
 @rule("Concat", "SpaceToDepth", "DepthToSpace", "ReverseSequence", "ConcatFromSequence", "QLinearConcat")
+@rule("ReorderInput", "ReorderOutput")
 def copy(site: Site) -> Work:
     """Everything is read and written."""
     return site.work()
@@ -397,6 +402,7 @@ def part_or_repeat(site: Site) -> Work:
 
 
 @rule("Gather", "GatherElements", "GatherND", "Compress", "OneHot", "EmbedLayerNormalization")
+@rule("GatherBlockQuantized")
 def lookup(site: Site) -> Work:
     """Only the rows that are looked up are read: as many bytes as are written, and the indices."""
     return _partial(site)

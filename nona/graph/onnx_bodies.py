@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nona.graph.node_link_fields import MAX_TURNS
+from nona.graph.onnx_shapes import FAILS, RUN_BY_VALUE
 from nona.graph.onnx_tensors import DTYPES, KEPT_ELEMENTS, Node, TensorType, bodies_of, read_outside
 from nona.graph.registry import Document
 from nona.graph.text import quote
@@ -64,8 +65,11 @@ class Bodies:
             return 1
         if node.kind == "Loop":
             count = value(node.inputs[0]) if node.inputs and node.inputs[0] else None
-            turns = None if count is None or np.size(count) != 1 else int(np.ravel(count)[0])
-            return turns if turns is not None and 0 <= turns < WHILE else None
+            most = None if count is None or np.size(count) != 1 else int(np.ravel(count)[0])
+            most = most if most is not None and 0 <= most < WHILE else None
+            turns = _turns_until(self.model, node, value, most)
+            node.bounded = turns is None and most is not None
+            return most if turns is None else turns
         if node.kind == "Scan":
             scanned, axes = _scanned(node)
             shape = self.types.get(scanned[0], _UNKNOWN)[1] if scanned else None
@@ -103,6 +107,67 @@ class Bodies:
         return model
 
 
+MOST_TRIED = 2000  # turns of a loop's condition
+
+
+def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int | None:
+    """The turns of a Loop, at most ``most``, after which its condition is false; ``None``: not known.
+
+    What the condition is made of is run by itself, turn by turn, where all of it is known before.
+    """
+    from onnx import helper, numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    graph = bodies_of(node.proto)[0]
+    inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
+    maker = {name: made for made in graph.node for name in made.output}
+    constants = {t.name: t for t in graph.initializer}
+    carried, needed, todo = set[int](), set[str](), [outputs[0]]
+    while todo:
+        name = todo.pop()
+        if name in needed or not name:
+            continue
+        needed.add(name)
+        if name in maker:
+            if maker[name].op_type not in RUN_BY_VALUE or bodies_of(maker[name]):
+                return None
+            todo += maker[name].input
+        elif name in inputs[2:]:
+            place = inputs.index(name)
+            carried.add(place)
+            todo.append(outputs[place - 1])
+        elif name not in inputs and name not in constants:
+            known = value(name)
+            if known is None:
+                return None
+            constants[name] = numpy_helper.from_array(np.asarray(known), name)
+    go = value(node.inputs[1]) if node.inputs[1:2] != [""] and node.inputs[1:] else np.bool_(True)
+    state = {place: value(node.inputs[place]) for place in carried}
+    if go is None or any(held is None for held in state.values()):
+        return None
+    steps = [made for made in graph.node if needed.intersection(made.output)]
+    if not carried and needed <= {outputs[0], inputs[1]}:
+        return most if bool(go) else 0  # the condition stays what it is
+    fed, kept = [*inputs[:2], *(inputs[p] for p in carried)], [outputs[0], *(outputs[p - 1] for p in carried)]
+    ends = [
+        [helper.make_tensor_value_info(name, 0, None) for name in dict.fromkeys(names)]
+        for names in (fed, kept)
+    ]
+    kept_constants = [tensor for name, tensor in constants.items() if name in needed]
+    body = helper.make_graph(steps, "condition", ends[0], ends[1], kept_constants)
+    turn = 0
+    try:
+        runner = ReferenceEvaluator(helper.make_model(body, opset_imports=list(model.opset_import)))
+        while bool(go) and turn < min(MOST_TRIED if most is None else most, MOST_TRIED):
+            feeds = dict(zip(fed, (np.int64(turn), np.asarray(go), *state.values()), strict=True))
+            results = dict(zip(dict.fromkeys(kept), runner.run(None, feeds), strict=True))
+            go, state = results[outputs[0]], {place: results[outputs[place - 1]] for place in state}
+            turn += 1
+    except FAILS:
+        return None
+    return turn if not bool(go) or turn == most else None
+
+
 def warnings(nodes: Sequence[Node]) -> list[str]:
     """What of the control flow is not in the file, a line each."""
     branches = sum(len(node.bodies) > 1 for node in nodes)
@@ -110,6 +175,8 @@ def warnings(nodes: Sequence[Node]) -> list[str]:
     lines = []
     if branches:
         lines.append(f"{branches} × If: which branch runs is not in the file; the one with more work counts.")
+    if bounded := sum(node.bounded for node in nodes):
+        lines.append(f"{bounded} × Loop: its condition may end it before the turns that count.")
     if loops:
         kinds = ", ".join(sorted({quote(node.kind, 30) for node in loops}))
         lines.append(f"{len(loops)} × {kinds}: how often its body runs is not in the file; one turn counts.")

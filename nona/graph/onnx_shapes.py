@@ -28,7 +28,7 @@ FAILS = (
     ArithmeticError,
     MemoryError,
 )
-_RUN = frozenset(
+RUN_BY_VALUE = frozenset(
     (
         *("Shape", "Size", "Constant", "ConstantOfShape", "Gather", "GatherElements", "GatherND", "Slice"),
         *(
@@ -79,7 +79,7 @@ def complete(
             for name in node.outputs:
                 if _is_open(types, name) and stated.get(name, (0, None))[1] is not None:
                     types[name] = stated[name]
-        if node.kind in _RUN and node.proto.domain in STANDARD:
+        if node.kind in RUN_BY_VALUE and node.proto.domain in STANDARD:
             found.run(node)
 
 
@@ -98,45 +98,40 @@ class _Pass:
 
     def infer(self, node: Node) -> None:
         """The types of a node's outputs, as far as its inputs tell them."""
-        if node.proto.domain in STANDARD:
-            self.enter(self._inferred(node.proto, node.needs))
+        schema = self._schema(node.proto)
+        if schema is not None:
+            known = {name: self._types[name] for name in node.needs if self._types.get(name, (0, None))[0]}
+            values = {name: v for name in node.needs if (v := self.value(name)) is not None}
+            self.enter(_inferred(schema, node.proto, known, values, self._opsets))
         elif (rule := _RULES.get(node.kind)) is not None:
             try:
-                shapes = rule(Seen(node.proto, self._types, self._inferred))
+                shapes = rule(Seen(node.proto, self._types))
             except (*FAILS, _OpenError):
                 return
-            element = self._types.get(node.inputs[0], (0, None))[0]
+            place = _TYPED_BY.get(node.kind, 0)
+            named = node.inputs[place] if place < len(node.inputs) else ""
+            element = self._types.get(named, (0, None))[0] or 1  # without a zero point: float32
             self.enter({name: (element, shape) for name, shape in zip(node.outputs, shapes, strict=False)})
 
     def enter(self, found: Mapping[str, TensorType]) -> None:
         """Take types where there are none yet."""
         for name, (element, shape) in found.items():
             if name and _is_open(self._types, name) and shape is not None and len(shape) <= MAX_RANK:
-                self._types[name] = element or self._types.get(name, (0, None))[0], shape
+                self._types[name] = self._types.get(name, (0, None))[0] or element, shape
 
-    def _inferred(self, proto: Any, needs: Sequence[str], newest: bool = False) -> dict[str, TensorType]:
-        from onnx import checker, defs, helper, numpy_helper, shape_inference
+    def _schema(self, proto: Any) -> Any:
+        """ONNX's own definition of a node; runtimes write operators under its name that it lacks."""
+        from onnx import defs
 
+        if proto.domain not in STANDARD:
+            return None
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        newest = defs.onnx_opset_version()
+        version = self._versions.get(domain, self._versions.get("", newest))
         try:
-            version = self._versions.get("", defs.onnx_opset_version())
-            domain = "" if proto.domain == "ai.onnx" else proto.domain
-            version = self._versions.get(domain, version)
-            schema = (
-                defs.get_schema(proto.op_type)
-                if newest
-                else defs.get_schema(proto.op_type, min(version, defs.onnx_opset_version()), domain)
-            )
-            known = {name: self._types[name] for name in needs if self._types.get(name, (0, None))[0]}
-            found = shape_inference.infer_node_outputs(
-                schema,
-                proto,
-                {name: helper.make_tensor_type_proto(*kind) for name, kind in known.items()},
-                {n: numpy_helper.from_array(v) for n in needs if (v := self.value(n)) is not None},
-                opset_imports=self._opsets,
-            )
-        except (*FAILS, defs.SchemaError, shape_inference.InferenceError, checker.ValidationError):
-            return {}
-        return {name: tensor_type(kind) for name, kind in found.items()}
+            return defs.get_schema(proto.op_type, min(version, newest), domain)
+        except defs.SchemaError:
+            return None
 
     def run(self, node: Node) -> None:
         """The values of a node's outputs, where those of its inputs are known and few."""
@@ -187,8 +182,30 @@ class _Pass:
         return self._values.get(name)
 
 
+def _inferred(
+    schema: Any,
+    proto: Any,
+    types: Mapping[str, TensorType],
+    values: Mapping[str, Any],
+    opsets: list[Any] | None = None,
+) -> dict[str, TensorType]:
+    """The types of the outputs by ONNX's inference; empty where it refuses."""
+    from onnx import checker, helper, numpy_helper, shape_inference
+
+    try:
+        outputs = shape_inference.infer_node_outputs(
+            schema,
+            proto,
+            {name: helper.make_tensor_type_proto(*kind) for name, kind in types.items()},
+            {name: numpy_helper.from_array(value) for name, value in values.items()},
+            opset_imports=opsets,
+        )
+    except (*FAILS, shape_inference.InferenceError, checker.ValidationError):
+        return {}
+    return {name: tensor_type(kind) for name, kind in outputs.items()}
+
+
 Shape = tuple[int, ...]
-Infer = Callable[[Any, Sequence[str], bool], dict[str, TensorType]]
 
 
 class _OpenError(Exception):
@@ -198,8 +215,8 @@ class _OpenError(Exception):
 class Seen:
     """What a rule sees of a node: shapes of its inputs, its attributes."""
 
-    def __init__(self, proto: Any, types: Mapping[str, TensorType], infer: Infer) -> None:
-        self._proto, self._types, self._infer = proto, types, infer
+    def __init__(self, proto: Any, types: Mapping[str, TensorType]) -> None:
+        self._proto, self._types = proto, types
 
     def has(self, place: int) -> bool:
         """Whether the optional input is there."""
@@ -220,18 +237,28 @@ class Seen:
         """An attribute that is a list of whole numbers; empty where it is not given."""
         return next((tuple(a.ints) for a in self._proto.attribute if a.name == name), ())
 
-    def like(self, kind: str, *places: int) -> Shape:
-        """The shape of the first output if these inputs went into ONNX's operator ``kind``."""
+    def like(self, kind: str, *places: int, last: bool = False) -> Shape:
+        """The shape of the first output if these inputs, in float32, went into ONNX's operator ``kind``.
+
+        ``last``: the channels of the first input and of the output are the last axis.
+        """
         from onnx import defs, helper
 
-        proto, names = self._proto, [self._proto.input[p] for p in places if self.has(p)]
-        node = helper.make_node(kind, names, proto.output[:1])
-        allowed = defs.get_schema(kind).attributes
-        node.attribute.extend(a for a in proto.attribute if a.name in allowed)
-        shape = self._infer(node, names, True).get(proto.output[0], (0, None))[1]
+        shapes = [self.shape(place) for place in places if self.has(place)]
+        if last:
+            shapes[0] = _channels_second(shapes[0])
+        names, schema = [f"input{place}" for place in range(len(shapes))], defs.get_schema(kind)
+        node = helper.make_node(kind, names, ["output"])
+        node.attribute.extend(a for a in self._proto.attribute if a.name in schema.attributes)
+        types = {name: (1, shape) for name, shape in zip(names, shapes, strict=True)}
+        shape = _inferred(schema, node, types, {}).get("output", (0, None))[1]
         if shape is None:
             raise _OpenError
-        return shape
+        return (shape[0], *shape[2:], shape[1]) if last else shape
+
+
+def _channels_second(shape: Shape) -> Shape:
+    return (shape[0], shape[-1], *shape[1:-1])
 
 
 Rule = Callable[[Seen], Sequence[Shape | None]]
@@ -250,7 +277,10 @@ def _broadcast(*places: int) -> Rule:
 
 
 def _fused_matmul(seen: Seen) -> list[Shape | None]:
-    left, right = seen.shape(0), seen.shape(1)
+    left, right = (
+        (*shape[1:-1], shape[0], shape[-1]) if seen.number(f"transBatch{side}") else shape
+        for side, shape in zip("AB", (seen.shape(0), seen.shape(1)), strict=True)
+    )
     rows = left[-1] if seen.number("transA") else left[-2]
     columns = right[-2] if seen.number("transB") else right[-1]
     return [(*np.broadcast_shapes(left[:-2], right[:-2]), rows, columns)]
@@ -335,10 +365,43 @@ def _ordered_back(seen: Seen) -> list[Shape | None]:
     return [(batch, *sides, channels) if seen.number("channels_last") else (batch, channels, *sides)]
 
 
+def _convolved(*places: int) -> Rule:
+    return lambda seen: [seen.like("Conv", *places, last=bool(seen.number("channels_last")))]
+
+
+def _ordered(seen: Seen) -> list[Shape | None]:
+    """Into ONNX Runtime's blocks of channels."""
+    return [_channels_second(seen.shape()) if seen.number("channels_last") else seen.shape()]
+
+
+def _looked_up(seen: Seen) -> list[Shape | None]:
+    data, axis = seen.shape(), seen.number("gather_axis")
+    return [(*data[:axis], *seen.shape(1), *data[axis + 1 :])]
+
+
+def _enlarged(seen: Seen) -> list[Shape | None]:
+    return [tuple(n * by for n, by in zip(seen.shape(), seen.numbers("scales"), strict=True))]
+
+
+# The input whose element type the outputs have; the first for all others.
+_TYPED_BY: Mapping[str, int] = {
+    **{"DequantizeLinear": 1, "QLinearConcat": 1, "EmbedLayerNormalization": 2, "GatherBlockQuantized": 2},
+    **{"MatMulIntegerToFloat": 2, "QuantizeLinear": 2, "QLinearConv": 7, "QGemm": 8},
+}
 _SAME = (
-    *("BiasGelu", "FastGelu", "QuickGelu", "Gelu", "BiasSoftmax", "BiasAdd", "BiasDropout", "Inverse"),
+    *(
+        "LayerNormalization",
+        "BiasGelu",
+        "FastGelu",
+        "QuickGelu",
+        "Gelu",
+        "BiasSoftmax",
+        "BiasAdd",
+        "BiasDropout",
+        "Inverse",
+    ),
     *("SimplifiedLayerNormalization", "GroupNorm", "RotaryEmbedding", "QLinearSigmoid", "QLinearLeakyRelu"),
-    *("QLinearSoftmax", "QuantizeLinear", "DequantizeLinear", "ReorderInput", "Trilu", "FusedBatchNorm"),
+    *("QLinearSoftmax", "QuantizeLinear", "DequantizeLinear", "Trilu", "FusedBatchNorm"),
 )
 # Source: the operators' documentation of ONNX Runtime (docs/ContribOperators.md), by memory and by trial.
 _RULES: Mapping[str, Rule] = {
@@ -352,7 +415,11 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("FusedMatMul", "TransposeMatMul"), _fused_matmul),
     "FusedGemm": _like("Gemm", 0, 1, 2),
     "QGemm": _like("Gemm", 0, 3),
-    "QLinearConv": _like("Conv", 0, 3),
+    "QLinearConv": _convolved(0, 3),
+    **dict.fromkeys(("NhwcConv", "NhwcFusedConv"), lambda seen: [seen.like("Conv", 0, 1, last=True)]),
+    "Upsample": _enlarged,
+    "ReorderInput": _ordered,
+    "GatherBlockQuantized": _looked_up,
     "QLinearAveragePool": _like("AveragePool", 0),
     "QLinearGlobalAveragePool": _pooled,
     "QLinearConcat": _joined,

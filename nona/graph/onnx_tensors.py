@@ -225,7 +225,8 @@ class Node:
 
     ``needs`` are all tensors that must exist before it runs: its inputs, and the outer tensors that
     its bodies read. ``owned`` are the constants stored in its bodies, (name, type); ``bodies`` their
-    documents, ``turns`` how often one of them runs, see :class:`~nona.graph.model.Operator`.
+    documents, ``turns`` how often one of them runs, see :class:`~nona.graph.model.Operator`; ``bounded``:
+    they may be fewer.
     """
 
     proto: Any
@@ -236,6 +237,7 @@ class Node:
     owned: tuple[tuple[str, TensorType], ...] = ()
     bodies: tuple[Document, ...] = ()
     turns: int | None = 1
+    bounded: bool = False
 
 
 def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set[str], list[Node]]:

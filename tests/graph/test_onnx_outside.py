@@ -18,12 +18,12 @@ from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.onnx_weights import without_weights
 from nona.graph.readers import read_model
 
-MS = "com.microsoft"
+MS, NCHWC = "com.microsoft", "com.microsoft.nchwc"
 BOOL, INT64, INT8, UINT8 = TensorProto.BOOL, TensorProto.INT64, TensorProto.INT8, TensorProto.UINT8
 
 
 def macs(ops, inputs, weights=(), opset=20, **symbols):
-    data = model(ops, inputs, weights=weights, domains={"": opset, MS: 1})
+    data = model(ops, inputs, weights=weights, domains={"": opset, MS: 1, NCHWC: 1})
     graph = read_model(data, "case.onnx", symbols=symbols, guarded=False)
     assert from_node_link(to_node_link(graph)) == graph
     works = operator_work(graph)[0]
@@ -46,6 +46,7 @@ HALF = [*SIZE, const("two", 2), op("Div width two -> half"), const("o", [0]), op
 FLAT = [op("Shape x -> s"), const("zero", 0), op("Gather s zero -> n"), op("Unsqueeze n -> nu", axes=[0])]
 FLAT_END = [op("Reshape x sh -> f"), op("MatMul f w -> y")]
 BATCH = op("Slice s -> n", starts=[0], ends=[1], axes=[0])
+SCALE = [weight("s", []), weight("z", [], INT8)]
 SIDES = {"kernel_shape": [3, 3]}
 
 COMPUTED = [  # name, operators, inputs, weights, opset, MACs with n = 2
@@ -79,7 +80,33 @@ RUNTIME = [
      value("m", ["n", 16], TensorProto.INT32)],
      [weight("w", [8, 24]), weight("b", [24])], 20, 2 * (8 * 24 + 2 * 16 * 8)),
     ("QLinearConv", [op("QLinearConv x s z k s z s z -> y", **SIDES)], [value("x", ["n", 4, 10, 10], INT8)],
-     [weight("s", []), weight("z", [], INT8), weight("k", [4, 4, 3, 3], INT8)], 20, 2 * 4 * 64 * 4 * 9),
+     [*SCALE, weight("k", [4, 4, 3, 3], INT8)], 20, 2 * 4 * 64 * 4 * 9),
+    ("QGemm", [ms("QGemm x s z w s z b s z -> y", transB=1)], [value("x", ["n", 8], INT8)],
+     [*SCALE, weight("w", [5, 8], INT8), weight("b", [5], TensorProto.INT32)], 20, 2 * 8 * 5),
+    ("MatMulIntegerToFloat", [ms("MatMulIntegerToFloat x w s s -> h"), op("MatMul h v -> y")],
+     [value("x", ["n", 8], INT8)], [weight("s", []), weight("w", [8, 8], INT8), weight("v", [8, 2])], 20,
+     2 * 8 * (8 + 2)),
+    ("QLinearConcat", [ms("QLinearConcat s z x s z x s z -> c", axis=1),
+     op("QLinearConv c s z k s z s z -> y", **SIDES)],
+     [value("x", ["n", 2, 10, 10], INT8)], [*SCALE, weight("k", [4, 4, 3, 3], INT8)], 20, 2 * 4 * 64 * 4 * 9),
+    ("LayerNormalization of an old opset", [op("LayerNormalization x g b -> h"), op("MatMul h w -> y")], [X],
+     [weight("g", [8]), weight("b", [8]), W], 13, 2 * 64),
+    ("channels last", [ms("QLinearConv x s z k s z s z -> c", channels_last=1, **SIDES),
+     ms("QLinearConv c s z k s z s z -> y", channels_last=1, **SIDES)], [value("x", ["n", 10, 10, 4], INT8)],
+     [*SCALE, weight("k", [4, 4, 3, 3], INT8)], 20, 2 * 4 * (64 + 36) * 4 * 9),
+    ("blocks of channels", [ms("ReorderInput x -> r", channels_last=1),
+     helper.make_node("Conv", ["r", "k"], ["c"], domain=NCHWC, **SIDES),
+     helper.make_node("Upsample", ["c"], ["u"], domain=NCHWC, scales=[1, 1, 2, 2]),
+     helper.make_node("Conv", ["u", "k"], ["y"], domain=NCHWC, **SIDES)],
+     [value("x", ["n", 10, 10, 4])], [KERNEL], 20, 2 * 4 * (64 + 14 * 14) * 4 * 9),
+    ("GatherBlockQuantized", [ms("GatherBlockQuantized e ids s -> h"), op("MatMul h w -> y")],
+     [value("ids", ["n", 3], INT64)], [weight("e", [50, 8], TensorProto.UINT4), weight("s", [50, 1]), W], 21,
+     2 * 3 * 64),
+    ("unequal sizes of attention", [ms("Attention x w b -> y", num_heads=2, qkv_hidden_sizes=[4, 4, 8])],
+     [value("x", ["n", 3, 8])], [weight("w", [8, 16]), weight("b", [16])],
+     20, 2 * (3 * 8 * 16 + 9 * (4 + 8))),
+    ("FusedMatMul over its batch", [ms("FusedMatMul x w -> y", transBatchA=1)], [value("x", [5, "n", 8])],
+     [weight("w", [2, 8, 3])], 20, 2 * 5 * 8 * 3),
     ("MatMulNBits", [ms("MatMulNBits x q s -> y", K=8, N=5, bits=4, block_size=16)], [X],
      [weight("q", [5, 1, 8], UINT8), weight("s", [5])], 20, 2 * 8 * 5),
 ]  # fmt: skip
@@ -121,6 +148,14 @@ def test_bodies_count_by_branch_and_turns():
     (work,) = operator_work(graph)[0]
     assert (work.known, work.work.macs) == (False, 2 * 64 + 2 * 8 * 2)
     assert "how often its body runs is not in the file" in graph.warnings[0]
+
+    count_up = body("up", op("Add i one -> j"), op("Less j n -> go2"), op("MatMul h w -> h2"),
+                    inputs=[value("i", [], INT64), value("go", [], BOOL), value("h", None)],
+                    out=("go2", "h2"))  # fmt: skip
+    before = [const("m", 1024), const("few", 3), yes, const("one", 1), const("n", 5)]
+    for most, turns in (("m", 5), ("few", 3), ("", 5)):
+        loop = helper.make_node("Loop", [most, "yes", "x"], ["y"], body=count_up)
+        assert macs([*before, loop], [X], [W], n=2) == turns * 2 * 64
 
     step = body("step", op("MatMul row w -> o"), inputs=[value("row", None)])
     scan = op("Scan x -> y", body=step, num_scan_inputs=1)
