@@ -186,8 +186,10 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     ending().add(remove_temporary)
     if threading.current_thread() is threading.main_thread():
         end_on_signals()
+    host = config.get_option("server.address") or "localhost"
+    address = server_util.get_url("localhost" if host in WILDCARDS else host)
+    print(f"\n  URL: {address}\n", flush=True)
     if not config.get_option("server.headless"):
-        address = config.get_option("server.address") or "localhost"
-        cli_util.open_browser(server_util.get_url("localhost" if address in WILDCARDS else address))
+        cli_util.open_browser(address)
     yield
     ending().run()
