@@ -57,8 +57,8 @@ def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    found = error.object[error.start : error.end].translate(_PLAIN)
-    return "".join(letter if letter.isascii() else "?" for letter in found), error.end
+    replaced = error.object[error.start : error.end].translate(_PLAIN)
+    return "".join(letter if letter.isascii() else "?" for letter in replaced), error.end
 
 
 def _is_output_error(error: OSError) -> bool:

@@ -39,8 +39,8 @@ def _contraction(arguments: ContractOptions, model: PreparedModel) -> FullContra
     network = Network(arguments.capacity, arguments.latency)
     glued = glued_model(model, Link(network.capacity, network.latency_s), share=arguments.share)
     counts = configuration_counts(model)
-    found = contraction(model.contracted, model.costed[0], model.decomposition, counts)
-    return FullContraction(**{**dict(found), "rule": arguments.rule, "coarsening": coarsening_report(glued)})
+    report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
+    return FullContraction(**{**dict(report), "rule": arguments.rule, "coarsening": coarsening_report(glued)})
 
 
 def measure(arguments: MeasureOptions) -> None:

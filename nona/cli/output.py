@@ -72,8 +72,8 @@ class ProgressLine:
     """Rewrites one line of standard error; silent where that is no terminal, or with ``quiet``."""
 
     def __init__(self, quiet: bool = False, stream: Any = None) -> None:
-        found = sys.stderr if stream is None else stream
-        self._stream = None if quiet or not found.isatty() else found
+        target = sys.stderr if stream is None else stream
+        self._stream = None if quiet or not target.isatty() else target
         self._began, self._last, self._text, self._open = time.monotonic(), 0.0, "", False
 
     @property

@@ -151,8 +151,8 @@ class Name(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[str]]:
         """The names that begin so; else files, where one may be named."""
-        found = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
-        return found if found or not self.files else [CompletionItem(incomplete, type="file")]
+        completions = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+        return completions if completions or not self.files else [CompletionItem(incomplete, type="file")]
 
 
 def unchecked(value: str) -> None:
@@ -160,9 +160,9 @@ def unchecked(value: str) -> None:
 
 
 def _one_of(kind: str, value: str, names: Iterable[str]) -> None:
-    known = tuple(names)
-    if value not in known:
-        raise NonaError(f"{kind} {value!r} is not known; choose one of {', '.join(known)}.")
+    choices = tuple(names)
+    if value not in choices:
+        raise NonaError(f"{kind} {value!r} is not known; choose one of {', '.join(choices)}.")
 
 
 class Sizes(click.ParamType[tuple[int, ...]]):
@@ -312,9 +312,9 @@ def settings_by_name(
     >>> settings_by_name([("a", "x", 1), ("a", "y", 2)], ["a", "b"])
     {'a': {'x': 1, 'y': 2}}
     """
-    known, options = list(names), dict[str, dict[str, Option]]()
+    owners, options = list(names), dict[str, dict[str, Option]]()
     for owner, option, value in found:
-        if owner not in known:
-            raise NonaError(f"--set {owner}.{option}: {owner!r} is not run; choose from {', '.join(known)}.")
+        if owner not in owners:
+            raise NonaError(f"--set {owner}.{option}: {owner!r} is not run; choose from {', '.join(owners)}.")
         options.setdefault(owner, {})[option] = value
     return options

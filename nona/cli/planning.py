@@ -58,17 +58,17 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
         for gpu in dict.fromkeys(arguments.gpu or [own])
         for scheduler in dict.fromkeys(arguments.scheduler or ["nona"])
     ]
-    known = _Known()
+    capacities = _Known()
     try:
-        _search(arguments, scenario, sources, asked, known)
+        _search(arguments, scenario, sources, asked, capacities)
     except KeyboardInterrupt:
-        if not known.so_far:
+        if not capacities.so_far:
             raise
         warn_of_interrupt()
-        rows = [*known.so_far, *(unfinished(*rest) for rest in asked[len(known.so_far) :])]
+        rows = [*capacities.so_far, *(unfinished(*rest) for rest in asked[len(capacities.so_far) :])]
         _show(arguments, rows, beside)
         raise Exit(INTERRUPTED) from None
-    _show(arguments, known.ended, beside)
+    _show(arguments, capacities.ended, beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _search(
         known.going_on[:] = [now]
 
     for gpu, scheduler in asked:
-        found = fewest_servers(
+        answer = fewest_servers(
             scenario if gpu == own else with_gpu(scenario, arguments.group, gpu),
             sources,
             1 - arguments.hit,
@@ -113,7 +113,7 @@ def _search(
             seen=seen,
         )
         known.going_on.clear()
-        known.ended.append(found)
+        known.ended.append(answer)
     line.end()
 
 
@@ -160,8 +160,8 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
 
 def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
-    made = now_text()
-    emit(arguments, report, lambda found: plan_text(found, day_of(made)), json_beside(prepared))
+    made_at = now_text()
+    emit(arguments, report, lambda found: plan_text(found, day_of(made_at)), json_beside(prepared))
     if arguments.csv or arguments.parquet:
         import pandas as pd
 
@@ -172,7 +172,7 @@ def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared:
             write_bytes(arguments.parquet, parquet_bytes(frame))
     if not (arguments.html or arguments.save):
         return
-    outcome = plan_outcome(prepared, report, made)
+    outcome = plan_outcome(prepared, report, made_at)
     if arguments.html:
         write_text(arguments.html, plan_html(outcome))
     if arguments.save:

@@ -55,14 +55,14 @@ def place(arguments: PlaceOptions) -> None:
 
 def _solved(arguments: PlaceOptions, prepared: Study) -> Placement:
     """Solve, with the time and the best so far on the terminal."""
-    line, told = ProgressLine(quiet=arguments.json), "solving the placement"
+    line, text = ProgressLine(quiet=arguments.json), "solving the placement"
 
     def better(placement: Placement) -> None:
-        nonlocal told
-        told = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
+        nonlocal text
+        text = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
 
     placement = simulation.place(
-        prepared, solver=arguments.solver, check=lambda: line.tell(told), on_better=better
+        prepared, solver=arguments.solver, check=lambda: line.tell(text), on_better=better
     )
     line.end()
     return placement
@@ -94,11 +94,12 @@ def simulate(arguments: SimulateOptions) -> None:
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
     every = all_differences(result.records, slo_s)
-    found = every[arguments.baseline] if arguments.baseline else {}
+    differences = every[arguments.baseline] if arguments.baseline else {}
     advice = scheduler_advice(report.schedulers, every)
     off = off_ranges(prepared, report)
-    told = compared(report, arguments.baseline, found, off, advice.lines if advice else ())
-    emit(arguments, told, compared_text, beside)  # before the files: whatever happens to them, it is there
+    comparison = compared(report, arguments.baseline, differences, off, advice.lines if advice else ())
+    # before the files: whatever happens to them, it is there
+    emit(arguments, comparison, compared_text, beside)
     if arguments.records:
         write_records(arguments.records, result.records, scenario.labels)
     if arguments.trace:
@@ -124,9 +125,9 @@ def bundle(arguments: BundleOptions) -> None:
     scenario, sources = opened(arguments.scenario)
     data = pack_bundle(scenario, sources)
     write_bytes(arguments.output, data)
-    held = read_bundle(data)
-    mark = scenario_hash(parse_scenario(held[SCENARIO].decode()))
-    files = ", ".join(held)
+    contents = read_bundle(data)
+    mark = scenario_hash(parse_scenario(contents[SCENARIO].decode()))
+    files = ", ".join(contents)
     print(f"{arguments.output}: fingerprint {mark}, {len(data):,} bytes with {files}", file=sys.stderr)
 
 

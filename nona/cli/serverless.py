@@ -326,8 +326,8 @@ def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources,
         line.tell(f"{mode}, {progress.policy}", fraction)
 
     listener = told if line.shown else None
-    found = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
-    reports = {mode: report_of(result) for mode, result in found.items()}
+    results = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
+    reports = {mode: report_of(result) for mode, result in results.items()}
     emit(arguments, SharingReport(sharing=reports), sharing_text)
 
 
@@ -339,7 +339,7 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
         replications=arguments.replications or usual.replications,
         most=arguments.most,
     )
-    found, line = {}, ProgressLine(quiet=arguments.json)
+    by_policy, line = {}, ProgressLine(quiet=arguments.json)
     for policy, _ in chosen_policies(scenario, arguments.policy):
 
         def tried(row: TriedNodes, name: str = policy.name) -> None:
@@ -347,7 +347,7 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
 
         line.tell(f"{policy.name}: looking for the fewest nodes")
 
-        found[policy.name] = nodes_for(
+        by_policy[policy.name] = nodes_for(
             scenario,
             policy.name,
             target,
@@ -358,5 +358,5 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
         )
     line.end()
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
-    report = NodesReport(target=target, most=size.most, policies=found, setting=ran)
+    report = NodesReport(target=target, most=size.most, policies=by_policy, setting=ran)
     emit(arguments, report, nodes_text)

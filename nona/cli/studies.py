@@ -114,9 +114,9 @@ def paper(arguments: PaperOptions) -> None:
 def _run_paper(arguments: PaperOptions) -> PaperStudy:
     settings = PaperSettings(arguments.jobs, arguments.replications, arguments.seed)
     data = None
-    for told in paper_study(settings, engine=arguments.engine, workers=arguments.workers):
-        tell(told.fraction, told.text)
-        data = told.data
+    for progress in paper_study(settings, engine=arguments.engine, workers=arguments.workers):
+        tell(progress.fraction, progress.text)
+        data = progress.data
     if data is None:
         raise SimulationError("Study: it ended without a result; run it again.")
     return data

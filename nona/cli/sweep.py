@@ -37,9 +37,11 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     settings = _settings(arguments, scenario)
     beside = told_of_models(prepare(scenario, sources))
     if arguments.second is None and arguments.second_values is None:
-        told = _last(curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers))
-        if told is not None:
-            report = sweep_report(told)
+        last_curves = _last(
+            curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers)
+        )
+        if last_curves is not None:
+            report = sweep_report(last_curves)
             emit(
                 arguments, report, sweep_text, beside
             )  # before the file: whatever happens to it, it is there
@@ -55,20 +57,20 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
         )
     )
     if whole is not None:
-        found = grid_report(whole)
-        emit(arguments, found, grid_text, beside)
-        _points(arguments, grid_rows(found))
+        cells = grid_report(whole)
+        emit(arguments, cells, grid_text, beside)
+        _points(arguments, grid_rows(cells))
 
 
 def _last(steps: Iterator[Told]) -> Told | None:
     """The last of the reports; a terminal shows how far the work is."""
-    told = None
-    for told in steps:
+    latest = None
+    for latest in steps:
         if sys.stderr.isatty():
-            print(f"\r{told.fraction:6.1%}  {told.stage:<14}", end="", file=sys.stderr, flush=True)
-    if told is not None and sys.stderr.isatty():
+            print(f"\r{latest.fraction:6.1%}  {latest.stage:<14}", end="", file=sys.stderr, flush=True)
+    if latest is not None and sys.stderr.isatty():
         print(file=sys.stderr)
-    return told
+    return latest
 
 
 def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepSettings:

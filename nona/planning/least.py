@@ -58,17 +58,17 @@ def least(
                 return False
         return True
 
-    found = yield from _bracketed(asked, low, most, min(max(start, low + 1), most), helps)
-    while found is not None and not (yield from settled(found)):
-        found = found + 1 if found < most else None
-    while found is not None:
-        for below in range(max(low + 1, found - beside), found):
+    answer = yield from _bracketed(asked, low, most, min(max(start, low + 1), most), helps)
+    while answer is not None and not (yield from settled(answer)):
+        answer = answer + 1 if answer < most else None
+    while answer is not None:
+        for below in range(max(low + 1, answer - beside), answer):
             if (yield from settled(below)):
-                found = below
+                answer = below
                 break
         else:
             break
-    return found
+    return answer
 
 
 def _bracketed(
@@ -117,5 +117,5 @@ def driven(search: Generator[Asked, Answer, Found], answer: Callable[[Asked], An
         while True:
             wanted = search.send(answer(wanted))
     except StopIteration as end:
-        found: Found = end.value
-        return found
+        result: Found = end.value
+        return result

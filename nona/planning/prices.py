@@ -49,11 +49,11 @@ def per_hour(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         price = float(value)
     else:
-        found = _PRICE.fullmatch(value) if isinstance(value, str) else None
-        unit = (found["unit"] or "h") if found else ""
+        match = _PRICE.fullmatch(value) if isinstance(value, str) else None
+        unit = (match["unit"] or "h") if match else ""
         hours = HOURS.get(unit) or HOURS.get(unit.removesuffix("s"), 0.0)
-        times = float(found["many"] or 1) if found else 0.0
-        price = float(found["amount"]) / (hours * times) if found and hours * times > 0 else math.nan
+        times = float(match["many"] or 1) if match else 0.0
+        price = float(match["amount"]) / (hours * times) if match and hours * times > 0 else math.nan
     if not 0 <= price <= MOST_PRICE:
         raise ScenarioError(
             [f"Price {value!r}: it must be a number of at least 0; write 1.29, 900/month or 30000/3 years."]
@@ -77,9 +77,9 @@ def growth_per_month(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         share, months = float(value), 1.0
     else:
-        found = _GROWTH.fullmatch(value) if isinstance(value, str) else None
-        share = float(found["share"]) / 100 if found else math.nan
-        months = HOURS["month"] / HOURS[found["unit"]] if found else 1.0
+        match = _GROWTH.fullmatch(value) if isinstance(value, str) else None
+        share = float(match["share"]) / 100 if match else math.nan
+        months = HOURS["month"] / HOURS[match["unit"]] if match else 1.0
     if not -1 < share <= 1000:
         raise ScenarioError(
             [f"Growth {value!r}: it must be a share per time above -100 %; write for example 8%/month."]
@@ -156,13 +156,13 @@ def listed_prices(kind: PriceKind = "on-demand") -> Mapping[str, Price]:
     """
     rows = shipped_table("nona.planning", "data/prices.csv")
     watts = {row["gpu"]: row for row in rows if row["watts_source"]}
-    found = {}
+    prices = {}
     for row in rows:
         if row["kind"] == kind:
             drawn = watts.get(row["gpu"], row)
             busy = float(drawn["watts_busy"]) if drawn["watts_busy"] else None
             power = (busy or 0.0) / 1000 * USD_PER_KWH if kind == "bought" else 0.0
-            found[row["gpu"]] = Price(
+            prices[row["gpu"]] = Price(
                 per_hour(row["usd_per_hour"]) + power,
                 row["date"],
                 row["source"],
@@ -171,7 +171,7 @@ def listed_prices(kind: PriceKind = "on-demand") -> Mapping[str, Price]:
                 busy,
                 drawn["watts_source"],
             )
-    return found
+    return prices
 
 
 def prices_of(gpus: Iterable[str], given: Mapping[str, float]) -> dict[str, float]:

@@ -103,16 +103,16 @@ def read_profile(data: bytes, name: str, rate: float) -> Profile:
             [f"{what}: it has no column 'factor' or 'rate'; add one, and separate columns by commas."]
         )
     place, hours = head.index(column), head.index("hour") if "hour" in head else None
-    found: dict[int, float] = {}
+    factors: dict[int, float] = {}
     for line, cells in rows:
         value = _number(cells, place, f"{what}, line {line}")
-        hour = len(found) if hours is None else _hour(cells, hours, f"{what}, line {line}")
-        if hour in found:
+        hour = len(factors) if hours is None else _hour(cells, hours, f"{what}, line {line}")
+        if hour in factors:
             raise ScenarioError([f"{what}, line {line}: hour {hour} is there twice; keep one row of it."])
-        found[hour] = value if column == "factor" else value / rate
-    if sorted(found) != list(range(len(found))):
+        factors[hour] = value if column == "factor" else value / rate
+    if sorted(factors) != list(range(len(factors))):
         raise ScenarioError([f"{what}: hours must be 0, 1, … without a gap; add the missing rows."])
-    return Profile.repeated([found[h] for h in range(len(found))], name)
+    return Profile.repeated([factors[h] for h in range(len(factors))], name)
 
 
 def _number(cells: Sequence[str], place: int, where: str) -> float:

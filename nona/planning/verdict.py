@@ -209,11 +209,11 @@ def _would_stand(counts: Sequence[Counts], shares: Sequence[float], error: float
             shrink = (
                 float(scipy.special.ndtri(1 - each)) / float(scipy.special.stdtrit(n * times - 1, 1 - each))
             ) ** 2
-            found = _beta_limits(seen.share, jobs * shrink, each)
-            if missing and found.upper < share:
+            bounds = _beta_limits(seen.share, jobs * shrink, each)
+            if missing and bounds.upper < share:
                 return True
             if not missing:
-                kept &= found.lower >= share
+                kept &= bounds.lower >= share
     return kept
 
 
@@ -273,9 +273,9 @@ def looks_of(
     look, looks = 1, looks_within(most, first)
     while True:
         result = yield min(replications_at(look, first), most)
-        found = judge(result, look, looks)
-        if found != "open" or look == looks:
-            return Settled(found, look, result)
+        decision = judge(result, look, looks)
+        if decision != "open" or look == looks:
+            return Settled(decision, look, result)
         look += 1
 
 

@@ -30,12 +30,12 @@ def capacity_finding(report: CapacityReport) -> str:
     hit, best = _share(report.target_hit_rate), report.found
     if best is None or best.predicted is None:
         return " ".join(_none(d, report) for d in report.devices)
-    found, fewer = best.predicted, best.one_fewer
-    keep = _verb(found.servers, "keeps", "keep")
-    each = " of every model" if found.worst else ""
+    enough, fewer = best.predicted, best.one_fewer
+    keep = _verb(enough.servers, "keeps", "keep")
+    each = " of every model" if enough.worst else ""
     text = (
-        f"Under {best.scheduler}, {_servers(found.servers)} with {best.gpu} {keep} {hit} of the SLOs{each} "
-        f"({MARKS[best.method]}{_range(best.if_times_off)}): {_miss(found)}"
+        f"Under {best.scheduler}, {_servers(enough.servers)} with {best.gpu} {keep} {hit} of the SLOs{each} "
+        f"({MARKS[best.method]}{_range(best.if_times_off)}): {_miss(enough)}"
     )
     if fewer is not None:
         text += f"; with {_servers(fewer.servers)}: {_known(fewer)}"
@@ -53,16 +53,16 @@ def others_finding(report: CapacityReport) -> str:
         return ""
     several = len({d.gpu for d in report.devices}) > 1
     mixed = len({d.method for d in report.devices}) > 1
-    told = []
+    clauses = []
     for d in report.devices:
         if d is not best:
             name = f"{d.scheduler} with {d.gpu}" if several else d.scheduler
             if not d.finished:
-                told.append(f"{name}: the search {_so_far(d, report.target_hit_rate)}")
+                clauses.append(f"{name}: the search {_so_far(d, report.target_hit_rate)}")
                 continue
             need = "cannot keep them" if d.servers is None else f"needs {d.servers:,}"
-            told.append(f"{name} {need} ({MARKS[d.method]})" if mixed else f"{name} {need}")
-    return f"{'; '.join(told)}."
+            clauses.append(f"{name} {need} ({MARKS[d.method]})" if mixed else f"{name} {need}")
+    return f"{'; '.join(clauses)}."
 
 
 def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
@@ -104,9 +104,9 @@ def _so_far(d: DeviceCapacity, hit: float) -> str:
     kept = [t.servers for t in d.tried if t.miss is not None and t.miss <= 1 - hit]
     least = min(kept, default=None)
     less = [t.servers for t in d.tried if least is None or t.servers < least]
-    told = [] if least is None else [f"{_servers(least)} {_verb(least, 'keeps', 'keep')}"]
-    told += [f"{max(less):,} {_verb(max(less), 'does', 'do')} not"] if less else []
-    return f"has not finished: {', '.join(told)}"
+    clauses = [] if least is None else [f"{_servers(least)} {_verb(least, 'keeps', 'keep')}"]
+    clauses += [f"{max(less):,} {_verb(max(less), 'does', 'do')} not"] if less else []
+    return f"has not finished: {', '.join(clauses)}"
 
 
 def _verb(count: int, one: str, several: str) -> str:
@@ -159,22 +159,22 @@ def capacity_rows(report: CapacityReport) -> list[dict[str, str]]:
 
 
 def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
-    found, fewer = d.predicted, d.one_fewer
+    enough, fewer = d.predicted, d.one_fewer
     predicted = d.method == "prediction"
-    need = "out of reach" if found is None else f"{found.servers:,}"
+    need = "out of reach" if enough is None else f"{enough.servers:,}"
     return {
         "scheduler": d.scheduler,
         "device": d.gpu,
         "servers": need if d.finished else _so_far(d, hit),
         "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
-        "SLOs missed, worst model": "–" if found is None else _known(found),
-        "worst model": "–" if found is None else found.worst or "–",
+        "SLOs missed, worst model": "–" if enough is None else _known(enough),
+        "worst model": "–" if enough is None else enough.worst or "–",
         "of all jobs": "–"
-        if found is None
-        else or_dash(found.miss_of_all, lambda v: f"{format_number(100 * v)} %"),
+        if enough is None
+        else or_dash(enough.miss_of_all, lambda v: f"{format_number(100 * v)} %"),
         "with one fewer": "–" if fewer is None else _known(fewer),
         "by": MARKS[d.method],
-        "kept, simulated": _seen(found) if predicted else "–",
+        "kept, simulated": _seen(enough) if predicted else "–",
         "kept with one fewer, simulated": _seen(fewer) if predicted else "–",
         "cost": or_dash(d.cost, format_number),
     }
@@ -210,5 +210,5 @@ def _seen(count: ServerCount | None) -> str:
 def capacity_text(report: CapacityReport) -> str:
     """What ``nona capacity`` prints."""
     rows, others = capacity_rows(report), others_finding(report)
-    told = [capacity_finding(report), *([others] if others else [])]
-    return "\n".join([*told, "", table(rows, list(rows[0]))])
+    findings = [capacity_finding(report), *([others] if others else [])]
+    return "\n".join([*findings, "", table(rows, list(rows[0]))])

@@ -84,17 +84,17 @@ def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
         LaidInstance(
             profile=piece.profile,
             memory_slices=_span(piece.start, profile.memory_slices),
-            memory_bytes=made.memory_bytes,
+            memory_bytes=executor_class.memory_bytes,
             sms=profile.sms,
             sms_of=device.sms,
-            compute=made.compute_fraction,
-            bandwidth=made.bandwidth_fraction,
-            speed=work_bound_speed(made.compute_fraction),
-            executor=made.name,
+            compute=executor_class.compute_fraction,
+            bandwidth=executor_class.bandwidth_fraction,
+            speed=work_bound_speed(executor_class.compute_fraction),
+            executor=executor_class.name,
             geometry={"yes": "checked", "assumed": "assumed"}.get(profile.checked, profile.checked),
         )
         for piece, profile in zip(layout.slices, layout.profiles, strict=True)
-        for made in [make_executor_class(device, piece.profile)]
+        for executor_class in [make_executor_class(device, piece.profile)]
     ]
 
 
@@ -200,11 +200,11 @@ def capacity(cluster: Cluster, cost: CostSpec) -> Capacity:
     8
     """
     classes = cluster.classes
-    made = [classes[e.executor_class] for e in cluster.executors]
+    executors = [classes[e.executor_class] for e in cluster.executors]
     return Capacity(
-        len(made),
-        sum(c.memory_bytes for c in made),
-        sum(c.peak(precision_of(cost, c.device)) for c in made),
+        len(executors),
+        sum(c.memory_bytes for c in executors),
+        sum(c.peak(precision_of(cost, c.device)) for c in executors),
         sum(cluster.server_vcpus),
     )
 
@@ -223,9 +223,9 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
     []
     """
     problems = []
-    for made in classes:
-        room = f"{made.name}, {format_size(made.memory_bytes)}"
-        large = {n: w for n, w in weights.items() if w > made.memory_bytes}
+    for executor_class in classes:
+        room = f"{executor_class.name}, {format_size(executor_class.memory_bytes)}"
+        large = {n: w for n, w in weights.items() if w > executor_class.memory_bytes}
         problems += [
             f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; the "
             "placement uses other classes if they can hold it; otherwise choose a larger slice or GPU, fewer "
@@ -233,7 +233,7 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
             for name, size in large.items()
         ]
         total = sum(weights.values())
-        if not large and total > made.memory_bytes:
+        if not large and total > executor_class.memory_bytes:
             problems.append(
                 f"All models together have {format_size(total)} of weights, more than fits an executor of "
                 f"{room}; the placement keeps only some of them there, and reports an error if no other "
@@ -251,18 +251,20 @@ def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str
     """
     counts = Counter(e.executor_class for e in cluster.executors)
     rows: list[dict[str, str | int]] = []
-    for made in cluster.classes.values():
-        fit = {n: w for n, w in weights.items() if w <= made.memory_bytes}
-        held = sum(fit.values())
+    for executor_class in cluster.classes.values():
+        fit = {n: w for n, w in weights.items() if w <= executor_class.memory_bytes}
+        weights_bytes = sum(fit.values())
         left_out = [n for n in weights if n not in fit]
         rows.append(
             {
-                "executor class": made.name,
-                "executors": counts[made.name],
-                "memory per executor": format_size(made.memory_bytes),
-                "weights of all that fit": format_size(held),
-                "free": format_size(made.memory_bytes - held) if held <= made.memory_bytes else "too little",
-                "on all of them": format_size(held * counts[made.name]),
+                "executor class": executor_class.name,
+                "executors": counts[executor_class.name],
+                "memory per executor": format_size(executor_class.memory_bytes),
+                "weights of all that fit": format_size(weights_bytes),
+                "free": format_size(executor_class.memory_bytes - weights_bytes)
+                if weights_bytes <= executor_class.memory_bytes
+                else "too little",
+                "on all of them": format_size(weights_bytes * counts[executor_class.name]),
                 "does not fit": ", ".join(left_out) or "–",
             }
         )
@@ -399,12 +401,12 @@ def _racks(
         return
     kinds = [_device(_group_picture(cluster, g)) for g in cluster.groups for _ in range(g.count)]
     for rack, inside in groupby(servers, lambda s: s.number // racks.size):
-        held = tuple(inside)
-        counts = Counter(kinds[s.number] for s in held)
+        in_rack = tuple(inside)
+        counts = Counter(kinds[s.number] for s in in_rack)
         about = ", ".join(f"{n} × ({kind})" if len(counts) > 1 else kind for kind, n in counts.items())
         up, down = (links.get(f"rack {rack} {way}", load.link) for way in ("up", "down"))
         uplink = f"uplink {format_bandwidth(racks.uplink)} each way"
-        yield Unit(f"Rack {rack} · {_servers_text(len(held))}", f"{about} · {uplink}", held, (up, down))
+        yield Unit(f"Rack {rack} · {_servers_text(len(in_rack))}", f"{about} · {uplink}", in_rack, (up, down))
 
 
 def _device(picture: GroupPicture) -> str:

@@ -69,8 +69,8 @@ def text(value: object, longest: int = 60) -> str:
 
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
     """An empty figure in the common style; ``height`` in pixels, tool bar and legend included."""
-    made = go.Figure()
-    made.update_layout(
+    chart = go.Figure()
+    chart.update_layout(
         height=height,
         font={"family": FONT, "size": TEXT_PX},
         margin={"l": 8, "r": 8, "t": TOOLS_PX, "b": 8},
@@ -102,9 +102,9 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
         "zeroline": False,
         "tickfont": {"size": SMALL_PX},
     }
-    made.update_xaxes(axis)
-    made.update_yaxes(axis)
-    return made
+    chart.update_xaxes(axis)
+    chart.update_yaxes(axis)
+    return chart
 
 
 def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
@@ -158,10 +158,14 @@ def scheduler_style(name: str) -> Look:
     >>> scheduler_style("mine") == scheduler_style("mine")
     True
     """
-    found = (
+    registered = (
         SCHEDULERS.get(name) or POLICIES.get(name) or TRAINING_POLICIES.get(name) or next(_titled(name), None)
     )
-    return found.look if found and found.look else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
+    return (
+        registered.look
+        if registered and registered.look
+        else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
+    )
 
 
 def _titled(title: str) -> Iterator[Way]:
@@ -200,26 +204,26 @@ def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float 
     ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
     intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
     """
-    made = figure(70 + ROW * len(dots), legend=False)
+    chart = figure(70 + ROW * len(dots), legend=False)
     values = [d.value for d in dots] + [d.before.value for d in dots if d.before is not None]
     log = not zero and most is None and spread_wide(values)
     for dot in dots:
-        _add(made, dot, most, zero, log)
-    rows(made, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots])
+        _add(chart, dot, most, zero, log)
+    rows(chart, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots])
     if log:
-        log_axis(made, values, axis)
+        log_axis(chart, values, axis)
     else:
-        made.update_xaxes(type="linear", title=axis, nticks=6)
+        chart.update_xaxes(type="linear", title=axis, nticks=6)
     if zero:
-        made.add_vline(x=0, line={"color": QUIET, "width": 1.5})
+        chart.add_vline(x=0, line={"color": QUIET, "width": 1.5})
     elif most is not None:
         low = min((v for v in values if v is not None), default=0.0)
         ends = [span[0] for d in dots for span in (d.interval, d.before and d.before.interval) if span]
         begin = 0.0 if low < 0.5 * most else max(0.0, min([low, *ends]))
-        made.update_xaxes(range=capped(begin, most))
+        chart.update_xaxes(range=capped(begin, most))
     elif not log:
-        made.update_xaxes(rangemode="tozero")
-    return made
+        chart.update_xaxes(rangemode="tozero")
+    return chart
 
 
 def capped(low: float, most: float) -> list[float]:
@@ -240,15 +244,15 @@ def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
     ('2 ms, before 3 ms', 3.0)
     """
     old = {d.name: d for d in before}
-    found = []
+    dots = []
     for dot in now:
         then = old.get(dot.name)
         if then is not None:
             old_mean, mean = (d.note if d.value is None else d.label.split(" ±")[0] for d in (then, dot))
-            told = replace(dot, label=f"{mean}, {word} {old_mean}", note="")
-            dot = replace(told, before=Before(then.value, then.interval, word))
-        found.append(dot)
-    return found
+            labelled = replace(dot, label=f"{mean}, {word} {old_mean}", note="")
+            dot = replace(labelled, before=Before(then.value, then.interval, word))
+        dots.append(dot)
+    return dots
 
 
 def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
@@ -272,8 +276,8 @@ def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
 
 def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
     """Make an axis logarithmic, with ticks at 1, 2, 5 times powers of ten, fewer over a wide range."""
-    known = [v for v in values if v is not None and v > 0]
-    ticks = log_ticks(min(known), max(known)) if known else []
+    positive = [v for v in values if v is not None and v > 0]
+    ticks = log_ticks(min(positive), max(positive)) if positive else []
     change = made.update_xaxes if of == "x" else made.update_yaxes
     change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[format_number(t) for t in ticks])
 
@@ -284,14 +288,14 @@ def log_ticks(low: float, high: float) -> list[float]:
     >>> log_ticks(3.0, 120.0)
     [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]
     """
-    found: list[float] = []
+    ticks: list[float] = []
     for heads in ((1, 2, 5), (1, 3), (1,)):
         powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-        found = [float(f"{h}e{p}") for p in powers for h in heads]
-        found = [t for t in found if low / 2 <= t <= high * 2]
-        if len(found) <= 9:
+        ticks = [float(f"{h}e{p}") for p in powers for h in heads]
+        ticks = [t for t in ticks if low / 2 <= t <= high * 2]
+        if len(ticks) <= 9:
             break
-    return found
+    return ticks
 
 
 def spread_wide(values: Sequence[float | None]) -> bool:
@@ -300,8 +304,8 @@ def spread_wide(values: Sequence[float | None]) -> bool:
     >>> spread_wide([1.0, 50.0]), spread_wide([1.0, None, 3.0])
     (True, False)
     """
-    known = [v for v in values if v is not None]
-    return bool(known) and min(known) > 0 and max(known) > FAR * min(known)
+    numbers = [v for v in values if v is not None]
+    return bool(numbers) and min(numbers) > 0 and max(numbers) > FAR * min(numbers)
 
 
 def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -> None:
@@ -402,13 +406,13 @@ def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure
     ordered = sorted(kinds.items(), key=lambda k: (-k[1], k[0]))
     rest = sum(v for _, v in ordered[most:])
     shown = ordered[:most] + ([("all others", rest)] if rest > 0 else [])
-    made = figure(max(180, 28 * len(shown) + 60), legend=False)
-    made.add_bar(
+    chart = figure(max(180, 28 * len(shown) + 60), legend=False)
+    chart.add_bar(
         y=[text(k) for k, _ in shown][::-1],
         x=[v * 1e3 for _, v in shown][::-1],
         orientation="h",
         marker_color=PALETTE[0],
         hovertemplate="%{y}: %{x:,.3~r} ms<extra></extra>",
     )
-    made.update_xaxes(title="ms")
-    return made
+    chart.update_xaxes(title="ms")
+    return chart

@@ -102,12 +102,12 @@ def sections() -> tuple[Section, ...]:
     ['start', 'words', 'contraction']
     """
     folder = files("nona.report").joinpath("guide_text")
-    found = []
+    in_order = []
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name):
         title, _, text = file.read_text("utf-8").partition("\n")
         name = file.name.removesuffix(".md").partition("-")[2]
-        found.append(Section(name, title.removeprefix("# "), _BLANK.sub(_filled, text).strip()))
-    return tuple(found)
+        in_order.append(Section(name, title.removeprefix("# "), _BLANK.sub(_filled, text).strip()))
+    return tuple(in_order)
 
 
 def section_titles() -> Mapping[str, str]:
@@ -124,12 +124,12 @@ def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Sectio
     ['mig']
     """
     words = query.casefold().split()
-    found = [
+    matches = [
         s
         for s in (sections() if among is None else among)
         if all(w in s.title.casefold() or w in s.text.casefold() for w in words)
     ]
-    return tuple(sorted(found, key=lambda s: not any(w in s.title.casefold() for w in words)))
+    return tuple(sorted(matches, key=lambda s: not any(w in s.title.casefold() for w in words)))
 
 
 def _filled(match: re.Match[str]) -> str:
@@ -140,8 +140,8 @@ def _schedulers() -> str:
     """One line per registered scheduler, by family."""
     parts = []
     for family, title in FAMILY_TITLES.items():
-        found = [s for s in SCHEDULERS.values() if s.family == family]
-        lines = [f"* **{s.name}** ({s.network_view.name}): {s.summary}" for s in found]
+        of_family = [s for s in SCHEDULERS.values() if s.family == family]
+        lines = [f"* **{s.name}** ({s.network_view.name}): {s.summary}" for s in of_family]
         parts += ["\n".join([f"### {title}", "", *lines])] if lines else []
     return "\n\n".join(parts)
 

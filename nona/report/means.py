@@ -36,11 +36,11 @@ def rate_of(interval: Interval | None) -> Estimate:
     >>> rate_of(Interval(0.99, 0.02, 5)).ci95
     (0.97, 1.0)
     """
-    found = mean_of(interval)
-    if found.ci95 is None:
-        return found
-    low, high = found.ci95
-    return found.model_copy(update={"ci95": (min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))})
+    estimate = mean_of(interval)
+    if estimate.ci95 is None:
+        return estimate
+    low, high = estimate.ci95
+    return estimate.model_copy(update={"ci95": (min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))})
 
 
 def mean_text(value: Estimate, show: Show) -> str:

@@ -145,10 +145,10 @@ def target_rows(report: PlanReport) -> list[dict[str, str]]:
 def _target_row(report: PlanReport, k: int, target: PlanTarget) -> dict[str, str]:
     missed = [c.factor for c in report.curve if k < len(c.shares) and _misses(target, c.shares[k])]
     first = min(missed, default=math.inf)
-    held = [c.factor for c in report.curve if c.factor < first and _held(report, c, k)]
+    kept = [c.factor for c in report.curve if c.factor < first and _held(report, c, k)]
     return {
         "target": target.text,
-        "seen to hold up to": headroom_text(max(held)) if held else "–",
+        "seen to hold up to": headroom_text(max(kept)) if kept else "–",
         "seen to miss from": f"{first:.3g}×" if missed else "–",
     }
 
@@ -177,8 +177,8 @@ def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budge
     >>> found.target.model, round(found.used, 3)
     ('a', 0.8)
     """
-    found = [_budget(t, s, s.mean) for t, s in zip(targets, shares, strict=False) if s.mean is not None]
-    return max(found, key=lambda b: b.used, default=None)
+    budgets = [_budget(t, s, s.mean) for t, s in zip(targets, shares, strict=False) if s.mean is not None]
+    return max(budgets, key=lambda b: b.used, default=None)
 
 
 def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
@@ -222,11 +222,11 @@ def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
 def _survived(report: PlanReport) -> str:
     """What the answer does at a failure of each kind; empty before that is tried."""
     words = {"keeps": "keeps its targets", "misses": "misses its targets", "open": "open"}
-    told = []
+    clauses = []
     for verdict, begin in words.items():
         lost = [f.lost for f in report.failures if f.verdict == verdict]
-        told += [f"{begin} without {listed(lost)}"] if lost else []
-    return "; ".join(told)
+        clauses += [f"{begin} without {listed(lost)}"] if lost else []
+    return "; ".join(clauses)
 
 
 def present_text(report: PlanReport) -> str:
@@ -341,8 +341,8 @@ def why_text(option: PlanOption) -> str:
 
 def _in_time(report: PlanReport, option: PlanOption) -> str:
     """The share that the verdict is about, with the verdict's limits."""
-    found = tightest(report.targets, option.shares)
-    return "–" if found is None else mean_text(found.share, short_share)
+    budget = tightest(report.targets, option.shares)
+    return "–" if budget is None else mean_text(budget.share, short_share)
 
 
 def _slowest(option: PlanOption) -> str:
@@ -350,8 +350,8 @@ def _slowest(option: PlanOption) -> str:
 
 
 def _longest(models: Sequence[PlanModel]) -> str:
-    known = [m.p99_s for m in models if m.p99_s is not None]
-    return time_text(max(known)) if known else "–"
+    p99_s = [m.p99_s for m in models if m.p99_s is not None]
+    return time_text(max(p99_s)) if p99_s else "–"
 
 
 def curve_rows(report: PlanReport) -> list[dict[str, str]]:
@@ -370,8 +370,8 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
 
 def cliff_finding(report: PlanReport) -> str:
     """How much more traffic the answer bears."""
-    found = "" if report.answer is None else _borne(report, report.answer, None)
-    return f"{found[0].upper()}{found[1:]}." if found else "The headroom is not known yet."
+    text = "" if report.answer is None else _borne(report, report.answer, None)
+    return f"{text[0].upper()}{text[1:]}." if text else "The headroom is not known yet."
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:

@@ -141,7 +141,7 @@ def option_rows(report: PlanReport) -> list[dict[str, Cell]]:
 
 
 def _row(report: PlanReport, mark: str, option: PlanOption, links: bool) -> dict[str, Cell]:
-    found = tightest(report.targets, option.shares)
+    budget = tightest(report.targets, option.shares)
     p99 = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
     row: dict[str, Cell] = {
         "answer": mark,
@@ -152,8 +152,8 @@ def _row(report: PlanReport, mark: str, option: PlanOption, links: bool) -> dict
         "link Gbit/s": option.link * 8e-9,
         "cost per million": option.cost_per_million,
         "by": option.by,
-        "error budget used": None if found is None else found.used,
-        "tightest target": "" if found is None else found.target.text,
+        "error budget used": None if budget is None else budget.used,
+        "tightest target": "" if budget is None else budget.target.text,
         "p99 ms": max(p99, default=None),
         "busy %": None if option.utilization is None else 100 * option.utilization,
         "headroom": option.headroom,
@@ -185,27 +185,27 @@ BOUNDS = ("load", "idle", "memory")
 
 def plan_text(report: PlanReport, today: date | None = None) -> str:
     """What ``nona plan`` prints; ``today`` as of :func:`plan_finding`."""
-    told = [plan_finding(report, today)]
+    lines = [plan_finding(report, today)]
     if report.answer is not None:
-        told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
+        lines.append(f"Cost: {answer_text(report.answer, report.currency)}.")
     if report.best is not None and (energy := energy_text(report.best)):
-        told.append(energy)
-    told.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
+        lines.append(energy)
+    lines.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
     if now := present_text(report):
-        told.append(now)
+        lines.append(now)
     if report.week is not None:
-        told.append(week_text(report.week, report.currency))
+        lines.append(week_text(report.week, report.currency))
     rows = plan_rows(report)
     looked = [row for row in rows if row["by"] not in BOUNDS]
     shown = (looked or rows)[:MOST_ROWS]
-    told += ["", table(shown, list(shown[0]))] if shown else []
+    lines += ["", table(shown, list(shown[0]))] if shown else []
     if len(rows) > len(shown):
         ruled = len(rows) - len(looked) if looked else 0
         dearer = len(rows) - ruled - len(shown)
-        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} more expensive; --json has all.")
+        lines.append(f"Not shown: {ruled} ruled out by bounds, {dearer} more expensive; --json has all.")
     if report.curve:
         for rows in (curve_rows(report), target_rows(report)):
-            told += ["", table(rows, list(rows[0]))]
+            lines += ["", table(rows, list(rows[0]))]
     if report.prices:
-        told += ["", "Prices as of their date; check them before you buy:", *report.prices]
-    return "\n".join(told)
+        lines += ["", "Prices as of their date; check them before you buy:", *report.prices]
+    return "\n".join(lines)

@@ -63,34 +63,34 @@ def options_figure(
 
     ``pinned`` are indices of options that are named in the chart, as the answer is.
     """
-    made = figure(400)
+    chart = figure(400)
     shown = [(i, o) for i, o in enumerate(report.options) if _value(report, o, measure) is not None]
     for name in dict.fromkeys(o.scheduler for _, o in shown):
         for verdict in SYMBOLS:
             alike = [p for p in shown if (p[1].scheduler, p[1].verdict) == (name, verdict)]
-            _options(made, report, measure, alike)
+            _options(chart, report, measure, alike)
     costs = [o.cost_per_hour for _, o in shown]
     if spread_wide(costs):
-        log_axis(made, costs, f"{report.currency} per hour")
+        log_axis(chart, costs, f"{report.currency} per hour")
     else:
-        made.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
+        chart.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
     title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
     least = [1.0] if measure == "Error budget" else []
     values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
-    log_axis(made, [*values, *least], title, of="y")
+    log_axis(chart, [*values, *least], title, of="y")
     if measure == "Error budget" and shown:
-        rule(made, 1.0, "all that the targets allow")
+        rule(chart, 1.0, "all that the targets allow")
     for index in dict.fromkeys([*([report.answer.option] if report.answer else []), *pinned]):
-        _name(made, report, index, measure)
-    return made
+        _name(chart, report, index, measure)
+    return chart
 
 
 def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | None:
     if measure == "p99":
-        known = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
-        return max(known, default=None)
-    found = tightest(report.targets, option.shares)
-    return None if found is None else max(found.used, LEAST_USED)
+        p99_ms = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
+        return max(p99_ms, default=None)
+    budget = tightest(report.targets, option.shares)
+    return None if budget is None else max(budget.used, LEAST_USED)
 
 
 def _options(
@@ -113,11 +113,11 @@ def _options(
 
 
 def _hover(report: PlanReport, option: PlanOption) -> str:
-    found = tightest(report.targets, option.shares)
+    budget = tightest(report.targets, option.shares)
     lines = [
         f"{servers_text(option.servers)}, {option.scheduler}",
         f"{per_hour(option.cost_per_hour, report.currency)}: {option.verdict}",
-        *([found.text, found.used_text] if found else []),
+        *([budget.text, budget.used_text] if budget else []),
     ]
     return "<br>".join(text(line, 90) for line in lines)
 
@@ -156,15 +156,15 @@ LINE = 32  # letters of a line of an option's name
 
 def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
     """What the answer and other options that keep cost per hour, by servers, link and data moved."""
-    found = bills(report, pinned)
-    made = figure(120 + 44 * len(found))
-    parts = list(dict.fromkeys(c.part for bill in found for c in bill.costs))
+    chosen_bills = bills(report, pinned)
+    chart = figure(120 + 44 * len(chosen_bills))
+    parts = list(dict.fromkeys(c.part for bill in chosen_bills for c in bill.costs))
     for number, part in enumerate(parts):
-        _part(made, report, found, part, PALETTE[number % len(PALETTE)])
-    made.update_layout(barmode="stack")
-    made.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
-    made.update_yaxes(autorange="reversed", showgrid=False)
-    return made
+        _part(chart, report, chosen_bills, part, PALETTE[number % len(PALETTE)])
+    chart.update_layout(barmode="stack")
+    chart.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
+    chart.update_yaxes(autorange="reversed", showgrid=False)
+    return chart
 
 
 def _label(name: str) -> str:
@@ -206,9 +206,9 @@ class Dot:
 
 def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> go.Figure:
     """One measure of the answer over the traffic, with the headroom; markers are verdicts."""
-    made = figure(340)
+    chart = figure(340)
     dots = [d for c in report.curve if (d := _dot(report, c, measure)) is not None]
-    made.add_scatter(
+    chart.add_scatter(
         x=[d.load.factor for d in dots],
         y=[d.value for d in dots],
         mode="lines",
@@ -217,12 +217,12 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
         showlegend=False,
     )
     for verdict in SYMBOLS:
-        _dots(made, [d for d in dots if d.load.verdict == verdict])
-    made.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
-    _axis(made, report, measure, [d.value for d in dots])
+        _dots(chart, [d for d in dots if d.load.verdict == verdict])
+    chart.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
+    _axis(chart, report, measure, [d.value for d in dots])
     if report.answer is not None and report.answer.headroom is not None:
-        rule(made, report.answer.headroom, f"shown up to {headroom_text(report.answer.headroom)}", of="x")
-    return made
+        rule(chart, report.answer.headroom, f"shown up to {headroom_text(report.answer.headroom)}", of="x")
+    return chart
 
 
 def _axis(made: go.Figure, report: PlanReport, measure: LoadMeasure, values: Sequence[float]) -> None:
@@ -238,21 +238,21 @@ def _axis(made: go.Figure, report: PlanReport, measure: LoadMeasure, values: Seq
 
 
 def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None:
-    found = tightest(report.targets, load.shares)
-    if found is None:
+    budget = tightest(report.targets, load.shares)
+    if budget is None:
         return None
-    hover = _load_hover(report, load, found)
+    hover = _load_hover(report, load, budget)
     if measure == "Error budget":
-        value = max(found.used, LEAST_USED)
-        low, high = found.interval or (value, value)
+        value = max(budget.used, LEAST_USED)
+        low, high = budget.interval or (value, value)
         return Dot(load, value, min(max(low, LEAST_USED), value), max(high, value), hover)
     if measure == "In time":
-        value = 100 * (found.share.mean or 0.0)
-        low, high = found.share.ci95 or (value / 100, value / 100)
+        value = 100 * (budget.share.mean or 0.0)
+        low, high = budget.share.ci95 or (value / 100, value / 100)
         return Dot(load, value, 100 * low, 100 * high, hover)
     if measure == "p99":
-        known = [1000 * m.p99_s for m in load.models.values() if m.p99_s is not None]
-        return Dot(load, max(known), max(known), max(known), hover) if known else None
+        p99_ms = [1000 * m.p99_s for m in load.models.values() if m.p99_s is not None]
+        return Dot(load, max(p99_ms), max(p99_ms), max(p99_ms), hover) if p99_ms else None
     return Dot(load, load.cost_per_million, load.cost_per_million, load.cost_per_million, hover)
 
 
@@ -293,9 +293,9 @@ HOURS = 24
 
 def week_figure(week: PlanWeek) -> go.Figure:
     """Traffic by hour above, servers by hour below: constant for the peak, and as each hour needs."""
-    made = figure(360)
+    chart = figure(360)
     hours = list(range(len(week.factors)))
-    made.add_scatter(
+    chart.add_scatter(
         x=hours,
         y=list(week.factors),
         mode="lines",
@@ -310,7 +310,7 @@ def week_figure(week: PlanWeek) -> go.Figure:
         ("constant", [most] * len(hours), "dash"),
         ("by hour", list(week.servers), "solid"),
     ):
-        made.add_scatter(
+        chart.add_scatter(
             x=hours,
             y=counts,
             mode="lines",
@@ -321,17 +321,17 @@ def week_figure(week: PlanWeek) -> go.Figure:
             hovertemplate=f"%{{customdata}}: %{{y}} servers, {name}<extra></extra>",
         )
     ticks = list(range(0, len(hours), HOURS if len(hours) > HOURS else 6))
-    made.update_xaxes(
+    chart.update_xaxes(
         tickvals=ticks,
         ticktext=[
             _hour_text(h).split()[0] if len(hours) > HOURS else _hour_text(h).split()[-1] for h in ticks
         ],
         anchor="y2",
     )
-    made.update_yaxes(title="traffic", domain=[0.56, 1], rangemode="tozero")
-    lower = made.layout.yaxis.to_plotly_json()
-    made.update_layout(yaxis2={**lower, "title": "servers", "domain": [0, 0.46], "rangemode": "tozero"})
-    return made
+    chart.update_yaxes(title="traffic", domain=[0.56, 1], rangemode="tozero")
+    lower = chart.layout.yaxis.to_plotly_json()
+    chart.update_layout(yaxis2={**lower, "title": "servers", "domain": [0, 0.46], "rangemode": "tozero"})
+    return chart
 
 
 def _hour_text(hour: int) -> str:
@@ -354,26 +354,26 @@ def capacity_figure(report: CapacityReport) -> go.Figure:
     its lower end, hollow.
     """
     target = 1 - report.target_hit_rate
-    known = [t for d in report.devices for t in d.tried if t.miss is not None]
-    floor = min([BELOW * target, *(0.5 * t.miss for t in known if t.miss)])
-    made = figure(340, legend=len(report.devices) > 1)
+    tried = [t for d in report.devices for t in d.tried if t.miss is not None]
+    floor = min([BELOW * target, *(0.5 * t.miss for t in tried if t.miss)])
+    chart = figure(340, legend=len(report.devices) > 1)
     for device in (d for d in report.devices if d.finished or d.tried):
-        _line(made, report, device, floor)
-    counts = [t.servers for t in known]
+        _line(chart, report, device, floor)
+    counts = [t.servers for t in tried]
     most = _most_shown(report)
     if counts and most > WIDE * min(counts):
-        log_axis(made, [float(min(counts)), float(most)], "servers")
-        made.update_xaxes(range=[math.log10(0.8 * min(counts)), math.log10(most)])
+        log_axis(chart, [float(min(counts)), float(most)], "servers")
+        chart.update_xaxes(range=[math.log10(0.8 * min(counts)), math.log10(most)])
     else:
-        made.update_xaxes(title="servers", rangemode="tozero", tickformat="d")
+        chart.update_xaxes(title="servers", rangemode="tozero", tickformat="d")
         if most <= WIDE:
-            made.update_xaxes(dtick=1)
-    log_axis(made, [100 * floor, 100.0], "SLOs missed, %", of="y")
-    made.add_hline(
+            chart.update_xaxes(dtick=1)
+    log_axis(chart, [100 * floor, 100.0], "SLOs missed, %", of="y")
+    chart.add_hline(
         y=100 * target,
         line={"color": QUIET, "dash": "dash", "width": 1.5},
     )
-    made.add_annotation(
+    chart.add_annotation(
         x=1,
         xref="paper",
         xanchor="right",
@@ -383,7 +383,7 @@ def capacity_figure(report: CapacityReport) -> go.Figure:
         showarrow=False,
         font={"color": QUIET},
     )
-    return made
+    return chart
 
 
 def _most_shown(report: CapacityReport) -> int:
@@ -394,19 +394,19 @@ def _most_shown(report: CapacityReport) -> int:
 
 
 def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor: float) -> None:
-    known = [t for t in device.tried if t.miss is not None]
+    tried = [t for t in device.tried if t.miss is not None]
     look = scheduler_style(device.scheduler)
     one = len({d.scheduler for d in report.devices}) == 1
     colour = colours(d.gpu for d in report.devices)[device.gpu] if one else look.colour
     several = len({d.gpu for d in report.devices}) > 1
     name = f"{device.scheduler}, {device.gpu}" if several else device.scheduler
     made.add_scatter(
-        x=[t.servers for t in known],
-        y=[100 * max(t.miss or 0.0, floor) for t in known],
+        x=[t.servers for t in tried],
+        y=[100 * max(t.miss or 0.0, floor) for t in tried],
         error_y={
             "type": "data",
-            "array": [200 * t.error if t.miss else 0.0 for t in known],
-            "arrayminus": [_down(t, floor) for t in known],
+            "array": [200 * t.error if t.miss else 0.0 for t in tried],
+            "arrayminus": [_down(t, floor) for t in tried],
             "width": 4,
             "thickness": 1.5,
         },
@@ -414,11 +414,11 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
         mode="lines+markers",
         line={"color": colour, "width": 2, "dash": look.dash},
         marker={
-            "symbol": [look.symbol if t.miss else _hollow(look.symbol) for t in known],
-            "size": [14 if t.servers == device.servers else 8 for t in known],
-            "line": {"width": [2 if t.servers == device.servers else 1 for t in known], "color": GOOD},
+            "symbol": [look.symbol if t.miss else _hollow(look.symbol) for t in tried],
+            "size": [14 if t.servers == device.servers else 8 for t in tried],
+            "line": {"width": [2 if t.servers == device.servers else 1 for t in tried], "color": GOOD},
         },
-        customdata=[f"{100 * (t.miss or 0.0):.3g} %" if t.miss else "none" for t in known],
+        customdata=[f"{100 * (t.miss or 0.0):.3g} %" if t.miss else "none" for t in tried],
         hovertemplate=f"{text(device.scheduler)}, %{{x}} servers: %{{customdata}} missed<extra></extra>",
     )
 

@@ -26,11 +26,11 @@ def answers_figure(found: SavedComparison) -> go.Figure:
     scale = _SCALES[unit]
     values = [v.mean * scale for a in answers for v in a.values if v.mean is not None]
     log = unit == "s" and spread_wide(values)
-    made = figure(110 + _ROW * len(answers), legend=True)
+    chart = figure(110 + _ROW * len(answers), legend=True)
     for number, item in enumerate(found.items):
-        _add(made, f"{number + 1} · {text(item.name, 30)}", number, answers, log)
+        _add(chart, f"{number + 1} · {text(item.name, 30)}", number, answers, log)
     names = [text(a.subject, 24) for a in answers]
-    made.update_yaxes(
+    chart.update_yaxes(
         tickvals=list(range(len(names))),
         ticktext=names,
         range=[len(names) - 0.5, -0.5],
@@ -39,13 +39,13 @@ def answers_figure(found: SavedComparison) -> go.Figure:
     )
     title = ", ".join(word for word in (answers[0].measure, _AXES[unit]) if word)
     if log:
-        log_axis(made, values, title)
+        log_axis(chart, values, title)
     else:
-        made.update_xaxes(title=title, nticks=6, rangemode="tozero")
+        chart.update_xaxes(title=title, nticks=6, rangemode="tozero")
         if unit == "share":
             low = min(values, default=0.0)
-            made.update_xaxes(range=capped(0.0 if low < 50.0 else low, 100.0))
-    return made
+            chart.update_xaxes(range=capped(0.0 if low < 50.0 else low, 100.0))
+    return chart
 
 
 def _add(made: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, ...], log: bool) -> None:

@@ -44,7 +44,7 @@ def curve_ends(
     factor = axis_scale(report.unit)[0]
     span = report.values[-1] - report.values[0]
     close = max(NEAR * span, 1.0 if report.unit == "count" else 0.0)
-    found = []
+    ends = []
     for name, curve in report.schedulers.items():
         for low, high in merged_spans(curve):
             label = _edge_label(low, high, report.unit)
@@ -54,8 +54,8 @@ def curve_ends(
                     continue
                 drawn = _drawn(curve, last.value, rightwards, get)
                 if drawn is not None:
-                    found.append(CurveEnd(name, factor * beyond, place(drawn), label, rightwards))
-    return found
+                    ends.append(CurveEnd(name, factor * beyond, place(drawn), label, rightwards))
+    return ends
 
 
 def _nearest(curve: SweptCurve, beyond: float, before: bool) -> SweptPoint | None:
@@ -257,17 +257,17 @@ def _beside(
     side = pixel if right else -pixel
     first = place(end.x) + side * ASIDE_PX
     across = np.linspace(first, first + side * LETTER_PX * len(end.label), 9)
-    found = []
+    spans = []
     for trace in made.data:
-        known = [(place(x), y) for x, y in zip(trace.x, trace.y, strict=True) if y is not None]
-        if "lines" not in trace.mode or len(known) < 2:
+        points = [(place(x), y) for x, y in zip(trace.x, trace.y, strict=True) if y is not None]
+        if "lines" not in trace.mode or len(points) < 2:
             continue
-        x, y = np.array(sorted(known)).T
+        x, y = np.array(sorted(points)).T
         inside = across[(across >= x[0]) & (across <= x[-1])]
         if len(inside):
             heights = np.interp(inside, x, np.log10(y) if log else y)
-            found.append((float(heights.min()), float(heights.max())))
-    return found
+            spans.append((float(heights.min()), float(heights.max())))
+    return spans
 
 
 def _reach_of(made: go.Figure) -> tuple[float, float]:
@@ -298,12 +298,14 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
     rule(made, goal, f"target {target_text(report.target)}")
     factor = axis_scale(report.unit)[0]
     for name, curve in report.schedulers.items():
-        found = crossings(curve, report.target)
+        crossed = crossings(curve, report.target)
         style = scheduler_style(name)
-        words = [f"{'holds up to' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in found]
+        words = [
+            f"{'holds up to' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in crossed
+        ]
         made.add_scatter(
-            x=[factor * c.value for c in found],
-            y=[goal for _ in found],
+            x=[factor * c.value for c in crossed],
+            y=[goal for _ in crossed],
             name=f"{text(name)} crosses the target",
             legendgroup=name,
             showlegend=False,
@@ -353,29 +355,29 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
     """One of :func:`views` over the swept number; ``cursor``: the selected value."""
     drawn = views(report)[view]
     factor, unit = axis_scale(report.unit)
-    made = figure(HEIGHT)
+    chart = figure(HEIGHT)
     for name, curve in report.schedulers.items():
-        _add_curve(made, name, curve, drawn, report)
+        _add_curve(chart, name, curve, drawn, report)
         if drawn.formula is not None and curve.formula:
-            _add_formula(made, name, curve, drawn, report)
-    made.update_xaxes(
+            _add_formula(chart, name, curve, drawn, report)
+    chart.update_xaxes(
         title=text(report.label) + (f", {unit}" if unit else ""),
         type="log" if by_ratio(report.unit) else "linear",
     )
-    made.update_yaxes(title=drawn.title, type="log" if drawn.log else "linear")
+    chart.update_yaxes(title=drawn.title, type="log" if drawn.log else "linear")
     ends = curve_ends(report, drawn.get, drawn.place)
-    _add_crosses(made, ends)
+    _add_crosses(chart, ends)
     if drawn.log:
-        _set_log_range(made)
+        _set_log_range(chart)
     elif view == HITS:
-        _add_target(made, report)
+        _add_target(chart, report)
     else:
-        made.update_yaxes(range=[0, 103])
-    _add_labels(made, ends, report, drawn.log, HEIGHT - AROUND)
-    _add_marks(made, report, view)
+        chart.update_yaxes(range=[0, 103])
+    _add_labels(chart, ends, report, drawn.log, HEIGHT - AROUND)
+    _add_marks(chart, report, view)
     if cursor is not None:
-        made.add_vline(x=factor * cursor, line={"color": QUIET, "width": 1})
-    return made
+        chart.add_vline(x=factor * cursor, line={"color": QUIET, "width": 1})
+    return chart
 
 
 def views(report: SweepReport) -> dict[str, View]:
@@ -448,9 +450,9 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
         up.append(above)
         down.append(below)
         backlog = "<br>ended with a backlog" if p.state == "backlogged" else ""
-        told = "" if mean is None else view.show(mean)
+        mean_text = "" if mean is None else view.show(mean)
         where = f"{text(report.label)} {value_text(p.value, report.unit)}"
-        shown.append(f"{told}<br>{where}{_span(value, view)}{backlog}")
+        shown.append(f"{mean_text}<br>{where}{_span(value, view)}{backlog}")
     made.add_scatter(
         x=x,
         y=y,

@@ -64,14 +64,14 @@ def merged(flags: Sequence[tuple[float, bool]]) -> list[Span]:
     """
     spans = _spans_of(flags)
     close = NEAR * (flags[-1][0] - flags[0][0]) if flags else 0.0
-    found = spans[:1]
+    joined = spans[:1]
     for low, high in spans[1:]:
-        before = found[-1][1]
+        before = joined[-1][1]
         if low is not None and before is not None and low - before <= close:
-            found[-1] = (found[-1][0], high)
+            joined[-1] = (joined[-1][0], high)
         else:
-            found.append((low, high))
-    return found
+            joined.append((low, high))
+    return joined
 
 
 def _spans_text(spans: Sequence[Span], unit: str) -> str:
@@ -111,9 +111,9 @@ def stability_finding(report: SweepReport) -> str:
     for spans in others:
         ends += f", {listed(by_spans[spans])} {_spans_text(spans, report.unit).removeprefix('unstable ')}"
     few = len(holding) <= len(report.schedulers) / 2
-    held = f"{'Only ' if few else ''}{listed(holding)} {verb(holding, 'is', 'are')} stable {span}. "
-    held = held[0].upper() + held[1:] if holding else ""
-    return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
+    stable_text = f"{'Only ' if few else ''}{listed(holding)} {verb(holding, 'is', 'are')} stable {span}. "
+    stable_text = stable_text[0].upper() + stable_text[1:] if holding else ""
+    return f"{stable_text}{ends[0].upper() if not stable_text else ends[0]}{ends[1:]}."
 
 
 def _span(report: SweepReport) -> str:
@@ -140,12 +140,12 @@ def ratio_text(ratio: Estimate) -> str:
 
 def at_value(report: SweepReport, value: float) -> dict[str, SweptPoint]:
     """Scheduler → its point at ``value``, where it was simulated there."""
-    found = {}
+    points = {}
     for name, curve in report.schedulers.items():
         point = next((p for p in curve.points if p.value == value), None)
         if point is not None:
-            found[name] = point
-    return found
+            points[name] = point
+    return points
 
 
 def place_text(label: str, unit: Unit, value: float) -> str:
@@ -167,18 +167,18 @@ def place_text(label: str, unit: Unit, value: float) -> str:
 
 def headline(report: SweepReport, value: float) -> str:
     """The schedulers faster and slower at ``value``, by how much, and those without a steady state."""
-    found, base = at_value(report, value), report.reference
+    points, base = at_value(report, value), report.reference
     where = place_text(report.label, report.unit, value)
-    if base not in found:
+    if base not in points:
         return f"{where} {base} is not simulated yet."
-    unstable = [n for n, p in found.items() if not p.steady]
+    unstable = [n for n, p in points.items() if not p.steady]
     if base in unstable:
-        holding = [n for n in found if n not in unstable]
+        holding = [n for n in points if n not in unstable]
         ending = f"; {listed(holding)} {verb(holding, 'is', 'are')} stable" if holding else ""
-        ending = ", nor has any other scheduler" if not holding and len(found) > 1 else ending
+        ending = ", nor has any other scheduler" if not holding and len(points) > 1 else ending
         return f"{where} {base} has no steady state{ending}."
-    said = [_faster(found, base), _slower(found, base), _alike(found, base)]
-    alone = f"{base} takes {or_dash(found[base].jct_s.mean, format_time)} on average"
+    said = [_faster(points, base), _slower(points, base), _alike(points, base)]
+    alone = f"{base} takes {or_dash(points[base].jct_s.mean, format_time)} on average"
     sentence = "; ".join(s for s in said if s) or alone
     ends = f" {listed(unstable)} {verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
     return f"{where} {sentence} (simulated).{ends}"
@@ -283,11 +283,11 @@ def crossings(curve: SweptCurve, target: float) -> list[Crossing]:
     """The crossings of a curve, on straight lines between its points; an overloaded point keeps nothing."""
     kept = [(p.value, _kept(p.steady, p.slo_hit_rate.mean)) for p in curve.points]
     points = [(value, hits) for value, hits in kept if hits is not None]
-    found = []
+    crossed = []
     for (a, x), (b, y) in pairwise(points):
         if (x >= target) != (y >= target):
-            found.append(Crossing(a + (b - a) * (x - target) / (x - y), x >= target))
-    return found
+            crossed.append(Crossing(a + (b - a) * (x - target) / (x - y), x >= target))
+    return crossed
 
 
 def _kept(steady: bool, hits: float | None) -> float | None:
@@ -304,12 +304,12 @@ def holds_text(curve: SweptCurve, report: SweepReport) -> str:
     """The range in which a scheduler keeps the target: ``up to +18 %``, ``from 7 on``, ``throughout``."""
     if not _has_target(report) or not curve.points:
         return ""
-    found = crossings(curve, report.target)
-    if not found:
+    crossed = crossings(curve, report.target)
+    if not crossed:
         first = _kept(curve.points[0].steady, curve.points[0].slo_hit_rate.mean) or 0.0
         return "throughout" if first >= report.target else "nowhere"
     words = []
-    for c in found:
+    for c in crossed:
         value = c.value
         if report.unit == "count":  # the last count that keeps the target, or the first
             value = math.floor(value) if c.falls else math.ceil(value)

@@ -26,28 +26,28 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
     value. The line is where the SLO hits of what the cells show pass the target.
     """
     first = grid.rows[0].sweep
-    found = cells(grid, measure, scheduler)
-    made = figure(150 + CELL * len(grid.values))
+    by_pair = cells(grid, measure, scheduler)
+    chart = figure(150 + CELL * len(grid.values))
     if scheduler:
-        _add_values(made, found, grid, measure)
+        _add_values(chart, by_pair, grid, measure)
     else:
-        _add_winners(made, found, grid, measure)
-    _add_target(made, found, grid)
-    made.update_xaxes(
+        _add_winners(chart, by_pair, grid, measure)
+    _add_target(chart, by_pair, grid)
+    chart.update_xaxes(
         title=text(first.label),
         tickvals=list(range(len(first.values))),
         ticktext=[first_text(first, v) for v in first.values],
         showgrid=False,
         range=[-0.5, len(first.values) - 0.5],
     )
-    made.update_yaxes(
+    chart.update_yaxes(
         title=text(grid.label),
         tickvals=list(range(len(grid.values))),
         ticktext=[value_text(v, grid.unit) for v in grid.values],
         showgrid=False,
         range=[-0.5, len(grid.values) - 0.5],
     )
-    return made
+    return chart
 
 
 def _table(found: Cells, grid: SweepGrid) -> list[list[tuple[float, float]]]:
@@ -118,8 +118,8 @@ def _add_values(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure
         return None if mean is None or mean <= 0 else math.log10(1e3 * mean)
 
     z = [[value(pair) for pair in row] for row in _table(found, grid)]
-    known = [v for row in z for v in row if v is not None]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    numbers = [v for row in z for v in row if v is not None]
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     words, hover = _words(found, grid, measure, False), _hover(found, grid)
     span = (low, high if high > low else low + 1)
     _add_heat(made, z, [[0, PALE], [1, FULL]], span, words, hover)
@@ -127,7 +127,7 @@ def _add_values(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure
         "title": {"text": "SLO hits, %" if measure == "SLO hits" else "mean JCT, ms, log"},
         "thickness": 12,
     }
-    if measure == "Mean JCT" and known:
+    if measure == "Mean JCT" and numbers:
         ticks = [t for t in log_ticks(10**low, 10**high) if low <= math.log10(t) <= high]
         bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [format_number(t) for t in ticks]}
     made.data[0].update(showscale=True, colorbar=bar)

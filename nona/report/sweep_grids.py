@@ -77,13 +77,13 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
 
     Where no scheduler has a steady state, the first of them stands for all.
     """
-    found: dict[tuple[float, float], Cell] = {}
+    by_pair: dict[tuple[float, float], Cell] = {}
     for row in grid.rows:
         for value in row.sweep.values:
             here = _at(row.sweep, value, scheduler)
             if here:
-                found[value, row.value] = min(here, key=lambda c: _rank(c, measure))
-    return found
+                by_pair[value, row.value] = min(here, key=lambda c: _rank(c, measure))
+    return by_pair
 
 
 def _at(report: SweepReport, value: float, scheduler: str) -> list[Cell]:
@@ -107,16 +107,16 @@ def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
 
 def grid_finding(grid: SweepGrid) -> str:
     """Which schedulers win in how many cells."""
-    found = cells(grid, "Mean JCT")
-    steady = Counter(c.scheduler for c in found.values() if c.point.steady)
+    by_pair = cells(grid, "Mean JCT")
+    steady = Counter(c.scheduler for c in by_pair.values() if c.point.steady)
     if not steady:
-        return "No scheduler has a steady state in any cell." if found else "Nothing is simulated yet."
+        return "No scheduler has a steady state in any cell." if by_pair else "Nothing is simulated yet."
     names = [f"{name} in {count}" for name, count in steady.most_common(SHOWN)]
     more = len(steady) - SHOWN
-    lost = len(found) - sum(steady.values())
+    lost = len(by_pair) - sum(steady.values())
     ending = f" In {counted(lost, 'cell')} no scheduler has a steady state." if lost else ""
     others = f" and {more} more" if more > 0 else ""
-    return f"Lowest mean JCT of {counted(len(found), 'cell')}: {listed(names)}{others}.{ending}"
+    return f"Lowest mean JCT of {counted(len(by_pair), 'cell')}: {listed(names)}{others}.{ending}"
 
 
 def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
@@ -174,18 +174,18 @@ def grid_rows(grid: SweepGrid) -> list[dict[str, float | str | None]]:
 def grid_text(grid: SweepGrid) -> str:
     """What ``nona sweep --second`` prints: the fastest scheduler in each cell."""
     first = grid.rows[0].sweep
-    found = cells(grid, "Mean JCT")
+    by_pair = cells(grid, "Mean JCT")
     heads = [value_text(v, first.unit) for v in first.values]
     corner = f"{grid.label} \\ {first.label}"
     rows = [
         {corner: value_text(row.value, grid.unit)}
         | {
-            head: f"{c.scheduler} {c.text('Mean JCT')}" if (c := found.get((v, row.value))) else "–"
+            head: f"{c.scheduler} {c.text('Mean JCT')}" if (c := by_pair.get((v, row.value))) else "–"
             for head, v in zip(heads, first.values, strict=True)
         }
         for row in grid.rows
     ]
-    told = f"{counted(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
-    lines = [f"{first.label} × {grid.label}: {told} ({first.engine}, {grid.seconds:.1f} s)"]
+    size = f"{counted(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
+    lines = [f"{first.label} × {grid.label}: {size} ({first.engine}, {grid.seconds:.1f} s)"]
     lines += [grid_finding(grid), grid_targets(grid)]
     return "\n".join([*(line for line in lines if line), "", table(rows, (corner, *heads))])

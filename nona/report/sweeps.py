@@ -117,9 +117,9 @@ def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, 
         values = [float(f"{first + i * step:.12g}") for i in range(count)]
     else:
         values = [parse_value(p, unit, where) for p in text.split(",") if p.strip()]
-    found = tuple(sorted(set(values)))
-    _check_count(len(found), where)
-    return found
+    ascending = tuple(sorted(set(values)))
+    _check_count(len(ascending), where)
+    return ascending
 
 
 def spaced(low: float, high: float, count: int, unit: str) -> tuple[float, ...]:
@@ -302,11 +302,11 @@ def _scheduler(
     points: Mapping[float, CurvePoint], formula: Formula | None, beside: Mapping[float, CurvePoint]
 ) -> SweptCurve:
     predicted = formula or {}
-    told = tuple(FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
+    formula_points = tuple(FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
     return SweptCurve(
         points=tuple(_point(v, points[v], predicted, beside.get(v)) for v in sorted(points)),
         edges=_edges(stable_flags(points)),
-        formula=told or None,
+        formula=formula_points or None,
         formula_edges=_edges(formula_flags(predicted)),
     )
 
@@ -348,6 +348,6 @@ def _ratio(point: CurvePoint, beside: CurvePoint | None) -> Estimate:
     if beside is None or "overloaded" in (point.state, beside.state):
         return UNKNOWN
     both = min(len(point.means_s), len(beside.means_s))
-    found = paired_ratio(point.means_s[:both], beside.means_s[:both])
-    low, high = number(found.low), number(found.high)
-    return Estimate(mean=found.value, ci95=None if low is None or high is None else (low, high))
+    ratio = paired_ratio(point.means_s[:both], beside.means_s[:both])
+    low, high = number(ratio.low), number(ratio.high)
+    return Estimate(mean=ratio.value, ci95=None if low is None or high is None else (low, high))

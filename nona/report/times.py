@@ -278,7 +278,7 @@ def means_if_off(
 
     ``background`` is the share of the executors that others take (0 to 1).
     """
-    found = {}
+    ranges = {}
     for name, s in schedulers.items():
         compute, load = s.parts_s.compute, s.offered.compute
         wait = (s.parts_s.server_wait or 0.0) + (s.parts_s.own_wait or 0.0)
@@ -286,8 +286,8 @@ def means_if_off(
             continue
         off = mean_if_off(MeanParts(s.jct_s.mean, compute, wait, load or 0.0, background), error)
         if off is not None:
-            found[name] = off
-    return found
+            ranges[name] = off
+    return ranges
 
 
 def off_lines(off: Mapping[str, OffRange]) -> list[str]:
@@ -296,8 +296,8 @@ def off_lines(off: Mapping[str, OffRange]) -> list[str]:
     >>> off_lines({"local": OffRange(low_s=0.0034, high_s=0.0107)})
     ['mean JCT if times are off as they usually are: local 3.4 to 11 ms']
     """
-    told = ", ".join(f"{name} {_span(found)}" for name, found in off.items())
-    return [f"mean JCT {USUAL}: {told}"] if told else []
+    ranges = ", ".join(f"{name} {_span(off_range)}" for name, off_range in off.items())
+    return [f"mean JCT {USUAL}: {ranges}"] if ranges else []
 
 
 def off_text(found: OffRange) -> str:

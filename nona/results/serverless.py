@@ -169,8 +169,8 @@ class PolicyOutcome(Document):
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
-        found: dict[str, object] = write(self)
-        return {key: value for key, value in found.items() if value is not None or key not in OPTIONAL}
+        fields: dict[str, object] = write(self)
+        return {key: value for key, value in fields.items() if value is not None or key not in OPTIONAL}
 
 
 class SchedulerApplication(Document):

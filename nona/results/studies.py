@@ -334,8 +334,8 @@ class SimulatedCell(CellConditions):
 
     def mean_s(self, scheduler: str) -> float | None:
         """A scheduler's mean JCT; ``None`` without a steady state or where it was not run."""
-        held = self.schedulers.get(scheduler)
-        return None if held is None else held.mean_s
+        entrant = self.schedulers.get(scheduler)
+        return None if entrant is None else entrant.mean_s
 
 
 class DecisionStudy(Document):

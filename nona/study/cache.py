@@ -62,12 +62,12 @@ class StudyCache:
 
 def once_per_model(rows: Sequence[WorkloadRow], make: Callable[[WorkloadRow], T]) -> tuple[T, ...]:
     """What ``make`` returns for every row, made once for rows of the same model, symbols and batch."""
-    made: dict[tuple[object, ...], T] = {}
+    by_key: dict[tuple[object, ...], T] = {}
     keys = [(row.model, tuple(sorted(row.symbols.items())), row.batch) for row in rows]
     for key, row in zip(keys, rows, strict=True):
-        if key not in made:
-            made[key] = make(row)
-    return tuple(made[key] for key in keys)
+        if key not in by_key:
+            by_key[key] = make(row)
+    return tuple(by_key[key] for key in keys)
 
 
 def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:

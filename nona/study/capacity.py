@@ -147,8 +147,8 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
             [counted(r, target_hit) for r in ratios], [target_hit] * len(ratios), ALPHA, look, looks
         )
 
-    found = settle(more, judge, most)
-    return _count(servers, _steady(found.result, entry.name))
+    settled = settle(more, judge, most)
+    return _count(servers, _steady(settled.result, entry.name))
 
 
 def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
@@ -250,19 +250,19 @@ def fewest_servers(
     search = _Search(_alone(scenario, scheduler), sources, asked, cache or StudyCache(), check, tell)
     search.seen = lambda: seen(search.so_far())
     count = search.run(scenario.cluster.servers[group].count)
-    found = None if count is None else search.tried[count]
+    fewest = None if count is None else search.tried[count]
     fewer = None if count is None or count == 1 else search.at(count - 1)
-    if simulated and found is not None and search.predicts:
-        found = search.simulated(found)
+    if simulated and fewest is not None and search.predicts:
+        fewest = search.simulated(fewest)
         fewer = None if fewer is None or fewer.miss is None else search.simulated(fewer)
     return DeviceCapacity(
         gpu=scenario.cluster.servers[group].gpu,
         scheduler=scheduler,
         method="prediction" if search.predicts else "simulation",
         servers=count,
-        predicted=found,
+        predicted=fewest,
         one_fewer=fewer,
-        cost=None if found is None or prices is None else search.cost(found.servers, prices),
+        cost=None if fewest is None or prices is None else search.cost(fewest.servers, prices),
         tried=tuple(search.tried[n] for n in sorted(search.tried)),
         least_miss=search.least_miss,
         no_room=search.no_room,

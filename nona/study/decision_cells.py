@@ -99,13 +99,13 @@ def workload_table() -> Mapping[str, Workload]:
     >>> workload_table()["mixture_64"].family
     'mixture of experts'
     """
-    found = [
+    workloads = [
         *(Workload(n, "sample networks", description(n), (n,)) for n in manifest()),
         *(Workload(n, "sample workflows", description(n), (n,)) for n in workflows()),
         *_mixes(),
         *(Workload(n, g.family, g.description, (n,)) for n, g in NETWORKS.items()),
     ]
-    return MappingProxyType({w.name: w for w in found})
+    return MappingProxyType({w.name: w for w in workloads})
 
 
 def cell_scenario(workload: Workload, cell: Cell, seed: int = 0) -> Scenario:

@@ -137,9 +137,9 @@ class Contest:
         """The mean of a scheduler with Student's interval over its runs, or by batch means for one run."""
         if name in self.reasons:
             return Entrant(reason=self.reasons[name])
-        found = mean_interval(self.means_s[name])
-        half = found.half_width if found.n > 1 else self._first_half_s[name]
-        return Entrant(mean_s=found.mean, half_width_s=half, runs=found.n)
+        interval = mean_interval(self.means_s[name])
+        half = interval.half_width if interval.n > 1 else self._first_half_s[name]
+        return Entrant(mean_s=interval.mean, half_width_s=half, runs=interval.n)
 
     def answer(self, question: Question) -> Answer | None:
         """``None`` where ``who`` or all of its rivals have no steady state."""
@@ -311,17 +311,17 @@ def effort(study: Study, cell: Cell, size: Size) -> Effort:
 
 def _contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
     """The comparison of all schedulers of the study that this version includes."""
-    known = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
+    included = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
     reasons = {}
     if steady_spread(study) is None:
         reasons["spread"] = "overload of link or executors, by formula"
     chosen = {}
-    for name in known:
+    for name in included:
         if name not in reasons:
             chosen[name] = rehearsed(study.system, get_scheduler(name), placement, {})
-    questions = [Question(REFERENCE, tuple(n for n in known if n in BLIND and n != REFERENCE))]
-    if LIVE in known:
-        questions.append(Question(LIVE, tuple(n for n in known if n != LIVE)))
+    questions = [Question(REFERENCE, tuple(n for n in included if n in BLIND and n != REFERENCE))]
+    if LIVE in included:
+        questions.append(Question(LIVE, tuple(n for n in included if n != LIVE)))
     return Contest(study.system, chosen, effort, questions, reasons=reasons)
 
 
@@ -404,7 +404,7 @@ class DecisionSettings:
                 )
         for link in self.links:
             if link not in LINKS:
-                names = ", ".join(f"{known:g}" for known in LINKS)
+                names = ", ".join(f"{speed:g}" for speed in LINKS)
                 raise SimulationError(f"Study: link={link:g} Gbit/s is not part of it; choose from {names}.")
 
 

@@ -73,12 +73,12 @@ def congestion_curve(system: System, points: int = 12, progress: Progress | None
     """
     now = background_of(system)
     loads = [now + (max(MOST, now) - now) * i / (points - 1) for i in range(points)] if now < MOST else [now]
-    found, shares = [], _shares(system)
+    curve, shares = [], _shares(system)
     for i, load in enumerate(loads):
-        found.append(_point(system, load, shares))
+        curve.append(_point(system, load, shares))
         if progress is not None:
             progress((i + 1) / (len(loads) + 1))
-    return CongestionCurve(points=tuple(found), now=now, stops=_stops(system, found, shares))
+    return CongestionCurve(points=tuple(curve), now=now, stops=_stops(system, curve, shares))
 
 
 def _shares(system: System) -> Floats | None:
@@ -160,8 +160,8 @@ def network_story(
         result = simulate(
             study, engine=engine, placement=placement, timeline_jobs=study.scenario.simulation.jobs
         )
-        told = predictions(study, placement)
-        runs = {name: _run(result, name, told[name]) for name in STRATEGIES}
+        predicted = predictions(study, placement)
+        runs = {name: _run(result, name, predicted[name]) for name in STRATEGIES}
         yield StoryPoint(load, runs, study.system)
 
 
@@ -184,8 +184,8 @@ def paying_limit(scenario: Scenario, sources: Sources = _NO_SOURCES, most: float
 
 def _story_pays(scenario: Scenario, load: float, sources: Sources) -> bool:
     study = _at(scenario, load, sources)
-    told = predictions(study, place(study))
-    nona, local = told["nona"], told["local"]
+    predicted = predictions(study, place(study))
+    nona, local = predicted["nona"], predicted["local"]
     return nona is not None and (local is None or nona < local * (1 - _SAME))
 
 

@@ -85,7 +85,7 @@ def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executo
     """Which tasks of ``model`` stay together on its executor class number ``executor_class``."""
     weights = np.zeros(len(model.tasks.compute_s))
     weights[executor_class] = 1.0
-    found = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
+    coarsenings = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
     compute_s = model.tasks.compute_s[executor_class].tolist()
     device = model.costed[executor_class].device
-    return glued(model.contracted, model.decomposition, found, compute_s, link, share, device)
+    return glued(model.contracted, model.decomposition, coarsenings, compute_s, link, share, device)

@@ -72,15 +72,15 @@ def network_views_study(
     chosen, begin = settings or NetworkViewSettings(), time.perf_counter()
     names = tuple(dict.fromkeys((REFERENCE, *(chosen.schedulers or scheduler_names()))))
     links = (("idle link", 0.0), ("loaded link", BACKGROUND))
-    found = []
+    results = []
     for number, (label, background) in enumerate(links):
 
         def told(progress: SimulationProgress, done: int = number, what: str = label) -> None:
             on_progress((done + progress.fraction) / len(links), f"{what}, {progress.scheduler}")
 
         study = prepare(_scenario(names, background, chosen))
-        found.append(simulate(study, engine=engine, workers=workers, on_progress=told))
-    idle, loaded = found
+        results.append(simulate(study, engine=engine, workers=workers, on_progress=told))
+    idle, loaded = results
     rows = tuple(_row(name, idle, loaded) for name in names)
     about = _about(chosen, time.perf_counter() - begin)
     return rounded_result(NetworkViewsStudy(about=about, rows=rows), DIGITS)
@@ -141,9 +141,9 @@ def _means(result: SimulationResult, name: str) -> list[float]:
 
 def _ratio(a: list[float], b: list[float]) -> Estimate:
     both = min(len(a), len(b))
-    found = paired_ratio(a[:both], b[:both])
-    known: Interval = (found.low, found.high) if math.isfinite(found.low) else None
-    return Estimate(mean=found.value, ci95=known)
+    ratio = paired_ratio(a[:both], b[:both])
+    interval: Interval = (ratio.low, ratio.high) if math.isfinite(ratio.low) else None
+    return Estimate(mean=ratio.value, ci95=interval)
 
 
 def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:

@@ -310,14 +310,14 @@ def mixture_of_experts(experts: int, layers: int = 1, tokens: int = 512) -> Node
         x = attention(graph, f"attend{layer}", x, tokens, MIXTURE_WIDTH)
         norm = graph.task(f"norm{layer}", 0, tokens * MIXTURE_WIDTH, x)
         route = graph.linear(f"route{layer}", tokens, MIXTURE_WIDTH, experts, norm)
-        found = []
+        outputs = []
         for e in range(experts):
             name = f"expert{layer}.{e}"
             taken = graph.task(f"{name}.gather", 0, routed * MIXTURE_WIDTH, norm, route)
             gate = graph.linear(f"{name}.gate", routed, MIXTURE_WIDTH, hidden, taken)
             up = graph.linear(f"{name}.up", routed, MIXTURE_WIDTH, hidden, taken)
-            found.append(graph.linear(f"{name}.down", routed, hidden, MIXTURE_WIDTH, gate, up))
-        x = graph.task(f"sum{layer}", 0, tokens * MIXTURE_WIDTH, x, route, *found)
+            outputs.append(graph.linear(f"{name}.down", routed, hidden, MIXTURE_WIDTH, gate, up))
+        x = graph.task(f"sum{layer}", 0, tokens * MIXTURE_WIDTH, x, route, *outputs)
     graph.linear("head", 1, MIXTURE_WIDTH, 32_000, x)
     return graph.mapping(
         name=f"mixture_{experts}", description=f"{layers} transformer block(s) with {experts} experts each"
@@ -340,22 +340,22 @@ def _retrieval_tree(shards: int) -> NodeLink:
     graph = TaskGraphBuilder()
     question = graph.task("question", 0, 64)
     vector = graph.task("embed", 2 * EMBEDDER * 64, VECTOR, question, weights=EMBEDDER)
-    found = []
+    scored = []
     for s in range(shards):
         hits = graph.task(
             f"search{s}", 2 * SHARD * VECTOR, 4 * RETRIEVAL_KEPT, vector, weights=SHARD * VECTOR
         )
         text = graph.task(f"fetch{s}", 0, 4 * RETRIEVAL_KEPT * PASSAGE * 2, hits)
         score = 2 * RERANKER * RETRIEVAL_KEPT * PASSAGE
-        found.append(
+        scored.append(
             graph.task(f"score{s}", score, RETRIEVAL_KEPT * PASSAGE * 2, text, question, weights=RERANKER)
         )
     level = 0
-    while len(found) > 1:
-        groups = [found[i : i + FAN_IN] for i in range(0, len(found), FAN_IN)]
-        found = [_merged(graph, f"merge{level}.{i}", group) for i, group in enumerate(groups)]
+    while len(scored) > 1:
+        groups = [scored[i : i + FAN_IN] for i in range(0, len(scored), FAN_IN)]
+        scored = [_merged(graph, f"merge{level}.{i}", group) for i, group in enumerate(groups)]
         level += 1
-    prompt = graph.task("prompt", 0, RETRIEVAL_KEPT * PASSAGE * 2, question, *found)
+    prompt = graph.task("prompt", 0, RETRIEVAL_KEPT * PASSAGE * 2, question, *scored)
     read = 2 * GENERATOR * RETRIEVAL_KEPT * PASSAGE
     state = graph.task("read", read, 24 * 2 * 2048 * RETRIEVAL_KEPT * PASSAGE, prompt, weights=GENERATOR)
     answer = graph.task("answer", 0, ANSWER, state, weights=ANSWER * GENERATOR)

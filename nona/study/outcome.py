@@ -58,17 +58,17 @@ def predicted_means(study: Study, placement: Placement | None) -> dict[str, floa
     (:func:`nona.study.simulation.predictions`). ``None`` where there is no steady state; ``placement``
     is what ``nona`` samples from.
     """
-    found: dict[str, float | None] = {}
+    means_s: dict[str, float | None] = {}
     names = {s.name for s in study.scenario.schedulers}
     if placement is not None and "nona" in names:
-        found["nona"] = _mean_s(study, placement)
+        means_s["nona"] = _mean_s(study, placement)
     for name, fixed in (("local", local_placement), ("spread", spread_placement)):
         if name in names:
             try:
-                found[name] = _mean_s(study, fixed(study.system))
+                means_s[name] = _mean_s(study, fixed(study.system))
             except PlacementError:  # the executors themselves are overloaded
-                found[name] = None
-    return found
+                means_s[name] = None
+    return means_s
 
 
 def _mean_s(study: Study, placement: Placement) -> float | None:
@@ -146,8 +146,8 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
 def cautions_of(study: Study) -> tuple[str, ...]:
     """What people should read beside the results of the scenario's schedulers, e.g. that one was not trained
     on such a system."""
-    found = (get_scheduler(s.name).cautions for s in study.scenario.schedulers)
-    return tuple(line for of in found if of is not None for line in of(study.system))
+    cautions = (get_scheduler(s.name).cautions for s in study.scenario.schedulers)
+    return tuple(line for of in cautions if of is not None for line in of(study.system))
 
 
 def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
@@ -169,14 +169,14 @@ def placement_outcome(
     def report(other: Placement | None) -> FullPlacementReport | None:
         return None if other is None else full_report(study, other)
 
-    found, models = full_report(study, placement), model_facts(study)
+    own_report, models = full_report(study, placement), model_facts(study)
     return PlacementOutcome(
         about=about(study, made),
-        nona=found,
+        nona=own_report,
         local=report(comparison.local),
         spread=report(comparison.spread),
         models=models,
-        if_times_off=_if_times_off(study.system, found, list(models.values())),
+        if_times_off=_if_times_off(study.system, own_report, list(models.values())),
     )
 
 

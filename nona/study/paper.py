@@ -147,11 +147,11 @@ def growth(
                 break
             if jobs not in beside:
                 beside[jobs] = _mean(_run(study.system, nona, jobs, engine))
-            found = _run(study.system, (scheduler, prepared), jobs, engine)
-            state = found.state
+            records = _run(study.system, (scheduler, prepared), jobs, engine)
+            state = records.state
             if state != "overloaded":
                 break
-            runs.append(_row(found, beside[jobs]))
+            runs.append(_row(records, beside[jobs]))
             yield (done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen), None
             if runs[-1].ratio >= claim:
                 break
@@ -257,14 +257,14 @@ def paper_study(
     """
     chosen, begin = settings or PaperSettings(), time.perf_counter()
     scenario, sources = paper_scenario(chosen.seed), Sources(scenario_path(SCENARIO).parent)
-    found: dict[str, SweepReport] = {}
+    sweeps: dict[str, SweepReport] = {}
     for name in SWEEPS:
         start, span = _BEGIN[name], _span(name)
-        for told in curves(
+        for so_far in curves(
             scenario, _sweep(scenario, chosen, name), sources, engine=engine, workers=workers, check=check
         ):
-            yield PaperProgress(f"background {name}, {told.stage}", start + span * told.fraction * 0.999)
-        found[name] = sweep_report(told)
+            yield PaperProgress(f"background {name}, {so_far.stage}", start + span * so_far.fraction * 0.999)
+        sweeps[name] = sweep_report(so_far)
     beyond = with_value(scenario, LINK, OVERLOAD)
     rows = []
     for share, row in growth(beyond, sources, chosen.lengths, CLAIM, engine, check):
@@ -280,7 +280,7 @@ def paper_study(
         jobs=chosen.jobs,
         replications=chosen.replications,
         claim=CLAIM,
-        sweeps=found,
+        sweeps=sweeps,
         reach=tuple(reach(scenario, sources, CLAIM)),
         overload=Overload(key=LINK, value=OVERLOAD, schedulers=tuple(r for r in rows if r)),
         seconds=time.perf_counter() - begin,

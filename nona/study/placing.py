@@ -135,13 +135,13 @@ def rehearsed(
     ways = [r for r in scheduler.rehearsals if not r.options.keys() & options.keys()]
     if len(ways) < len(scheduler.rehearsals) or len(ways) < 2 or system.total_rate <= 0:
         return scheduler, _prepared(system, scheduler, placement, options)
-    found: list[Chosen] = []
+    candidates: list[Chosen] = []
     for way in ways:
         decides = get_scheduler(way.decided_by) if way.decided_by else scheduler
         own = way.options if way.decided_by else {**options, **way.options}
-        found.append((replace(decides, name=scheduler.name), _prepared(system, decides, placement, own)))
-    means = [float(_short_means_s(system, *chosen, check=check, runs=runs).mean()) for chosen in found]
-    return found[means.index(min(means))]
+        candidates.append((replace(decides, name=scheduler.name), _prepared(system, decides, placement, own)))
+    means = [float(_short_means_s(system, *chosen, check=check, runs=runs).mean()) for chosen in candidates]
+    return candidates[means.index(min(means))]
 
 
 def _prepared(
@@ -209,33 +209,33 @@ def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:
     for n, other in means.items():
         if n == best or not np.isfinite(other).all():
             continue
-        found = paired_difference(other, quickest)
-        if not found.is_clear and found.difference.mean > SAME * float(quickest.mean()):
+        paired = paired_difference(other, quickest)
+        if not paired.is_clear and paired.difference.mean > SAME * float(quickest.mean()):
             kept[n] = other
     return kept
 
 
 def _replaced(system: System, placement: Placement, rival: Rival) -> Placement:
     values = mean_of(system, placement, rival.queries)
-    made = judged(system, placement, rival.queries, values, rival.origin)
+    chosen = judged(system, placement, rival.queries, values, rival.origin)
     note = f"In simulation, {rival.origin} was faster than the placement that sampled jobs preferred."
-    return replace(made, notes=(note, *placement.notes), sampled=_figures(placement, rival, values))
+    return replace(chosen, notes=(note, *placement.notes), sampled=_figures(placement, rival, values))
 
 
 def _figures(placement: Placement, rival: Rival, values: Values) -> Sampled | None:
     """The figures of the search, with the rival as the chosen placement."""
-    found = placement.sampled
-    if found is None:
+    figures = placement.sampled
+    if figures is None:
         return None
     return replace(
-        found,
+        figures,
         value=values.value,
         error=values.error,
-        gain=found.formula_value - values.value,
+        gain=figures.formula_value - values.value,
         gain_error=math.hypot(values.error, placement.objective_error_s),  # unpaired: rather too large
         queries=tuple(float(y.mean()) for y in values.y),
         origin=rival.origin,
-        rivals=tuple(other for other in found.rivals if other is not rival),
+        rivals=tuple(other for other in figures.rivals if other is not rival),
     )
 
 
@@ -275,7 +275,7 @@ def place_system(
     optimum = solve(system, solver, time_s=QUICK_S if quick else FORMULA_S)
     work_s = QUICK_S if quick else None
     search, runs = _Counted("search", on_progress), _Counted("simulation", on_progress)
-    found = choose_placement(
+    chosen = choose_placement(
         system,
         optimum,
         objective,
@@ -284,7 +284,7 @@ def place_system(
         on_better=on_better,
         on_spent=search.tell,
     )
-    return found if quick else decide(system, found, check, runs.tell)
+    return chosen if quick else decide(system, chosen, check, runs.tell)
 
 
 class _Counted:
@@ -310,12 +310,12 @@ class SearchSteps:
 
     def take(self, placement: Placement) -> bool:
         """Add a placement of the search; returns whether the best, or its bound, changed."""
-        found, old = bounded(self.system, by_response(self.system, placement)), self.best
-        if old is None or found.objective_s < old.objective_s:
-            self._become(found)
+        new, old = bounded(self.system, by_response(self.system, placement)), self.best
+        if old is None or new.objective_s < old.objective_s:
+            self._become(new)
             return True
-        if math.isnan(old.lower_bound_s) and not math.isnan(found.lower_bound_s):
-            self._become(_with_bound_of(self.system, old, found))
+        if math.isnan(old.lower_bound_s) and not math.isnan(new.lower_bound_s):
+            self._become(_with_bound_of(self.system, old, new))
             return True
         return False
 

@@ -186,12 +186,12 @@ def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
     quiet = replace(system, background_network=replace(system.background_network, rate=0.0))
     busy = scaled(quiet, _factor(quiet, load.servers))
     half = _with_link(busy, system.background_network, 0.5 * load.link)
-    found = placed(half if name in ("nona", "formula") else busy, name)
-    own = predict(busy, found.queries, found.shares).network_utilization
+    placement = placed(half if name in ("nona", "formula") else busy, name)
+    own = predict(busy, placement.queries, placement.shares).network_utilization
     if own > load.link:
         busy = scaled(busy, load.link / own)
         own = load.link
-    return _with_link(busy, system.background_network, load.link - own), found
+    return _with_link(busy, system.background_network, load.link - own), placement
 
 
 def scaled(system: System, factor: float) -> System:
@@ -408,7 +408,7 @@ class MapPoints:
         names = name, placement, load = self.names[key[0]]
         system, placed = point(map_system(name, self.size.seed), placement, LOADS[load])
         size = self.size
-        found = measure(
+        map_point = measure(
             names,
             system,
             placed,
@@ -418,7 +418,7 @@ class MapPoints:
         )
         if on_progress is not None:
             on_progress(f"{name}, {placement}, {load}")
-        return found
+        return map_point
 
 
 def map_study(

@@ -140,15 +140,15 @@ def _check_measured(
     Rows of other models and of devices that the cluster does not have are for other scenarios.
     """
     names = {m.costed[0].graph.name for m in models}
-    known, classes = {**devices(), **cluster.devices}, sorted(cluster.classes)
+    all_devices, classes = {**devices(), **cluster.devices}, sorted(cluster.classes)
     here = {name.partition("/")[0] for name in classes}
     fits = any(row.device in cluster.classes for row in measured.rows)
     alike = {_letters(name): name for name in names}
     problems: dict[str, None] = {}
     for row in measured.rows:
         base = row.device.partition("/")[0]
-        if base != ANY and base not in known:
-            problems[f"device {base!r} is unknown; {instead(base.lower(), known)}"] = None
+        if base != ANY and base not in all_devices:
+            problems[f"device {base!r} is unknown; {instead(base.lower(), all_devices)}"] = None
         elif base in here and not fits:
             problems[f"no executor is {row.device!r}; {instead(row.device, classes)}"] = None
         if row.model not in names and _letters(row.model) in alike:
@@ -157,11 +157,11 @@ def _check_measured(
         first = measured.rows[0].model
         problems[f"no row is of a model here, the first is of {first!r}; {instead(first, names)}"] = None
     for kind in cluster.classes.values():
-        told: dict[str, list[tuple[str, ...]]] = {}
+        by_model: dict[str, list[tuple[str, ...]]] = {}
         for wanted, model in zip(scenario.workload, models, strict=True):
             graph, options = model.costed[0].graph, _options(scenario, wanted)
-            told.setdefault(graph.name, []).append(measured_warnings(graph, kind, options, measured))
-        problems |= {line: None for lines in told.values() if all(lines) for line in lines[0]}
+            by_model.setdefault(graph.name, []).append(measured_warnings(graph, kind, options, measured))
+        problems |= {line: None for lines in by_model.values() if all(lines) for line in lines[0]}
     if problems:
         raise ScenarioError([f"cost.measured: {line}." for line in list(problems)[:MOST_PROBLEMS]])
 

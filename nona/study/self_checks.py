@@ -45,8 +45,8 @@ def graph_differences(dag: Dag) -> tuple[str, ...]:
     above = nx.immediate_dominators(other, SOURCE)
     wanted = tuple(VIRTUAL if above[v] == SOURCE else above[v] for v in range(len(dag)))
     dominated = immediate_dominators(dag) == wanted
-    found = {"order": ordered, "transitive reduction": reduced, "dominators": dominated}
-    return tuple(what for what, same in found.items() if not same)
+    agrees = {"order": ordered, "transitive reduction": reduced, "dominators": dominated}
+    return tuple(what for what, same in agrees.items() if not same)
 
 
 JOBS, SEED = 60, 5
@@ -98,13 +98,13 @@ def _runs(result: SimulationResult) -> Iterator[SelfCheck]:
     """The self-checks of all runs, over all schedulers."""
     names = dict.fromkeys(c.name for s in result.summaries.values() for c in s.checks)
     for name in names:
-        found = {n: next(c for c in s.checks if c.name == name) for n, s in result.summaries.items()}
-        failed = [f"{n}: {c.detail}" for n, c in found.items() if not c.ok]
-        first = next(iter(found.values())).detail
+        checks = {n: next(c for c in s.checks if c.name == name) for n, s in result.summaries.items()}
+        failed = [f"{n}: {c.detail}" for n, c in checks.items() if not c.ok]
+        first = next(iter(checks.values())).detail
         yield SelfCheck(
             name=f"{name[0].upper()}{name[1:]} in every run",
             ok=not failed,
-            found="; ".join(failed) if failed else f"{len(found)} schedulers; the first: {first}",
+            found="; ".join(failed) if failed else f"{len(checks)} schedulers; the first: {first}",
         )
 
 
@@ -119,7 +119,7 @@ def _engines(study: Study, once: SimulationResult) -> SelfCheck:
             name=name, ok=None, found="The compiled engine is not ready yet; try again in a minute."
         )
     other = _digests(simulate(study, engine="compiled"))
-    wrong = [n for n, found in _digests(once).items() if found != other[n]]
+    wrong = [n for n, digest in _digests(once).items() if digest != other[n]]
     return SelfCheck(
         name=name,
         ok=not wrong,
@@ -129,7 +129,7 @@ def _engines(study: Study, once: SimulationResult) -> SelfCheck:
 
 def _again(study: Study, once: SimulationResult) -> SelfCheck:
     again = _digests(simulate(study, engine="simpy"))
-    wrong = [n for n, found in _digests(once).items() if found != again[n]]
+    wrong = [n for n, digest in _digests(once).items() if digest != again[n]]
     return SelfCheck(
         name="The same seed gives the same bytes again",
         ok=not wrong,
@@ -138,20 +138,20 @@ def _again(study: Study, once: SimulationResult) -> SelfCheck:
 
 
 def _placement(study: Study) -> SelfCheck:
-    found, local = place(study), by_response(study.system, local_placement(study.system))
+    placement, local = place(study), by_response(study.system, local_placement(study.system))
     room_s = 2 * local.objective_error_s  # both are sampled
-    ok = found.lower_bound_s <= found.objective_s <= local.objective_s * (1 + 1e-9) + room_s
+    ok = placement.lower_bound_s <= placement.objective_s <= local.objective_s * (1 + 1e-9) + room_s
     return SelfCheck(
         name="The objective of a placement is between its bound and local",
         ok=bool(ok),
-        found=f"{found.lower_bound_s:.6g} s ≤ {found.objective_s:.6g} s ≤ {local.objective_s:.6g} s",
+        found=f"{placement.lower_bound_s:.6g} s ≤ {placement.objective_s:.6g} s ≤ {local.objective_s:.6g} s",
     )
 
 
 def _contraction() -> SelfCheck:
-    graph, made = load_sample(MODEL), executor_class("a100-40gb")
-    before = cost_graph(graph, made).critical_path_s
-    tasks = prepare_model(graph, (made,)).tasks
+    graph, executor = load_sample(MODEL), executor_class("a100-40gb")
+    before = cost_graph(graph, executor).critical_path_s
+    tasks = prepare_model(graph, (executor,)).tasks
     after = tasks.dag.critical_path(tasks.compute_s[0].tolist())[0]
     return SelfCheck(
         name="Contraction keeps the critical path",

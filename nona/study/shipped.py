@@ -47,8 +47,8 @@ def shipped(study: str) -> dict[str, Any]:
     >>> shipped("paper")["command"].split()[:3]
     ['nona', 'study', 'paper']
     """
-    found: dict[str, Any] = json.loads(shipped_path(study).read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads(shipped_path(study).read_text(encoding="utf-8"))
+    return content
 
 
 @cache

@@ -135,19 +135,19 @@ def _short_runs(runner: Runner, certain: Sequence[str], options: RunOptions, cou
     if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
-    found = runner.run(short, 1, 0.0, 0.0)
-    left = {name for name, runs in found.items() if _is_hopeless(runs[0], name in certain)}
+    short_runs = runner.run(short, 1, 0.0, 0.0)
+    left = {name for name, runs in short_runs.items() if _is_hopeless(runs[0], name in certain)}
     if left and count > 1:
         again = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name in left])
         more = again.run(replace(short, replication=1), count - 1, 0.0, 0.0)
-        found |= {name: (*found[name], *runs) for name, runs in more.items()}
+        short_runs |= {name: (*short_runs[name], *runs) for name, runs in more.items()}
     why = (
         f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: there is no steady state, and more jobs "
         "would only lengthen the queues."
     )
     return {
         name: tuple(replace(r, state_reason=f"{r.state_reason} {why}") for r in runs)
-        for name, runs in found.items()
+        for name, runs in short_runs.items()
         if name in left and all(_is_hopeless(r, name in certain) for r in runs)
     }
 
@@ -271,18 +271,18 @@ def predictions(study: Study, placement: Placement | None) -> dict[str, float | 
 
     ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from.
     """
-    found: dict[str, float | None] = {}
+    means_s: dict[str, float | None] = {}
     names = {s.name for s in study.scenario.schedulers}
     if placement is not None and "nona" in names:
-        found["nona"] = placement.prediction.jct_s
+        means_s["nona"] = placement.prediction.jct_s
     for name, fixed in (("local", local_placement), ("spread", spread_placement)):
         if name in names:
             try:
                 jct_s = fixed(study.system).prediction.jct_s
             except PlacementError:  # the executors themselves are overloaded
                 jct_s = math.inf
-            found[name] = jct_s if math.isfinite(jct_s) else None
-    return found
+            means_s[name] = jct_s if math.isfinite(jct_s) else None
+    return means_s
 
 
 def needs_placement(study: Study) -> bool:
@@ -346,8 +346,8 @@ def simulate(
                 on_ended(lambda: result(before | found, warmup))
 
             certain = _overloaded(study, solved, names)
-            warmup, found, precision = _runs(runner, spec, options, certain, take)
-            records |= found
+            warmup, new_runs, precision = _runs(runner, spec, options, certain, take)
+            records |= new_runs
     return result(records, warmup)
 
 
@@ -398,8 +398,8 @@ def _runs(
         take(stopped | {name: runs for name, runs in first_ones.items() if runs}, warmup)
 
     runner = replace(runner, on_end=end)
-    found, precision = _replicate(runner, spec, replace(options, warmup=warmup.jobs))
-    return warmup, stopped | found, _with_stopped_precision(precision, stopped)
+    whole_runs, precision = _replicate(runner, spec, replace(options, warmup=warmup.jobs))
+    return warmup, stopped | whole_runs, _with_stopped_precision(precision, stopped)
 
 
 def _without_gap(runs: Mapping[int, Records]) -> tuple[Records, ...]:
@@ -507,8 +507,8 @@ def answers(
         if done > 1:
             more = _run(study, chosen, replace(options, replication=done - 1), check)
             runs = {name: (*records, *more[name]) for name, records in runs.items()}
-        found = _summaries(study, [s.name for s, _ in entries], runs)
-        yield Answer(found, done, placement, failed, time.perf_counter() - begin, runs)
+        summaries = _summaries(study, [s.name for s, _ in entries], runs)
+        yield Answer(summaries, done, placement, failed, time.perf_counter() - begin, runs)
 
 
 def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:

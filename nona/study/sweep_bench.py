@@ -143,8 +143,8 @@ class Bench:
             label=s.number.label,
             unit=s.number.unit,
             values=s.values,
-            points={name: dict(found) for name, found in self.points.items()},
-            formula={name: dict(found) for name, found in self.formula.items()},
+            points={name: dict(by_value) for name, by_value in self.points.items()},
+            formula={name: dict(by_value) for name, by_value in self.formula.items()},
             jobs=s.jobs,
             replications=s.replications,
             slo_s=self._slo_s,
@@ -172,8 +172,8 @@ class Bench:
 
     def stable_means(self, name: str) -> list[tuple[float, float]]:
         """Value and mean JCT (s) where there is a steady state, ascending."""
-        found = self.points[name]
-        pairs = [(v, _mean(found[v])) for v in sorted(found) if self.is_stable(name, v)]
+        points = self.points[name]
+        pairs = [(v, _mean(points[v])) for v in sorted(points) if self.is_stable(name, v)]
         return [(v, mean) for v, mean in pairs if mean > 0]
 
     def simulate(self, value: float, names: Sequence[str], first: int, count: int) -> None:
@@ -297,9 +297,9 @@ def find_servers(bench: Bench, settings: SweepSettings) -> Iterator[float]:
         try:
             wanted = next(search)
             while True:
-                held = keeps(wanted)
+                enough = keeps(wanted)
                 yield done / len(missed)
-                wanted = search.send(held)
+                wanted = search.send(enough)
         except StopIteration as end:
             servers = end.value
         need = ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
@@ -308,14 +308,14 @@ def find_servers(bench: Bench, settings: SweepSettings) -> Iterator[float]:
 
 def _missed(bench: Bench, settings: SweepSettings) -> list[tuple[str, float]]:
     """Scheduler and the load at which it is asked; those that hold longest first."""
-    found = []
+    missed = []
     for name in settings.schedulers:
         values = [v for v in settings.values if v >= 1.0]
         misses = [v for v in values if not _holds(bench.points[name][v], settings.target)]
         point = bench.points[name][misses[0]] if misses else None
         if point is not None and _hits(point) is not None:
-            found.append((name, misses[0]))
-    return sorted(found, key=lambda pair: -pair[1])[:MOST_SCHEDULERS]
+            missed.append((name, misses[0]))
+    return sorted(missed, key=lambda pair: -pair[1])[:MOST_SCHEDULERS]
 
 
 def _hits(point: CurvePoint) -> float | None:

@@ -100,9 +100,9 @@ def number_named(scenario: Scenario, key: str) -> Number:
     ScenarioError
         When there is no such place, or what stands there is not a number.
     """
-    known = next((n for n in numbers_of(scenario) if n.key == key), None)
-    if known is not None:
-        return known
+    number = next((n for n in numbers_of(scenario) if n.key == key), None)
+    if number is not None:
+        return number
     holder, last = _place(scenario.model_dump(mode="json"), key)
     unit, value = _UNITS.get(str(last)), holder[last]
     if unit is None and isinstance(value, str):

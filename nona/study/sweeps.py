@@ -130,13 +130,13 @@ def bends(points: Sequence[tuple[float, float]], unit: str, span: float, most: i
         if size > BEND:  # the longer or steeper side first
             sides = sorted([(a, b, abs(math.log(y / x))), (b, c, abs(math.log(z / y)))], key=lambda s: -s[2])
             bent.append((size, sides))
-    found: list[float] = []
+    values: list[float] = []
     for _, sides in sorted(bent, key=lambda entry: -entry[0]):
         for low, high, _ in sides:
             new = middle(low, high, unit)
-            if not near_enough(low, high, unit, span) and new not in found:
-                found.append(new)
-    return found[:most]
+            if not near_enough(low, high, unit, span) and new not in values:
+                values.append(new)
+    return values[:most]
 
 
 FIRST = 5  # values of the first wave
@@ -257,8 +257,8 @@ def _bends(bench: Bench, settings: SweepSettings) -> Iterator[float]:
 
 def _next_bend(bench: Bench, settings: SweepSettings, name: str) -> float | None:
     means = bench.stable_means(name)
-    found = bends(means, settings.number.unit, _span(settings), 1)
-    return next((v for v in found if v not in bench.points[name]), None)
+    values = bends(means, settings.number.unit, _span(settings), 1)
+    return next((v for v in values if v not in bench.points[name]), None)
 
 
 def _span(settings: SweepSettings) -> float:
@@ -293,22 +293,22 @@ def grid(
     begin, shared = time.perf_counter(), cache or StudyCache()
     row_settings = replace(settings.sweep, edges=False)
     second = settings.second
-    found = GridCurves(second.key, second.label, second.unit, settings.values, {}, "", 0.0, 0.0)
+    grid_curves = GridCurves(second.key, second.label, second.unit, settings.values, {}, "", 0.0, 0.0)
     order = spread_order(len(settings.values))
     for done, i in enumerate(order):
         value = settings.values[i]
         row = second.set(scenario, value)
-        for told in curves(
+        for row_curves in curves(
             row, row_settings, sources, engine=engine, workers=workers, cache=shared, check=check
         ):
-            found = replace(
-                found,
-                rows={**found.rows, value: told},
+            grid_curves = replace(
+                grid_curves,
+                rows={**grid_curves.rows, value: row_curves},
                 stage=f"{done + 1} of {len(order)} rows",
-                fraction=min((done + told.fraction) / len(order), 1.0),
+                fraction=min((done + row_curves.fraction) / len(order), 1.0),
                 seconds=time.perf_counter() - begin,
             )
-            yield found
+            yield grid_curves
 
 
 _PREDICTED: dict[str, Callable[[Study], Placement | None]] = {

@@ -224,11 +224,11 @@ def train_decima(options: TrainDecimaOptions) -> None:
     def told(number: int, jct: float) -> None:
         line.tell(f"mean JCT {jct:.2f} times a query's work", number / settings.iterations)
 
-    found = trained_file(settings, told)
+    trained = trained_file(settings, told)
     line.end()
-    write_text(options.output, found.to_text())
-    first, last = found.card.curve[0], found.card.curve[-1]
+    write_text(options.output, trained.to_text())
+    first, last = trained.card.curve[0], trained.card.curve[-1]
     print(
-        f"{options.output}: {len(found.weights)} weights; mean JCT over a query's work {first:.2f} in the "
+        f"{options.output}: {len(trained.weights)} weights; mean JCT over a query's work {first:.2f} in the "
         f"first part of the training, {last:.2f} in the last"
     )

@@ -138,8 +138,8 @@ def stacked_bars(
         y, start = top + i * ROW, 0.0
         body.append(_text_at(LEFT - 8, y + 17, name, "end"))
         for (part, colour), value in zip(parts, values, strict=False):
-            told = f"{name}, {part}: {format_number(value)} {axis.rpartition(', ')[2]}"
-            body.append(_rect(at(start), y + 4, at(start + value) - at(start), ROW - 10, colour, told))
+            label = f"{name}, {part}: {format_number(value)} {axis.rpartition(', ')[2]}"
+            body.append(_rect(at(start), y + 4, at(start + value) - at(start), ROW - 10, colour, label))
             start += value
         if not values:
             body.append(_text_at(LEFT + 8, y + 17, "overloaded"))

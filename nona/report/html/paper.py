@@ -39,10 +39,10 @@ def _sweep(name: str, report: SweepReport) -> Markup:
     edges: dict[int, list[str]] = {}
     for scheduler, curve in report.schedulers.items():
         swept = [(p.value, p.ratio.mean) for p in curve.points if p.value in report.values]
-        known = [(value, mean) for value, mean in swept if mean is not None]
+        ratios = [(value, mean) for value, mean in swept if mean is not None]
         style = scheduler_style(scheduler)
-        if known:
-            x, y = [factor * value for value, _ in known], [mean for _, mean in known]
+        if ratios:
+            x, y = [factor * value for value, _ in ratios], [mean for _, mean in ratios]
             curves.append(Line(scheduler, x, y, style.colour, style.dash))
         if (edge := edge_of(curve)) is not None:
             edges.setdefault(round(factor * edge), []).append(scheduler)

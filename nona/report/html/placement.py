@@ -43,7 +43,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
     if report is None:
         return Markup()
     p = report.predicted
-    told = {
+    entries = {
         **({"Predicted SLO hits": hits_text(report)} if is_slo(report) else {}),
         "Predicted mean JCT": f"{time_text(mean_of(report))}, {measure_text(report)}",
         "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
@@ -58,7 +58,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
     return section(
         "Placement",
         _early(beside),
-        facts({name: line for name, line in told.items() if line}),
+        facts({name: line for name, line in entries.items() if line}),
         *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report.notes),
         _beside(report, beside) if beside else Markup(),
@@ -127,14 +127,14 @@ def _configurations(report: PlacementReport) -> tuple[list[dict[str, str]], str]
     whole = split = left_out = 0
     for name, model in report.models.items():
         for subgraph in model.subgraphs:
-            found = sorted(subgraph.configurations, key=lambda c: -c.probability)
+            by_probability = sorted(subgraph.configurations, key=lambda c: -c.probability)
             if not subgraph.has_interior:
                 continue
-            if all(c.is_local for c in found if c.probability >= LEAST):
+            if all(c.is_local for c in by_probability if c.probability >= LEAST):
                 whole += 1
                 continue
             split += 1
-            used = [c for c in found if c.probability >= LEAST]
+            used = [c for c in by_probability if c.probability >= LEAST]
             shown = used[:MOST_CONFIGURATIONS] if split <= MOST_SUBGRAPHS else []
             left_out += len(used) - len(shown)
             rows += [
@@ -150,21 +150,21 @@ def _configurations(report: PlacementReport) -> tuple[list[dict[str, str]], str]
 
 
 def _others(whole: int, left_out: int) -> str:
-    told = []
+    sentences = []
     if whole:
-        told.append(f"{whole} sub-graphs that could be split always run on one server.")
+        sentences.append(f"{whole} sub-graphs that could be split always run on one server.")
     if left_out:
-        told.append(f"{left_out} further configurations are listed in the JSON file.")
-    return " ".join(told)
+        sentences.append(f"{left_out} further configurations are listed in the JSON file.")
+    return " ".join(sentences)
 
 
 def _parts(configuration: PlacedConfiguration) -> str:
-    told = []
+    texts = []
     ends = (("root", configuration.root_part), ("sink", configuration.sink_part))
     for i, part in enumerate(configuration.parts):
         where = [end for end, index in ends if index == i]
-        told.append("{" + ", ".join(part) + "}" + (f" with the {' and '.join(where)}" if where else ""))
-    return _cut(" | ".join(told), LONGEST) or "–"
+        texts.append("{" + ", ".join(part) + "}" + (f" with the {' and '.join(where)}" if where else ""))
+    return _cut(" | ".join(texts), LONGEST) or "–"
 
 
 def _cut(text: str, longest: int) -> str:

@@ -39,16 +39,16 @@ BUDGET = "error budget used"
 
 def plan_html(data: PlanOutcome) -> str:
     """The report on a plan (:func:`nona.study.outcome.plan_outcome`); equal data give equal bytes."""
-    told, report = data.about, data.report
+    about, report = data.about, data.report
     size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
-    large, rest = finding_parts(report, day_of(told.made))
+    large, rest = finding_parts(report, day_of(about.made))
     others = [text for text in (rest, present_text(report)) if text]
     findings = [(large, "good" if report.answer else "bad"), *((text, "") for text in others)]
     return document(
-        f"{told.name}: plan",
+        f"{about.name}: plan",
         [
-            report_header(told, "Plan", {"Confidence": sure, "Size": size}),
+            report_header(about, "Plan", {"Confidence": sure, "Size": size}),
             bullets(findings, "findings"),
             _answer(report),
             _options(report),
@@ -60,7 +60,7 @@ def plan_html(data: PlanOutcome) -> str:
             _costs(report),
             _week(report.week, report.currency),
             section("Evidence", paragraph(evidence_text(report)), _chains(report)),
-            scenario_section(told, "plan", "--html", "plan.html"),
+            scenario_section(about, "plan", "--html", "plan.html"),
         ],
     )
 
@@ -84,12 +84,12 @@ def _options(report: PlanReport) -> Markup:
     rest = (
         f"{len(rows) - len(shown):,} more expensive options are not shown." if len(rows) > len(shown) else ""
     )
-    found = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
+    dots = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
     picture = Markup()
-    if found:
+    if dots:
         names = ", ".join(dict.fromkeys(o.scheduler for o in report.options if o.shares))
         axis, alt = f"{report.currency} per hour", "Cost and error budget of every simulated option"
-        svg = points(found, axis, BUDGET, alt, list(SHAPES.items()), (1.0, "all that the targets allow"))
+        svg = points(dots, axis, BUDGET, alt, list(SHAPES.items()), (1.0, "all that the targets allow"))
         floor = floor_note(tightest(report.targets, o.shares) for o in report.options)
         note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
         picture = chart("Options by cost and by how much of the error budget they use", svg, note)
@@ -105,11 +105,11 @@ def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
     is_answer = report.answer is not None and report.answer.option == index
     name = servers_text(option.servers)
     price = per_hour(option.cost_per_hour, report.currency)
-    told = f"{name}, {option.scheduler}: {option.verdict}, {price}"
+    label = f"{name}, {option.scheduler}: {option.verdict}, {price}"
     return Point(
         option.cost_per_hour,
         max(budget.used, LEAST_USED),
-        told,
+        label,
         SHAPES[option.verdict],
         scheduler_style(option.scheduler).colour,
         "answer" if is_answer else "",
@@ -118,12 +118,12 @@ def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
 
 def _traffic(report: PlanReport) -> Markup:
     """The answer under more traffic: the curve of its error budget, and a table."""
-    found = [
+    budgets = [
         (c.factor, b.used) for c in report.curve if (b := tightest(report.targets, c.shares)) is not None
     ]
-    if not found:
+    if not budgets:
         return Markup()
-    curve = Line(BUDGET, [x for x, _ in found], [min(y, 3.0) for _, y in found], PALETTE[0])
+    curve = Line(BUDGET, [x for x, _ in budgets], [min(y, 3.0) for _, y in budgets], PALETTE[0])
     limits = {}
     if report.answer is not None and report.answer.headroom is not None:
         limits = {f"shown up to {headroom_text(report.answer.headroom)}": report.answer.headroom}
@@ -139,13 +139,13 @@ def _traffic(report: PlanReport) -> Markup:
 
 
 def _costs(report: PlanReport) -> Markup:
-    found = bills(report)
-    if not found:
+    chosen_bills = bills(report)
+    if not chosen_bills:
         return Markup()
-    parts = list(dict.fromkeys(c.part for bill in found for c in bill.costs))
+    parts = list(dict.fromkeys(c.part for bill in chosen_bills for c in bill.costs))
     rows = [
         (bill.name, [sum(c.per_hour for c in bill.costs if c.part == part) for part in parts])
-        for bill in found
+        for bill in chosen_bills
     ]
     legend = [(part, PALETTE[i % len(PALETTE)]) for i, part in enumerate(parts)]
     alt = "Cost per hour, by part, of the options that keep the targets"

@@ -34,7 +34,7 @@ LIMITS = (
 
 def serverless_html(data: ServerlessOutcome) -> str:
     """The report on a serverless run; equal data give equal bytes, the date is among them."""
-    told, report = data.about, data.report
+    about, report = data.about, data.report
     setting = report.setting
     runs = counted(setting.replications, "run")
     size = f"{setting.calls:,} calls per run, {runs}, {len(report.policies)} policies"
@@ -42,9 +42,9 @@ def serverless_html(data: ServerlessOutcome) -> str:
     titles = pareto_title(report.policies, setting), latency_title(report.policies)
     findings = [(f"{title}.", "") for title in titles]
     return document(
-        f"{told.name}: serverless",
+        f"{about.name}: serverless",
         [
-            report_header(told, "Serverless", {"Size": size, "Platform": platform}),
+            report_header(about, "Serverless", {"Size": size, "Platform": platform}),
             bullets(findings, "findings"),
             _results(report),
             section("Applications", table(application_rows(report.policies), "Every application and policy")),
@@ -53,7 +53,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
             _checks(report),
             _defaults(),
             section("Limits", bullets([(line, "") for line in LIMITS])),
-            scenario_section(told, "serverless", "--html", "report.html"),
+            scenario_section(about, "serverless", "--html", "report.html"),
         ],
     )
 
@@ -63,8 +63,8 @@ def _results(report: ServerlessReport) -> Markup:
     for name, p in report.policies.items():
         colour, kept, usd = scheduler_style(name).colour, p.slo_hit_rate, p.cost_per_call_usd
         share = None if kept.mean is None else 100 * kept.mean
-        told = "–" if kept.mean is None else share_text(kept.mean, 1)
-        hits.append(Bar(name, share, told, colour, span(kept.ci95, 100)))
+        label = "–" if kept.mean is None else share_text(kept.mean, 1)
+        hits.append(Bar(name, share, label, colour, span(kept.ci95, 100)))
         cost = None if usd.mean is None else PER * usd.mean
         costs.append(Bar(name, cost, dollars(usd.mean), colour, span(usd.ci95, PER)))
     axis, note = f"US dollars per {PER:,} calls", "Whiskers: 95 % confidence interval."
@@ -79,16 +79,16 @@ def _results(report: ServerlessReport) -> Markup:
 
 
 def _platform(report: ServerlessReport) -> list[Markup]:
-    found = [table(platform_rows(report.policies), "How each policy used it")]
+    tables = [table(platform_rows(report.policies), "How each policy used it")]
     if rows := transfer_rows(report.policies):
-        found.append(table(rows, "Transfers over the network, which they share"))
+        tables.append(table(rows, "Transfers over the network, which they share"))
     if rows := container_rows(report.policies):
-        found.append(table(rows, "Containers: cost of executing and of waiting, shares of their time"))
+        tables.append(table(rows, "Containers: cost of executing and of waiting, shares of their time"))
     if rows := memory_rows(report.policies):
-        found.append(table(rows, "Memory of nodes, held by containers"))
+        tables.append(table(rows, "Memory of nodes, held by containers"))
     if rows := standing_rows(report.policies):
-        found.append(table(rows, "Standing instances, and the parts of their cost with and without a batch"))
-    return found
+        tables.append(table(rows, "Standing instances, and the parts of their cost with and without a batch"))
+    return tables
 
 
 def _oracle(report: ServerlessReport) -> Markup:

@@ -52,13 +52,15 @@ STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), "{:,
 
 def _results_section(data: SimulationOutcome) -> Markup:
     """The table of results, and a bar chart of the mean completion times."""
-    found = data.report.schedulers
-    rows = text_rows(result_rows(found, data.predicted), RESULTS, STYLE)
-    reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in found.items() if s.state_reason]
-    reasons += [(line, "") for line in withheld_lines(found)]
-    best = shortest(found)
+    schedulers = data.report.schedulers
+    rows = text_rows(result_rows(schedulers, data.predicted), RESULTS, STYLE)
+    reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in schedulers.items() if s.state_reason]
+    reasons += [(line, "") for line in withheld_lines(schedulers)]
+    best = shortest(schedulers)
     title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
-    picture = bars(_means(found), "mean JCT, ms", "Mean completion time of each scheduler with its interval")
+    picture = bars(
+        _means(schedulers), "mean JCT, ms", "Mean completion time of each scheduler with its interval"
+    )
     return section(
         "Results",
         table(rows, "All schedulers on the same jobs, 95 % intervals"),
@@ -108,10 +110,10 @@ def _distribution_section(data: SimulationOutcome) -> Markup:
 
 
 def _distribution(data: SimulationOutcome, model: str) -> str:
-    found, curves = data.report.schedulers, []
+    schedulers, curves = data.report.schedulers, []
     for name, of in data.ecdf.items():
         style = scheduler_style(name)
-        title, dash = overloaded(name, style.dash, found[name].state)
+        title, dash = overloaded(name, style.dash, schedulers[name].state)
         x = [1e3 * v for v in of[model].x]
         curves.append(Line(title, x, [100 * v for v in of[model].y], style.colour, dash))
     slo = data.slo_s[model]
@@ -159,18 +161,18 @@ def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
     >>> edges([half, half.model_copy(update={"start_s": 2.0, "end_s": 4.0, "hit_rate": 1.0})])
     ([0.0, 2.0, 2.0, 4.0], [50.0, 50.0, 100.0, 100.0])
     """
-    known = [(w, 100 * w.hit_rate) for w in windows if w.hit_rate is not None]
-    ends = [at for w, _ in known for at in (w.start_s, w.end_s)]
-    return ends, [rate for _, rate in known for _ in range(2)]
+    rates = [(w, 100 * w.hit_rate) for w in windows if w.hit_rate is not None]
+    ends = [at for w, _ in rates for at in (w.start_s, w.end_s)]
+    return ends, [rate for _, rate in rates for _ in range(2)]
 
 
 def _warmup_section(data: SimulationOutcome) -> Markup:
     """The length of the warm-up, its rule, and whether the precision was reached."""
     report, series = data.report, data.warmup
-    told = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
+    sentences = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     if report.warmup:
         jobs, rule = report.warmup.jobs, report.warmup.rule
-        told.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
+        sentences.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
     picture = Markup()
     if series:
         curves = [
@@ -181,7 +183,7 @@ def _warmup_section(data: SimulationOutcome) -> Markup:
         alt = "Moving average of the completion time from the start of the pilot runs"
         svg = lines(curves, "jobs since the start", "moving average of the JCT, ms", alt, cut, steps=False)
         picture = chart("Start-up of the pilot runs", svg)
-    return section("Warm-up and precision", bullets([(t, "") for t in told]), picture)
+    return section("Warm-up and precision", bullets([(t, "") for t in sentences]), picture)
 
 
 def _checks_section(report: SimulationReport) -> Markup:
@@ -193,8 +195,8 @@ def _checks_section(report: SimulationReport) -> Markup:
 
 def _slo_section(data: SimulationOutcome) -> Markup:
     """SLO hit rates over all models and of each model."""
-    found = data.report.schedulers
-    if all(s.slo_hit_rate.mean is None for s in found.values()):
+    schedulers = data.report.schedulers
+    if all(s.slo_hit_rate.mean is None for s in schedulers.values()):
         return Markup()
     rows = [
         Bar(
@@ -204,14 +206,14 @@ def _slo_section(data: SimulationOutcome) -> Markup:
             scheduler_style(name).colour,
             span(s.slo_hit_rate.ci95, 100),
         )
-        for name, s in found.items()
+        for name, s in schedulers.items()
     ]
     by_model = [
         {
             "scheduler": name,
             **{m: or_dash(r.slo_hit_rate, STYLE.rate) for m, r in s.models.items()},
         }
-        for name, s in found.items()
+        for name, s in schedulers.items()
     ]
     picture = bars(rows, "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0)
     return section(
@@ -223,9 +225,11 @@ def _slo_section(data: SimulationOutcome) -> Markup:
 
 def _parts_section(data: SimulationOutcome) -> Markup:
     """Parts of the completion times."""
-    found = data.report.schedulers
-    values = {n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in found.items()}
-    rows = text_rows(result_rows(found), columns("scheduler", *PARTS), STYLE)
+    schedulers = data.report.schedulers
+    values = {
+        n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in schedulers.items()
+    }
+    rows = text_rows(result_rows(schedulers), columns("scheduler", *PARTS), STYLE)
     picture = stacked_bars(
         list(values.items()),
         [(label, colour) for _, label, colour in LABELS],
@@ -234,7 +238,7 @@ def _parts_section(data: SimulationOutcome) -> Markup:
     )
     return section(
         "Parts of the completion time",
-        chart(_parts_title(found), picture),
+        chart(_parts_title(schedulers), picture),
         table(rows, "Mean parts; they add up to the mean JCT"),
     )
 
@@ -251,13 +255,13 @@ def _parts_title(found: Schedulers) -> str:
 
 def _utilisation_section(data: SimulationOutcome) -> Markup:
     """Utilisation of executors and links."""
-    found = data.report.schedulers
+    schedulers = data.report.schedulers
     rows = []
-    for name, s in found.items():
+    for name, s in schedulers.items():
         colour = scheduler_style(name).colour
         for share, what in ((s.utilization.compute, "executors"), (s.utilization.network, "link")):
-            told = or_dash(share, STYLE.share)
-            rows.append(Bar(f"{name}, {what}", None if share is None else 100 * share, told, colour))
+            label = or_dash(share, STYLE.share)
+            rows.append(Bar(f"{name}, {what}", None if share is None else 100 * share, label, colour))
     picture = bars(rows, "busy, %", "Utilisation of executors and link under each scheduler", 100.0)
     return section(
         "Utilisation", chart("Share of the time that resources were busy, background included", picture)
@@ -286,14 +290,14 @@ def simulation_html(data: SimulationOutcome) -> str:
 
     Equal data give equal bytes; the date is among them.
     """
-    told, report = data.about, data.report
+    about, report = data.about, data.report
     lines = [(f.text, f.kind) for f in findings(data)]
     told_off = [(f"{line[0].upper()}{line[1:]}.", "") for line in off_lines(data.off)]
     advice = scheduler_advice(report.schedulers, data.differences)
     return document(
-        f"{told.name}: simulation",
+        f"{about.name}: simulation",
         [
-            report_header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
+            report_header(about, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
             bullets([*lines, *told_off], "findings"),
             paragraph(" ".join(advice.lines)) if advice else Markup(),
             _results_section(data),
@@ -308,22 +312,22 @@ def simulation_html(data: SimulationOutcome) -> str:
             _provenance_section(data.models),
             placement_section(data.placement),
             section("Limits", bullets([(line, "") for line in LIMITS])),
-            scenario_section(told, "simulate", "--html", "report.html"),
+            scenario_section(about, "simulate", "--html", "report.html"),
         ],
     )
 
 
 def placement_html(data: PlacementOutcome) -> str:
     """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
-    told = data.about
+    about = data.about
     return document(
-        f"{told.name}: placement",
+        f"{about.name}: placement",
         [
-            report_header(told, "Placement", {"Solver": data.nona.solver}),
+            report_header(about, "Placement", {"Solver": data.nona.solver}),
             placement_section(data.nona, data),
             _provenance_section(data.models),
             section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
-            scenario_section(told, "place", "--html", "placement.html"),
+            scenario_section(about, "place", "--html", "placement.html"),
         ],
     )
 
@@ -346,9 +350,9 @@ def _engine(report: SimulationReport) -> str:
 
 
 def _size(data: SimulationOutcome) -> str:
-    found = data.report.schedulers
-    most = max((s.replications for s in found.values()), default=0)
-    return f"{data.about.jobs:,} jobs per run, {most} replications, {len(found)} schedulers"
+    schedulers = data.report.schedulers
+    most = max((s.replications for s in schedulers.values()), default=0)
+    return f"{data.about.jobs:,} jobs per run, {most} replications, {len(schedulers)} schedulers"
 
 
 def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:

@@ -40,7 +40,7 @@ def training_html(told: About, report: TrainingReport, notes: Sequence[str] = ()
     setting, policies = report.setting, report.policies
     gpus = ", ".join(f"{count} {gpu}" for gpu, count in setting.gpus.items())
     size = f"{counted(setting.jobs, 'job')}, {counted(setting.replications, 'replication')}"
-    found = rows.policy_rows(policies)
+    policy_rows = rows.policy_rows(policies)
     means = {name: p.jct_s for name, p in policies.items()}
     return document(
         f"{told.name}: training",
@@ -49,11 +49,11 @@ def training_html(told: About, report: TrainingReport, notes: Sequence[str] = ()
             _findings(finding(policies, setting.modelled), cdf_title(policies), rho_title(policies)),
             section(
                 "Policies",
-                table(_cells(found, rows.deciding(policies)), "All policies on the same jobs"),
+                table(_cells(policy_rows, rows.deciding(policies)), "All policies on the same jobs"),
                 _warnings({name: p.warnings for name, p in policies.items()}),
                 chart("Mean JCT", _means(means), WHISKERS),
                 _costs(report),
-                table(_cells(found, MORE), "Preemptions, moves and decisions"),
+                table(_cells(policy_rows, MORE), "Preemptions, moves and decisions"),
             ),
             _optional("Teams", rows.team_rows(policies), "Every team in the first replication"),
             _optional("Disturbances", rows.disturbance_rows(policies), "Time lost to failures and moves"),
@@ -72,7 +72,7 @@ def elastic_html(told: About, report: ElasticReport, notes: Sequence[str] = ()) 
     gpus = f"{setting.nodes * setting.gpus} on {counted(setting.nodes, 'node')}"
     titles = elastic_findings.cdf_title(policies), elastic_findings.rho_title(policies)
     means = {name: p.jct_s for name, p in policies.items()}
-    found = elastic_rows(policies)
+    policy_rows = elastic_rows(policies)
     return document(
         f"{told.name}: elastic training",
         [
@@ -80,7 +80,10 @@ def elastic_html(told: About, report: ElasticReport, notes: Sequence[str] = ()) 
             _findings(elastic_findings.finding(policies), *titles),
             section(
                 "Policies",
-                table(_cells(found, list(found[0]) if found else ()), "All policies on the same jobs"),
+                table(
+                    _cells(policy_rows, list(policy_rows[0]) if policy_rows else ()),
+                    "All policies on the same jobs",
+                ),
                 chart("Mean JCT", _means(means), WHISKERS),
             ),
             _checks(report, [elastic_setting(setting), *notes]),

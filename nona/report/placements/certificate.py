@@ -106,7 +106,7 @@ def bound_text(report: PlacementReport) -> str:
 
 def formula_line(report: PlacementReport) -> str:
     """The formula's own figures and why they differ; empty where it is all that there is."""
-    own, found = report.formula, report.sampled
+    own, sampled = report.formula, report.sampled
     if not is_sampled(report):
         if not isinstance(report, FullPlacementReport):
             return ""
@@ -118,8 +118,8 @@ def formula_line(report: PlacementReport) -> str:
         else f", proved to {format_number(100 * own.gap, 2)} % of the formula's own optimum"
     )
     text = f"By formula alone the optimum takes {time_text(own.objective_s)}{gap}"
-    if found and report.objective == "mean-jct" and report.origin != FORMULA:
-        text += f"; sampled jobs take {or_dash(found.formula_value, time_text)} there"
+    if sampled and report.objective == "mean-jct" and report.origin != FORMULA:
+        text += f"; sampled jobs take {or_dash(sampled.formula_value, time_text)} there"
     return f"{text}. {_why(report)}"
 
 
@@ -178,11 +178,11 @@ def hits_of(report: FullPlacementReport | None) -> float | None:
 
 def hits_text(report: PlacementReport) -> str:
     """The predicted share of SLOs kept with its standard error: ``98.2 % ± 0.12 points, by sampled jobs``."""
-    found = report.sampled
-    if found is None or found.value is None:
+    sampled = report.sampled
+    if sampled is None or sampled.value is None:
         return "–"
-    error = f" ± {format_number(100 * found.error, 2)} points" if found.error else ""
-    return f"{100 * (1 - found.value):.4g} %{error}, by sampled jobs"
+    error = f" ± {format_number(100 * sampled.error, 2)} points" if sampled.error else ""
+    return f"{100 * (1 - sampled.value):.4g} %{error}, by sampled jobs"
 
 
 def value_of(data: PlacementOutcome, report: FullPlacementReport | None) -> float | None:
@@ -225,12 +225,12 @@ def order_finding(data: PlacementOutcome) -> str:
     over = {w: names for w, names in words.items() if w.startswith("overloads")}
     beside = [f"{w} {' and '.join(names)}" for w, names in words.items() if w not in over]
     verb = "keeps" if is_slo(data.nona) else "is"
-    told = [f"nona {verb} {' and '.join(beside)}"] if beside else []
-    told += [
+    clauses = [f"nona {verb} {' and '.join(beside)}"] if beside else []
+    clauses += [
         f"{' and '.join(names)} {w if len(names) == 1 else w.replace('overloads', 'overload')}"
         for w, names in over.items()
     ]
-    return "; ".join(told)
+    return "; ".join(clauses)
 
 
 def _order(data: PlacementOutcome, report: FullPlacementReport | None) -> str:

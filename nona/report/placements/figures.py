@@ -70,11 +70,11 @@ def servers_of(
 def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
     """The predicted mean JCT of each model, stacked by its parts, in milliseconds."""
     names = list(models)
-    made = figure(130 + 46 * len(names))
+    chart = figure(130 + 46 * len(names))
     for key, label, colour in SHARES:
         if key == "joins" and not any(m.joins_s > SEEN * m.compute_s for m in models.values()):
             continue
-        made.add_bar(
+        chart.add_bar(
             y=[text(n) for n in names],
             x=[PARTS[key](models[n]) * 1e3 for n in names],
             name=label,
@@ -82,10 +82,10 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
             marker_color=colour,
             hovertemplate=f"%{{y}}: {label} %{{x:,.3~r}} ms<extra></extra>",
         )
-    made.update_layout(barmode="stack")
-    made.update_xaxes(title="predicted mean JCT, ms")
-    made.update_yaxes(autorange="reversed")
-    return made
+    chart.update_layout(barmode="stack")
+    chart.update_xaxes(title="predicted mean JCT, ms")
+    chart.update_yaxes(autorange="reversed")
+    return chart
 
 
 def comparison_figure(data: PlacementOutcome) -> go.Figure:
@@ -94,13 +94,13 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
     All by sampled jobs; no bar without a steady state.
     """
     slo = is_slo(data.nona)
-    made, factor, unit = figure(260, legend=False), 100.0 if slo else 1e3, "%" if slo else "ms"
+    chart, factor, unit = figure(260, legend=False), 100.0 if slo else 1e3, "%" if slo else "ms"
     reports = {"nona": data.nona, "local": data.local, "spread": data.spread}
     values = {n: value_of(data, r) for n, r in reports.items()}
     errors = {n: 0.0 if slo or r is None else r.response.sampling_s or 0.0 for n, r in reports.items()}
     names = list(reports)
     drawn = [0.0 if (v := values[n]) is None else factor * v for n in names]
-    made.add_bar(
+    chart.add_bar(
         x=names,
         y=drawn,
         marker_color=[scheduler_style(n).colour for n in names],
@@ -115,8 +115,8 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
         hovertemplate=f"%{{x}}: %{{y:,.3~r}} {unit}<extra></extra>",
     )
     title = "predicted SLO hits, %" if slo else "predicted mean JCT, ms"
-    made.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
-    return made
+    chart.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
+    return chart
 
 
 def _bar_text(value: float | None, factor: float, unit: str) -> str:
@@ -137,36 +137,36 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
 
     A line ends with a cross where the placement has no steady state any more.
     """
-    made = figure(340)
+    chart = figure(340)
     for name, mean_s in MEANS_S.items():
-        found = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
+        points = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
         style = scheduler_style(name)
-        made.add_scatter(
-            x=[100 * b for b, _ in found],
-            y=[1e3 * s for _, s in found],
+        chart.add_scatter(
+            x=[100 * b for b, _ in points],
+            y=[1e3 * s for _, s in points],
             name=name,
             mode="lines+markers",
             line={"color": style.colour, "dash": style.dash, "width": 2.5},
             marker={"symbol": style.symbol, "size": 7},
             hovertemplate=f"{name}: %{{y:,.3~r}} ms at %{{x:.0f}} % background<extra></extra>",
         )
-        if found and len(found) < len(curve.points):
-            made.add_scatter(
-                x=[100 * found[-1][0]],
-                y=[1e3 * found[-1][1]],
+        if points and len(points) < len(curve.points):
+            chart.add_scatter(
+                x=[100 * points[-1][0]],
+                y=[1e3 * points[-1][1]],
                 mode="markers",
                 marker={"symbol": UNSTABLE_SYMBOL, "size": 12, "color": style.colour},
                 name=f"{name} overloads beyond",
                 showlegend=False,
                 hovertemplate=f"{name}: the last load with a steady state<extra></extra>",
             )
-    _mark(made, 100 * curve.now, "now", "dot", "bottom right")
+    _mark(chart, 100 * curve.now, "now", "dot", "bottom right")
     if curve.stops is not None and curve.stops > curve.now:
-        _mark(made, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
-    _slos(made, curve, slos_s)
-    made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
-    log_axis(made, _drawn_ms(made), "mean JCT by formula, ms", "y")
-    return made
+        _mark(chart, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
+    _slos(chart, curve, slos_s)
+    chart.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
+    log_axis(chart, _drawn_ms(chart), "mean JCT by formula, ms", "y")
+    return chart
 
 
 def _drawn_ms(made: go.Figure) -> list[float | None]:
@@ -222,9 +222,9 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
 
     In the order of the way; the bottleneck in another colour, overloaded links without a bar.
     """
-    made = figure(80 + 34 * len(links), legend=False)
+    chart = figure(80 + 34 * len(links), legend=False)
     worst = bottleneck(links).name
-    made.add_bar(
+    chart.add_bar(
         y=[text(r.name) for r in links],
         x=[1e3 * r.share * (r.wait_s or 0.0) for r in links],
         orientation="h",
@@ -235,15 +235,15 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
         hovertemplate="%{y}: crossed by %{customdata[0]} of messages, which wait %{customdata[1]}"
         "<extra></extra>",
     )
-    made.update_yaxes(autorange="reversed", type="category")
-    made.update_xaxes(title="mean wait per message, ms", rangemode="tozero")
-    return made
+    chart.update_yaxes(autorange="reversed", type="category")
+    chart.update_xaxes(title="mean wait per message, ms", rangemode="tozero")
+    return chart
 
 
 def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
     """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
-    made = figure(240)
-    made.add_scatter(
+    chart = figure(240)
+    chart.add_scatter(
         x=[s.elapsed_s for s in steps],
         y=[_ms(s.objective_s) for s in steps],
         name="best so far",
@@ -255,7 +255,7 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
     )
     bound = steps[-1].lower_bound_s
     if bound is not None:  # it holds for all steps, whenever it was found
-        made.add_scatter(
+        chart.add_scatter(
             x=[0, steps[-1].elapsed_s],
             y=[_ms(bound)] * 2,
             name="bound by formula",
@@ -263,6 +263,6 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
             line={"color": QUIET, "dash": "dash", "width": 2},
             hovertemplate="bound by formula: %{y:,.3~r} ms<extra></extra>",
         )
-    made.update_xaxes(title="seconds since the start", rangemode="tozero")
-    made.update_yaxes(title="mean JCT, ms", rangemode="tozero")
-    return made
+    chart.update_xaxes(title="seconds since the start", rangemode="tozero")
+    chart.update_yaxes(title="mean JCT, ms", rangemode="tozero")
+    return chart

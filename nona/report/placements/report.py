@@ -41,12 +41,12 @@ def memory_report(system: System, placement: Placement, names: Sequence[str]) ->
     """
     shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
     models, counts = replicas(system), system.class_counts
-    held = resident_bytes(system, shares > 0)
+    model_bytes = resident_bytes(system, shares > 0)
     room = system.class_memory_bytes
     label = [" + ".join(names[j] for j in r.queries) for r in models]
     classes = []
     for k, kind in enumerate(system.class_names):
-        weights = {label[m]: float(held[m, k]) for m in range(len(models)) if held[m, k] > 0}
+        weights = {label[m]: float(model_bytes[m, k]) for m in range(len(models)) if model_bytes[m, k] > 0}
         resident = math.fsum(weights.values())
         memory = None if room is None else float(room[k])
         classes.append(
@@ -86,21 +86,21 @@ def shares_report(system: System, placement: Placement, names: Sequence[str]) ->
 
 def _sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
     """The figures of the search; ``None`` where there was none."""
-    found = placement.sampled
-    if found is None:
+    sampled = placement.sampled
+    if sampled is None:
         return None
     return SampledSearch(
-        value=found.value,
-        error=found.error,
-        bound=found.bound,
-        formula_value=found.formula_value,
-        gain=found.gain,
-        gain_error=found.gain_error,
-        models=dict(zip(names, found.queries, strict=True)),
-        evaluations=found.evaluations,
-        samples=found.samples,
-        settled=found.settled,
-        origin=found.origin,
+        value=sampled.value,
+        error=sampled.error,
+        bound=sampled.bound,
+        formula_value=sampled.formula_value,
+        gain=sampled.gain,
+        gain_error=sampled.gain_error,
+        models=dict(zip(names, sampled.queries, strict=True)),
+        evaluations=sampled.evaluations,
+        samples=sampled.samples,
+        settled=sampled.settled,
+        origin=sampled.origin,
     )
 
 
@@ -117,25 +117,25 @@ def _value_text(objective: str, value: float | None) -> str:
 
 def missed_finding(report: PlacementReport) -> str:
     """The result of a search for fewer missed SLOs, in a sentence; empty for other objectives."""
-    found = report.sampled
-    if found is None or report.objective != "slo":
+    sampled = report.sampled
+    if sampled is None or report.objective != "slo":
         return ""
 
     def shown(share: float | None) -> str:
         return _value_text("slo", share)
 
-    text = f"Predicted share of missed SLOs: {shown(found.value)} (standard error {shown(found.error)})"
+    text = f"Predicted share of missed SLOs: {shown(sampled.value)} (standard error {shown(sampled.error)})"
     return f"{text}. {gain_finding(report)} {slo_bound_words(report)}"
 
 
 def gain_finding(report: PlacementReport) -> str:
     """What the search for fewer missed SLOs gained, in a sentence; empty for other objectives."""
-    found = report.sampled
-    if found is None or report.objective != "slo":
+    sampled = report.sampled
+    if sampled is None or report.objective != "slo":
         return ""
-    if not found.gain:
+    if not sampled.gain:
         return "No other candidate misses significantly fewer SLOs than the formula's optimum."
-    fewer, own = format_number(100 * found.gain, 2), _value_text("slo", found.formula_value)
+    fewer, own = format_number(100 * sampled.gain, 2), _value_text("slo", sampled.formula_value)
     return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
 
 
@@ -224,8 +224,10 @@ def _objective_of(placement: Placement) -> Objective:
 
 def _formula(placement: Placement) -> CertifiedOptimum:
     """Objective, certified bound and gap of the formula's optimum."""
-    found = certificate_of(placement)
-    return CertifiedOptimum(objective_s=found.objective_s, lower_bound_s=found.lower_bound_s, gap=found.gap)
+    certificate = certificate_of(placement)
+    return CertifiedOptimum(
+        objective_s=certificate.objective_s, lower_bound_s=certificate.lower_bound_s, gap=certificate.gap
+    )
 
 
 def _prediction_report(prediction: Prediction) -> PredictedMix:

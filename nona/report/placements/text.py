@@ -117,8 +117,8 @@ def split_finding(models: Mapping[str, TimeParts]) -> str:
     """
     worst = min(models, key=lambda n: _share(models[n], "compute"))
     first, second = sorted(PARTS, key=lambda k: -PARTS[k](models[worst]))[:2]
-    told = [f"{100 * _share(models[worst], k):.0f} % {NAMES[k]}" for k in (first, second)]
-    text = f"{worst}: {told[0]}" + (f", then {told[1]}" if PARTS[second](models[worst]) > 0 else "")
+    shares = [f"{100 * _share(models[worst], k):.0f} % {NAMES[k]}" for k in (first, second)]
+    text = f"{worst}: {shares[0]}" + (f", then {shares[1]}" if PARTS[second](models[worst]) > 0 else "")
     return text if len(models) == 1 else f"Least compute-bound is {text}"
 
 
@@ -154,16 +154,16 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
     ['For 2 kinds of sub-graph not every configuration was tried']
     """
     restricted = [n for n in notes if n.startswith("Restricted: ")]
-    told = [n for n in notes if n not in restricted]
+    plain = [n for n in notes if n not in restricted]
     if restricted:
         kinds = "one kind" if len(restricted) == 1 else f"{len(restricted)} kinds"
         details = "; ".join(n.removeprefix("Restricted: ").partition("; the bounds")[0] for n in restricted)
-        told.append(
+        plain.append(
             f"For {kinds} of sub-graph not every configuration was tried: {details}. The bounds still hold "
             "for all configurations, so the gap is valid: a placement among those not tried can be better by "
             "at most the gap."
         )
-    return told
+    return plain
 
 
 def price_text(predicted: PredictedMix) -> str:
@@ -213,16 +213,16 @@ def class_rows(report: PlacementReport) -> list[dict[str, str | int]]:
     """A row for each executor class: number, load, wait, memory."""
     return [
         {
-            "executor class": told.executor_class,
-            "executors": told.executors,
-            "busy": percent_text(told.utilization),
-            "wait of a visit": time_text(told.wait_s),
-            "memory per executor": or_dash(held.memory_bytes, format_size),
-            "weights held": format_size(held.resident_bytes),
-            "free": or_dash(held.free_bytes, format_size),
-            "models": ", ".join(held.weights_bytes) or "–",
+            "executor class": predicted.executor_class,
+            "executors": predicted.executors,
+            "busy": percent_text(predicted.utilization),
+            "wait of a visit": time_text(predicted.wait_s),
+            "memory per executor": or_dash(memory.memory_bytes, format_size),
+            "weights held": format_size(memory.resident_bytes),
+            "free": or_dash(memory.free_bytes, format_size),
+            "models": ", ".join(memory.weights_bytes) or "–",
         }
-        for told, held in zip(report.predicted.classes, report.memory.classes, strict=True)
+        for predicted, memory in zip(report.predicted.classes, report.memory.classes, strict=True)
     ]
 
 
@@ -268,16 +268,16 @@ def link_finding(links: Sequence[PredictedLink]) -> str:
     'Bottleneck: core, 60.0 % busy; a message waits 8 ms on its route, most of it (75 %) at server in'
     """
     worst = bottleneck(links)
-    told = f"Bottleneck: {worst.name}, {percent_text(worst.utilization)} busy"
+    busiest = f"Bottleneck: {worst.name}, {percent_text(worst.utilization)} busy"
     parts = [(r.share * r.wait_s, r.name) for r in links if r.wait_s is not None]
     if len(parts) < len(links):
-        return f"{told}: overloaded, waits of messages grow without bound"
+        return f"{busiest}: overloaded, waits of messages grow without bound"
     total = sum(p for p, _ in parts)
     if total <= 0:
-        return f"{told}; messages do not wait"
+        return f"{busiest}; messages do not wait"
     most, name = max(parts, key=lambda p: p[0])
     where = f"most of it ({share_text(most / total)}) at {name}"
-    return f"{told}; a message waits {format_time(total)} on its route, {where}"
+    return f"{busiest}; a message waits {format_time(total)} on its route, {where}"
 
 
 def link_rows(links: Sequence[PredictedLink]) -> list[dict[str, str]]:
@@ -428,13 +428,13 @@ def _classes_text(report: PlacementReport) -> list[str]:
     """A line for each executor class, if there are several: load, wait, models drawn to it, weights."""
     classes, shares = report.predicted.classes, report.class_shares
     lines = []
-    for told, held in zip(classes, report.memory.classes, strict=True) if len(classes) > 1 else ():
-        kind = told.executor_class
+    for predicted, memory in zip(classes, report.memory.classes, strict=True) if len(classes) > 1 else ():
+        kind = predicted.executor_class
         drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
         lines.append(
-            f"  {kind}: {told.executors} x, {told.utilization:.0%} busy, wait "
-            f"{time_text(told.wait_s)}; draws {drawn or 'nothing'}; "
-            f"{format_size(held.resident_bytes)} of weights each"
+            f"  {kind}: {predicted.executors} x, {predicted.utilization:.0%} busy, wait "
+            f"{time_text(predicted.wait_s)}; draws {drawn or 'nothing'}; "
+            f"{format_size(memory.resident_bytes)} of weights each"
         )
     return lines
 

@@ -123,13 +123,13 @@ def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> LinkWork
 
 
 def _link_loads(model: Model, x: Probabilities, names: Sequence[str]) -> list[_LinkLoad]:
-    found = []
+    loads = []
     for j, q in enumerate(model.system.queries):
         pairs = list(zip(model.candidates[j], x[j], strict=True))
         load = sum(float(p @ c.messages.load_s) for c, p in pairs)
         square = sum(float(p @ c.messages.square_s2) for c, p in pairs)
-        found.append(_LinkLoad(names[j], q.rate, load, square))
-    return found
+        loads.append(_LinkLoad(names[j], q.rate, load, square))
+    return loads
 
 
 def _utilization_line(loads: Sequence[_LinkLoad], background: float, rho: float) -> WorkingLine:
@@ -204,9 +204,9 @@ def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> PathWork
     lines = [_load_line(loads, load, bundles, batches)]
     roles = []
     for role in model.roles:
-        found, told = _role_lines(role, load, bundles, max(batches - bundles, 0.0))
-        lines += told
-        roles.append(found)
+        role_wait, role_lines = _role_lines(role, load, bundles, max(batches - bundles, 0.0))
+        lines += role_lines
+        roles.append(role_wait)
     total = math.fsum(r.role.share * r.wait_s for r in roles)
     busiest = max(role.utilization(load) for role in model.roles)
     lines += [_route_line(roles, total), _busiest_line(busiest)]
@@ -239,14 +239,14 @@ def _busiest_line(rho: float) -> WorkingLine:
 
 
 def _role_loads(model: Model, x: Probabilities, names: Sequence[str]) -> list[_RoleLoad]:
-    found = []
+    loads = []
     for j, q in enumerate(model.system.queries):
         pairs = [(c.messages, p) for c, p in zip(model.candidates[j], x[j], strict=True)]
         core = sum(float(p @ m.load_s) for m, p in pairs)
         bundles = sum(float(p @ m.bundle_s2) for m, p in pairs)
         batches = sum(float(p @ m.square_s2) for m, p in pairs)
-        found.append(_RoleLoad(names[j], q.rate, core, bundles, batches))
-    return found
+        loads.append(_RoleLoad(names[j], q.rate, core, bundles, batches))
+    return loads
 
 
 def _load_line(loads: Sequence[_RoleLoad], load: float, bundles: float, batches: float) -> WorkingLine:
@@ -297,8 +297,8 @@ def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[
 def path_price_line(model: Model, messages: float, path: PathWorking) -> WorkingLine:
     """What one more byte costs all queries together, whose jobs wait for ``messages`` on average."""
     rate, slope = model.system.total_rate, 0.0
-    for found in path.roles:
-        role, rho, wait = found.role, found.utilization, found.wait_s
+    for role_wait in path.roles:
+        role, rho, wait = role_wait.role, role_wait.utilization, role_wait.wait_s
         if rho >= 1.0:
             slope = math.inf
         elif rho > 0.0:
@@ -366,8 +366,8 @@ def server_lines(
         moment = stream.rate * second_moment(stream)
         moment += sum(r.rate * r.share * r.squares_s2 for r in loads) / executors
         waits.append(moment / (2 * (1 - rho)) if rho < 1 else math.inf)
-        found = _Executors(kind, executors, background, rho, moment, waits[-1])
-        lines += [_server_utilization_line(found, loads, several), _wait_line(found, several)]
+        of_kind = _Executors(kind, executors, background, rho, moment, waits[-1])
+        lines += [_server_utilization_line(of_kind, loads, several), _wait_line(of_kind, several)]
     seen = [sum(float(s) * w for s, w in zip(row, waits, strict=True) if s > 0) for row in model.shares]
     if model.class_shares is None:
         return [*lines, _uniform_line(model, waits, seen[0])], seen

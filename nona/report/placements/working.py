@@ -68,17 +68,17 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     link = path_lines(model, x, names) if model.roles else link_lines(model, x, names)
     server, visits_s = server_lines(model, x, names)
     used = link.wait if math.isfinite(link.wait) else OVERLOADED_WAIT_S
-    found = [_class(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
+    classes = [_class(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
     if model.class_shares is not None:
-        server.append(visit_line([float(w) for w in model.weights], [c.visits for c in found], visits_s))
+        server.append(visit_line([float(w) for w in model.weights], [c.visits for c in classes], visits_s))
     overall = [
-        _objective_line(model, names, found),
-        _price_line(model, found, link),
+        _objective_line(model, names, classes),
+        _price_line(model, classes, link),
         *_gap_line(certificate_of(placement)),
     ]
     return Working(
         lines=(*link.lines, *server, *overall),
-        models={name: c.told for name, c in zip(names, found, strict=True)},
+        models={name: c.told for name, c in zip(names, classes, strict=True)},
     )
 
 

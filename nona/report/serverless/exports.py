@@ -75,7 +75,7 @@ def serverless_trace(
 ) -> Trace:
     """The first measured calls of each policy's first replication; beyond ``most`` events fewer calls."""
     events: list[TraceEvent] = []
-    told: dict[str, TraceJobs] = {}
+    jobs: dict[str, TraceJobs] = {}
     first = 1
     for name, records in runs.items():
         run = records[0]
@@ -88,14 +88,14 @@ def serverless_trace(
             count //= 2
         events += shown
         first += len(system.invokers)
-        told[name] = TraceJobs(shown=count, recorded=len(measured))
+        jobs[name] = TraceJobs(shown=count, recorded=len(measured))
     return Trace(
         traceEvents=tuple(events),
         displayTimeUnit="ms",
         otherData=TraceAbout(
             producer=f"Nona Planner {__version__}",
             scenario=scenario,
-            jobs=told,
+            jobs=jobs,
             events_at_most=most,
             note="Batches of the first measured calls of the first replication of each policy.",
         ),

@@ -43,12 +43,12 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
 
     Up and to the left is better.
     """
-    made = figure(380)
+    chart = figure(380)
     for name, outcome in outcomes.items():
-        _pareto_point(made, name, outcome)
+        _pareto_point(chart, name, outcome)
     curve = () if oracle is None else oracle.curve
     if curve:
-        made.add_scatter(
+        chart.add_scatter(
             x=[PER * usd for _, usd in curve],
             y=[100 * share for share, _ in curve],
             name="oracle: lower bound of the cost",
@@ -56,21 +56,21 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
             line={"color": QUIET, "dash": "dash", "width": 1.5},
             hovertemplate="oracle: %{y:,.3~r} % cost at least $%{x:,.3~r}<extra></extra>",
         )
-    made.update_xaxes(title=COST_AXIS)
-    made.update_yaxes(title="SLOs kept, %")
-    _frame(made, outcomes, curve)
-    return made
+    chart.update_xaxes(title=COST_AXIS)
+    chart.update_yaxes(title="SLOs kept, %")
+    _frame(chart, outcomes, curve)
+    return chart
 
 
 def _frame(made: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tuple[float, float]]) -> None:
     """Axes from 0, or from a larger value if all policies are close together."""
-    known = [
+    points = [
         (hits, o.cost_per_call_usd.mean)
         for o in outcomes.values()
         if (hits := o.slo_hit_rate.mean) is not None
     ]
-    costs = [PER * cost for _, cost in known if cost]
-    least = min((100 * hits for hits, _ in known), default=0.0)
+    costs = [PER * cost for _, cost in points if cost]
+    least = min((100 * hits for hits, _ in points), default=0.0)
     low = max(0.0, 10 * (least // 10 - 1))
     made.update_yaxes(range=[low, 100 + 0.03 * (100 - low)])
     costs += [PER * usd for share, usd in curve if share >= low / 100]
@@ -108,26 +108,26 @@ def latency_figure(policies: Mapping[str, PolicyOutcome], application: str | Non
     For one ``application``: one box per policy in milliseconds, with its SLO as a line. Without: all
     applications side by side, each divided by its SLO, so that the line is at 1.
     """
-    made = figure(380)
+    chart = figure(380)
     for name, policy in policies.items():
         rows = policy.applications
         chosen = list(rows) if application is None else [application]
-        known = [a for a in chosen if rows[a].latency_s.p50 is not None]
-        if known:
-            per = [1 / rows[a].slo_s if application is None else 1e3 for a in known]
-            _boxes(made, name, known, [rows[a].latency_s for a in known], per)
+        drawn = [a for a in chosen if rows[a].latency_s.p50 is not None]
+        if drawn:
+            per = [1 / rows[a].slo_s if application is None else 1e3 for a in drawn]
+            _boxes(chart, name, drawn, [rows[a].latency_s for a in drawn], per)
     slo = 1.0
     if application is not None:
         slo = 1e3 * next(iter(policies.values())).applications[application].slo_s
-    made.add_hline(
+    chart.add_hline(
         y=slo,
         line={"color": QUIET, "dash": "dash", "width": 1.5},
         annotation_text="SLO",
         annotation_position="top right",
     )
-    made.update_layout(boxmode="group")
-    made.update_yaxes(title="latency / SLO" if application is None else "latency, ms", rangemode="tozero")
-    return made
+    chart.update_layout(boxmode="group")
+    chart.update_yaxes(title="latency / SLO" if application is None else "latency, ms", rangemode="tozero")
+    return chart
 
 
 def _boxes(
@@ -159,17 +159,17 @@ def search_figure(searches: Mapping[str, Spread], limit_s: float = PUBLISHED_SEA
     ``searches``: label → seconds, as ``search_s`` of a policy; its look is that of the policy whose name
     the label begins with.
     """
-    made = figure(90 + 40 * len(searches), legend=False)
+    chart = figure(90 + 40 * len(searches), legend=False)
     for label, row in searches.items():
         if row.mean is not None:
-            _search_row(made, label, row, row.mean)
-    log_axis(made, [1e3 * limit_s, *_positive(searches)], "search, ms")
-    made.add_vline(x=1e3 * limit_s, line={"color": QUIET, "dash": "dash", "width": 1})
-    made.add_annotation(  # its place on a logarithmic axis is a logarithm
+            _search_row(chart, label, row, row.mean)
+    log_axis(chart, [1e3 * limit_s, *_positive(searches)], "search, ms")
+    chart.add_vline(x=1e3 * limit_s, line={"color": QUIET, "dash": "dash", "width": 1})
+    chart.add_annotation(  # its place on a logarithmic axis is a logarithm
         x=log10(1e3 * limit_s), y=1, yref="paper", yanchor="bottom", text="slides", showarrow=False
     )
-    made.update_yaxes(type="category", autorange="reversed", showgrid=False)
-    return made
+    chart.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    return chart
 
 
 def _positive(searches: Mapping[str, Spread]) -> list[float]:
@@ -181,14 +181,14 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
     style = scheduler_style(label.split(",")[0].split(" ")[0])
     shown = text(label)
     points = (("median", row.p50), ("95th percentile", row.p95), ("99th percentile", row.p99))
-    known = [(what, 1e3 * v) for what, v in points if v is not None and v > 0]
+    marks = [(what, 1e3 * v) for what, v in points if v is not None and v > 0]
     made.add_scatter(
-        x=[v for _, v in known],
-        y=[shown] * len(known),
+        x=[v for _, v in marks],
+        y=[shown] * len(marks),
         mode="lines+markers",
         line={"color": style.colour, "width": 2},
         marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
-        customdata=[what for what, _ in known],
+        customdata=[what for what, _ in marks],
         hovertemplate=shown + ", %{customdata}: %{x:,.3~r} ms<extra></extra>",
     )
     if mean_s > 0:
@@ -207,13 +207,13 @@ def nodes_figure(report: NodesReport) -> go.Figure:
     ``report`` is that of ``nona serverless --nodes-for``; its title is
     :func:`nona.report.serverless.findings.nodes_finding`.
     """
-    made = figure(340)
+    chart = figure(340)
     for name, policy in report.policies.items():
         style = scheduler_style(name)
         tried = [t for t in policy.tried if t.slo_hit_rate.mean is not None]
         y = [100 * (t.slo_hit_rate.mean or 0.0) for t in tried]
         ends = [t.slo_hit_rate.ci95 or (v / 100, v / 100) for t, v in zip(tried, y, strict=True)]
-        made.add_scatter(
+        chart.add_scatter(
             x=[t.nodes for t in tried],
             y=y,
             name=text(name),
@@ -235,17 +235,17 @@ def nodes_figure(report: NodesReport) -> go.Figure:
             customdata=[per_hour(t.usd_hour, "USD") for t in tried],
             hovertemplate=text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}<extra></extra>",
         )
-    made.add_hline(
+    chart.add_hline(
         y=100 * report.target,
         line={"color": QUIET, "dash": "dash", "width": 1},
         annotation_text="target",
         annotation_position="bottom right",
     )
-    made.update_xaxes(title="nodes", rangemode="tozero")
+    chart.update_xaxes(title="nodes", rangemode="tozero")
     shown = [t.slo_hit_rate.mean for p in report.policies.values() for t in p.tried]
     low = max(0.0, 10 * (min((100 * s for s in shown if s is not None), default=0.0) // 10 - 1))
-    made.update_yaxes(title="SLOs kept, %", range=[low, 100 + 0.04 * (100 - low)])
-    return made
+    chart.update_yaxes(title="SLOs kept, %", range=[low, 100 + 0.04 * (100 - low)])
+    return chart
 
 
 What = Literal["hits", "goodput", "cost"]
@@ -267,36 +267,36 @@ def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> g
     >>> over_figure(report).layout.xaxis.title.text
     'Load, ×'
     """
-    made = figure(height)
+    chart = figure(height)
     times, unit = axis_scale(report.unit)
     scale = _SCALES[what]
     for name, policy in report.policies.items():
-        known = [(p, mean) for p in policy.points if (mean := _of(p, what).mean) is not None]
+        points = [(p, mean) for p in policy.points if (mean := _of(p, what).mean) is not None]
         interval_line(
-            made,
+            chart,
             name,
-            [times * p.value for p, _ in known],
-            [scale * mean for _, mean in known],
-            [_span(_of(p, what), mean, scale, what) for p, mean in known],
+            [times * p.value for p, _ in points],
+            [scale * mean for _, mean in points],
+            [_span(_of(p, what), mean, scale, what) for p, mean in points],
             scheduler_style(name),
             "%{x:,.3~r}: %{y:,.3~r}",
         )
         for knee in policy.knees if what == "hits" else ():
             if knee.kept is not None and knee.missed is not None:
                 ends = (times * knee.kept, times * knee.missed)
-                made.add_vrect(*ends, fillcolor=scheduler_style(name).colour, opacity=0.16, line_width=0)
+                chart.add_vrect(*ends, fillcolor=scheduler_style(name).colour, opacity=0.16, line_width=0)
     if what == "hits":
-        made.add_hline(
+        chart.add_hline(
             y=100 * report.target,
             line={"color": QUIET, "dash": "dash", "width": 1},
             annotation_text=f"{100 * report.target:g} %",
             annotation_position="bottom right",
         )
-    made.update_xaxes(title=f"{report.label}{f', {unit}' if unit else ''}", rangemode="tozero")
-    made.update_yaxes(title=TITLES[what], rangemode="tozero")
+    chart.update_xaxes(title=f"{report.label}{f', {unit}' if unit else ''}", rangemode="tozero")
+    chart.update_yaxes(title=TITLES[what], rangemode="tozero")
     if what == "hits":
-        made.update_yaxes(range=[0, 104])
-    return made
+        chart.update_yaxes(range=[0, 104])
+    return chart
 
 
 def over_alt(report: OverReport, what: What) -> str:
@@ -333,18 +333,18 @@ def layouts_figure(
     Hatched at its left: slice set-up, cold start and transfer, or an idle instance; hatched grey: stranded
     slices.
     """
-    made = figure(100 + LANE * cells)
+    chart = figure(100 + LANE * cells)
     for number, name in enumerate(applications):
         own = [r for r in rows if r.batch.application == name]
         if own:
-            _batches(made, own, name, PALETTE[number % len(PALETTE)])
+            _batches(chart, own, name, PALETTE[number % len(PALETTE)])
     if stranded:
-        _stranded(made, stranded)
-    made.update_layout(
+        _stranded(chart, stranded)
+    chart.update_layout(
         barmode="overlay", bargap=0, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
     )
-    made.update_xaxes(title="seconds into the measured window", rangemode="tozero")
-    made.update_yaxes(
+    chart.update_xaxes(title="seconds into the measured window", rangemode="tozero")
+    chart.update_yaxes(
         title=unit,
         range=[-0.02, cells + 0.02],
         tickvals=[c + 0.5 for c in range(cells)],
@@ -352,7 +352,7 @@ def layouts_figure(
         fixedrange=True,
         showgrid=False,
     )
-    return made
+    return chart
 
 
 def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:

@@ -70,8 +70,8 @@ def ranked(
     outcomes: Mapping[str, Outcome], value: Callable[[Outcome], Estimate], highest: bool = False
 ) -> dict[str, float]:
     """Name → mean of ``value``, the best first; those without a mean are left out."""
-    known = {n: mean for n, o in outcomes.items() if (mean := value(o).mean) is not None}
-    return dict(sorted(known.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
+    means = {n: mean for n, o in outcomes.items() if (mean := value(o).mean) is not None}
+    return dict(sorted(means.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
 
 
 def _steady(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
@@ -109,11 +109,11 @@ def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None
     level = _level(hits)
     best, cheapest = _cheapest(level, costs), next(iter(costs))
     keeps = "keeps the most SLOs" if len(level) == 1 else "keeps as many SLOs as the best"
-    found = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
+    lead = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
     if cheapest == best:
-        return f"{found}, and none is cheaper{_over(outcomes)}"
+        return f"{lead}, and none is cheaper{_over(outcomes)}"
     return (
-        f"{found}; {cheapest} is cheapest at {dollars(costs[cheapest])} and keeps "
+        f"{lead}; {cheapest} is cheapest at {dollars(costs[cheapest])} and keeps "
         f"{share_text(hits[cheapest], 1)}{_over(outcomes)}"
     )
 
@@ -152,9 +152,9 @@ def latency_title(policies: Mapping[str, PolicyOutcome], application: str | None
     for name, policy in policies.items():
         rows = policy.applications
         chosen = list(rows.values()) if application is None else [rows[application]]
-        known = [kept for r in chosen if (kept := _in_time(r)) is not None]
-        if known:
-            (inside if all(known) else outside).append(name)
+        in_time = [kept for r in chosen if (kept := _in_time(r)) is not None]
+        if in_time:
+            (inside if all(in_time) else outside).append(name)
     of = "every application" if application is None else application
     if not inside:
         return f"No policy keeps the 95th percentile of {of} within its SLO"
@@ -185,13 +185,13 @@ def own_search_title(policies: Mapping[str, PolicyOutcome], name: str = "esg") -
 
 def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
     """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
-    known = {n: s.mean for n, s in searches.items() if s.mean is not None}
-    if not known:
+    means_s = {n: s.mean for n, s in searches.items() if s.mean is not None}
+    if not means_s:
         return "No policy was charged for a search"
-    slowest = max(known, key=lambda n: (known[n], n))
-    below = [n for n, mean in known.items() if mean < limit_s]
-    longest = f"the longest mean is {format_time(known[slowest])} ({slowest})"
-    if len(below) == len(known):
+    slowest = max(means_s, key=lambda n: (means_s[n], n))
+    below = [n for n, mean in means_s.items() if mean < limit_s]
+    longest = f"the longest mean is {format_time(means_s[slowest])} ({slowest})"
+    if len(below) == len(means_s):
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
     who = f"Only {listed(below)}" if below else "No policy"
     takes = verb(below, "searches", "search")
@@ -206,12 +206,12 @@ def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[
     if oracle is None or not oracle.curve:
         return {}
     shares, costs = zip(*oracle.curve, strict=True)
-    found = {}
+    excess = {}
     for name, o in outcomes.items():
         hits, cost = o.slo_hit_rate.mean, _executing_usd(o)
         if hits is not None and cost is not None:
-            found[name] = cost / float(np.interp(hits, shares, costs)) - 1
-    return found
+            excess[name] = cost / float(np.interp(hits, shares, costs)) - 1
+    return excess
 
 
 def _executing_usd(o: Outcome) -> float | None:
@@ -241,17 +241,17 @@ _VERDICTS = {"keeps": "met", "misses": "missed", "open": "undecided"}
 
 def nodes_finding(report: NodesReport) -> str:
     """The policy that needs the fewest nodes, and their cost."""
-    known = {n: p.found for n, p in report.policies.items() if p.found is not None}
+    answers = {n: p.found for n, p in report.policies.items() if p.found is not None}
     target = share_text(report.target, 1)
-    if not known:
+    if not answers:
         return (
             f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs; allow more nodes."
         )
-    least = min(r.nodes for r in known.values())
-    first = [n for n, r in known.items() if r.nodes == least]
-    row = known[first[0]]
-    others = [f"{n} {r.nodes} ({money(r.usd_hour, 'USD')})" for n, r in known.items() if n not in first]
-    none = [n for n in report.policies if n not in known]
+    least = min(r.nodes for r in answers.values())
+    first = [n for n, r in answers.items() if r.nodes == least]
+    row = answers[first[0]]
+    others = [f"{n} {r.nodes} ({money(r.usd_hour, 'USD')})" for n, r in answers.items() if n not in first]
+    none = [n for n in report.policies if n not in answers]
     return (
         f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
         f"nodes, {per_hour(row.usd_hour, 'USD')} for their vCPUs and vGPUs"

@@ -75,13 +75,13 @@ def _percent(share: float) -> float:
 
 def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
     """Milliseconds over the batch size, both logarithmic; markers: measured, lines: the law."""
-    made = figure(380)
+    chart = figure(380)
     errors = relative_errors(law, points)
     batches = np.geomspace(points.batch.min(), points.batch.max(), 49)
     for number, vgpus in enumerate(np.unique(points.vgpus)):
         colour, name = PALETTE[number], f"{vgpus:g} vGPU{'' if vgpus == 1 else 's'}"
         own = points.vgpus == vgpus
-        made.add_scatter(
+        chart.add_scatter(
             x=batches,
             y=1e3 * law_seconds(law, batches, np.full_like(batches, vgpus)),
             mode="lines",
@@ -90,7 +90,7 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
             showlegend=False,
             hoverinfo="skip",
         )
-        made.add_scatter(
+        chart.add_scatter(
             x=points.batch[own],
             y=1e3 * points.seconds[own],
             name=name,
@@ -102,12 +102,12 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
             "%{customdata:.1f} %<extra></extra>",
         )
     sizes = np.unique(points.batch)
-    made.update_xaxes(
+    chart.update_xaxes(
         title="jobs in the batch", type="log", tickvals=sizes, ticktext=[f"{b:g}" for b in sizes]
     )
     low, high = 1e3 * points.seconds.min(), 1e3 * points.seconds.max()
     ticks = [d * 10.0**e for e in range(-3, 7) for d in (1, 2, 5) if low / 1.5 <= d * 10.0**e <= 1.5 * high]
-    made.update_yaxes(
+    chart.update_yaxes(
         title="ms of the batch", type="log", tickvals=ticks, ticktext=[format_number(t) for t in ticks]
     )
-    return made
+    return chart

@@ -49,7 +49,7 @@ def _gaps(
 
 def _row(standing: Instances, system: ServerlessSystem, n: int, from_s: float, to_s: float) -> LayoutBatch:
     application = system.applications[int(standing.application[n])]
-    held = system.space[int(standing.configuration[n])]
+    configuration = system.space[int(standing.configuration[n])]
     return LayoutBatch(
         invoker=int(standing.invoker[n]),
         gpu=int(standing.gpu[n]),
@@ -57,10 +57,10 @@ def _row(standing: Instances, system: ServerlessSystem, n: int, from_s: float, t
         computes_s=to_s,
         to_s=to_s,
         slots=int(standing.slots[n]),
-        vgpus=held.vgpus,
+        vgpus=configuration.vgpus,
         application=application.name,
         stage=application.stage_names[int(standing.stage[n])],
-        configuration=held.text,
+        configuration=configuration.text,
         jobs=0,
         cold=bool(standing.cold[n]),
     )
@@ -94,7 +94,7 @@ def layout_rows(
     rows = []
     for k in inside.tolist():
         application = system.applications[int(b.application[k])]
-        held = system.space[int(b.configuration[k])]
+        configuration = system.space[int(b.configuration[k])]
         rows.append(
             LayoutBatch(
                 invoker=int(b.invoker[k]),
@@ -103,10 +103,10 @@ def layout_rows(
                 computes_s=float(b.started_s[k]) - start_s,
                 to_s=float(ended_s[k]) - start_s,
                 slots=int(b.slots[k]),
-                vgpus=held.vgpus,
+                vgpus=configuration.vgpus,
                 application=application.name,
                 stage=application.stage_names[int(b.stage[k])],
-                configuration=held.text,
+                configuration=configuration.text,
                 jobs=int(b.jobs[k]),
                 cold=bool(b.cold[k]),
             )
@@ -135,7 +135,7 @@ def placed(rows: Sequence[LayoutBatch]) -> list[Placed]:
     Rows without slots are put on the lowest lanes that are free for all of their time.
     """
     until: list[float] = []
-    found: list[Placed] = []
+    ranges: list[Placed] = []
     for row in sorted(rows, key=lambda r: (r.from_s, r.to_s)):
         slots, size = row.slots, max(1, row.vgpus)
         if not slots:
@@ -148,16 +148,16 @@ def placed(rows: Sequence[LayoutBatch]) -> list[Placed]:
             until[low : low + size] = [row.to_s] * size
         runs = slot_runs(slots) if slots else [(low, size)]
         times = row.from_s, row.computes_s, row.to_s
-        found += [Placed(row, low, low + length, *times) for low, length in runs]
-    return found
+        ranges += [Placed(row, low, low + length, *times) for low, length in runs]
+    return ranges
 
 
 def stranded_spans(rows: Sequence[Placed], board_name: str, until_s: float) -> list[tuple[float, float, int]]:
     """(from, to, memory slice) of free memory that no further slice could cover; rows of one GPU."""
     spans: list[tuple[float, float, int]] = []
     since: dict[int, float] = {}
-    for at_s, taken, held in _states(rows, until_s):
-        now = _stranded(board_name, taken, held) if at_s < until_s else ()
+    for at_s, taken, compute in _states(rows, until_s):
+        now = _stranded(board_name, taken, compute) if at_s < until_s else ()
         for cell in [c for c in since if c not in now]:
             begin = since.pop(cell)
             if at_s > begin:
@@ -173,14 +173,14 @@ def _states(rows: Sequence[Placed], until_s: float) -> Iterator[tuple[float, int
     for r in rows:
         changes.setdefault(r.from_s, []).append((r.batch.slots, r.batch.vgpus))
         changes.setdefault(r.to_s, []).append((-r.batch.slots, -r.batch.vgpus))
-    taken = held = 0
+    taken = compute = 0
     for at_s in sorted(changes):
         if at_s >= until_s:
             break
         taken += sum(slots for slots, _ in changes[at_s])
-        held += sum(vgpus for _, vgpus in changes[at_s])
-        yield at_s, taken, held
-    yield until_s, taken, held
+        compute += sum(vgpus for _, vgpus in changes[at_s])
+        yield at_s, taken, compute
+    yield until_s, taken, compute
 
 
 @cache
@@ -204,10 +204,10 @@ def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float,
         return "This GPU served no batch in the recorded part"
     begin, end = min(r.from_s for r in rows), max(r.to_s for r in rows)
     area = cells * (end - begin)
-    held = sum((r.to_s - r.from_s) * (r.high - r.low) for r in rows) / area
+    allocated = sum((r.to_s - r.from_s) * (r.high - r.low) for r in rows) / area
     lost = sum(b - a for a, b, _ in stranded) / area
     tail = f", {format_number(100 * lost, 2)} % of it is stranded" if stranded else ""
-    return f"{100 * held:.0f} % of the GPU is allocated over {time_text(end - begin)}{tail}"
+    return f"{100 * allocated:.0f} % of the GPU is allocated over {time_text(end - begin)}{tail}"
 
 
 def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[StoryRow, ...]:

@@ -57,12 +57,12 @@ def over_finding(report: OverReport) -> str:
     if not report.policies:
         return "No policy was run"
     order = sorted(report.policies.items(), key=lambda row: -(limit_of(row[1]) or 0.0))
-    told = [
+    clauses = [
         f"{name} {' and '.join(knee_text(report, p, k) for k in p.knees) or 'not known yet'}"
         for name, p in order
     ]
     over = "" if report.key == LOAD else f" over {report.label}"
-    return f"{share_text(report.target, 1)} of the SLOs are kept{over}: {'; '.join(told)}"
+    return f"{share_text(report.target, 1)} of the SLOs are kept{over}: {'; '.join(clauses)}"
 
 
 def knee_rows(report: OverReport) -> list[dict[str, str]]:

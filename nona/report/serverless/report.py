@@ -42,17 +42,17 @@ def serverless_report(
     seconds: float = 0.0,
 ) -> ServerlessReport:
     """All policies of one simulation; ``checks`` are those of each policy, by its name."""
-    held: dict[str, bool] = {}
+    passed: dict[str, bool] = {}
     failed = []
     for policy, rows in (checks or {}).items():
         for name, ok, detail in rows:
-            held[name] = held.get(name, True) and ok
+            passed[name] = passed.get(name, True) and ok
             if not ok:
                 failed.append(f"{policy}: {name}: {detail}")
     return ServerlessReport(
         policies={name: policy_outcome(s) for name, s in summaries.items()},
         oracle=oracle,
-        checks=held,
+        checks=passed,
         failed_checks=tuple(failed),
         seconds=seconds,
         setting=setting,

@@ -198,9 +198,9 @@ def sharing_text(report: SharingReport) -> str:
     """The same workload under several ways of sharing, side by side."""
     rows = [
         {"sharing": mode if first == name else "", "policy": name, **row}
-        for mode, found in report.sharing.items()
-        for first in [next(iter(found.policies))]
-        for name, row in zip(found.policies, policy_rows(found.policies), strict=True)
+        for mode, mode_report in report.sharing.items()
+        for first in [next(iter(mode_report.policies))]
+        for name, row in zip(mode_report.policies, policy_rows(mode_report.policies), strict=True)
     ]
     columns = ("sharing", *COLUMNS)
     setting = next(iter(report.sharing.values())).setting
@@ -224,5 +224,5 @@ def _setting(setting: Setting) -> str:
 def _checks(report: ServerlessReport) -> str:
     if not report.checks:
         return ""
-    told = "all passed" if all(report.checks.values()) else "FAILED: " + "; ".join(report.failed_checks)
-    return f"; checks: {told}"
+    verdict = "all passed" if all(report.checks.values()) else "FAILED: " + "; ".join(report.failed_checks)
+    return f"; checks: {verdict}"

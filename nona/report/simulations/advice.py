@@ -120,13 +120,13 @@ def _why(best: str, other: str, found: Schedulers) -> str:
     own, theirs = _parts(found[best]), _parts(found[other])
     more = {part: theirs[part] - own[part] for part in own}
     most = max(more, key=lambda p: more[p])
-    told = f"{best} wins: {views_text(best, other)}"
+    lead = f"{best} wins: {views_text(best, other)}"
     if more[most] <= 0:
-        return f"{told}."
+        return f"{lead}."
     longer = f"under {other}, {LONGER[most].format(format_time(more[most]))}"
     if more[most] > 1.005 * gap:  # the loser saves elsewhere
-        return f"{told}; {longer}, but all other parts together are {format_time(more[most] - gap)} shorter."
-    return f"{told}; {longer}, which is {share_text(more[most] / gap)} of the difference."
+        return f"{lead}; {longer}, but all other parts together are {format_time(more[most] - gap)} shorter."
+    return f"{lead}; {longer}, which is {share_text(more[most] / gap)} of the difference."
 
 
 def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:

@@ -41,20 +41,20 @@ def replication_means(
     runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
 ) -> dict[str, ReplicationMeans]:
     """Scheduler → each measure's mean in each replication; an overloaded run has no mean JCT."""
-    found = {}
+    means = {}
     for name, records in runs.items():
         of = Measured(records, slo_s)
         jct = [
             math.nan if r.state == "overloaded" else m for r, m in zip(records, of.mean_jcts(), strict=True)
         ]
         hits = of.hit_rates() if any(s is not None for s in slo_s) else [math.nan] * len(records)
-        found[name] = ReplicationMeans(
+        means[name] = ReplicationMeans(
             jct_s=tuple(jct),
             slo_hit_rate=tuple(hits),
             compute=tuple(r.utilization_compute for r in records),
             network=tuple(r.utilization_network for r in records),
         )
-    return found
+    return means
 
 
 def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
@@ -143,16 +143,16 @@ def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bo
     x, y = (np.array([math.nan if v is None else v for v in values]) for values in (old, new))
     if paired:
         common = min(len(x), len(y))
-        found = paired_difference(y[:common], x[:common], level).difference
+        interval = paired_difference(y[:common], x[:common], level).difference
     else:
-        found = welch_interval(y.tolist(), x.tolist(), level)
+        interval = welch_interval(y.tolist(), x.tolist(), level)
     if np.isnan(x).any() or np.isnan(y).any():  # some runs were overloaded: the rest would mislead
-        found = NO_INTERVAL
+        interval = NO_INTERVAL
     return Change(
         old=_mean(x, level),
         new=_mean(y, level),
-        change=mean_of(found),
-        clear=not math.isnan(found.half_width) and not found.covers(0.0),
+        change=mean_of(interval),
+        clear=not math.isnan(interval.half_width) and not interval.covers(0.0),
     )
 
 
@@ -177,13 +177,13 @@ def baseline_headline(
     ``states`` has the state of each scheduler in the baseline and in this run.
     """
     means = {n: r.jct_s.new.mean for n, r in changes.items()}
-    known = [n for n, m in means.items() if m is not None]
-    if not known:
+    steady = [n for n, m in means.items() if m is not None]
+    if not steady:
         return f"{what}: no scheduler has a steady state." if changes else f"{what}: no scheduler in common."
-    name = min(known, key=lambda n: (means[n], n != REFERENCE))
+    name = min(steady, key=lambda n: (means[n], n != REFERENCE))
     row = changes[name]
-    told = f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
-    return told if any(old != new for old, new in states.values()) else told + _gains(name, changes)
+    text = f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
+    return text if any(old != new for old, new in states.values()) else text + _gains(name, changes)
 
 
 def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
@@ -232,10 +232,10 @@ def effect_text(found: Schedulers, earlier: Schedulers) -> str:
         sides["clearly slower" if new[0] > old[1] else side].append(name)
     if not any(sides.values()):
         return ""
-    told = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
+    text = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
     if not sides["clearly faster"] and not sides["clearly slower"]:
-        told = "no gain is visible: no scheduler's mean JCT differs clearly"
-    return f"Compared with the scenario as it stands, {told}."
+        text = "no gain is visible: no scheduler's mean JCT differs clearly"
+    return f"Compared with the scenario as it stands, {text}."
 
 
 def _jct(name: str, row: Change) -> str:
@@ -276,13 +276,13 @@ def _hits(row: Change) -> str:
 
 
 def _loads(row: Changes) -> str:
-    told = []
+    shares = []
     for word, of in (("executors", row.compute), ("link", row.network)):
         old, new = of.old.mean, of.new.mean
         if old is not None and new is not None:
             digits = int(max(old, new) < 0.1)
-            told.append(f"{word} {share_text(old, digits)} → {share_text(new, digits)} busy")
-    return f"; {', '.join(told)}" if told else ""
+            shares.append(f"{word} {share_text(old, digits)} → {share_text(new, digits)} busy")
+    return f"; {', '.join(shares)}" if shares else ""
 
 
 def _states(states: Mapping[str, tuple[str, str]]) -> str:
@@ -304,7 +304,7 @@ def columns_of(measure: Measure) -> list[str]:
     >>> columns_of("network")
     ['scheduler', 'link, baseline', 'link, this run', 'link, change']
     """
-    words = [word for known, word, *_ in COLUMNS if known == measure]
+    words = [word for key, word, *_ in COLUMNS if key == measure]
     return ["scheduler", *(f"{word}, {of}" for word in words for of in ("baseline", "this run", "change"))]
 
 

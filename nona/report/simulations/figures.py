@@ -39,15 +39,15 @@ def jct_over_time_figure(
 
     The axis is logarithmic where the lines lie far apart, as they do beside an overloaded one.
     """
-    made = figure(360)
+    chart = figure(360)
     for name, row in series.items():
-        _line(made, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:,.3~r} ms", states)
-    made.update_xaxes(title="arrival, s after the first measured job")
+        _line(chart, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:,.3~r} ms", states)
+    chart.update_xaxes(title="arrival, s after the first measured job")
     if spread_wide([sum(s.jct_s) / len(s.jct_s) for s in series.values() if s.jct_s]):
-        log_axis(made, [1e3 * v for s in series.values() for v in s.jct_s], "mean JCT, ms", "y")
+        log_axis(chart, [1e3 * v for s in series.values() for v in s.jct_s], "mean JCT, ms", "y")
     else:
-        made.update_yaxes(type="linear", title="mean JCT, ms", rangemode="tozero")
-    return made
+        chart.update_yaxes(type="linear", title="mean JCT, ms", rangemode="tozero")
+    return chart
 
 
 def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[str, str]) -> go.Figure:
@@ -55,25 +55,25 @@ def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[st
 
     The axis is logarithmic where the slowest jobs take many times as long as the quick ones.
     """
-    made = figure(400)
+    chart = figure(400)
     ends: list[float | None] = []
     for name, curves in ecdf.items():
         curve = curves[model]
         x = [v * 1e3 for v in curve.x]
         ends += [x[len(x) // 10], x[-1]] if x else []
         _line(
-            made, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:,.3~r} ms", states, shape="hv"
+            chart, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:,.3~r} ms", states, shape="hv"
         )
     slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
     if spread_wide(ends):
-        log_axis(made, ends, "JCT, ms")
+        log_axis(chart, ends, "JCT, ms")
     else:
-        made.update_xaxes(type="linear", title="JCT, ms", rangemode="tozero")
+        chart.update_xaxes(type="linear", title="JCT, ms", rangemode="tozero")
     word = "SLO" if len(set(slos)) == 1 else "SLOs"
     for slo in sorted(set(slos)):  # one word for all of them: they may stand side by side
-        rule(made, slo * 1e3, word if slo == max(slos) else "", "x")
-    made.update_yaxes(title="jobs completed, %", range=[0, 101])
-    return made
+        rule(chart, slo * 1e3, word if slo == max(slos) else "", "x")
+    chart.update_yaxes(title="jobs completed, %", range=[0, 101])
+    return chart
 
 
 def _line(
@@ -104,14 +104,14 @@ def _line(
 
 def utilisation_figure(schedulers: Schedulers) -> go.Figure:
     """Mean utilisation of the executors and of the busiest link, background included."""
-    made = figure(110 + 44 * len(schedulers))
+    chart = figure(110 + 44 * len(schedulers))
     names = list(schedulers)
     shares = [s.utilization for s in schedulers.values()]
     for values, label, colour in (
         ([s.compute for s in shares], "executors", PALETTE[0]),
         ([s.network for s in shares], "busiest link", PALETTE[2]),
     ):
-        made.add_bar(
+        chart.add_bar(
             y=[text(n, 24) for n in names],
             x=[_percent(v) for v in values],
             orientation="h",
@@ -119,25 +119,25 @@ def utilisation_figure(schedulers: Schedulers) -> go.Figure:
             marker_color=colour,
             hovertemplate=f"%{{y}}: {label} %{{x:.1f}} %<extra></extra>",
         )
-    made.update_layout(barmode="group", bargap=0.3)
-    made.update_xaxes(title="utilisation, %", range=[0, 101])
-    made.update_yaxes(autorange="reversed", showgrid=False)
-    return made
+    chart.update_layout(barmode="group", bargap=0.3)
+    chart.update_xaxes(title="utilisation, %", range=[0, 101])
+    chart.update_yaxes(autorange="reversed", showgrid=False)
+    return chart
 
 
 def executor_figure(load: ResourceLoad) -> go.Figure:
     """Utilisation of every executor under one scheduler."""
     values = [100 * v for v in load.executors]
-    made = figure(240, legend=False)
-    made.add_bar(
+    chart = figure(240, legend=False)
+    chart.add_bar(
         x=[str(i) for i in range(len(values))],
         y=values,
         marker_color=PALETTE[0],
         hovertemplate="executor %{x}: %{y:.1f} %<extra></extra>",
     )
-    made.update_xaxes(title="executor", type="category", nticks=20)
-    made.update_yaxes(title="utilisation, %", range=[0, 101])
-    return made
+    chart.update_xaxes(title="executor", type="category", nticks=20)
+    chart.update_yaxes(title="utilisation, %", range=[0, 101])
+    return chart
 
 
 def _percent(value: float | None) -> float | None:
@@ -153,12 +153,12 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
 
     An overloaded scheduler has no bar and says so.
     """
-    made = figure(140 + 34 * len(schedulers))
+    chart = figure(140 + 34 * len(schedulers))
     of = [(s if model == "all" else s.models[model]).parts_s.by_name() for s in schedulers.values()]
     names = [text(n) + (" (overloaded)" if s.overloaded else "") for n, s in schedulers.items()]
     for key, label, colour in LABELS:
         values = [parts[key] for parts in of]
-        made.add_bar(
+        chart.add_bar(
             y=names,
             x=[None if v is None else v * 1e3 for v in values],
             name=label,
@@ -166,31 +166,31 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
             marker_color=colour,
             hovertemplate=f"%{{y}}: {label} %{{x:,.3~r}} ms<extra></extra>",
         )
-    made.update_layout(barmode="stack")
-    made.update_xaxes(title="mean JCT, ms", rangemode="tozero")
-    made.update_yaxes(autorange="reversed")
-    return made
+    chart.update_layout(barmode="stack")
+    chart.update_xaxes(title="mean JCT, ms", rangemode="tozero")
+    chart.update_yaxes(autorange="reversed")
+    return chart
 
 
 def hits_over_time_figure(hits: HitsOverTime) -> go.Figure:
     """Share of the jobs of each window that kept their SLO, as steps, one line per scheduler."""
-    made = figure(320)
+    chart = figure(320)
     for name, windows in hits.items():
         style = scheduler_style(name)
-        known = [w for w in windows if w.hit_rate is not None]
-        made.add_scatter(
-            x=[w.start_s for w in known] + [w.end_s for w in known[-1:]],
-            y=[100 * (w.hit_rate or 0.0) for w in [*known, *known[-1:]]],
-            customdata=[[w.hits, w.jobs, w.end_s] for w in [*known, *known[-1:]]],
+        rated = [w for w in windows if w.hit_rate is not None]
+        chart.add_scatter(
+            x=[w.start_s for w in rated] + [w.end_s for w in rated[-1:]],
+            y=[100 * (w.hit_rate or 0.0) for w in [*rated, *rated[-1:]]],
+            customdata=[[w.hits, w.jobs, w.end_s] for w in [*rated, *rated[-1:]]],
             name=text(name),
             mode="lines",
             line={"color": style.colour, "width": 2, "dash": style.dash, "shape": "hv"},
             hovertemplate="%{y:.1f} % of SLOs kept: %{customdata[0]} of %{customdata[1]} jobs that arrived "
             "from %{x:,.3~r} s to %{customdata[2]:,.3~r} s<extra>%{fullData.name}</extra>",
         )
-    made.update_xaxes(title="arrival, s after the first measured job")
-    made.update_yaxes(title="SLO hits, %", range=[0, 101])
-    return made
+    chart.update_xaxes(title="arrival, s after the first measured job")
+    chart.update_yaxes(title="SLO hits, %", range=[0, 101])
+    return chart
 
 
 def hits_over_time_title(hits: HitsOverTime) -> str:
@@ -252,17 +252,17 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
     The dotted line is the idle bound, below which no mean can lie; overloaded schedulers say so.
     ``rows`` are those of :func:`~nona.report.simulations.uncertainty.sureness_rows`.
     """
-    made = figure(96 + ROW * len(rows))
+    chart = figure(96 + ROW * len(rows))
     names = [text(r.scheduler, 24) for r in rows]
     idle = next((r.idle_s for r in rows if r.idle_s), None)
-    known = [idle, *(v for r in rows for v in (r.jct_s.mean, r.predicted_s))]
-    values = [1e3 * v for v in known if v is not None]
-    _simulated(made, rows, names)
-    _marks(made, [r.predicted_s for r in rows], names, "predicted", "diamond-open", 13)
+    means_s = [idle, *(v for r in rows for v in (r.jct_s.mean, r.predicted_s))]
+    values = [1e3 * v for v in means_s if v is not None]
+    _simulated(chart, rows, names)
+    _marks(chart, [r.predicted_s for r in rows], names, "predicted", "diamond-open", 13)
     little = [None if r.state == "overloaded" else r.little_s for r in rows]
-    _marks(made, little, names, "by Little's law from the number of jobs", "line-ns-open", 14)
+    _marks(chart, little, names, "by Little's law from the number of jobs", "line-ns-open", 14)
     if idle:
-        made.add_scatter(
+        chart.add_scatter(
             x=[1e3 * idle] * 2,
             y=[names[0], names[-1]],
             mode="lines",
@@ -270,12 +270,12 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
             line={"color": QUIET, "dash": "dot", "width": 2},
             hovertemplate="idle bound: %{x:,.3~r} ms<extra></extra>",
         )
-    name_rows(made, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
+    name_rows(chart, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
     if spread_wide(values):
-        log_axis(made, values, "mean JCT, ms")
+        log_axis(chart, values, "mean JCT, ms")
     else:
-        made.update_xaxes(type="linear", title="mean JCT, ms", nticks=6, rangemode="tozero")
-    return made
+        chart.update_xaxes(type="linear", title="mean JCT, ms", nticks=6, rangemode="tozero")
+    return chart
 
 
 def _sureness_label(row: Sureness) -> str:
@@ -330,12 +330,12 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
 
     A dot marks each scheduler's own cut, the vertical line the common one: the latest of them.
     """
-    made = figure(420)
+    chart = figure(420)
     for name, curve in series.schedulers.items():
         colour = scheduler_style(name).colour
         label = text(name) + (" (too short)" if curve.too_short else "")
         line = {"color": colour, "width": 2, "dash": "dot" if curve.too_short else "solid"}
-        made.add_scatter(
+        chart.add_scatter(
             x=curve.at,
             y=[1e3 * v for v in curve.jct_s],
             name=label,
@@ -344,7 +344,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             line=line,
             hovertemplate="%{fullData.name}: %{y:,.3~r} ms at job %{x:.0f}<extra></extra>",
         )
-        made.add_scatter(
+        chart.add_scatter(
             x=curve.statistic_at,
             y=curve.statistic,
             name=label,
@@ -356,7 +356,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             hovertemplate="%{fullData.name}: %{y:,.3~r} times the minimum, %{x:.0f} jobs cut<extra></extra>",
         )
         if curve.statistic and not curve.too_short:
-            made.add_scatter(
+            chart.add_scatter(
                 x=[curve.cut],
                 y=[1.0],
                 name=label,
@@ -368,12 +368,14 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
                 hovertemplate="%{fullData.name}: minimum at %{x:.0f} jobs<extra></extra>",
             )
     at = series.jobs
-    made.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"})
-    made.add_annotation(
+    chart.add_shape(
+        type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"}
+    )
+    chart.add_annotation(
         x=at, y=1, yref="paper", text=f"warm-up: {at:,} jobs", showarrow=False, xanchor="left", yanchor="top"
     )
-    made.update_xaxes(title="jobs since the empty start", rangemode="tozero", anchor="y2")
-    made.update_layout(
+    chart.update_xaxes(title="jobs since the empty start", rangemode="tozero", anchor="y2")
+    chart.update_layout(
         yaxis={"domain": [0.45, 1.0], "title": "mean JCT, ms", "rangemode": "tozero"},
         yaxis2={
             "domain": [0.0, 0.38],
@@ -383,7 +385,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             "automargin": True,
         },
     )
-    return made
+    return chart
 
 
 SPARSE = 20  # times the busy time
@@ -402,17 +404,17 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     shown = (_by_own_start(rows) if apart else list(rows))[:MOST_BARS]
     lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
     jobs = list(dict.fromkeys(r.job for r in shown))
-    made = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
+    chart = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
     for number, job in enumerate(jobs):
-        _add(made, [r for r in shown if r.job == job], number)
-    made.update_layout(
+        _add(chart, [r for r in shown if r.job == job], number)
+    chart.update_layout(
         barmode="overlay", bargap=0.25, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
     )
-    made.update_xaxes(
+    chart.update_xaxes(
         title="ms after each job's first task was ready" if apart else "ms after the first task was ready"
     )
-    made.update_yaxes(categoryorder="array", categoryarray=lanes[::-1], fixedrange=True)
-    return made
+    chart.update_yaxes(categoryorder="array", categoryarray=lanes[::-1], fixedrange=True)
+    return chart
 
 
 def gantt_title(rows: Sequence[GanttBar]) -> str:

@@ -27,13 +27,13 @@ class Finding:
 
 def findings(outcome: SimulationOutcome) -> list[Finding]:
     """The headline findings of a simulation, the most important first."""
-    found = outcome.report.schedulers
+    schedulers = outcome.report.schedulers
     return [
-        *_shortest(found, outcome.differences),
-        *_states(found),
-        *_alike(outcome.differences, found),
-        *_hits(found),
-        *_predictions(found, outcome.predicted),
+        *_shortest(schedulers, outcome.differences),
+        *_states(schedulers),
+        *_alike(outcome.differences, schedulers),
+        *_hits(schedulers),
+        *_predictions(schedulers, outcome.predicted),
         *_checks(outcome.report),
     ]
 
@@ -80,8 +80,8 @@ def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
         return
     means = {n: d.jct_s.mean for n, d in others.items() if d.jct_s.mean is not None}
     second = min(means, key=lambda n: means[n], default=None)
-    told = f"{best} has the shortest mean completion time, {mean}"
-    yield Finding(f"{told}." if second is None else f"{told}{_next(second, others[second])}")
+    lead = f"{best} has the shortest mean completion time, {mean}"
+    yield Finding(f"{lead}." if second is None else f"{lead}{_next(second, others[second])}")
 
 
 def _next(name: str, difference: Difference) -> str:
@@ -137,9 +137,9 @@ def _predictions(found: Schedulers, predicted: Mapping[str, float | None]) -> It
         if value is None or not mean:
             continue
         off = value / mean - 1
-        told = mean_text(found[name].jct_s, format_time)
+        jct = mean_text(found[name].jct_s, format_time)
         yield Finding(
-            f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {told}."
+            f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {jct}."
         )
 
 
@@ -213,12 +213,12 @@ def headline(
     best = shortest(schedulers)
     over = [n for n, s in schedulers.items() if s.overloaded]
     if best is None:
-        told = (
+        reason = (
             f"{listed(over)} {verb(over)} overloaded: no mean completion time exists."
             if over
             else "No job was completed: there is no mean completion time."
         )
-        return Headline("", "", told, "", "")
+        return Headline("", "", reason, "", "")
     level = level_with(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
@@ -246,12 +246,12 @@ def _sure_text(value: Estimate, off: OffRange | None) -> str:
     """
     half, mean = value.half_width, value.mean
     if half is None or mean is None:
-        told = "simulated, without an interval"
+        text = "simulated, without an interval"
     else:
         size, unit = next((f, u) for f, u in TIME_UNITS if abs(mean) >= f or f == TIME_UNITS[-1][0])
         rounded = float(f"{half if half > 1e-9 * abs(mean) else 0.0:.2g}")
-        told = f"± {rounded / size:.4g} {unit} simulated (95 %)"
-    return told if off is None else f"{told}; {off_text(off)}"
+        text = f"± {rounded / size:.4g} {unit} simulated (95 %)"
+    return text if off is None else f"{text}; {off_text(off)}"
 
 
 def _against(best: str, other: str | None, differences: Differences) -> str:
@@ -269,8 +269,8 @@ def _negated(value: Estimate) -> Estimate:
 
 def _trouble(schedulers: Schedulers, over: Sequence[str]) -> str:
     late = [n for n, s in schedulers.items() if s.state == "backlogged"]
-    told = f"; {listed(over)} {verb(over)} overloaded" if over else ""
-    return told + (f"; {listed(late)} ended with a backlog" if late else "")
+    text = f"; {listed(over)} {verb(over)} overloaded" if over else ""
+    return text + (f"; {listed(late)} ended with a backlog" if late else "")
 
 
 def live_headline(live: LiveRun) -> Headline:
@@ -317,7 +317,7 @@ def remedies(offered: Resources, background: Resources) -> list[Remedy]:
     >>> r[0].resource, round(r[0].rate, 3), round(r[0].size, 3)
     ('executors', 0.654, 1.529)
     """
-    found = []
+    needed = []
     for resource, load, others in (
         ("executors", offered.compute, background.compute or 0.0),
         ("link", offered.network, background.network or 0.0),
@@ -326,7 +326,7 @@ def remedies(offered: Resources, background: Resources) -> list[Remedy]:
             continue
         room, queries = TARGET - others, load - others
         possible = room > 0 and queries > 0
-        found.append(
+        needed.append(
             Remedy(
                 resource,
                 load,
@@ -334,7 +334,7 @@ def remedies(offered: Resources, background: Resources) -> list[Remedy]:
                 queries / room if possible else None,
             )
         )
-    return found
+    return needed
 
 
 def advice(name: str, offered: Resources, background: Resources, servers: int) -> str:
@@ -343,9 +343,9 @@ def advice(name: str, offered: Resources, background: Resources, servers: int) -
     >>> advice("spread", Resources(compute=0.5, network=1.9), Resources(compute=0.0, network=0.0), 8)
     'To bring the link of spread below 95 %, multiply all rates by 0.5 or less, or use a link × 2 or more.'
     """
-    told = [_sentence(name, r, servers) for r in remedies(offered, background)]
-    if told:
-        return " ".join(told)
+    sentences = [_sentence(name, r, servers) for r in remedies(offered, background)]
+    if sentences:
+        return " ".join(sentences)
     return (
         f"On average the load of {name} is below capacity, but some servers are overloaded or jobs starve. "
         "Lower the rates, or choose a scheduler that observes queues."

@@ -97,8 +97,8 @@ class _Scheduler:
 
     def loads(self) -> tuple[Array, Array]:
         """Shares of the time that each executor and each link was busy, mean of all replications."""
-        told = list(self.busy.values())
-        return np.mean([b.executors for b in told], axis=0), np.mean([b.links for b in told], axis=0)
+        runs = list(self.busy.values())
+        return np.mean([b.executors for b in runs], axis=0), np.mean([b.links for b in runs], axis=0)
 
 
 class LiveSeries:
@@ -125,31 +125,31 @@ class LiveSeries:
         """Add the measured jobs that were completed since the last call."""
         if not len(progress.arrival_s):
             return
-        known = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))
+        so_far = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))
         jct = progress.completion_s - progress.arrival_s
         if replication == 0:
-            known.stretches.add(progress.arrival_s, jct)
-        known.jobs += len(jct)
-        known.total_s += float(jct.sum())
+            so_far.stretches.add(progress.arrival_s, jct)
+        so_far.jobs += len(jct)
+        so_far.total_s += float(jct.sum())
         place = (PER_OCTAVE * np.log2(np.maximum(jct, LOWEST_S) / LOWEST_S)).astype(np.int64)
-        known.counts += np.bincount(place.clip(0, BINS - 1), minlength=BINS)
+        so_far.counts += np.bincount(place.clip(0, BINS - 1), minlength=BINS)
         if len(self._limit):
             limit = self._limit[progress.query]
-            known.with_slo += int(np.count_nonzero(~np.isnan(limit)))
-            known.hits += int(np.count_nonzero(in_time(jct, limit)))
+            so_far.with_slo += int(np.count_nonzero(~np.isnan(limit)))
+            so_far.hits += int(np.count_nonzero(in_time(jct, limit)))
         if progress.busy.known:
-            known.busy[replication] = progress.busy
+            so_far.busy[replication] = progress.busy
 
     def snapshot(self) -> LiveLines:
         """Scheduler → its line, its distribution, its sums; ``busy`` since each run's start."""
-        return {name: _told(known) for name, known in self._known.items()}
+        return {name: _told(so_far) for name, so_far in self._known.items()}
 
     def loads(self, link_names: Sequence[str]) -> dict[str, ResourceLoad]:
         """Scheduler → utilisation of each executor and link so far; none for clusters too large to draw."""
         return {
-            name: _load(*known.loads(), link_names)
-            for name, known in self._known.items()
-            if known.busy and len(next(iter(known.busy.values())).executors) <= MOST_DRAWN
+            name: _load(*so_far.loads(), link_names)
+            for name, so_far in self._known.items()
+            if so_far.busy and len(next(iter(so_far.busy.values())).executors) <= MOST_DRAWN
         }
 
 
@@ -230,8 +230,8 @@ def counts_text(live: LiveRun) -> str:
     'Measured jobs completed: nona none, local none.'
     """
     jobs = {n: live.series[n].jobs if n in live.series else 0 for n in live.schedulers}
-    told = ", ".join(f"{name} {f'{count:,}' if count else 'none'}" for name, count in jobs.items())
-    return f"Measured jobs completed: {told}."
+    counts = ", ".join(f"{name} {f'{count:,}' if count else 'none'}" for name, count in jobs.items())
+    return f"Measured jobs completed: {counts}."
 
 
 def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:

@@ -46,10 +46,10 @@ def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> st
     if parts:
         same = {key: getattr(old, key) for key in type(old).model_fields if key not in parts}
         new = new.model_copy(update=same)
-    found = scenario_changes(old, new)
-    more = len(found) - MOST
+    changes = scenario_changes(old, new)
+    more = len(changes) - MOST
     rest = f", and {more} more change{'s' * (more > 1)}" if more > 0 else ""
-    return ", ".join(found[:MOST]) + rest
+    return ", ".join(changes[:MOST]) + rest
 
 
 def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:

@@ -78,15 +78,15 @@ def _windows(record: Records, limits: np.ndarray[tuple[int], np.dtype[np.float64
 
 def worst_window(hits: HitsOverTime) -> tuple[str, HitWindow] | None:
     """The scheduler and the window with the lowest hit rate; ``None`` where no job has an SLO."""
-    known = [
+    rated = [
         (window.hit_rate, name, window)
         for name, windows in hits.items()
         for window in windows
         if window.hit_rate is not None
     ]
-    if not known:
+    if not rated:
         return None
-    _, name, window = min(known, key=lambda k: k[0])
+    _, name, window = min(rated, key=lambda k: k[0])
     return name, window
 
 
@@ -189,9 +189,9 @@ def link_table(stages: Sequence[LinkStage]) -> list[dict[str, str]]:
 
 def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
     """Total capacity of each stage: traffic queues first at the narrowest."""
-    made = figure(60 + 34 * len(stages), legend=False)
+    chart = figure(60 + 34 * len(stages), legend=False)
     narrow = min(r.together for r in stages)
-    made.add_bar(
+    chart.add_bar(
         y=[r.stage for r in stages],
         x=[r.together * 8e-9 for r in stages],
         orientation="h",
@@ -200,9 +200,9 @@ def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
         textposition="auto",
         hovertemplate="%{y}: %{x:,.3~r} Gbit/s in all<extra></extra>",
     )
-    made.update_yaxes(autorange="reversed", type="category")
-    made.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
-    return made
+    chart.update_yaxes(autorange="reversed", type="category")
+    chart.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
+    return chart
 
 
 def busiest_links(records: Sequence[Records]) -> list[LinkLoad]:
@@ -223,17 +223,17 @@ def each_link(records: Sequence[Records]) -> list[LinkLoad]:
 
 def links_figure(links: Sequence[LinkLoad]) -> go.Figure:
     """Utilisation of the busiest links, background included; the busiest on top."""
-    made = figure(70 + 24 * len(links), legend=False)
-    made.add_bar(
+    chart = figure(70 + 24 * len(links), legend=False)
+    chart.add_bar(
         y=[text(r.link) for r in links],
         x=[100 * r.utilization for r in links],
         orientation="h",
         marker_color=[QUIET if r.link.startswith("server") else PALETTE[4] for r in links],
         hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
     )
-    made.update_yaxes(autorange="reversed", type="category")
-    made.update_xaxes(title="utilisation, %", range=[0, 101])
-    return made
+    chart.update_yaxes(autorange="reversed", type="category")
+    chart.update_xaxes(title="utilisation, %", range=[0, 101])
+    return chart
 
 
 Runs = Mapping[str, Sequence[Records]]

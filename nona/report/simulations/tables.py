@@ -74,7 +74,7 @@ def result_rows(
 
 
 def _whole(name: str, s: SchedulerResult, predicted: Mapping[str, float | None]) -> ResultRow:
-    told = predicted.get(name)
+    predicted_s = predicted.get(name)
     return ResultRow(
         name,
         ALL,
@@ -84,7 +84,7 @@ def _whole(name: str, s: SchedulerResult, predicted: Mapping[str, float | None])
         s.parts_s,
         s.slo_hit_rate,
         s.replications,
-        prediction="overloaded" if name in predicted and told is None else told,
+        prediction="overloaded" if name in predicted and predicted_s is None else predicted_s,
         utilization=s.utilization,
         jobs=s.jobs,
     )
@@ -393,8 +393,8 @@ def precision_lines(precision: PrecisionReport | None) -> Iterator[str]:
             f"less {done}"
         )
     else:
-        found = precision.relative_half_width
-        missed = ", ".join(f"{n} (± {or_dash(found[n], _tenths)})" for n in precision.not_reached)
+        half_widths = precision.relative_half_width
+        missed = ", ".join(f"{n} (± {or_dash(half_widths[n], _tenths)})" for n in precision.not_reached)
         yield (
             f"precision: {format_number(precision.target)} NOT reached {done} by {missed}; use more "
             "replications"

@@ -191,10 +191,10 @@ def _arrow(number: str, begin: Place, left: float, end: Place, at: float) -> Ite
 
 
 def _consumers(tensors: Sequence[int], targets: Sequence[int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    by_tensor: dict[int, list[int]] = {}
     for tensor, target in zip(tensors, targets, strict=True):
-        found.setdefault(tensor, []).append(target)
-    return found
+        by_tensor.setdefault(tensor, []).append(target)
+    return by_tensor
 
 
 MOST_EVENTS = 100_000
@@ -222,7 +222,7 @@ def chrome_trace(
     timelines = {n: r[0].timeline for n, r in runs.items() if r and r[0].timeline and r[0].timeline.tasks}
     share = most // max(1, len(timelines))
     events: list[TraceEvent] = []
-    told: dict[str, TraceJobs] = {}
+    jobs: dict[str, TraceJobs] = {}
     first_process = 1
     for name, timeline in timelines.items():
         if timeline is None:
@@ -231,11 +231,11 @@ def chrome_trace(
         events += shown
         first_process = 1 + max(e.pid for e in shown)
         kept = {e.args["job"] for e in shown if e.ph == "X" and e.args is not None}
-        told[name] = TraceJobs(shown=len(kept), recorded=len({t.job for t in timeline.tasks}))
+        jobs[name] = TraceJobs(shown=len(kept), recorded=len({t.job for t in timeline.tasks}))
     about = TraceAbout(
         producer=f"Nona Planner {__version__}",
         scenario=scenario,
-        jobs=told,
+        jobs=jobs,
         events_at_most=most,
         note="First measured jobs of the first replication; background work is not recorded.",
     )

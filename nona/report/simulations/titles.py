@@ -117,8 +117,8 @@ def hits_title(schedulers: Schedulers) -> str:
 def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:
     """How many schedulers are clearly faster and slower than the baseline; kinds without any are left out."""
     verdicts = [d.verdict for d in differences.values()]
-    told = [f"{verdicts.count(v)} {word}" for v, word in VERDICTS.items() if v in verdicts]
-    return f"Against {baseline}: {', '.join(told) or 'no means to compare'}"
+    counts = [f"{verdicts.count(v)} {word}" for v, word in VERDICTS.items() if v in verdicts]
+    return f"Against {baseline}: {', '.join(counts) or 'no means to compare'}"
 
 
 def ecdf_title(schedulers: Schedulers, model: str) -> str:
@@ -157,15 +157,15 @@ def parts_title(schedulers: Schedulers, model: str) -> str:
 
 def utilisation_title(schedulers: Schedulers) -> str:
     """The busiest resource, and the scheduler that uses it most."""
-    found = [
+    loads = [
         (v, name, word)
         for name, s in schedulers.items()
         for v, word in ((s.utilization.compute, "executors"), (s.utilization.network, "link"))
         if v is not None
     ]
-    if not found:
+    if not loads:
         return "No load was measured"
-    share, name, word = max(found)
+    share, name, word = max(loads)
     return f"The busiest resource is the {word} under {name}: {share_text(share, int(share < 0.1))}"
 
 

@@ -135,18 +135,18 @@ def _row(
     name: str, s: SchedulerResult, predicted: Mapping[str, float | None], idle_s: float | None
 ) -> Sureness:
     mean, span, half = s.jct_s.mean, s.jct_s.ci95, s.jct_s.half_width
-    told = predicted.get(name)
+    predicted_s = predicted.get(name)
     offered = (s.offered.compute, s.offered.network)
     return Sureness(
         scheduler=name,
         state=s.state,
         reason=s.state_reason,
-        prediction="none" if name not in predicted else "overloaded" if told is None else "formula",
-        predicted_s=told,
+        prediction="none" if name not in predicted else "overloaded" if predicted_s is None else "formula",
+        predicted_s=predicted_s,
         jct_s=Estimate(mean=mean, ci95=span),
         relative_half_width=half / mean if half is not None and mean else None,
-        error=told / mean - 1 if told is not None and mean else None,
-        explained=None if told is None or span is None else span[0] <= told <= span[1],
+        error=predicted_s / mean - 1 if predicted_s is not None and mean else None,
+        explained=None if predicted_s is None or span is None else span[0] <= predicted_s <= span[1],
         little_s=s.little_s,
         little_error=s.little_s / mean - 1 if s.little_s is not None and mean else None,
         idle_s=idle_s,
@@ -171,17 +171,17 @@ def sureness_headline(rows: Sequence[Sureness]) -> str:
     """The finding in a sentence: the largest prediction error, and the widest interval."""
     errors = [abs(r.error) for r in rows if r.error is not None]
     widths = [r.relative_half_width for r in rows if r.relative_half_width is not None]
-    known = (
+    precision = (
         f"means have intervals of at most ± {100 * max(widths):.1f} %" if widths else "means have no interval"
     )
     if all(r.state == "overloaded" for r in rows):
         return "Every scheduler is overloaded: there is no mean completion time."
     if not errors:
-        return f"These schedulers have no prediction; the simulated {known}."
-    found = f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {known}"
+        return f"These schedulers have no prediction; the simulated {precision}."
+    lead = f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {precision}"
     if widths and max(widths) > WIDE:
-        return f"{found}: too wide to judge it; take more jobs or replications."
-    return f"{found}."
+        return f"{lead}: too wide to judge it; take more jobs or replications."
+    return f"{lead}."
 
 
 LEVEL = 0.9  # of the stated error of a modelled time

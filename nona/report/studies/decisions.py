@@ -102,8 +102,8 @@ class Counts:
 
 def counts(cells: Iterable[Compared], goal: float) -> Counts:
     """Count the verdicts on a goal."""
-    found = [verdict(c.answer, goal) for c in cells]
-    return Counts(found.count("met"), found.count("open"), found.count("missed"))
+    verdicts = [verdict(c.answer, goal) for c in cells]
+    return Counts(verdicts.count("met"), verdicts.count("open"), verdicts.count("missed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +247,14 @@ def _placing_columns(cells: Sequence[SimulatedCell]) -> Row:
 
 def worst_rows(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Row]:
     """The cells with the largest ratios."""
-    return [_compared_row(found, QUESTIONS[key]) for found in worst(data, key, most)]
+    return [_compared_row(case, QUESTIONS[key]) for case in worst(data, key, most)]
 
 
 def missed_gains(data: DecisionStudy, most: int = 10) -> list[Row]:
     """The cells in which nona gains little although the bound leaves much, the largest remainder first."""
     cells = [c for c in promising(data) if c.answer.ratio >= FASTER]
     ordered = sorted(cells, key=lambda c: -_surely_left(c.cell))[:most]
-    return [_compared_row(found, QUESTIONS["blind"]) for found in ordered]
+    return [_compared_row(case, QUESTIONS["blind"]) for case in ordered]
 
 
 def _compared_row(found: Compared, question: Question) -> Row:
@@ -291,16 +291,16 @@ def _cell_row(cell: SimulatedCell | UnplacedCell) -> Row:
         "background": or_dash(cell.background, share_text),
         "load": share_text(cell.load),
     }
-    held = cell if isinstance(cell, SimulatedCell) else None
+    simulated = cell if isinstance(cell, SimulatedCell) else None
     for key, question in QUESTIONS.items():
-        answer = None if held is None else held.answer(key)
+        answer = None if simulated is None else simulated.answer(key)
         row[f"{question.name} / best"] = ratio_words(answer)
         row[f"best rival of {question.name}"] = "–" if answer is None else answer.best
-    row["objective"] = "–" if held is None else time_text(held.placement.objective_s)
-    row["gap"] = "–" if held is None else _gap(held.placement)
-    row["possible gain"] = "–" if held is None else _potential(held.potential)
-    row["placed in"] = "–" if held is None else time_text(held.placement.seconds)
-    for name, entrant in held.schedulers.items() if held is not None else ():
+    row["objective"] = "–" if simulated is None else time_text(simulated.placement.objective_s)
+    row["gap"] = "–" if simulated is None else _gap(simulated.placement)
+    row["possible gain"] = "–" if simulated is None else _potential(simulated.potential)
+    row["placed in"] = "–" if simulated is None else time_text(simulated.placement.seconds)
+    for name, entrant in simulated.schedulers.items() if simulated is not None else ():
         row[name] = time_text(entrant.mean_s)
     row["note"] = "" if isinstance(cell, SimulatedCell) else cell.error
     return row
@@ -345,10 +345,10 @@ def heat(
 ) -> tuple[Sequence[float], Sequence[float], list[list[list[float]]]]:
     """(links, backgrounds, ratios of the cells at each background and link)."""
     at: dict[tuple[float, float], list[float]] = {}
-    for found in compared(data, key):
-        link, background = found.cell.link, found.cell.background
+    for case in compared(data, key):
+        link, background = case.cell.link, case.cell.background
         if link is not None and background is not None:
-            at.setdefault((background, link), []).append(found.answer.ratio)
+            at.setdefault((background, link), []).append(case.answer.ratio)
     links = sorted({link for _, link in at})
     backgrounds = sorted({background for background, _ in at})
     return links, backgrounds, [[at.get((b, link), []) for link in links] for b in backgrounds]

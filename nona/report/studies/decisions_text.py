@@ -47,10 +47,10 @@ def title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return f"{question.name} was not simulated"
-    found = sides(data, key)
+    tally = sides(data, key)
     return (
-        f"Of {counted(found.cells, 'cell')}, {question.name} is faster than {question.rivals} in "
-        f"{found.faster}, within {share_text(found.margin)} in {found.equal}, slower in {found.slower}"
+        f"Of {counted(tally.cells, 'cell')}, {question.name} is faster than {question.rivals} in "
+        f"{tally.faster}, within {share_text(tally.margin)} in {tally.equal}, slower in {tally.slower}"
     )
 
 
@@ -131,10 +131,10 @@ def _question(data: DecisionStudy, key: QuestionKey) -> list[str]:
     goals = (GOAL,) if key == "blind" else (GOAL, LIVE_GOAL)
     parts = []
     for goal in goals:
-        found = counts(cells, goal)
+        tally = counts(cells, goal)
         parts.append(
-            f"at most {goal} in {found.met} of {len(cells)} cells, above it in {found.missed}"
-            + (f", not significantly above in {found.open}" if found.open else "")
+            f"at most {goal} in {tally.met} of {len(cells)} cells, above it in {tally.missed}"
+            + (f", not significantly above in {tally.open}" if tally.open else "")
         )
     if lost := unsteady(data, key):
         parts.append(f"without a steady state in {len(lost)} more, e.g. {where(lost[0])}")
@@ -147,14 +147,14 @@ def _question(data: DecisionStudy, key: QuestionKey) -> list[str]:
 
 
 def _predictions(data: DecisionStudy) -> list[str]:
-    found = predicted_cells(data)
-    if not found:
+    errors = predicted_cells(data)
+    if not errors:
         return []
-    close = sum(abs(e) <= WITHIN for e, _ in found)
-    error, cell = max(found, key=lambda pair: abs(pair[0]))
+    close = sum(abs(e) <= WITHIN for e, _ in errors)
+    error, cell = max(errors, key=lambda pair: abs(pair[0]))
     return [
         f"The placement's objective is within {share_text(WITHIN)} of nona's simulated mean in {close} of "
-        f"{len(found)} cells; the largest error is {share_text(error, sign='+')} ({where(cell)})."
+        f"{len(errors)} cells; the largest error is {share_text(error, sign='+')} ({where(cell)})."
     ]
 
 
@@ -181,10 +181,10 @@ def _placing(data: DecisionStudy) -> list[str]:
 def _unsteady(data: DecisionStudy) -> list[str]:
     lost: dict[str, int] = {}
     for cell in data.simulated():
-        for name, held in cell.schedulers.items():
-            lost[name] = lost.get(name, 0) + bool(held.reason)
-    told = ", ".join(f"{name} in {n}" for name, n in lost.items() if n)
-    lines = [f"Without a steady state: {told} of {len(data.cells)} cells."] if told else []
+        for name, entrant in cell.schedulers.items():
+            lost[name] = lost.get(name, 0) + bool(entrant.reason)
+    tallies = ", ".join(f"{name} in {n}" for name, n in lost.items() if n)
+    lines = [f"Without a steady state: {tallies} of {len(data.cells)} cells."] if tallies else []
     return [*lines, *(f"Not placed: {where(c)}: {c.error}" for c in data.unplaced())]
 
 

@@ -21,8 +21,8 @@ def mean_of(point: ElasticPoint) -> Interval:
 
 def published_of(point: ElasticPoint) -> float | None:
     """What the authors' simulator gave on the same workloads; ``None`` unless it ran all of them."""
-    known = [value for value in point.published_s if value is not None]
-    return float(np.mean(known)) if len(known) == len(point.published_s) else None
+    means_s = [value for value in point.published_s if value is not None]
+    return float(np.mean(means_s)) if len(means_s) == len(point.published_s) else None
 
 
 def over_load(study: ElasticStudy) -> list[ElasticPoint]:
@@ -149,9 +149,9 @@ def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> It
         if point.load != 1 or published_of(point) is None or not point.avoid or point.interference:
             continue
         parts = [
-            f"{number}: {np.mean(runs):,.2f} s ({100 * (np.mean(runs) / known - 1):+.2f} %)"
-            for number, runs, known in zip(workloads, point.jcts_s, point.published_s, strict=True)
-            if known is not None
+            f"{number}: {np.mean(runs):,.2f} s ({100 * (np.mean(runs) / published - 1):+.2f} %)"
+            for number, runs, published in zip(workloads, point.jcts_s, point.published_s, strict=True)
+            if published is not None
         ]
         yield f"Replay, {point.policy}, by workload, against the authors' figure: " + ", ".join(parts) + "."
 
@@ -189,10 +189,10 @@ def cost_of(study: ElasticLinkStudy, link: str, name: str, other: tuple[str, str
 
     ``other``: policy and link; its own without a link if ``None``.
     """
-    found = {(p.name, link_name(p)): workload_means(p) for p in study.points}
+    means = {(p.name, link_name(p)): workload_means(p) for p in study.points}
     below = other or (name, NO_LINK)
     return (
-        paired_ratio(found[name, link], found[below]) if {(name, link), below} <= found.keys() else NO_RATIO
+        paired_ratio(means[name, link], means[below]) if {(name, link), below} <= means.keys() else NO_RATIO
     )
 
 

@@ -54,11 +54,11 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     cells = sorted(compared(data, key), key=lambda c: c.answer.ratio)
     families = list(dict.fromkeys(n.family for n in data.networks.values()))
     colour = colours(families)
-    made = figure(430)
+    chart = figure(430)
     for number, family in enumerate(families):
         own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c.cell) == family]
         if own:
-            made.add_scatter(
+            chart.add_scatter(
                 x=[rank for rank, _ in own],
                 y=[c.answer.ratio for _, c in own],
                 error_y=_whiskers([c.answer for _, c in own]),
@@ -70,13 +70,13 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
                 ],
                 hovertemplate="%{customdata}<extra></extra>",
             )
-    made.update_xaxes(title="cells, sorted by ratio")
-    made.update_yaxes(
+    chart.update_xaxes(title="cells, sorted by ratio")
+    chart.update_yaxes(
         type="log", title=f"mean JCT of {QUESTIONS[key].name} over that of the best rival (log)"
     )
-    made.add_hline(y=1.0, line={"color": QUIET, "width": 1})
-    made.add_hline(y=QUESTIONS[key].goal, line={"color": QUIET, "dash": "dash", "width": 1})
-    return made
+    chart.add_hline(y=1.0, line={"color": QUIET, "width": 1})
+    chart.add_hline(y=QUESTIONS[key].goal, line={"color": QUIET, "dash": "dash", "width": 1})
+    return chart
 
 
 def _whiskers(answers: Sequence[RatioToBest]) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def _whiskers(answers: Sequence[RatioToBest]) -> dict[str, Any]:
 def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     """Link bandwidth on x, its background load on y: the largest ratio; the median when pointed at."""
     links, backgrounds, ratios = heat(data, key)
-    made = figure(150 + 62 * len(backgrounds), legend=False)
-    largest = [[max(found, default=None) for found in row] for row in ratios]
-    made.add_heatmap(
+    chart = figure(150 + 62 * len(backgrounds), legend=False)
+    largest = [[max(cell_ratios, default=None) for cell_ratios in row] for row in ratios]
+    chart.add_heatmap(
         x=[f"{link:g} Gbit/s" for link in links],
         y=[share_text(b) for b in backgrounds],
         z=largest,
@@ -105,19 +105,19 @@ def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
         zmin=2.0 - FULL,
         zmax=FULL,
         colorscale=[(0.0, "#14a394"), (0.5, "#8390a6"), (1.0, "#e25555")],
-        text=[[_cell_text(found) for found in row] for row in ratios],
+        text=[[_cell_text(cell_ratios) for cell_ratios in row] for row in ratios],
         texttemplate="%{text}",
         textfont={"size": 12},
-        customdata=[[_hover_text(found) for found in row] for row in ratios],
+        customdata=[[_hover_text(cell_ratios) for cell_ratios in row] for row in ratios],
         hovertemplate="%{x}, background %{y}<br>%{customdata}<extra></extra>",
         hoverongaps=False,
         xgap=2,
         ygap=2,
         colorbar={"title": {"text": "largest", "side": "top"}, "thickness": 10},
     )
-    made.update_xaxes(title="link bandwidth", showgrid=False, type="category")
-    made.update_yaxes(title="background load of the link", showgrid=False, type="category")
-    return made
+    chart.update_xaxes(title="link bandwidth", showgrid=False, type="category")
+    chart.update_yaxes(title="background load of the link", showgrid=False, type="category")
+    return chart
 
 
 def _cell_text(found: list[float]) -> str:
@@ -147,12 +147,12 @@ def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
     The scheduler that the loaded link slows most is on top; one without a steady state has no point.
     """
     rows = by_slowdown(data)
-    made = figure(REST_PX + ROW_PX * len(rows))
+    chart = figure(REST_PX + ROW_PX * len(rows))
     names = [text(f"{r.scheduler}  {r.view}") for r in rows]
     for name, row in zip(names, rows, strict=True):
         ends = [on.jct_s.mean for on in (row.idle, row.loaded)]
         if None not in ends:
-            made.add_scatter(
+            chart.add_scatter(
                 x=[1e3 * e for e in ends if e is not None],
                 y=[name, name],
                 mode="lines",
@@ -161,19 +161,19 @@ def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
                 hoverinfo="skip",
             )
     background = data.about.background
-    _points(made, names, [r.idle for r in rows], "idle link", GOOD, "circle-open")
-    _points(made, names, [r.loaded for r in rows], f"link {share_text(background)} loaded", BAD, "diamond")
-    _without_steady_state(made, names, rows)
-    made.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
-    made.update_xaxes(type="log", title="mean JCT, ms (log)")
-    return made
+    _points(chart, names, [r.idle for r in rows], "idle link", GOOD, "circle-open")
+    _points(chart, names, [r.loaded for r in rows], f"link {share_text(background)} loaded", BAD, "diamond")
+    _without_steady_state(chart, names, rows)
+    chart.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    chart.update_xaxes(type="log", title="mean JCT, ms (log)")
+    return chart
 
 
 def _points(
     made: go.Figure, names: list[str], found: list[OnLink], label: str, colour: str, symbol: str
 ) -> None:
-    known = [(n, on.jct_s.mean, on.jct_s.half_width or 0.0) for n, on in zip(names, found, strict=True)]
-    shown = [(n, 1e3 * mean, 1e3 * half) for n, mean, half in known if mean is not None]
+    means = [(n, on.jct_s.mean, on.jct_s.half_width or 0.0) for n, on in zip(names, found, strict=True)]
+    shown = [(n, 1e3 * mean, 1e3 * half) for n, mean, half in means if mean is not None]
     made.add_scatter(
         x=[mean for _, mean, _ in shown],
         y=[n for n, *_ in shown],
@@ -219,12 +219,12 @@ def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
     points = data.points
     scenarios = list(dict.fromkeys(p.scenario for p in points))
     columns = columns_of((p.placement, p.load) for p in points)
-    found = {(p.scenario, p.placement, p.load): p for p in points}
-    rows = [[found.get((s, *c)) for s in scenarios] for c in columns]
+    by_cell = {(p.scenario, p.placement, p.load): p for p in points}
+    rows = [[by_cell.get((s, *c)) for s in scenarios] for c in columns]
     errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
-    made = figure(210 + 21 * len(columns), legend=False)
+    chart = figure(210 + 21 * len(columns), legend=False)
     steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
-    made.add_heatmap(
+    chart.add_heatmap(
         x=[text(s) for s in scenarios],
         y=[[c[0] for c in columns], [c[1] for c in columns]],
         z=[[None if e is None else band(e) + 0.5 for e in row] for row in errors],
@@ -248,9 +248,9 @@ def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
             "yanchor": "bottom",
         },
     )
-    made.update_yaxes(autorange="reversed", showgrid=False)
-    made.update_xaxes(showgrid=False, tickangle=-60, side="bottom")
-    return made
+    chart.update_yaxes(autorange="reversed", showgrid=False)
+    chart.update_xaxes(showgrid=False, tickangle=-60, side="bottom")
+    return chart
 
 
 def _whole(value: float) -> str:
@@ -278,10 +278,10 @@ def _hover(point: MapPoint | None, measure: Measure) -> str:
 
 def growth_figure(data: PaperStudy) -> go.Figure:
     """Ratio of the mean JCT to nona's over the jobs in the run, log-log, and the paper's number."""
-    made = figure(360)
+    chart = figure(360)
     for row in data.overload.schedulers:
         style = scheduler_style(row.scheduler)
-        made.add_scatter(
+        chart.add_scatter(
             x=[r.jobs for r in row.runs],
             y=[r.ratio for r in row.runs],
             name=text(row.scheduler),
@@ -290,10 +290,10 @@ def growth_figure(data: PaperStudy) -> go.Figure:
             marker={"symbol": style.symbol, "size": 8, "color": style.colour},
             hovertemplate=text(row.scheduler) + ": %{y:,.3~r} × at %{x:,} jobs<extra></extra>",
         )
-    made.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
-    made.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
-    made.add_hline(y=data.claim, line={"color": QUIET, "dash": "dash", "width": 1})
-    made.add_annotation(  # on a logarithmic axis a text stands at the logarithm
+    chart.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
+    chart.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
+    chart.add_hline(y=data.claim, line={"color": QUIET, "dash": "dash", "width": 1})
+    chart.add_annotation(  # on a logarithmic axis a text stands at the logarithm
         x=0,
         xref="paper",
         xanchor="left",
@@ -302,7 +302,7 @@ def growth_figure(data: PaperStudy) -> go.Figure:
         text=f"{data.claim:.0f} ×",
         showarrow=False,
     )
-    return made
+    return chart
 
 
 VALIDATION_SYMBOLS = {"counted": "circle", "in-sample": "circle-open"}
@@ -314,10 +314,10 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
 
     Groups that only stand there for comparison are grey; open circles are in sample.
     """
-    made = figure(580)
+    chart = figure(580)
     times_ms = [1e3 * t for r in rows for t in (r.measured_s, r.predicted_s)]
     ends = [min(times_ms) * 0.8, max(times_ms) * 1.25] if times_ms else [0.1, 10.0]
-    made.add_scatter(
+    chart.add_scatter(
         x=ends,
         y=ends,
         mode="lines",
@@ -330,7 +330,7 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
     others = [g for g in groups if g not in coloured]
     for group in groups:
         own = [r for r in rows if r.group == group]
-        made.add_scatter(
+        chart.add_scatter(
             x=[1e3 * r.measured_s for r in own],
             y=[1e3 * r.predicted_s for r in own],
             mode="markers",
@@ -345,9 +345,9 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
             text=[_validation_hover(r) for r in own],
             hovertemplate="%{text}<extra></extra>",
         )
-    made.update_xaxes(type="log", title="published, ms", dtick=1)
-    made.update_yaxes(type="log", title="predicted, ms", dtick=1)
-    return made
+    chart.update_xaxes(type="log", title="published, ms", dtick=1)
+    chart.update_yaxes(type="log", title="predicted, ms", dtick=1)
+    return chart
 
 
 def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
@@ -357,11 +357,11 @@ def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
     """
     labels = list(dict.fromkeys(_label(r) for r in rows))
     loads = sorted({r.load for r in rows})
-    made = figure(110 + 26 * len(labels))
+    chart = figure(110 + 26 * len(labels))
     for number, load in enumerate(loads):
         own = [r for r in rows if r.load == load]
         shift = (number - (len(loads) - 1) / 2) * 0.22
-        made.add_scatter(
+        chart.add_scatter(
             x=[r.error_percent for r in own],
             y=[labels.index(_label(r)) + shift for r in own],
             error_x={
@@ -379,16 +379,16 @@ def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
             text=[_theory_hover(r) for r in own],
             hovertemplate="%{text}<extra></extra>",
         )
-        made.data[-1].error_x.color = PALETTE[number]
-    made.add_vline(x=0, line={"color": QUIET, "width": 1.5, "dash": "dash"})
-    made.update_xaxes(title="simulated mean over theory − 1, %", ticksuffix=" %")
-    made.update_yaxes(
+        chart.data[-1].error_x.color = PALETTE[number]
+    chart.add_vline(x=0, line={"color": QUIET, "width": 1.5, "dash": "dash"})
+    chart.update_xaxes(title="simulated mean over theory − 1, %", ticksuffix=" %")
+    chart.update_yaxes(
         tickvals=list(range(len(labels))),
         ticktext=[text(label) for label in labels],
         range=[len(labels) - 0.4, -0.6],
         showgrid=False,
     )
-    return made
+    return chart
 
 
 def _label(row: ComparedRow) -> str:

@@ -30,14 +30,14 @@ def _rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
 
 def remark_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
     """One row for each system that the slides remark on and whose scheduler is registered."""
-    found = _rows_of(data)
+    by_scheduler = _rows_of(data)
     return [
         {
             "system": r.system,
             "the slides say": r.slides,
             "the remark is": r.verdict,
             "view here": SCHEDULERS[r.scheduler].network_view.name,
-            **_figures(found.get(r.scheduler)),
+            **_figures(by_scheduler.get(r.scheduler)),
             SOURCE: f"{r.source} ({r.evidence})",
         }
         for r in known_remarks()
@@ -203,22 +203,22 @@ def _worse_than_local(row: NetworkViewRow) -> bool:
 
 def _live(data: NetworkViewsStudy) -> str:
     rows = by_slowdown(data)
-    told = []
+    clauses = []
     for r in rows:
         idle, loaded = r.idle.jct_s.mean, r.loaded.jct_s.mean
         if r.view == LIVE and r.sends and idle is not None and loaded is not None:
             own = max(r.loaded.link - data.about.background, 0.0)
-            told.append(
+            clauses.append(
                 f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
                 f"loaded one ({_times_text(r.slowdown.mean)}), where its own tensors take {share_text(own)} "
                 f"of the link instead of {share_text(r.idle.link)}"
             )
-    if not told:
+    if not clauses:
         return ""
     blind = [(r.loaded.jct_s.mean, r.scheduler) for r in rows if r.view != LIVE and r.loaded.jct_s.mean]
     mean_s, name = min(blind, default=(0.0, ""))
     best = f" Of those without that view {name} is fastest there, with {format_time(mean_s)}." if name else ""
-    return f"With the live queue in view: {listed(told)}.{best}"
+    return f"With the live queue in view: {listed(clauses)}.{best}"
 
 
 def _silent(rows: Iterable[NetworkViewRow]) -> str:
@@ -259,8 +259,8 @@ def provenance(data: NetworkViewsStudy) -> str:
 
 def network_views_text(data: NetworkViewsStudy) -> str:
     """What ``nona study network-views`` prints."""
-    told = [*findings(data), planned_text(data)]
-    lines = [f"{title(data)}.", "", *(f"- {line}" for line in told if line)]
+    sentences = [*findings(data), planned_text(data)]
+    lines = [f"{title(data)}.", "", *(f"- {line}" for line in sentences if line)]
     for rows in (remark_rows(data), scheduler_rows(data)):
         lines += ["", table(rows, tuple(rows[0]))] if rows else []
     return "\n".join([*lines, "", scenario_text(data), provenance(data)])

@@ -50,8 +50,8 @@ def _sweep_ratios(name: str, report: SweepReport, far: bool) -> Iterator[StableR
         edge = edge_of(curve)
         for point in curve.points if scheduler != report.reference else ():
             close = edge is not None and point.value > FAR * edge
-            mean, known = point.ratio.mean, point.ratio.ci95 is not None
-            if point.state == "stable" and mean is not None and known and not (far and close):
+            mean, has_interval = point.ratio.mean, point.ratio.ci95 is not None
+            if point.state == "stable" and mean is not None and has_interval and not (far and close):
                 yield StableRatio(mean, name, scheduler, point)
 
 
@@ -63,20 +63,20 @@ def largest(data: PaperStudy, far: bool = False) -> StableRatio | None:
 def faster(data: PaperStudy, sweep: str) -> dict[str, tuple[int, int]]:
     """Scheduler → at how many swept values it is clearly faster than nona, of those where both are stable."""
     report = data.sweeps[sweep]
-    found = {}
+    by_scheduler = {}
     for scheduler, curve in report.schedulers.items():
-        known = [p.ratio.ci95 for p in curve.points if p.value in report.values and p.ratio.ci95]
-        wins = sum(high < 1 for _, high in known)
+        intervals = [p.ratio.ci95 for p in curve.points if p.value in report.values and p.ratio.ci95]
+        wins = sum(high < 1 for _, high in intervals)
         if scheduler != report.reference and wins:
-            found[scheduler] = (wins, len(known))
-    return found
+            by_scheduler[scheduler] = (wins, len(intervals))
+    return by_scheduler
 
 
 def summary_rows(data: PaperStudy) -> list[dict[str, str]]:
     """One row for each scheduler: its edges, and a summary of its ratios to nona."""
     rows = []
     reports = data.sweeps
-    found = {far: list(ratios(data, far)) for far in (True, False)}
+    stable_ratios = {far: list(ratios(data, far)) for far in (True, False)}
     for scheduler in next(iter(reports.values())).schedulers:
         row = {"scheduler": scheduler}
         for name, report in reports.items():
@@ -87,7 +87,7 @@ def summary_rows(data: PaperStudy) -> list[dict[str, str]]:
                 value_text(formula[0].overloaded, report.unit) if formula else "–"
             )
         for far, word in ((True, "well below its edge"), (False, "anywhere stable")):
-            own = [r for r in found[far] if r.scheduler == scheduler]
+            own = [r for r in stable_ratios[far] if r.scheduler == scheduler]
             row[f"largest ratio, {word}"] = ratio_text(max(own, key=_first).point.ratio) if own else "–"
         rows.append(row)
     return rows
@@ -188,15 +188,15 @@ def _largest(data: PaperStudy) -> str:
 
 def _edges(data: PaperStudy, sweep: str) -> str:
     report = data.sweeps[sweep]
-    told = []
+    edges = []
     for name, curve in report.schedulers.items():
         seen, formula = edge_of(curve), curve.formula_edges
         if seen is not None and formula and formula[0].overloaded > seen * (1 + EARLY):
-            told.append(f"{name} from {value_text(formula[0].overloaded, report.unit)}")
+            edges.append(f"{name} from {value_text(formula[0].overloaded, report.unit)}")
     early = (
-        f" By the formula, for runs of unlimited length: {listed(told)}; in runs of {data.jobs:,} jobs "
+        f" By the formula, for runs of unlimited length: {listed(edges)}; in runs of {data.jobs:,} jobs "
         "their queues grow earlier."
-        if told
+        if edges
         else ""
     )
     return f"Background {sweep}: {stability_finding(report)}{early}"
@@ -244,9 +244,9 @@ def _overload(data: PaperStudy) -> str:
 def _faster(data: PaperStudy) -> str:
     parts = []
     for sweep in data.sweeps:
-        found = faster(data, sweep)
-        if found:
-            parts.append(f"over background {sweep} {_wins(found)}")
+        by_scheduler = faster(data, sweep)
+        if by_scheduler:
+            parts.append(f"over background {sweep} {_wins(by_scheduler)}")
     if not parts:
         return "No scheduler is clearly faster than nona at any load."
     low = min(ratios(data), key=lambda found: found.ratio)
@@ -262,9 +262,9 @@ def _wins(found: Mapping[str, tuple[int, int]]) -> str:
     """The schedulers with their loads: those that are faster at all of them together."""
     always = [name for name, (wins, of) in found.items() if wins == of]
     ever = f"{listed(always)} at every load at which {verb(always, 'it is', 'they are')} stable"
-    told = [ever] if always else []
-    told += [f"{name} at {wins} of {of} loads" for name, (wins, of) in found.items() if wins < of]
-    return ", ".join(told)
+    parts = [ever] if always else []
+    parts += [f"{name} at {wins} of {of} loads" for name, (wins, of) in found.items() if wins < of]
+    return ", ".join(parts)
 
 
 def _meaning(data: PaperStudy) -> str:
@@ -282,16 +282,16 @@ def _meaning(data: PaperStudy) -> str:
 
 def ratio_title(sweep: str, report: SweepReport) -> str:
     """Title of a sweep's chart: the largest ratio well below the edges, and the first edge."""
-    found = max(_sweep_ratios(sweep, report, far=True), key=lambda r: r.ratio, default=None)
-    known = [(edge, name) for name, c in report.schedulers.items() if (edge := edge_of(c)) is not None]
-    told = f"Background {sweep}: no two schedulers are stable"
-    if found is not None:
-        most = f"{format_number(found.ratio, 2)} times nona ({found.scheduler})"
-        told = f"Background {sweep}: well below the edges at most {most}"
-    if not known:
-        return f"{told}; all are stable"
-    edge, name = min(known)
-    return f"{told}; {name} is the first to become unstable, at {value_text(edge, report.unit)}"
+    highest = max(_sweep_ratios(sweep, report, far=True), key=lambda r: r.ratio, default=None)
+    edges = [(edge, name) for name, c in report.schedulers.items() if (edge := edge_of(c)) is not None]
+    lead = f"Background {sweep}: no two schedulers are stable"
+    if highest is not None:
+        most = f"{format_number(highest.ratio, 2)} times nona ({highest.scheduler})"
+        lead = f"Background {sweep}: well below the edges at most {most}"
+    if not edges:
+        return f"{lead}; all are stable"
+    edge, name = min(edges)
+    return f"{lead}; {name} is the first to become unstable, at {value_text(edge, report.unit)}"
 
 
 def growth_title(data: PaperStudy) -> str:

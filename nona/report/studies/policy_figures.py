@@ -34,7 +34,7 @@ from nona.simulation.intervals import mean_interval
 
 def settings_figure(data: ServerlessStudy) -> go.Figure:
     """SLOs kept by every policy in each setting, bars with intervals; labels: cost over ESG's."""
-    made = figure(400)
+    chart = figure(400)
     names = list(data.settings)
     policies = list(next(iter(data.settings.values())).policies)
     for policy in policies:
@@ -42,7 +42,7 @@ def settings_figure(data: ServerlessStudy) -> go.Figure:
         cells = [data.settings[n].cells for n in names]
         times = [cost_ratio(c[policy], c["esg"]).value for c in cells]
         style = scheduler_style(policy)
-        made.add_bar(
+        chart.add_bar(
             x=names,
             y=[_percent(r) for r in rates],
             name=text(policy),
@@ -58,9 +58,9 @@ def settings_figure(data: ServerlessStudy) -> go.Figure:
             textangle=-90,
             hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept, cost %{text} esg's<extra></extra>",
         )
-    made.update_layout(barmode="group")
-    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
-    return made
+    chart.update_layout(barmode="group")
+    chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return chart
 
 
 def _percent(rate: Estimate) -> float | None:
@@ -75,47 +75,47 @@ def _ends(rate: Estimate) -> tuple[float, float]:
 
 def misses_figure(data: ServerlessStudy) -> go.Figure:
     """Configuration misses of the two policies that plan ahead, compared with the slides."""
-    made = figure(340)
+    chart = figure(340)
     rows = miss_rows(data)
     for policy in dict.fromkeys(r.policy for r in rows):
         own, style = [r for r in rows if r.policy == policy], scheduler_style(policy)
         names = [r.setting for r in own]
-        made.add_bar(
+        chart.add_bar(
             x=names,
             y=[_percent(r.ours) or 0.0 if r.ours is not None else 0.0 for r in own],
             name=f"{text(policy)}, simulated",
             marker_color=style.colour,
             offsetgroup=policy,
         )
-        made.add_bar(
+        chart.add_bar(
             x=names,
             y=[100 * r.slides for r in own],
             name=f"{text(policy)}, slides",
             marker={"color": "rgba(0,0,0,0)", "line": {"color": style.colour, "width": 2}},
             offsetgroup=f"{policy} slides",
         )
-    made.update_layout(barmode="group")
-    made.update_yaxes(title="configuration misses, %", rangemode="tozero")
-    return made
+    chart.update_layout(barmode="group")
+    chart.update_yaxes(title="configuration misses, %", rangemode="tozero")
+    return chart
 
 
 def cutoff_figure(data: ServerlessStudy) -> go.Figure:
     """Orion's SLOs kept against its cut-off, with ESG's as a line."""
     points, style = data.cutoff.points, scheduler_style("orion")
-    made = figure(320)
+    chart = figure(320)
     x, y = [1e3 * p.cutoff_s for p in points], [_percent(p.slo_hit_rate) or 0.0 for p in points]
     spans = [_ends(p.slo_hit_rate) for p in points]
-    interval_line(made, "orion", x, y, spans, style, "cut-off %{x:,.3~r} ms: %{y:.1f} % kept")
+    interval_line(chart, "orion", x, y, spans, style, "cut-off %{x:,.3~r} ms: %{y:.1f} % kept")
     esg = data.settings[data.cutoff.setting].policies["esg"]
-    made.add_hline(
+    chart.add_hline(
         y=_percent(esg.slo_hit_rate),
         line={"color": scheduler_style("esg").colour, "dash": "dash", "width": 1.5},
         annotation_text="esg",
         annotation_position="bottom right",
     )
-    log_axis(made, x, "cut-off of the search, ms")
-    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
-    return made
+    log_axis(chart, x, "cut-off of the search, ms")
+    chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return chart
 
 
 def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -> go.Figure:
@@ -128,7 +128,7 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
     for row in data.sensitivity.rows:
         name = f"{row.key.removeprefix('serverless.')}: {row.other}"
         rows.append((name, alternative_cells(data, row)[setting]))
-    made = figure(120 + 20 * len(rows))
+    chart = figure(120 + 20 * len(rows))
     names = [text(name, 48) for name, _ in rows]
     base = mean(default["esg"], "costs")
     for policy in default:
@@ -137,7 +137,7 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
             100 * mean(cells[policy], "hits") if key == "hits" else mean(cells[policy], "costs") / base
             for _, cells in rows
         ]
-        made.add_scatter(
+        chart.add_scatter(
             x=values,
             y=names,
             name=text(policy),
@@ -145,26 +145,26 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
             hovertemplate=text(policy) + ", %{y}: %{x:,.3~r}<extra></extra>",
         )
-    made.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
-    made.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
-    return made
+    chart.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
+    chart.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
+    return chart
 
 
 def sharing_figure(data: ServerlessStudy) -> go.Figure:
     """SLOs kept under each way of sharing the GPUs, one bar per policy."""
-    made = figure(320)
+    chart = figure(320)
     modes = data.sharing.modes
     for policy in next(iter(modes.values())):
-        made.add_bar(
+        chart.add_bar(
             x=list(modes),
             y=[_percent(row[policy].slo_hit_rate) for row in modes.values()],
             name=text(policy),
             marker_color=scheduler_style(policy).colour,
             hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept<extra></extra>",
         )
-    made.update_layout(barmode="group")
-    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
-    return made
+    chart.update_layout(barmode="group")
+    chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return chart
 
 
 PACKED = ", packed"
@@ -172,24 +172,24 @@ PACKED = ", packed"
 
 def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
     """Mean JCT with 95 % intervals over jobs per hour, one line for each variant; packed ones are hollow."""
-    made, means = figure(420), []
+    chart, means = figure(420), []
     mine = [p for p in data.loads if p.mode == mode]
     for name in dict.fromkeys(p.variant for p in mine):
         points = [p for p in mine if p.variant == name]
-        found = [mean_interval([v / HOUR_S for v in values(p, "jcts_s")]) for p in points]
+        intervals = [mean_interval([v / HOUR_S for v in values(p, "jcts_s")]) for p in points]
         look = scheduler_style(name.removesuffix(PACKED))
         if name.endswith(PACKED):
             look = replace(look, symbol=f"{look.symbol}-open")
-        loads, spans = [p.per_hour for p in points], [(i.low, i.high) for i in found]
+        loads, spans = [p.per_hour for p in points], [(i.low, i.high) for i in intervals]
         hover = "%{x:,.3~r} jobs per hour: %{y:,.3~r} h"
-        interval_line(made, name, loads, [i.mean for i in found], spans, look, hover)
-        means += [i.mean for i in found]
-    made.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
+        interval_line(chart, name, loads, [i.mean for i in intervals], spans, look, hover)
+        means += [i.mean for i in intervals]
+    chart.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
     if spread_wide(means):
-        log_axis(made, means, "mean JCT, h", "y")
+        log_axis(chart, means, "mean JCT, h", "y")
     else:
-        made.update_yaxes(title="mean JCT, h", rangemode="tozero")
-    return made
+        chart.update_yaxes(title="mean JCT, h", rangemode="tozero")
+    return chart
 
 
 LOOKS: dict[Way, Look] = {
@@ -203,17 +203,17 @@ LOOKS: dict[Way, Look] = {
 
 def estimator_figure(data: EstimatorStudy, kind: str = "new") -> go.Figure:
     """Mean error of each way of estimating with its 95 % interval, over the share profiled in per cent."""
-    made = figure(360)
+    chart = figure(360)
     points = converged(data, kind)
     for way, look in LOOKS.items():
-        known = [(p.profiled, e.mean, e.ci95) for p in points if (e := p.errors[way]).mean is not None]
-        means = [mean for _, mean, _ in known if mean is not None]
-        spans = [span or (mean, mean) for _, mean, span in known if mean is not None]
+        errors = [(p.profiled, e.mean, e.ci95) for p in points if (e := p.errors[way]).mean is not None]
+        means = [mean for _, mean, _ in errors if mean is not None]
+        spans = [span or (mean, mean) for _, mean, span in errors if mean is not None]
         hover = "%{x:,.3~r} % profiled: error %{y:.3f}"
-        interval_line(made, WAYS[way], [100 * share for share, *_ in known], means, spans, look, hover)
-    made.update_xaxes(title="pairs profiled, %", rangemode="tozero")
-    made.update_yaxes(title="mean error of the share kept", rangemode="tozero")
-    return made
+        interval_line(chart, WAYS[way], [100 * share for share, *_ in errors], means, spans, look, hover)
+    chart.update_xaxes(title="pairs profiled, %", rangemode="tozero")
+    chart.update_yaxes(title="mean error of the share kept", rangemode="tozero")
+    return chart
 
 
 NOT_AVOIDED = "pollux, not avoiding it"
@@ -221,21 +221,21 @@ NOT_AVOIDED = "pollux, not avoiding it"
 
 def elastic_load_figure(study: ElasticStudy) -> go.Figure:
     """Mean JCT with intervals over relative load; hollow: the authors' means over eight workloads."""
-    made, means = figure(540), list[float | None]()
+    chart, means = figure(540), list[float | None]()
     points = [p for p in study.points if p.avoid and not p.interference]
     for name in dict.fromkeys(p.policy for p in points):
         mine = sorted((p for p in points if p.policy == name), key=lambda p: p.load)
-        means += _line(made, name, mine, lambda p: p.load, elastic_style(name))
-        known = [(p.load, p.published_mean_s) for p in mine if p.published_mean_s is not None]
-        _published(made, name, known, elastic_style(name))
-    made.update_xaxes(title="relative load")
-    _hours(made, means)
-    return made
+        means += _line(chart, name, mine, lambda p: p.load, elastic_style(name))
+        published = [(p.load, p.published_mean_s) for p in mine if p.published_mean_s is not None]
+        _published(chart, name, published, elastic_style(name))
+    chart.update_xaxes(title="relative load")
+    _hours(chart, means)
+    return chart
 
 
 def interference_figure(study: ElasticStudy) -> go.Figure:
     """Mean JCT at load 1 over interference; hollow: the authors' means of the same workloads."""
-    made, means = figure(540), list[float | None]()
+    chart, means = figure(540), list[float | None]()
     calm = {p.policy: p for p in study.points if p.load == 1 and p.avoid and not p.interference}
     rest = [p for p in study.points if p.load == 1 and not (p.avoid and not p.interference)]
     parts = sorted({p.interference for p in rest} | {0.0})
@@ -243,18 +243,18 @@ def interference_figure(study: ElasticStudy) -> go.Figure:
         mine = sorted((p for p in rest if p.policy == name and not p.avoid), key=lambda p: p.interference)
         if name == "pollux":  # with avoidance no job is slowed: one run stands for every interference
             flat = [point.model_copy(update={"interference": part}) for part in parts]
-            means += _line(made, name, flat, lambda p: p.interference, elastic_style(name))
+            means += _line(chart, name, flat, lambda p: p.interference, elastic_style(name))
             look = Look(elastic_style(name).colour, "dot", "circle-open")
-            means += _line(made, NOT_AVOIDED, mine, lambda p: p.interference, look)
+            means += _line(chart, NOT_AVOIDED, mine, lambda p: p.interference, look)
         else:
             slowed = sorted((p for p in rest if p.policy == name), key=lambda p: p.interference)
-            means += _line(made, name, [point, *slowed], lambda p: p.interference, elastic_style(name))
+            means += _line(chart, name, [point, *slowed], lambda p: p.interference, elastic_style(name))
             continue
-        known = [(p.interference, v) for p in mine if (v := published_of(p)) is not None]
-        _published(made, NOT_AVOIDED, known, elastic_style(name))
-    made.update_xaxes(title="part of its speed lost beside another job on several nodes", rangemode="tozero")
-    _hours(made, means)
-    return made
+        published = [(p.interference, v) for p in mine if (v := published_of(p)) is not None]
+        _published(chart, NOT_AVOIDED, published, elastic_style(name))
+    chart.update_xaxes(title="part of its speed lost beside another job on several nodes", rangemode="tozero")
+    _hours(chart, means)
+    return chart
 
 
 def _line(
@@ -264,11 +264,11 @@ def _line(
     place: Callable[[ElasticPoint], float],
     look: Look,
 ) -> list[float]:
-    found = [mean_of(p) for p in points]
-    means = [i.mean / HOUR_S for i in found]
+    intervals = [mean_of(p) for p in points]
+    means = [i.mean / HOUR_S for i in intervals]
     spans = [
         (m, m) if i.half_width != i.half_width else (i.low / HOUR_S, i.high / HOUR_S)
-        for m, i in zip(means, found, strict=True)
+        for m, i in zip(means, intervals, strict=True)
     ]
     interval_line(made, name, [place(p) for p in points], means, spans, look, "%{x:,.3~r}: %{y:,.3~r} h")
     return means
@@ -298,14 +298,14 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 def link_figure(study: ElasticLinkStudy) -> go.Figure:
     """Mean JCT of each policy, a mark for each link, with intervals over workloads."""
     names = list(dict.fromkeys(point.name for point in study.points))
-    made, known = figure(150 + 38 * len(names)), list[float]()
+    chart, all_means = figure(150 + 38 * len(names)), list[float]()
     for k, link in enumerate(links_of(study)):
         points = [p for p in study.points if link_name(p) == link]
-        found = [link_mean_of(p) for p in points]
-        means = [i.mean / HOUR_S for i in found]
-        half = [0.0 if i.half_width != i.half_width else i.half_width / HOUR_S for i in found]
+        intervals = [link_mean_of(p) for p in points]
+        means = [i.mean / HOUR_S for i in intervals]
+        half = [0.0 if i.half_width != i.half_width else i.half_width / HOUR_S for i in intervals]
         colour = PALETTE[k % len(PALETTE)]
-        made.add_scatter(
+        chart.add_scatter(
             x=means,
             y=[text(p.name) for p in points],
             name=text(link),
@@ -319,7 +319,7 @@ def link_figure(study: ElasticLinkStudy) -> go.Figure:
             },
             hovertemplate=f"%{{y}}, {text(link)}: %{{x:,.3~r}} h<extra></extra>",
         )
-        known += means
-    log_axis(made, known, "mean JCT, h")
-    made.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=[text(n) for n in names])
-    return made
+        all_means += means
+    log_axis(chart, all_means, "mean JCT, h")
+    chart.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=[text(n) for n in names])
+    return chart

@@ -21,19 +21,19 @@ BANDS = (0.05, 0.10, 0.20)
 
 def error(point: MapPoint, measure: Measure) -> float | None:
     """(predicted − simulated) / simulated; ``None`` if one of them has no value or steady state."""
-    found = _compared(point, measure)
-    predicted = point.formula_s if measure == "formula_s" else found.predicted
-    if point.state != "stable" or predicted is None or not found.simulated:
+    comparison = _compared(point, measure)
+    predicted = point.formula_s if measure == "formula_s" else comparison.predicted
+    if point.state != "stable" or predicted is None or not comparison.simulated:
         return None
-    return round(predicted / found.simulated - 1.0, 12)
+    return round(predicted / comparison.simulated - 1.0, 12)
 
 
 def half_width(point: MapPoint, measure: Measure) -> float | None:
     """The simulation's 95 % half-width over its value."""
-    found = _compared(point, measure)
-    if not found.simulated or found.ci95 is None:
+    comparison = _compared(point, measure)
+    if not comparison.simulated or comparison.ci95 is None:
         return None
-    return found.ci95 / found.simulated
+    return comparison.ci95 / comparison.simulated
 
 
 def _compared(point: MapPoint, measure: Measure) -> Comparison:
@@ -152,9 +152,9 @@ def findings(data: PredictionMap) -> list[str]:
         of = within(points, measure, 1.0)[1]
         parts = ", ".join(f"{count} within {100 * bound:.0f} %" for bound, count in counts)
         lines.append(f"{name}: {parts}, of {of} points.")
-    known = [(abs(e), p) for p in points if (e := error(p, "mean_s")) is not None]
-    if known:
-        _, worst = max(known, key=lambda pair: pair[0])
+    errors = [(abs(e), p) for p in points if (e := error(p, "mean_s")) is not None]
+    if errors:
+        _, worst = max(errors, key=lambda pair: pair[0])
         half = half_width(worst, "mean_s")
         lines.append(
             f"The mean has its largest error in {worst.scenario}, {worst.placement}, {worst.load}: "

@@ -60,10 +60,10 @@ def order(cells: Cells, key: Key) -> list[str]:
 def ranking_text(cells: Cells, key: Key) -> str:
     """The order, with ≈ between neighbours without a clear difference: ``a > b ≈ c``."""
     names = order(cells, key)
-    told = names[:1]
+    words = names[:1]
     for before, name in itertools.pairwise(names):
-        told += [" > " if clear(difference(cells[before], cells[name], key)) else " ≈ ", name]
-    return "".join(told)
+        words += [" > " if clear(difference(cells[before], cells[name], key)) else " ≈ ", name]
+    return "".join(words)
 
 
 def swaps(default: Cells, other: Cells, key: Key) -> Iterator[tuple[str, str]]:
@@ -107,12 +107,12 @@ def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float
 
     The slides do not say which of the two they mean.
     """
-    found = []
+    advantages = []
     for row in cells.values():
         for other in others:
             ours, theirs = mean(row["esg"], "hits"), mean(row[other], "hits")
-            found.append((100 * (ours - theirs), 100 * (ours / theirs - 1) if theirs else float("inf")))
-    return found
+            advantages.append((100 * (ours - theirs), 100 * (ours / theirs - 1) if theirs else float("inf")))
+    return advantages
 
 
 def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
@@ -137,8 +137,8 @@ def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> C
 
 def missed(cells: SettingCells, policy: str) -> dict[str, float]:
     """Setting → configuration misses of the policy, per cent; settings without any planned are left out."""
-    found = {name: row[policy].miss for name, row in cells.items()}
-    return {name: 100 * share for name, share in found.items() if share is not None}
+    shares = {name: row[policy].miss for name, row in cells.items()}
+    return {name: 100 * share for name, share in shares.items() if share is not None}
 
 
 def _misses(policy: str, grows: bool) -> Claim:
@@ -146,15 +146,15 @@ def _misses(policy: str, grows: bool) -> Claim:
     stated = MISSES[policy]
 
     def order(cells: SettingCells) -> Verdict:
-        found = missed(cells, policy)
-        if not {STRICT, RELAXED} <= set(found):
+        misses = missed(cells, policy)
+        if not {STRICT, RELAXED} <= set(misses):
             return None
-        change = found[RELAXED] - found[STRICT]
+        change = misses[RELAXED] - misses[STRICT]
         return change > MATERIAL if grows else change < -MATERIAL
 
     def size(cells: SettingCells) -> Verdict:
-        found = missed(cells, policy)
-        return all(abs(found[n] - stated[n]) <= NEAR for n in found if n in stated) if found else None
+        misses = missed(cells, policy)
+        return all(abs(misses[n] - stated[n]) <= NEAR for n in misses if n in stated) if misses else None
 
     def told(cells: SettingCells) -> str:
         return ", ".join(f"{share:.1f} % ({name})" for name, share in missed(cells, policy).items()) or "–"
@@ -188,10 +188,10 @@ def _ratios(cells: SettingCells) -> list[tuple[float, str, str]]:
 
 
 def _costs_told(cells: SettingCells) -> str:
-    found = _ratios(cells)
+    ratios = _ratios(cells)
     return (
-        f"others cost {min(found)[0]:.2f} ({min(found)[1]}, {min(found)[2]}) to {max(found)[0]:.2f} times as "
-        f"much ({max(found)[1]}, {max(found)[2]})"
+        f"others cost {min(ratios)[0]:.2f} ({min(ratios)[1]}, {min(ratios)[2]}) to {max(ratios)[0]:.2f} "
+        f"times as much ({max(ratios)[1]}, {max(ratios)[2]})"
     )
 
 
@@ -234,8 +234,8 @@ def _slower_told(cells: SettingCells) -> str:
 
 
 def _searches(cells: SettingCells) -> dict[str, float]:
-    found = {name: row["esg"].search_s for name, row in cells.items()}
-    return {name: s for name, s in found.items() if s is not None}
+    times_s = {name: row["esg"].search_s for name, row in cells.items()}
+    return {name: s for name, s in times_s.items() if s is not None}
 
 
 def _searches_told(cells: SettingCells) -> str:

@@ -153,11 +153,11 @@ def miss_rows(data: ServerlessStudy) -> list[MissRow]:
 def search_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
     rows = []
-    for name, found in data.searches.items():
+    for name, search in data.searches.items():
         charged, taken, steps = (
             data.settings[name].policies["esg"].search_s,
-            found.measured_s,
-            found.steps,
+            search.measured_s,
+            search.steps,
         )
         rows.append(
             {
@@ -167,8 +167,8 @@ def search_rows(data: ServerlessStudy) -> list[dict[str, str]]:
                 "measured, mean": time_text(taken.mean),
                 "p99 ": time_text(taken.p99),
                 "paths examined, mean": or_dash(steps.mean, "{:.0f}".format),
-                "of": f"{found.full_paths:,}",
-                "without pruning": f"{time_text(found.every_path_s)} (slides: {time_text(BRUTE_FORCE_S)})",
+                "of": f"{search.full_paths:,}",
+                "without pruning": f"{time_text(search.every_path_s)} (slides: {time_text(BRUTE_FORCE_S)})",
             }
         )
     return rows

@@ -71,8 +71,8 @@ def gaps(reports: dict[str, OverReport], others: Sequence[str]) -> Iterator[Gap]
             kept = {n: p.slo_hit_rate.mean or 0.0 for n, p in points.items() if p is not None}
             esg = points["esg"]
             leads = [100 * (kept["esg"] - kept[other]) for other in others]
-            held = 0.0 if esg is None else esg.utilization.vgpu or 0.0
-            yield Gap(setting, load, held, kept["esg"], min(leads), max(leads))
+            vgpus_held = 0.0 if esg is None else esg.utilization.vgpu or 0.0
+            yield Gap(setting, load, vgpus_held, kept["esg"], min(leads), max(leads))
 
 
 def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
@@ -84,27 +84,31 @@ def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
 def claim_text(data: ServerlessStudy) -> str:
     """At which use of the vGPUs ESG leads as the slides say, with the default profiles: a few sentences."""
     reports = dict(data.curves[0].settings)
-    told: list[str] = []
+    sentences: list[str] = []
     for others, low, high in (SHARES, SEARCHES):
-        found = list(gaps(reports, others))
-        inside = [g for g in found if g.inside(low, high)]
-        ahead = [g for g in found if g.least > MORE]
+        rows = list(gaps(reports, others))
+        inside = [g for g in rows if g.inside(low, high)]
+        ahead = [g for g in rows if g.least > MORE]
         lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {listed(others)}"
         any_lead = f"esg leads by more than {MORE:g} points {_where(ahead)}"
-        told.append(f"{lead} appears {_where(inside)}; {any_lead}.")
+        sentences.append(f"{lead} appears {_where(inside)}; {any_lead}.")
     level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
     if level:
         same = listed(["esg", *SHARES[0]])
-        told.append(f"Up to a use of {share_text(max(level))} of the vGPUs, {same} keep equally many SLOs.")
-    return " ".join([f"With the default profiles {told[0]}", *(t[0].upper() + t[1:] for t in told[1:])])
+        sentences.append(
+            f"Up to a use of {share_text(max(level))} of the vGPUs, {same} keep equally many SLOs."
+        )
+    return " ".join(
+        [f"With the default profiles {sentences[0]}", *(t[0].upper() + t[1:] for t in sentences[1:])]
+    )
 
 
 def _where(found: Sequence[Gap]) -> str:
     """The range of use; the rows of :func:`gap_rows` have the loads."""
     if not found:
         return "at none of the loads tried"
-    held = [g.vgpus_held for g in found]
-    ends = share_text(min(held)), share_text(max(held))
+    vgpus_held = [g.vgpus_held for g in found]
+    ends = share_text(min(vgpus_held)), share_text(max(vgpus_held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
     return f"where it holds {use} of the vGPUs"
 
@@ -151,8 +155,8 @@ def study_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
 
 
 def _knee_row(profiles: str, setting: str, report: OverReport) -> dict[str, str]:
-    told = {n: "; ".join(knee_text(report, p, k) for k in p.knees) for n, p in report.policies.items()}
-    return {"profiles": profiles, "setting": setting, **told}
+    knees = {n: "; ".join(knee_text(report, p, k) for k in p.knees) for n, p in report.policies.items()}
+    return {"profiles": profiles, "setting": setting, **knees}
 
 
 def _use_at_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
@@ -227,12 +231,12 @@ def _loads(data: ServerlessStudy) -> Iterator[str]:
 
 
 def _setting(name: str, row: Cells) -> str:
-    told, esg = [], row["esg"]
+    parts, esg = [], row["esg"]
     for policy in order(row, "hits"):
         cell = row[policy]
         cost = "" if policy == "esg" else f", {cost_ratio(cell, esg).value:.2f} times esg's cost"
-        told.append(f"{policy} {share_text(mean(cell, 'hits'), 1)}{cost}")
-    return f"{name}: SLOs kept: {'; '.join(told)}."
+        parts.append(f"{policy} {share_text(mean(cell, 'hits'), 1)}{cost}")
+    return f"{name}: SLOs kept: {'; '.join(parts)}."
 
 
 def _agreement(data: ServerlessStudy) -> str:
@@ -240,7 +244,7 @@ def _agreement(data: ServerlessStudy) -> str:
     agree = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is not False]
     partly = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is False]
     against = [c.name for c in CLAIMS if c.order(cells) is False]
-    told = [
+    sentences = [
         f"{word}: {'; '.join(names)}"
         for word, names in (
             ("Agrees with the slides", agree),
@@ -249,7 +253,7 @@ def _agreement(data: ServerlessStudy) -> str:
         )
         if names
     ]
-    return ". ".join(told) + "."
+    return ". ".join(sentences) + "."
 
 
 def _moved(data: ServerlessStudy) -> str:
@@ -263,17 +267,17 @@ def _moved(data: ServerlessStudy) -> str:
     if not count:
         return f"None of {rows} alternatives changes a verdict; {still} change no ranking clearly."
     most = sorted(count, key=lambda n: (-count[n], n))[:5]
-    told = ", ".join(f"{n} ({count[n]})" for n in most)
+    most_text = ", ".join(f"{n} ({count[n]})" for n in most)
     return (
-        f"Of {rows} alternatives to the defaults {len(count)} change a verdict, most of all {told}; {still} "
-        "change no ranking clearly."
+        f"Of {rows} alternatives to the defaults {len(count)} change a verdict, most of all {most_text}; "
+        f"{still} change no ranking clearly."
     )
 
 
 def _still(data: ServerlessStudy) -> int:
     """Alternatives under which no pair of policies clearly changes order in any setting."""
     default = default_cells(data)
-    found = 0
+    unmoved = 0
     for row in data.sensitivity.rows:
         moved = [
             pair
@@ -281,8 +285,8 @@ def _still(data: ServerlessStudy) -> int:
             for key in KEYS
             for pair in swaps(default[name], cells, key)
         ]
-        found += not moved
-    return found
+        unmoved += not moved
+    return unmoved
 
 
 def cutoff_title(data: ServerlessStudy) -> str:
@@ -307,10 +311,10 @@ def _searches(data: ServerlessStudy) -> str:
     means = {n: s for n, f in data.searches.items() if (s := f.measured_s.mean)}
     if not means:
         return ""
-    told = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
+    times = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
     every = max(f.every_path_s for f in data.searches.values())
     return (
-        f"ESG's search takes {told} on average on the machine of the study; all paths without pruning take "
+        f"ESG's search takes {times} on average on the machine of the study; all paths without pruning take "
         f"{format_time(every)} (slides: below 10 ms, and 7.26 s)."
     )
 

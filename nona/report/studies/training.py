@@ -124,8 +124,8 @@ class Judged:
 
 def values(point: StudyPoint, value: str) -> list[float]:
     """One value per replication, NaN where it is not known."""
-    found: Sequence[Figure] = point.jcts_s if value == "jcts_s" else point.makespans_s
-    return [float("nan") if v is None else v for v in found]
+    figures: Sequence[Figure] = point.jcts_s if value == "jcts_s" else point.makespans_s
+    return [float("nan") if v is None else v for v in figures]
 
 
 def judged(data: TrainingStudy) -> list[Judged]:
@@ -135,10 +135,10 @@ def judged(data: TrainingStudy) -> list[Judged]:
 
 def _judge(data: TrainingStudy, claim: Claim) -> Judged:
     points = data.loads if claim.value == "jcts_s" else data.makespans
-    found = list(_ratios(points, claim))
-    if not found:
+    ratios = list(_ratios(points, claim))
+    if not ratios:
         return Judged(claim, NO_RATIO, 0.0)
-    return max(found, key=lambda judged: judged.ratio.value)
+    return max(ratios, key=lambda judged: judged.ratio.value)
 
 
 def _ratios(points: Iterable[StudyPoint], claim: Claim) -> Iterable[Judged]:
@@ -288,23 +288,23 @@ def converged(data: EstimatorStudy, kind: str) -> tuple[EstimatorPoint, ...]:
 
 def _enough(points: Sequence[EstimatorPoint]) -> EstimatorPoint | None:
     """The least share profiled from which on the match is surely better than the mean of the table."""
-    found = None
+    enough = None
     for p in reversed(points):
         match, mean = p.errors["match"].ci95, p.errors["table-mean"].mean
         if match is None or mean is None or match[1] >= mean:
             break
-        found = p
-    return found
+        enough = p
+    return enough
 
 
 def estimator_title(data: EstimatorStudy) -> str:
     """The main finding in one sentence."""
-    found = _enough(converged(data, "new"))
-    if found is None:
+    enough = _enough(converged(data, "new"))
+    if enough is None:
         return "For a new model the estimator is not surely better than the mean of the table"
     return (
         "For a new model the estimator is better than the mean of the table once "
-        f"{found.profiled:.0%} of its pairs are profiled"
+        f"{enough.profiled:.0%} of its pairs are profiled"
     )
 
 

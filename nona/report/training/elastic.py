@@ -34,8 +34,8 @@ Policies = Mapping[str, ElasticOutcome]
 
 def by_mean(policies: Policies) -> dict[str, float]:
     """Name → mean JCT in seconds, the shortest first."""
-    known = {name: p.jct_s.mean for name, p in policies.items() if p.jct_s.mean is not None}
-    return dict(sorted(known.items(), key=lambda row: (row[1], row[0])))
+    means_s = {name: p.jct_s.mean for name, p in policies.items() if p.jct_s.mean is not None}
+    return dict(sorted(means_s.items(), key=lambda row: (row[1], row[0])))
 
 
 def hero(policies: Policies) -> tuple[str, str, str]:
@@ -111,23 +111,23 @@ def measure_title(measure: str, unit: str, means: Mapping[str, float]) -> str:
 
 def cdf_title(policies: Policies) -> str:
     """The 95th percentiles, shortest and longest."""
-    known = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
-    best, worst = min(known, key=lambda n: (known[n], n)), max(known, key=lambda n: (known[n], n))
-    said = f"The 95th percentile of JCT is {hours_text(known[best])} under {best}"
-    return said if best == worst else f"{said}, {hours_text(known[worst])} under {worst}"
+    p95_s = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
+    best, worst = min(p95_s, key=lambda n: (p95_s[n], n)), max(p95_s, key=lambda n: (p95_s[n], n))
+    said = f"The 95th percentile of JCT is {hours_text(p95_s[best])} under {best}"
+    return said if best == worst else f"{said}, {hours_text(p95_s[worst])} under {worst}"
 
 
 def rho_title(policies: Policies) -> str:
     """The policy whose worst ρ is least, and how many of its jobs would be faster on an equal share."""
-    known = {
+    rhos = {
         n: values for n, p in policies.items() if (values := [j.rho for j in p.jobs if j.rho is not None])
     }
-    if not known:
+    if not rhos:
         return "Profiles do not say how fast these jobs are on an equal share"
-    best = min(known, key=lambda n: (max(known[n]), n))
-    above = sum(value > 1 for value in known[best]) / len(known[best])
+    best = min(rhos, key=lambda n: (max(rhos[n]), n))
+    above = sum(value > 1 for value in rhos[best]) / len(rhos[best])
     return (
-        f"The worst ρ is lowest under {best}: {format_number(max(known[best]))}; {share_text(above)} of "
+        f"The worst ρ is lowest under {best}: {format_number(max(rhos[best]))}; {share_text(above)} of "
         "its jobs would "
         "be faster on an equal share of the cluster"
     )
@@ -151,11 +151,11 @@ JOB_DECIDING = ("job", "application", "GPUs asked", "JCT, h", "waited, h", "ρ")
 
 def policy_rows(policies: Policies) -> list[dict[str, Cell]]:
     """A row for each policy; intervals are over runs with other random numbers."""
-    found: list[dict[str, Cell]] = []
+    rows: list[dict[str, Cell]] = []
     linked = any(p.link_share for p in policies.values())
     for name, p in policies.items():
         rhos = [job.rho for job in p.jobs if job.rho is not None]
-        found.append(
+        rows.append(
             {
                 "policy": name,
                 "mean JCT": jct_text(p.jct_s),
@@ -176,7 +176,7 @@ def policy_rows(policies: Policies) -> list[dict[str, Cell]]:
                 "runs": p.replications,
             }
         )
-    return found
+    return rows
 
 
 def job_rows(jobs: Sequence[ElasticJobOutcome]) -> list[dict[str, Cell]]:
@@ -303,21 +303,23 @@ def _lines(report: ElasticReport) -> Iterator[str]:
     yield table(rows, shown)
     yield ""
     yield setting_text(report.setting)
-    held = sum(report.checks.values())
-    yield f"{held} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
+    passed = sum(report.checks.values())
+    yield f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
 
 
 def _policy_row(name: str, outcome: ElasticOutcome) -> dict[str, str]:
     """A policy's figures as the text of table cells; "–" where there is none."""
-    jct, known = outcome.jct_s, outcome.published_s
+    jct, published_s = outcome.jct_s, outcome.published_s
     half = "–" if jct.ci95 is None else f"{(jct.ci95[1] - jct.ci95[0]) / 2:,.0f} s"
-    difference = "–" if known is None or jct.mean is None else f"{100 * (jct.mean / known - 1):+.1f} %"
+    difference = (
+        "–" if published_s is None or jct.mean is None else f"{100 * (jct.mean / published_s - 1):+.1f} %"
+    )
     return {
         "policy": name,
         "mean JCT": _seconds(jct.mean),
         "± 95 %": half,
-        "authors' mean": _seconds(known),
+        "authors' mean": _seconds(published_s),
         "difference": difference,
         "p50": _seconds(jct.p50),
         "p95": _seconds(jct.p95),
@@ -374,8 +376,8 @@ WINDOW = 15  # ticks of a mean of goodput
 
 def elastic_style(name: str) -> Look:
     """The look of a policy for elastic jobs."""
-    found = ELASTIC.get(name)
-    return scheduler_style(name) if found is None else found.look
+    registered = ELASTIC.get(name)
+    return scheduler_style(name) if registered is None else registered.look
 
 
 def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]:
@@ -384,11 +386,11 @@ def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]
     >>> smooth((2.0, 4.0, 6.0), 2)
     (2.0, 3.0, 5.0)
     """
-    found, total = [], 0.0
+    means, total = [], 0.0
     for k, value in enumerate(values):
         total += value - (values[k - window] if k >= window else 0.0)
-        found.append(max(total, 0.0) / min(k + 1, window))
-    return tuple(found)
+        means.append(max(total, 0.0) / min(k + 1, window))
+    return tuple(means)
 
 
 def jct_figure(policies: Policies) -> go.Figure:
@@ -405,10 +407,10 @@ def rho_figure(policies: Policies) -> go.Figure:
 def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.Figure:
     """One measure of the cluster over time, a line for each policy; ``at_s`` is marked."""
     unit, values = MEASURES[measure]
-    made = figure(320)
+    chart = figure(320)
     for name, trace in traces.items():
         style = elastic_style(name)
-        made.add_scatter(
+        chart.add_scatter(
             x=[t / HOUR_S for t in trace.time_s],
             y=values(trace),
             name=text(name),
@@ -417,10 +419,10 @@ def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.F
             hovertemplate=f"{text(name)}: %{{y:,.3~r}} {unit} at %{{x:.2f}} h<extra></extra>",
         )
     if at_s is not None:
-        rule(made, at_s / HOUR_S, "", "x")
-    made.update_xaxes(title="hours", rangemode="tozero")
-    made.update_yaxes(title=unit, rangemode="tozero")
-    return made
+        rule(chart, at_s / HOUR_S, "", "x")
+    chart.update_xaxes(title="hours", rangemode="tozero")
+    chart.update_yaxes(title=unit, rangemode="tozero")
+    return chart
 
 
 ROWS: tuple[tuple[str, Callable[[ElasticCourse], tuple[float, ...]]], ...] = (
@@ -451,13 +453,13 @@ def _broken(course: ElasticCourse, values: Sequence[float], tick_s: float) -> tu
 
 def job_figure(courses: Mapping[str, ElasticCourse], arrival_s: float, tick_s: float) -> go.Figure:
     """GPUs, batch size, goodput and statistical efficiency of one job since its arrival, by policy."""
-    made = figure(620)
+    chart = figure(620)
     for row, (title, values) in enumerate(ROWS):
         top = 0.93 * (1 - row / len(ROWS))
         axis = "y" if not row else f"y{row + 1}"
         for name, course in courses.items():
             style, (times, shown) = elastic_style(name), _broken(course, values(course), tick_s)
-            made.add_scatter(
+            chart.add_scatter(
                 x=[None if t is None else (t - arrival_s) / HOUR_S for t in times],
                 y=shown,
                 yaxis=axis,
@@ -477,6 +479,6 @@ def job_figure(courses: Mapping[str, ElasticCourse], arrival_s: float, tick_s: f
             "zeroline": False,
             "anchor": "x",
         }
-        made.update_layout({f"yaxis{row + 1 if row else ''}": look})
-    made.update_xaxes(title="hours since its arrival", anchor=f"y{len(ROWS)}", rangemode="tozero")
-    return made
+        chart.update_layout({f"yaxis{row + 1 if row else ''}": look})
+    chart.update_xaxes(title="hours since its arrival", anchor=f"y{len(ROWS)}", rangemode="tozero")
+    return chart

@@ -39,8 +39,8 @@ def fairness(system: ElasticSystem, records: ElasticRecords) -> list[float | Non
     Source: Mahajan et al., Themis, NSDI 2020, section 3 (recollected); the share as whole GPUs is ours.
     """
     there = (records.running + records.waiting).astype(float)
-    known: dict[tuple[str, int, int], float | None] = {}
-    found: list[float | None] = []
+    times_alone_s: dict[tuple[str, int, int], float | None] = {}
+    rhos: list[float | None] = []
     for n, job in enumerate(system.jobs):
         arrival_s, completion_s = records.arrival_s[n], records.completion_s[n]
         within = (records.tick_s >= arrival_s) & (records.tick_s < completion_s)
@@ -48,11 +48,11 @@ def fairness(system: ElasticSystem, records: ElasticRecords) -> list[float | Non
         share = int(system.cluster.size / max(others, 1.0))
         gpus = max(1, min(share, job.application.most_at(job.batch)))
         key = (job.application.name, job.batch, gpus)
-        if key not in known:
-            known[key] = _alone_s(system, job, gpus)
-        alone_s = known[key]
-        found.append(None if alone_s is None else float(completion_s - arrival_s) / alone_s)
-    return found
+        if key not in times_alone_s:
+            times_alone_s[key] = _alone_s(system, job, gpus)
+        alone_s = times_alone_s[key]
+        rhos.append(None if alone_s is None else float(completion_s - arrival_s) / alone_s)
+    return rhos
 
 
 def _alone_s(system: ElasticSystem, job: ElasticJob, gpus: int) -> float | None:
@@ -79,7 +79,7 @@ def elastic_history(
     about: About,
 ) -> ElasticHistory:
     """The report with what happened; ``about`` says where it is from."""
-    kept = {policy: found[0].records for policy, found in runs.items()}
+    kept = {policy: policy_runs[0].records for policy, policy_runs in runs.items()}
     return ElasticHistory(
         about=about,
         report=report,
@@ -134,12 +134,12 @@ def _efficiency_of(job: ElasticJob, batch: int, epoch: int) -> float:
 
 def _used(records: ElasticRecords) -> Ints:
     """GPUs that jobs have from the end of each tick on."""
-    held = dict.fromkeys(range(len(records.arrival_s)), 0)
+    gpus = dict.fromkeys(range(len(records.arrival_s)), 0)
     delta = np.zeros(len(records.tick_s), np.int64)
     for change in records.changes:
         now = sum(share.gpus for share in change.given)
-        delta[int(np.searchsorted(records.tick_s, change.time_s - 1e-9))] += now - held[change.job]
-        held[change.job] = now
+        delta[int(np.searchsorted(records.tick_s, change.time_s - 1e-9))] += now - gpus[change.job]
+        gpus[change.job] = now
     used: Ints = np.cumsum(delta)
     return used
 
@@ -156,14 +156,14 @@ def _gained(system: ElasticSystem, points: Points) -> Floats:
 
 
 def _courses(system: ElasticSystem, points: Points, gained: Floats) -> list[ElasticCourse]:
-    found, room = list[ElasticCourse](), MOST_POINTS
+    courses, room = list[ElasticCourse](), MOST_POINTS
     for n, job in enumerate(system.jobs):
         of = np.flatnonzero(points.job == n)
         if (room := room - len(of)) < 0:
             break
         batches, epochs = points.batch[of].tolist(), points.progress[of].astype(np.int64).tolist()
         rate = gained[of] * job.application.batches.least / system.tick_s
-        found.append(
+        courses.append(
             ElasticCourse(
                 time_s=tuple(points.time_s[of].tolist()),
                 gpus=tuple(points.gpus[of].tolist()),
@@ -174,14 +174,14 @@ def _courses(system: ElasticSystem, points: Points, gained: Floats) -> list[Elas
                 goodput=tuple(_short(v) for v in rate),
             )
         )
-    return found
+    return courses
 
 
 def _means(values: Floats, every: int) -> Floats:
     """Means of ``every`` values at a time, the last of fewer."""
     starts = np.arange(0, len(values), every)
-    found: Floats = np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
-    return found
+    means: Floats = np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
+    return means
 
 
 def _short(value: float) -> float:
@@ -196,16 +196,18 @@ def elastic_report(
     seconds: float,
 ) -> ElasticReport:
     """What the policies did. Intervals are over replications."""
-    held: dict[str, bool] = {}
+    passed: dict[str, bool] = {}
     failed: list[str] = []
-    for name, found in runs.items():
-        for check in (check for run in found for check in run.checks):
-            held[check.name] = held.get(check.name, True) and check.ok
+    for name, policy_runs in runs.items():
+        for check in (check for run in policy_runs for check in run.checks):
+            passed[check.name] = passed.get(check.name, True) and check.ok
             if not check.ok:
                 failed.append(f"{name}: {check.name}: {check.detail}")
     return ElasticReport(
-        policies={name: _outcome(system, found, published_s.get(name)) for name, found in runs.items()},
-        checks=held,
+        policies={
+            name: _outcome(system, policy_runs, published_s.get(name)) for name, policy_runs in runs.items()
+        },
+        checks=passed,
         failed_checks=tuple(failed),
         seconds=seconds,
         setting=setting,
@@ -280,10 +282,10 @@ def _efficiency(system: ElasticSystem, run: ElasticRun) -> float:
     """Statistical efficiency, mean over the GPU-seconds of all ticks."""
     if run.records is None:
         return 0.0
-    points, known = run.records.points, dict[tuple[int, int, int], float]()
+    points, efficiencies = run.records.points, dict[tuple[int, int, int], float]()
     keys = list(
         zip(points.job.tolist(), points.batch.tolist(), points.progress.astype(int).tolist(), strict=True)
     )
     for job, batch, epoch in set(keys):
-        known[job, batch, epoch] = _efficiency_of(system.jobs[job], batch, epoch)
-    return float(np.average([known[key] for key in keys], weights=points.gpus))
+        efficiencies[job, batch, epoch] = _efficiency_of(system.jobs[job], batch, epoch)
+    return float(np.average([efficiencies[key] for key in keys], weights=points.gpus))

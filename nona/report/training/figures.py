@@ -34,12 +34,12 @@ MOST_STEPS = 500  # of one line
 
 def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
     """Cost against mean JCT with its interval; dashed: the policies that no other one beats in both."""
-    made = figure(380)
-    known = [(n, p, p.cost_usd, p.jct_s.mean) for n, p in policies.items()]
-    points = [(n, p, usd, jct / HOUR_S) for n, p, usd, jct in known if usd is not None and jct is not None]
+    chart = figure(380)
+    rows = [(n, p, p.cost_usd, p.jct_s.mean) for n, p in policies.items()]
+    points = [(n, p, usd, jct / HOUR_S) for n, p, usd, jct in rows if usd is not None and jct is not None]
     front = frontier([(usd, hours) for _, _, usd, hours in points])
     if len(front) > 1:
-        made.add_scatter(
+        chart.add_scatter(
             x=[usd for usd, _ in front],
             y=[hours for _, hours in front],
             name="no policy is better in both",
@@ -49,7 +49,7 @@ def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
         )
     for name, p, usd, hours in points:
         style, ends = scheduler_style(name), scaled(p.jct_s.ci95, 1 / HOUR_S)
-        made.add_scatter(
+        chart.add_scatter(
             x=[usd],
             y=[hours],
             name=text(name),
@@ -64,10 +64,10 @@ def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
             hovertemplate=f"{text(name)}: mean JCT {hours_text(HOUR_S * hours)}, {dollars_text(usd)}"
             "<extra></extra>",
         )
-    made.update_xaxes(title="cost of the measured jobs, US dollars")
-    _zero_or_close(made, [usd for *_, usd, _ in points], "x")
-    made.update_yaxes(title="mean JCT, h", rangemode="tozero")
-    return made
+    chart.update_xaxes(title="cost of the measured jobs, US dollars")
+    _zero_or_close(chart, [usd for *_, usd, _ in points], "x")
+    chart.update_yaxes(title="mean JCT, h", rangemode="tozero")
+    return chart
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -76,12 +76,12 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     >>> frontier([(1, 5), (2, 3), (3, 4), (4, 1)])
     [(1, 5), (2, 3), (4, 1)]
     """
-    best, found = float("inf"), []
+    best, front = float("inf"), []
     for x, y in sorted(set(points)):
         if y < best:
-            found.append((x, y))
+            front.append((x, y))
             best = y
-    return found
+    return front
 
 
 def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
@@ -100,9 +100,9 @@ def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
         name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
         for name, p in policies.items()
     }
-    made = distributions(hours, scheduler_style, "JCT, h", "within %{x:,.3~r} h")
-    made.update_yaxes(title="jobs complete, %", range=[0, 101])
-    return made
+    chart = distributions(hours, scheduler_style, "JCT, h", "within %{x:,.3~r} h")
+    chart.update_yaxes(title="jobs complete, %", range=[0, 101])
+    return chart
 
 
 def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
@@ -112,9 +112,9 @@ def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
 
 def rho_distributions(rhos: Mapping[str, Sequence[float | None]], look: Callable[[str], Look]) -> go.Figure:
     """:func:`distributions` of ρ, with the line of an equal share."""
-    made = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:,.3~r}")
-    rule(made, 1.0, "equal share", "x")
-    return made
+    chart = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:,.3~r}")
+    rule(chart, 1.0, "equal share", "x")
+    return chart
 
 
 def distributions(
@@ -129,15 +129,15 @@ def distributions(
     said
         What a point says of its share of the jobs, with ``%{x}``.
     """
-    made = figure(360)
+    chart = figure(360)
     ends: list[float | None] = []
     for name, own in values.items():
-        known = sorted(v for v in own if v is not None)
-        if not known:
+        ordered = sorted(v for v in own if v is not None)
+        if not ordered:
             continue
-        style, (x, y) = look(name), steps(known)
-        ends += [known[len(known) // 10], known[-1]]
-        made.add_scatter(
+        style, (x, y) = look(name), steps(ordered)
+        ends += [ordered[len(ordered) // 10], ordered[-1]]
+        chart.add_scatter(
             x=x,
             y=y,
             name=text(name),
@@ -146,11 +146,11 @@ def distributions(
             hovertemplate=f"{text(name)}: %{{y:.1f}} % of the jobs {said}<extra></extra>",
         )
     if spread_wide(ends):
-        log_axis(made, ends, axis)
+        log_axis(chart, ends, axis)
     else:
-        made.update_xaxes(type="linear", title=axis, rangemode="tozero")
-    made.update_yaxes(title="jobs, %", range=[0, 101])
-    return made
+        chart.update_xaxes(type="linear", title=axis, rangemode="tozero")
+    chart.update_yaxes(title="jobs, %", range=[0, 101])
+    return chart
 
 
 def steps(values: Sequence[float], most: int = MOST_STEPS) -> tuple[list[float], list[float]]:
@@ -190,7 +190,7 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
     (4.0, 8.0, (0,))
     """
     lanes = range(first, first + MOST_LANES)
-    found, bars, left = [], 0, 0
+    inside, bars, left = [], 0, 0
     for stay in stays:
         own = tuple(g for g in stay.gpus if g in lanes)
         if (gpu and stay.gpu != gpu) or not own or stay.end_s <= start_s or stay.start_s >= end_s:
@@ -200,8 +200,8 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
             continue
         bars += len(own)
         ends = {"start_s": max(stay.start_s, start_s), "end_s": min(stay.end_s, end_s)}
-        found.append(stay.model_copy(update={**ends, "gpus": own}))
-    return Shown(tuple(found), start_s, end_s, left)
+        inside.append(stay.model_copy(update={**ends, "gpus": own}))
+    return Shown(tuple(inside), start_s, end_s, left)
 
 
 def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
@@ -226,12 +226,12 @@ def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
 
 def round_at(rounds: Sequence[Round], time_s: float) -> Round | None:
     """The round in which an instant lies; the last one that began before it where none does."""
-    found = None
+    latest = None
     for r in rounds:
         if r.start_s > time_s:
             break
-        found = r
-    return found
+        latest = r
+    return latest
 
 
 def thinned(rounds: Sequence[Round], most: int = 1000) -> list[Round]:
@@ -258,8 +258,8 @@ def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) 
     """
     bars = [(stay, gpu) for stay in shown.stays for gpu in stay.gpus]
     lanes = sorted({(stay.gpu, gpu) for stay, gpu in bars})
-    made = figure(TOP + 76 + LANE * max(1, len(lanes)), legend=False)
-    made.add_bar(
+    chart = figure(TOP + 76 + LANE * max(1, len(lanes)), legend=False)
+    chart.add_bar(
         y=[f"{s.gpu} {gpu}" for s, gpu in bars],
         x=[(s.end_s - s.start_s) / HOUR_S for s, _ in bars],
         base=[s.start_s / HOUR_S for s, _ in bars],
@@ -273,17 +273,17 @@ def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) 
         hovertemplate="%{customdata[1]}<extra></extra>",
     )
     if at_s is not None:
-        _marked(made, at_s)
-    made.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select", margin={"t": TOP})
-    made.update_xaxes(title="hours", range=[shown.start_s / HOUR_S, shown.end_s / HOUR_S])
-    made.update_yaxes(
+        _marked(chart, at_s)
+    chart.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select", margin={"t": TOP})
+    chart.update_xaxes(title="hours", range=[shown.start_s / HOUR_S, shown.end_s / HOUR_S])
+    chart.update_yaxes(
         type="category",
         categoryorder="array",
         categoryarray=[f"{kind} {gpu}" for kind, gpu in lanes][::-1],
         showgrid=False,
         fixedrange=True,
     )
-    return made
+    return chart
 
 
 def _marked(made: go.Figure, at_s: float) -> None:
@@ -303,12 +303,12 @@ def _told(stay: Stay, names: Sequence[str]) -> str:
 
 def rounds_figure(rounds: Sequence[Round]) -> go.Figure:
     """Jobs that run and jobs that wait, round by round."""
-    made = figure(280)
+    chart = figure(280)
     for label, values, colour, dash in (
         ("running", [r.running for r in rounds], PALETTE[1], "solid"),
         ("waiting", [r.waiting for r in rounds], PALETTE[2], "dash"),
     ):
-        made.add_scatter(
+        chart.add_scatter(
             x=[r.start_s / HOUR_S for r in rounds],
             y=values,
             name=label,
@@ -317,9 +317,9 @@ def rounds_figure(rounds: Sequence[Round]) -> go.Figure:
             customdata=[r.number for r in rounds],
             hovertemplate=f"round %{{customdata}}: %{{y}} {label}<extra></extra>",
         )
-    made.update_xaxes(title="hours")
-    made.update_yaxes(title="jobs", rangemode="tozero")
-    return made
+    chart.update_xaxes(title="hours")
+    chart.update_yaxes(title="jobs", rangemode="tozero")
+    return chart
 
 
 ROW = 20
@@ -329,13 +329,13 @@ COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,.62)"))
 
 def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Sequence[str]) -> go.Figure:
     """Two heat maps with the same rows (jobs) and colours: mean share X, and share of time received."""
-    made = figure(SHARES_TOP + 46 + ROW * max(1, len(rows)), legend=False)
+    chart = figure(SHARES_TOP + 46 + ROW * max(1, len(rows)), legend=False)
     labels = [text(job_label(names[r.job]), 28) for r in rows]
     for axis, title, shares in (
         ("x", "allocation X", [[r.planned.get(t, 0.0) for t in types] for r in rows]),
         ("x2", "received", [[r.received.get(t, 0.0) for t in types] for r in rows]),
     ):
-        made.add_heatmap(
+        chart.add_heatmap(
             z=shares,
             x=list(types),
             y=labels,
@@ -348,7 +348,7 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
             xgap=2,
             ygap=2,
         )
-        made.add_scatter(  # text of its own: it has the colour of the theme
+        chart.add_scatter(  # text of its own: it has the colour of the theme
             x=[t for _ in rows for t in types],
             y=[label for label in labels for _ in types],
             xaxis=axis,
@@ -358,7 +358,7 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
             hoverinfo="skip",
         )
     span = [-0.5, len(types) - 0.5]
-    made.update_layout(
+    chart.update_layout(
         xaxis={
             "domain": [0, 0.48],
             "title": "allocation X",
@@ -378,8 +378,8 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
         },
         margin={"t": SHARES_TOP},
     )
-    made.update_yaxes(type="category", range=[len(rows) - 0.5, -0.5], showgrid=False)
-    return made
+    chart.update_yaxes(type="category", range=[len(rows) - 0.5, -0.5], showgrid=False)
+    return chart
 
 
 Cell = str | float | None

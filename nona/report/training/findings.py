@@ -83,8 +83,8 @@ def _times_text(ratio: float) -> str:
 
 def by_mean_jct(policies: Mapping[str, PolicyOutcome]) -> dict[str, float]:
     """Name → mean JCT in seconds, the shortest first; those that completed no job are left out."""
-    known = {n: p.jct_s.mean for n, p in policies.items() if p.jct_s.mean is not None}
-    return dict(sorted(known.items(), key=lambda row: (row[1], row[0])))
+    means_s = {n: p.jct_s.mean for n, p in policies.items() if p.jct_s.mean is not None}
+    return dict(sorted(means_s.items(), key=lambda row: (row[1], row[0])))
 
 
 def jobs_text(spec: TrainingSpec) -> str:
@@ -175,18 +175,18 @@ def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
 
 def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     """Who keeps most deadlines, at what cost, and who fewest; empty without deadlines."""
-    known = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
-    if not known:
+    rates = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
+    if not rates:
         return ""
-    most = max(known, key=lambda n: (known[n], -(policies[n].cost_usd or 0.0)))
-    fewest = min(known, key=lambda n: (known[n], n))
+    most = max(rates, key=lambda n: (rates[n], -(policies[n].cost_usd or 0.0)))
+    fewest = min(rates, key=lambda n: (rates[n], n))
     usd = policies[most].cost_usd
     cost = f" for {dollars_text(usd)}" if usd else ""
-    said = f"{most} keeps the most deadlines, {share_text(known[most])}{cost}"
+    said = f"{most} keeps the most deadlines, {share_text(rates[most])}{cost}"
     return (
         f"{said}."
-        if known[most] == known[fewest]
-        else f"{said}; {fewest} keeps the fewest, {share_text(known[fewest])}."
+        if rates[most] == rates[fewest]
+        else f"{said}; {fewest} keeps the fewest, {share_text(rates[fewest])}."
     )
 
 
@@ -247,23 +247,23 @@ def pareto_title(policies: Mapping[str, PolicyOutcome]) -> str:
 
 def cdf_title(policies: Mapping[str, PolicyOutcome]) -> str:
     """The policies whose slowest jobs are fastest and slowest, by the 95th percentile."""
-    known = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
-    if not known:
+    p95_s = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
+    if not p95_s:
         return "No policy completed a job"
-    best = min(known, key=lambda n: (known[n], n))
-    worst = max(known, key=lambda n: (known[n], n))
-    said = f"The 95th percentile of JCT is {hours_text(known[best])} under {best}"
-    return said if worst == best else f"{said}, {hours_text(known[worst])} under {worst}"
+    best = min(p95_s, key=lambda n: (p95_s[n], n))
+    worst = max(p95_s, key=lambda n: (p95_s[n], n))
+    said = f"The 95th percentile of JCT is {hours_text(p95_s[best])} under {best}"
+    return said if worst == best else f"{said}, {hours_text(p95_s[worst])} under {worst}"
 
 
 def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
     """The least unfair policy, and how large a part of its jobs would be faster on an equal share."""
-    known = {n: p.rho.worst for n, p in policies.items() if p.rho.worst is not None}
-    if not known:
+    worst_rhos = {n: p.rho.worst for n, p in policies.items() if p.rho.worst is not None}
+    if not worst_rhos:
         return "No job was completed, so there is no ρ"
-    best = min(known, key=lambda n: (known[n], n))
+    best = min(worst_rhos, key=lambda n: (worst_rhos[n], n))
     values = [j.rho for j in policies[best].measured if j.rho is not None]
-    said = f"The worst ρ is lowest under {best}: {format_number(known[best])}"
+    said = f"The worst ρ is lowest under {best}: {format_number(worst_rhos[best])}"
     if not values:
         return said
     above = sum(v > 1 for v in values) / len(values)

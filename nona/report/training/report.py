@@ -46,11 +46,11 @@ def training_report(
     findings: Mapping[str, ExtensionFindings] = MappingProxyType({}),
 ) -> TrainingReport:
     """All policies; ``system`` and ``records`` are those of the first replication, ``ideal`` mean JCTs."""
-    held: dict[str, bool] = {}
+    passed: dict[str, bool] = {}
     failed = []
     for policy, rows in checks.items():
         for check in rows:
-            held[check.name] = held.get(check.name, True) and check.ok
+            passed[check.name] = passed.get(check.name, True) and check.ok
             if not check.ok:
                 failed.append(f"{policy}: {check.name}: {check.detail}")
     return TrainingReport(
@@ -58,7 +58,7 @@ def training_report(
             name: _policy_outcome(system, s, records[name], ideal.get(name), findings.get(name))
             for name, s in summaries.items()
         },
-        checks=held,
+        checks=passed,
         failed_checks=tuple(dict.fromkeys(failed)),
         seconds=seconds,
         setting=setting,
@@ -191,12 +191,12 @@ def _priorities(
     """Every row of the round on every type, highest priority first."""
     where = {job: p.kind for p in placed for job in p.jobs}
     order = np.argsort(-of.priorities, axis=None, kind="stable").tolist()
-    found = []
+    rows = []
     for place in order:
         row, kind = divmod(place, len(types))
         jobs = of.rows[row]
         ran = (row, kind) in of.ran
-        found.append(
+        rows.append(
             PriorityRow(
                 jobs=jobs,
                 gpu=types[kind],
@@ -209,7 +209,7 @@ def _priorities(
                 why=_why(system, types, of, row, kind, where),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def _why(
@@ -238,14 +238,14 @@ def _why(
 def _received(records: TrainingRecords) -> tuple[Received, ...]:
     """Jobs that were there for some time after an answer."""
     planned, received = shares_of_time(records)
-    known = np.flatnonzero(~np.isnan(planned).any(axis=1))
+    answered = np.flatnonzero(~np.isnan(planned).any(axis=1))
     return tuple(
         Received(
             job=int(i),
             planned=dict(zip(records.types, planned[i].tolist(), strict=True)),
             received=dict(zip(records.types, received[i].tolist(), strict=True)),
         )
-        for i in known
+        for i in answered
     )
 
 
@@ -256,16 +256,16 @@ def counted_report(
     seconds: float,
 ) -> CountedReport:
     """What the schedules did; ``known``: what the authors' program gave, by schedule."""
-    held: dict[str, bool] = {}
+    passed: dict[str, bool] = {}
     failed: list[str] = []
     for name, records in runs.items():
         for check in counted_checks(records):
-            held[check.name] = held.get(check.name, True) and check.ok
+            passed[check.name] = passed.get(check.name, True) and check.ok
             if not check.ok:
                 failed.append(f"{name}: {check.name}: {check.detail}")
     return CountedReport(
         schedules={name: _outcome(records, known.get(name)) for name, records in runs.items()},
-        checks=held,
+        checks=passed,
         failed_checks=tuple(failed),
         seconds=seconds,
         setting=setting,

@@ -22,7 +22,7 @@ def deciding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, ...]:
         "SLOs kept": any(p.slo_hit_rate is not None for p in policies.values()),
         "work lost": any(p.lost_steps_share for p in policies.values()),
     }
-    return (*DECIDING, *(c for c, found in also.items() if found))
+    return (*DECIDING, *(c for c, present in also.items() if present))
 
 
 def job_deciding(jobs: Sequence[JobOutcome]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def cell_text(value: Cell) -> str:
 
 def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
     """A row for each policy and team in the first replication; none where there is only one team."""
-    found: list[dict[str, Cell]] = []
+    rows: list[dict[str, Cell]] = []
     for name, p in policies.items():
         teams = list(dict.fromkeys(j.entity for j in p.measured))
         for team in teams if len(teams) > 1 else ():
@@ -59,7 +59,7 @@ def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
                 [j.rho for j in own if j.rho is not None],
             )
             costs = [j.cost_usd for j in own if j.cost_usd is not None]
-            found.append(
+            rows.append(
                 {
                     "policy": name,
                     "team": team or "–",
@@ -70,7 +70,7 @@ def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
                     "cost": dollars_text(sum(costs) if costs else None),
                 }
             )
-    return found
+    return rows
 
 
 def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
@@ -105,8 +105,8 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
 
 def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
     """Time lost to failures and moves in the first replication; none where neither costs anything."""
-    found = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
-    if not any(e.failures or e.checkpoint_s or e.move_s for e in found.values()):
+    extensions = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
+    if not any(e.failures or e.checkpoint_s or e.move_s for e in extensions.values()):
         return []
     return [
         {
@@ -117,7 +117,7 @@ def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Ce
             "checkpoints": hours_text(e.checkpoint_s),
             "moves": hours_text(e.move_s),
         }
-        for name, e in found.items()
+        for name, e in extensions.items()
     ]
 
 
@@ -182,7 +182,7 @@ MICRO = 1e6
 def stays_trace(outcome: TrainingOutcome) -> Trace:
     """The stays of the first replication of every policy; beyond ``MOST_EVENTS`` the latest are left out."""
     events: list[TraceEvent] = []
-    told: dict[str, TraceJobs] = {}
+    jobs: dict[str, TraceJobs] = {}
     for place, (policy, trace) in enumerate(outcome.traces.items()):
         room = MOST_EVENTS // max(1, len(outcome.traces))
         slices: list[TraceEvent] = []
@@ -209,14 +209,14 @@ def stays_trace(outcome: TrainingOutcome) -> Trace:
                 for gpu in stay.gpus
             ]
         events += slices
-        told[policy] = TraceJobs(shown=len(shown), recorded=len({j for s in trace.stays for j in s.jobs}))
+        jobs[policy] = TraceJobs(shown=len(shown), recorded=len({j for s in trace.stays for j in s.jobs}))
     return Trace(
         traceEvents=tuple(events),
         displayTimeUnit="ms",
         otherData=TraceAbout(
             producer=f"Nona Planner {__version__}",
             scenario=outcome.report.setting.name,
-            jobs=told,
+            jobs=jobs,
             events_at_most=MOST_EVENTS,
             note="First replication of each policy; consecutive rounds on the same GPUs are one slice.",
         ),

@@ -57,8 +57,8 @@ def _lines(report: TrainingReport) -> Iterator[str]:
         yield from (f"{name}: {warning}" for warning in policy.warnings)
     yield setting_text(report.setting)
     yield from report.setting.notes
-    held = sum(report.checks.values())
-    yield f"{held} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
+    passed = sum(report.checks.values())
+    yield f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
 
 
@@ -145,14 +145,14 @@ def counted_text(report: CountedReport) -> str:
     """Schedules side by side, then what was run and whether the checks held."""
     rows = [_schedule_row(name, outcome) for name, outcome in report.schedules.items()]
     shown = [column for column in COLUMNS if any(row[column] != "–" for row in rows)]
-    held, of = sum(report.checks.values()), report.setting
+    passed, of = sum(report.checks.values()), report.setting
     return "\n".join(
         (
             table(rows, shown),
             "",
             f"{of.jobs} jobs ({of.workload}) on {of.gpus} GPUs, which are only counted; "
             "preemption costs nothing.",
-            f"{held} of {len(report.checks)} self-checks held; {time_text(report.seconds)}.",
+            f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}.",
             *report.failed_checks,
         )
     )

@@ -105,9 +105,9 @@ class Bounds:
     def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
         """Why an option cannot keep the targets with ``load`` thousandths of the traffic, if it cannot."""
         used = np.flatnonzero(self.classes(option)).tolist()
-        found = self._memory(used) or self._idle(used)
-        if found is not None:
-            return found
+        excluded = self._memory(used) or self._idle(used)
+        if excluded is not None:
+            return excluded
         least = self.background + (self.load(option) - self.background) * load / MILLE
         if least >= 1:
             return Excluded("load", f"the executors are loaded to at least {format_number(100 * least)} %")
@@ -179,12 +179,12 @@ class Prediction:
         lines = 1 if name in DRAWN else int(executors)
         waits = erlang_c(lines, lines * rho) if lines <= MOST_ERLANG else 0.0
         decay = 2 * lines * (1 - rho) * whole_s / moment
-        found = []
+        shares = []
         for target in self.question.targets:
             spare = target.bound_s - own[target.model][used]
             late = np.where(spare < 0, 1.0, waits * np.exp(-decay * np.maximum(spare, 0.0)))
-            found.append(float(1 - part @ late))
-        return tuple(found)
+            shares.append(float(1 - part @ late))
+        return tuple(shares)
 
     def _moments(
         self,
@@ -269,25 +269,25 @@ class Chains:
         """One chain for each offer, scheduler and link, the cheapest by prediction first."""
         question = self.question
         nothing = (0,) * len(question.offers)
-        made = [
+        chains = [
             self.chain(Option(nothing, s, link), k)
             for k in range(len(question.offers))
             for s in range(len(question.schedulers))
             for link in range(len(question.links))
         ]
-        return sorted(made, key=lambda c: (c.cost, c.base, c.offer))
+        return sorted(chains, key=lambda c: (c.cost, c.base, c.offer))
 
     def mixed(self, most_cost: float) -> Iterator[Chain]:
         """Chains of two offers that have options below ``most_cost`` which no bound rules out.
 
         The one with the highest predicted margin at that cost comes first.
         """
-        found = [
+        candidates = [
             (-self.prediction.margin(chain.option(top)), chain.cost, chain.base, chain)
             for chain in self._pairs(most_cost)
             if (top := self.below(chain, most_cost)) > chain.low
         ]
-        yield from (chain for *_, chain in sorted(found, key=lambda f: f[:3]))
+        yield from (chain for *_, chain in sorted(candidates, key=lambda f: f[:3]))
 
     def _pairs(self, most_cost: float) -> Iterator[Chain]:
         question = self.question

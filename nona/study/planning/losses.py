@@ -45,9 +45,9 @@ def _racks(option: Option, size: int) -> list[tuple[int, ...]]:
     if not size:
         return []
     offer = np.repeat(np.arange(len(option.counts)), option.counts)
-    found = np.zeros((-(-len(offer) // size), len(option.counts)), dtype=np.int64)
-    np.add.at(found, (np.arange(len(offer)) // size, offer), 1)
-    racks = np.unique(found, axis=0)
+    counts = np.zeros((-(-len(offer) // size), len(option.counts)), dtype=np.int64)
+    np.add.at(counts, (np.arange(len(offer)) // size, offer), 1)
+    racks = np.unique(counts, axis=0)
     within = (racks[:, None] <= racks[None, :]).all(axis=2).sum(axis=1)  # each lies within itself
     return [tuple(rack) for rack in racks[within == 1].tolist()]
 

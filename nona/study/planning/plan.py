@@ -153,9 +153,9 @@ def _predicted_edge(planner: Planner, option: Option) -> float:
 def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
     """What is known of these trials once their verdicts stand, or enough looks were taken."""
     for trial in trials:
-        found = planner.bounds.excluded(trial.option, trial.load)
-        if trial not in planner.known and found is not None:
-            planner.known[trial] = ruled_out(found)
+        excluded = planner.bounds.excluded(trial.option, trial.load)
+        if trial not in planner.known and excluded is not None:
+            planner.known[trial] = ruled_out(excluded)
     most = _most_runs(planner)
     while True:
         left = [t for t in trials if not planner.decided(planner.known.get(t, Known()), most)]
@@ -173,40 +173,40 @@ def _most_runs(planner: Planner) -> int:
 def _loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
     """The factors that were looked at, ascending."""
     rate = queries_per_s(planner.bounds)
-    found = sorted(
+    rows = sorted(
         ((t.load, k) for t, k in planner.known.items() if t.option == option and k.seen),
         key=lambda pair: pair[0],
     )
     return tuple(
         PlanLoad(
             factor=load / MILLE,
-            verdict=known.verdict,
-            models=models_of(planner.question, known),
-            cost_per_million=cost_per_million(planner.question, option, known.moved, rate * load / MILLE),
-            shares=shares_of(planner.question, known),
+            verdict=evidence.verdict,
+            models=models_of(planner.question, evidence),
+            cost_per_million=cost_per_million(planner.question, option, evidence.moved, rate * load / MILLE),
+            shares=shares_of(planner.question, evidence),
         )
-        for load, known in found
+        for load, evidence in rows
     )
 
 
 def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
     """The option without one server of each offer, and without one rack where there are racks."""
     question = planner.question
-    found = []
+    rows = []
     for loss in (*losses(question, option, "server"), *losses(question, option, "rack")):
         if not loss.rest.used:
-            found.append(PlanFailure(lost=loss.text, servers=(), verdict="misses"))
+            rows.append(PlanFailure(lost=loss.text, servers=(), verdict="misses"))
             continue
-        (known,) = judged(planner, [Trial(loss.rest, MILLE)])
-        found.append(
+        (evidence,) = judged(planner, [Trial(loss.rest, MILLE)])
+        rows.append(
             PlanFailure(
                 lost=loss.text,
                 servers=servers_of(question, loss.rest),
-                verdict=known.verdict,
-                shares=shares_of(question, known),
+                verdict=evidence.verdict,
+                shares=shares_of(question, evidence),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 class Present:
@@ -281,14 +281,14 @@ def _week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
 
 def _counts(planner: Planner, option: Option, varied: int, steps: list[int]) -> dict[int, int]:
     """The least count for each step of the traffic, from the peak downwards."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     most = option.counts[varied]
     for step in steps:
         load = math.ceil(MILLE * step / LEVELS)
         if step < LEVELS:
             most = _least(planner, option, varied, most, load)
-        found[step] = most
-    return found
+        counts[step] = most
+    return counts
 
 
 def _least(planner: Planner, option: Option, varied: int, most: int, load: int) -> int:

@@ -113,11 +113,11 @@ class Planner:
         for verdict in ("misses", "open"):
             if own.verdict == verdict:
                 return own
-            for text, known in rests:
-                if known.verdict == verdict:
-                    reason = f"without {text}: {known.reason or 'not simulated'}"
-                    by, hopeless = known.by, known.hopeless
-                    return replace(own, verdict=known.verdict, by=by, reason=reason, hopeless=hopeless)
+            for text, evidence in rests:
+                if evidence.verdict == verdict:
+                    reason = f"without {text}: {evidence.reason or 'not simulated'}"
+                    by, hopeless = evidence.by, evidence.hopeless
+                    return replace(own, verdict=evidence.verdict, by=by, reason=reason, hopeless=hopeless)
         return own
 
     def undecided(self, option: Option, most: int | None = None) -> list[Trial]:
@@ -132,14 +132,14 @@ class Planner:
         if not option.used:
             return Known(verdict="misses", by="load", reason="no server is left")
         trial = Trial(option, MILLE)
-        if trial not in self.known and (found := self.bounds.excluded(option)) is not None:
-            self.known[trial] = ruled_out(found)
+        if trial not in self.known and (excluded := self.bounds.excluded(option)) is not None:
+            self.known[trial] = ruled_out(excluded)
         return self.of(option)
 
     def _run(self, chains: Iterable[Chain]) -> None:
-        known = tuple(chains)
-        self.chains_known += len(known)
-        waiting = iter(known)
+        every_chain = tuple(chains)
+        self.chains_known += len(every_chain)
+        waiting = iter(every_chain)
         lanes: list[Lane] = []
         while True:
             lanes += self._started(waiting, LANES - len(lanes))
@@ -150,15 +150,15 @@ class Planner:
 
     def _started(self, waiting: Iterator[Chain], room: int) -> list[Lane]:
         """Up to ``room`` more chains whose first count needs a simulation."""
-        found: list[Lane] = []
-        while len(found) < room:
+        lanes: list[Lane] = []
+        while len(lanes) < room:
             chain = next(waiting, None)
             if chain is None:
                 break
             lane = self._lane(chain)
             if lane is not None:
-                found.append(lane)
-        return found
+                lanes.append(lane)
+        return lanes
 
     def _lane(self, chain: Chain) -> Lane | None:
         top = self.chains.below(chain, self.least_cost)
@@ -175,20 +175,20 @@ class Planner:
 
     def _confirmed(self, chain: Chain, search: Search) -> Search:
         """A search, and then the counts below what it found until one misses: open ones prove nothing."""
-        found = yield from search  # where not even the most servers keep, fewer are taken not to keep either
-        for count in range((found or 1) - 1, chain.low, -1):
+        fewest = yield from search  # where not even the most servers keep, fewer are taken not to keep either
+        for count in range((fewest or 1) - 1, chain.low, -1):
             if self.judged(chain.option(count)).verdict == "open":
                 yield count
             if self.judged(chain.option(count)).verdict == "misses":
                 break
-        return found
+        return fewest
 
     def _rule_out(self, chain: Chain) -> None:
         """Keep the largest option of a chain that bounds rule out, as their evidence."""
         option = chain.option(min(chain.low, chain.most))
-        found = self.bounds.excluded(option)
-        if found is not None and not chain.mixed:
-            self.known[Trial(option, MILLE)] = ruled_out(found)
+        excluded = self.bounds.excluded(option)
+        if excluded is not None and not chain.mixed:
+            self.known[Trial(option, MILLE)] = ruled_out(excluded)
             self.asked.add(option)
 
     def _stepped(self, lane: Lane) -> bool:
@@ -244,14 +244,14 @@ class Planner:
         for trial in chosen:
             own = self.work.numbering.number(trial)
             outcomes = [done[key] for key in keys if key[0] == own]
-            found = looked_at(self.question, self.known.get(trial, Known()), outcomes)
-            self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, found)
+            after = looked_at(self.question, self.known.get(trial, Known()), outcomes)
+            self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, after)
             self.on_known(self.text(trial))
 
     def text(self, trial: Trial) -> str:
         """A trial and its verdict, for progress."""
-        known = self.known[trial]
-        return f"{self.servers(trial)}: {known.verdict} after {len(known.seen)} runs"
+        evidence = self.known[trial]
+        return f"{self.servers(trial)}: {evidence.verdict} after {len(evidence.seen)} runs"
 
     def servers(self, trial: Trial) -> str:
         """The servers of a trial, its scheduler and its traffic."""
@@ -265,10 +265,10 @@ class Planner:
 
         Where failures must be survived, those that were only looked at as the rest of another are left out.
         """
-        found = ((t.option, k) for t, k in self.known.items() if t.load == MILLE)
+        pairs = ((t.option, k) for t, k in self.known.items() if t.load == MILLE)
         if self.question.spec.survive != "nothing":
-            found = ((o, self.judged(o)) for o in self.asked)
-        yield from sorted(found, key=lambda pair: (self.question.cost(pair[0]), pair[0]))
+            pairs = ((o, self.judged(o)) for o in self.asked)
+        yield from sorted(pairs, key=lambda pair: (self.question.cost(pair[0]), pair[0]))
 
 
 def _parts(look: int) -> range:

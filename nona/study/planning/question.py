@@ -159,21 +159,21 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
                 "correct the name."
             ]
         )
-    found: list[Target] = []
+    targets: list[Target] = []
     for j, name in enumerate(scenario.labels):
         asked = spec.targets.get(name, TargetSpec(hit=spec.hit))
         slo_s = scenario.workload[j].slo
         if asked.hit is not None and slo_s is not None:
-            found.append(Target.of_hits(j, asked.hit, slo_s))
+            targets.append(Target.of_hits(j, asked.hit, slo_s))
         elif name in spec.targets and asked.hit is not None:
             raise ScenarioError([f"plan.targets.{name}: hit needs an SLO; give the row an slo, or p99."])
         percentiles = ((50.0, asked.p50), (95.0, asked.p95), (99.0, asked.p99))
-        found += [Target.of_percentile(j, p, bound) for p, bound in percentiles if bound is not None]
-    if not found:
+        targets += [Target.of_percentile(j, p, bound) for p, bound in percentiles if bound is not None]
+    if not targets:
         raise ScenarioError(
             ["plan: no model has an SLO or a target, so that everything keeps them; give a row an slo."]
         )
-    return tuple(found)
+    return tuple(targets)
 
 
 def _offers(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
@@ -250,14 +250,14 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
         prices=PricesSpec(gpus=scenario.training.prices if scenario.training else {})
     )
     offers = _offers(scenario, spec) if spec.offers else ()
-    found: dict[Offer, int] = {}
+    counts: dict[Offer, int] = {}
     for group in scenario.cluster.servers:
         own = OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
         server = next(_expanded(scenario, spec, own))
         price = next((o.price for o in offers if _alike(o, server)), server.price)
         server = replace(server, price=price, most=100_000)
-        found[server] = found.get(server, 0) + group.count
-    return found
+        counts[server] = counts.get(server, 0) + group.count
+    return counts
 
 
 def cluster_price(scenario: Scenario) -> float:

@@ -180,16 +180,16 @@ class OptionRuns:
         spec = study.scenario.simulation
         jobs = _run_jobs(self._bounds, trial.option, trial.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
-        found: list[Seen] = []
+        seen: list[Seen] = []
         for replication in range(FIRST * key[1], FIRST * (key[1] + 1)):
             tell(None)
             options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
             watch = (lambda progress: tell(None)) if jobs >= LONG else None
             records = simulate_run(study.system, scheduler, prepared, options, watch)
-            found.append(_seen_of(self.question, study, records))
-            if found[-1].overloaded:
+            seen.append(_seen_of(self.question, study, records))
+            if seen[-1].overloaded:
                 break
-        return tuple(found)
+        return tuple(seen)
 
     def _prepared(self, trial: Trial, tell: Callable[[None], None]) -> tuple[Study, Scheduler, Prepared]:
         tell(None)
@@ -281,12 +281,12 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
         return replace(after, verdict="misses", reason="there is no steady state")
     counts = _counts_of(question.targets, seen)
     looks = looks_within(question.spec.replications)
-    found = verdict(counts, question.shares, question.alpha, after.looks, looks)
+    decision = verdict(counts, question.shares, question.alpha, after.looks, looks)
     hopeless = False
-    if found == "open" and after.looks >= EARLIEST:
+    if decision == "open" and after.looks >= EARLIEST:
         more = replications_needed(counts, question.shares, question.alpha)
         hopeless = more is None or more > FAR * question.spec.replications
-    return replace(after, verdict=found, reason=_reason(question, counts, found), hopeless=hopeless)
+    return replace(after, verdict=decision, reason=_reason(question, counts, decision), hopeless=hopeless)
 
 
 def with_runs_long_enough(bounds: Bounds, option: Option, load: int, known: Known) -> Known:
@@ -359,8 +359,8 @@ def _share(counts: Counts, replications: int) -> Estimate:
     """A share with its interval, which one replication does not give."""
     if math.isnan(counts.share):
         return UNKNOWN
-    found = limits(counts, SHOWN)
-    return Estimate(mean=counts.share, ci95=(found.lower, found.upper) if replications > 1 else None)
+    interval = limits(counts, SHOWN)
+    return Estimate(mean=counts.share, ci95=(interval.lower, interval.upper) if replications > 1 else None)
 
 
 def models_of(question: Question, known: Known) -> dict[str, PlanModel]:

@@ -36,10 +36,10 @@ def watts(question: Question, option: Option, utilization: float | None) -> floa
     total = 0.0
     for k in option.used:
         offer = question.offers[k]
-        found = _of_gpu(question, offer.gpu)
-        if found is None:
+        draw = _of_gpu(question, offer.gpu)
+        if draw is None:
             return None
-        idle, busy = found
+        idle, busy = draw
         total += option.counts[k] * offer.gpus * (idle + min(utilization, 1.0) * (busy - idle))
     return total
 
@@ -97,17 +97,17 @@ class Written:
     def report(self, further: Further = NOTHING) -> PlanReport:
         """As :func:`report_of`."""
         planner, question = self._planner, self._planner.question
-        known = dict(planner.all_known())
+        by_option = dict(planner.all_known())
         for chain in planner.pure:
             if chain.low < chain.most:
-                known.setdefault(chain.option(chain.guess), _PREDICTED)
-        rows = sorted(known.items(), key=lambda pair: (question.cost(pair[0]), pair[0]))
-        options = [self._row(option, found) for option, found in rows]
+                by_option.setdefault(chain.option(chain.guess), _PREDICTED)
+        rows = sorted(by_option.items(), key=lambda pair: (question.cost(pair[0]), pair[0]))
+        options = [self._row(option, evidence) for option, evidence in rows]
         answer = None
         if planner.best is not None:
             place = [option for option, _ in rows].index(planner.best)
             options[place] = options[place].model_copy(update={"headroom": further.headroom})
-            answer = _answer(planner, planner.best, place, known[planner.best], further.headroom)
+            answer = _answer(planner, planner.best, place, by_option[planner.best], further.headroom)
         return PlanReport(
             answer=answer,
             options=tuple(options),
@@ -128,10 +128,10 @@ class Written:
         )
 
     def _row(self, option: Option, known: Known) -> PlanOption:
-        held = self._rows.get(option)
-        if held is None or held[0] is not known:
-            held = self._rows[option] = known, option_row(self._planner, option, known)
-        return held[1]
+        entry = self._rows.get(option)
+        if entry is None or entry[0] is not known:
+            entry = self._rows[option] = known, option_row(self._planner, option, known)
+        return entry[1]
 
 
 def _work(bounds: Bounds, models: Sequence[str]) -> dict[str, dict[str, float]]:

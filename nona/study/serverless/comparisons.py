@@ -100,7 +100,7 @@ def compare_sharing(
     how
         As :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
     """
-    found: dict[str, ServerlessResult] = {}
+    results: dict[str, ServerlessResult] = {}
     base = prepare_serverless(scenario, sources)
     chosen = tuple(modes) or ways_for()
     for done, mode in enumerate(chosen):
@@ -111,14 +111,14 @@ def compare_sharing(
 
         changed = with_sharing(scenario, mode)
         sharing = base.sharing if changed.serverless is None else changed.serverless.sharing
-        found[mode] = simulate_serverless_scenario(
+        results[mode] = simulate_serverless_scenario(
             changed,
             sources,
             system=replace(base, sharing=sharing),
             on_progress=told if on_progress else None,
             **how,
         )
-    return found
+    return results
 
 
 BATCH = 1
@@ -328,8 +328,8 @@ def nodes_for(
 
     search = least(chosen.most, scenario.cluster.servers[group].count, beside=BESIDE)
     count = driven(search, keeps)
-    found = None if count is None else tried[count]
-    return NodesFor(found=found, tried=tuple(tried[n] for n in sorted(tried)))
+    fewest = None if count is None else tried[count]
+    return NodesFor(found=fewest, tried=tuple(tried[n] for n in sorted(tried)))
 
 
 def _judged(
@@ -362,13 +362,13 @@ def _judged(
         counts = counted([slo_ratios(system, r) for r in result.records[policy]], target)
         return verdict([counts], [target], ALPHA, look, looks)
 
-    found = settle(simulate, judge, size.replications, size.first)
-    summary = found.result.summaries[policy]
+    settled = settle(simulate, judge, size.replications, size.first)
+    summary = settled.result.summaries[policy]
     return TriedNodes(
         nodes=nodes,
         slo_hit_rate=rate_of(summary.slo_hit_rate),
         replications=summary.slo_hit_rate.n,
-        verdict=found.verdict,
+        verdict=settled.verdict,
         usd_hour=cluster_usd_hour(system),
         held_usd_hour=held_usd_hour(summary, system),
     )

@@ -364,19 +364,19 @@ def _tables(
 ) -> list[dict[Configuration, float]]:
     """For each task configuration → seconds; those that cannot hold the weights are left out."""
     needed = resident_bytes(graph, options)
-    known: dict[tuple[int, int], tuple[float, ...] | None] = {}
+    times_s: dict[tuple[int, int], tuple[float, ...] | None] = {}
     tables: list[dict[Configuration, float]] = [{} for _ in tasks.tasks]
     for configuration in space.configurations:
         key = (configuration.batch, configuration.vgpus)
-        if key not in known:
+        if key not in times_s:
             executor = slice_of(device, configuration.vgpus)
             fits = executor is not None and needed <= executor.memory_bytes
-            known[key] = None
+            times_s[key] = None
             if executor is not None and fits:
                 batched = replace(options, batch=_inputs(graph, options.batch, configuration.batch))
                 costed = cost_graph(graph, executor, batched, measured)
-                known[key] = tasks.sum_over_tasks(costed.compute_s)
-        for table, seconds in zip(tables, known[key] or (), strict=False):
+                times_s[key] = tasks.sum_over_tasks(costed.compute_s)
+        for table, seconds in zip(tables, times_s[key] or (), strict=False):
             table[configuration] = max(seconds, SHORTEST_S)
     smallest = space[space.smallest]
     if smallest not in tables[0]:
@@ -399,9 +399,9 @@ def _inputs(graph: ModelGraph, own: int, batch: int) -> int:
 
 def _input_bytes(graph: ModelGraph, options: CostOptions) -> float:
     """Bytes of the tensors that no operator makes and that are not stored."""
-    made = {name for o in graph.operators for name in o.outputs}
+    outputs = {name for o in graph.operators for name in o.outputs}
     read = {name for o in graph.operators for name in o.inputs if name}
-    given = read - made - graph.parameters - graph.static
+    given = read - outputs - graph.parameters - graph.static
     return options.batch * sum(
         graph.tensors[n].size_bytes * options.width_scale(graph.tensors[n]) for n in sorted(given)
     )

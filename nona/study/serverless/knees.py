@@ -112,9 +112,9 @@ def over_number(scenario: Scenario, key: str) -> Number:
         raise ScenarioError(
             [f"{key}: serverless.slo_factor sets the SLO in its place; choose serverless.slo_factor."]
         )
-    found = number_named(scenario, key)
-    known = next((s for s in SWEPT if s.key == key), None)
-    return found if known is None else Number(key, known.label, known.unit)
+    number = number_named(scenario, key)
+    swept = next((s for s in SWEPT if s.key == key), None)
+    return number if swept is None else Number(key, swept.label, swept.unit)
 
 
 def _check_over(scenario: Scenario, settings: OverSettings) -> None:
@@ -428,11 +428,11 @@ def policies_over(
         )
     _check_over(scenario, settings)
     begin = time.perf_counter()
-    found: dict[str, Points] = {policy: {} for policy in settings.policies}
+    points: dict[str, Points] = {policy: {} for policy in settings.policies}
     bench = Bench(scenario, settings, sources, pool)
 
     def report() -> OverReport:
-        return _report(scenario, settings, found, time.perf_counter() - begin)
+        return _report(scenario, settings, points, time.perf_counter() - begin)
 
     def tell(text: str, fraction: float) -> None:
         on_progress(OverProgress(text, fraction, report()))
@@ -440,12 +440,12 @@ def policies_over(
     pairs = [(p, v) for v in settings.values for p in settings.policies]
     label, first, steps = settings.number.label.lower(), _Batches(FIRST_PART), _Batches(STEP_PART)
     bench.run(
-        [point_search(settings, p, v, found[p]) for p, v in pairs],
+        [point_search(settings, p, v, points[p]) for p, v in pairs],
         lambda share: tell(f"{len(settings.values)} values of {label}", VALUES * first.at(share)),
     )
     if settings.knees:
         bench.run(
-            [knee_search(settings, p, found[p]) for p in settings.policies],
+            [knee_search(settings, p, points[p]) for p in settings.policies],
             lambda share: tell("looking for the knees", VALUES + (1 - VALUES) * steps.at(share)),
         )
     return report()

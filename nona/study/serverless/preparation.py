@@ -107,12 +107,12 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         lambda row: _staged(row, scenario, spec, space, functions, sources, measured),
     )
     processes = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
-    made = functions.made
+    all_functions = functions.made
     return ServerlessSystem(
         space=space,
-        functions=made,
+        functions=all_functions,
         applications=tuple(
-            _application(label, row, graph, of, made, space, spec.slo_factor, arrivals)
+            _application(label, row, graph, of, all_functions, space, spec.slo_factor, arrivals)
             for label, row, (graph, of, _), arrivals in zip(
                 scenario.labels, scenario.workload, read, processes, strict=True
             )
@@ -131,7 +131,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         seed=scenario.seed,
         network=shared_network(scenario),
         idle_cost=spec.idle_cost,
-        memory=_node_memory(scenario, made),
+        memory=_node_memory(scenario, all_functions),
         notes=tuple(dict.fromkeys(n for n in (functions.note(kind), *(note for *_, note in read)) if n)),
     )
 
@@ -177,8 +177,8 @@ def _staged(
         stages = zip(graph.operators, other, strict=True)
         return graph, [functions.number(op, graph.name, carried) for op, carried in stages], None
     options = CostOptions(cost.stack, cost.precision, row.batch)
-    made = network_stages(graph, device, spec, space, options, scenario.contraction, measured)
-    return made.graph, [functions.add(f, graph.name) for f in made.functions], made.note
+    network = network_stages(graph, device, spec, space, options, scenario.contraction, measured)
+    return network.graph, [functions.add(f, graph.name) for f in network.functions], network.note
 
 
 def _application(

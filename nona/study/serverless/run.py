@@ -119,8 +119,8 @@ def mser_calls(
         if any(judge(r)[0] == "overloaded" for r in runs):
             continue
         series = [np.fmin(np.nan_to_num(slo_ratios(system, r), nan=LONGEST), LONGEST) for r in runs]
-        found = mser(np.mean(series, axis=0))
-        cuts.append(calls if found.too_short else found.jobs)
+        cut = mser(np.mean(series, axis=0))
+        cuts.append(calls if cut.too_short else cut.jobs)
     return max(cuts, default=0)
 
 

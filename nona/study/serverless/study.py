@@ -122,8 +122,8 @@ def _quantiles(values: Sequence[float]) -> Spread:
     """
     if not len(values):
         return Spread(mean=None, p5=None, p25=None, p50=None, p75=None, p95=None, p99=None)
-    found = np.percentile(np.asarray(values, dtype=float), [5.0, 25.0, 50.0, 75.0, 95.0, 99.0])
-    p5, p25, p50, p75, p95, p99 = found.tolist()
+    percentiles = np.percentile(np.asarray(values, dtype=float), [5.0, 25.0, 50.0, 75.0, 95.0, 99.0])
+    p5, p25, p50, p75, p95, p99 = percentiles.tolist()
     return Spread(mean=float(np.mean(values)), p5=p5, p25=p25, p50=p50, p75=p75, p95=p95, p99=p99)
 
 
@@ -252,11 +252,11 @@ def setting(name: str, seed: int | None = None) -> Scenario:
 
 
 def _searches(chosen: StudySettings, tell: Tell) -> dict[str, MeasuredSearches]:
-    found = {}
+    searches = {}
     for done, name in enumerate(chosen.settings, 1):
-        found[name] = measured_searches(setting(name, chosen.seed), chosen.small)
+        searches[name] = measured_searches(setting(name, chosen.seed), chosen.small)
         tell(done / len(chosen.settings))
-    return found
+    return searches
 
 
 def _settings(chosen: StudySettings, pool: TaskPool, tell: Tell) -> dict[str, StudySetting]:

@@ -159,7 +159,7 @@ def profile_curves(
     sets: Sequence[ProfileSet] = PROFILE_SETS,
 ) -> tuple[ProfileCurves, ...]:
     """Every policy over load in every setting, with every set of profiles."""
-    found, count = [], len(sets) * len(scenarios)
+    curves, count = [], len(sets) * len(scenarios)
     for n, profiles in enumerate(sets):
         reports = {}
         for k, (name, scenario) in enumerate(scenarios.items()):
@@ -170,8 +170,8 @@ def profile_curves(
 
             values = VALUES.get(name, USUAL_VALUES)
             reports[name] = _over(profiles.applied(scenario), values, size, pool, part)
-        found.append(ProfileCurves(name=profiles.name, about=profiles.about, settings=reports))
-    return tuple(found)
+        curves.append(ProfileCurves(name=profiles.name, about=profiles.about, settings=reports))
+    return tuple(curves)
 
 
 def scarce_curves(
@@ -183,7 +183,7 @@ def scarce_curves(
     scarce: Sequence[tuple[float, int]] = SCARCE,
 ) -> tuple[ScarceCurve, ...]:
     """One setting over load with other CPU shares and vCPUs a node: vCPUs scarcer, or vGPUs."""
-    found = []
+    curves = []
     for n, (share, vcpus) in enumerate(scarce):
 
         def part(done: float, n: int = n) -> None:
@@ -193,8 +193,8 @@ def scarce_curves(
         for group in range(len(scenario.cluster.servers)):
             changed = with_value(changed, f"cluster.servers[{group}].vcpus", vcpus)
         report = _over(changed, VALUES.get(name, USUAL_VALUES), size, pool, part)
-        found.append(ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
-    return tuple(found)
+        curves.append(ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
+    return tuple(curves)
 
 
 def pressed(report: OverReport, policy: str = "esg") -> Pressed:

@@ -126,8 +126,8 @@ def run_tasks(
     ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
     """
     keys = [(number, 0) for number in range(len(tasks))]
-    found = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress))
-    return [found[key] for key in keys]
+    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress))
+    return [by_key[key] for key in keys]
 
 
 def cell(done: Done, slo_s: Sequence[float]) -> Cell:
@@ -149,24 +149,24 @@ def cell(done: Done, slo_s: Sequence[float]) -> Cell:
 
 def cutoff_point(cutoff_s: float, done: Done) -> CutoffPoint:
     """The task as a point of the study of cut-offs."""
-    found = policy_outcome(done.summary)
+    outcome = policy_outcome(done.summary)
     return CutoffPoint(
         cutoff_s=cutoff_s,
-        slo_hit_rate=found.slo_hit_rate,
-        cost_per_call_usd=found.cost_per_call_usd,
-        search_s=found.search_s,
-        steps_mean=found.steps_mean,
-        state=found.state,
+        slo_hit_rate=outcome.slo_hit_rate,
+        cost_per_call_usd=outcome.cost_per_call_usd,
+        search_s=outcome.search_s,
+        steps_mean=outcome.steps_mean,
+        state=outcome.state,
     )
 
 
 def shared_outcome(done: Done) -> SharedOutcome:
     """The task as a row of the study of sharing."""
-    found = policy_outcome(done.summary)
+    outcome = policy_outcome(done.summary)
     return SharedOutcome(
-        slo_hit_rate=found.slo_hit_rate,
-        cost_per_call_usd=found.cost_per_call_usd,
-        utilization=found.utilization,
-        stranded_vgpus=found.stranded_vgpus,
-        state=found.state,
+        slo_hit_rate=outcome.slo_hit_rate,
+        cost_per_call_usd=outcome.cost_per_call_usd,
+        utilization=outcome.utilization,
+        stranded_vgpus=outcome.stranded_vgpus,
+        state=outcome.state,
     )

@@ -72,8 +72,8 @@ def answer(question: QuestionSpec, name: str, options: Options | None = None) ->
     _check(policy, problem)
     allocate = policy.prepare({**policy.defaults, **chosen})
     started = perf_counter()
-    found = allocate(problem)
-    return report_of(policy, problem, found, perf_counter() - started)
+    allocation = allocate(problem)
+    return report_of(policy, problem, allocation, perf_counter() - started)
 
 
 def report_of(policy: Policy, problem: Problem, found: Allocation, seconds: float) -> AllocateReport:
@@ -177,11 +177,11 @@ def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
     options = {name: request.options.get(name, {}) for name in names}
     runs = {name: simulate_counted(jobs, request.gpus, SCHEDULES[name], options[name]) for name in names}
     usual = {name: own is None and not options[name] for name in names}
-    known = {name: published().get((name, request.gpus)) if usual[name] else None for name in names}
+    published_rows = {name: published().get((name, request.gpus)) if usual[name] else None for name in names}
     setting = CountedSetting(
         workload=request.workload,
         jobs=len(jobs),
         gpus=request.gpus,
         options={name: {**SCHEDULES[name].defaults, **options[name]} for name in names},
     )
-    return counted_report(runs, known, setting, time.perf_counter() - begin)
+    return counted_report(runs, published_rows, setting, time.perf_counter() - begin)

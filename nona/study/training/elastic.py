@@ -132,8 +132,8 @@ def _jobs(request: ElasticRequest) -> tuple[ElasticJob, ...]:
                 f"Load {request.load:g} needs a shipped workload, whose hours are known; change the arrivals "
                 f"in {request.workload!r}."
             )
-        known = request.applications or shipped_applications()
-        return read_workload(request.jobs, f"Workload {request.workload!r}", known)
+        applications = request.applications or shipped_applications()
+        return read_workload(request.jobs, f"Workload {request.workload!r}", applications)
     if request.applications is not None:
         raise SimulationError(
             "Elastic training: your own profiles need a workload of your own; give it as CSV, with the "
@@ -163,12 +163,12 @@ def simulate_elastic_jobs(
     names = _distinct(request.policies)
     system = elastic_system(request)
     pieces = [Piece(system, name, request.options.get(name, {})) for name in names]
-    found = run_pieces(pieces, request.replications, workers=workers, on_progress=on_progress)
-    runs = dict(zip(names, found, strict=True))
+    results = run_pieces(pieces, request.replications, workers=workers, on_progress=on_progress)
+    runs = dict(zip(names, results, strict=True))
     setting = _setting(request, len(system.jobs), names)
-    known = {name: published_mean(request, name) for name in names}
+    published_s = {name: published_mean(request, name) for name in names}
     return ElasticResult(
-        elastic_report(system, runs, known, setting, time.perf_counter() - begin), system, runs
+        elastic_report(system, runs, published_s, setting, time.perf_counter() - begin), system, runs
     )
 
 

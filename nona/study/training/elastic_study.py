@@ -44,8 +44,8 @@ class StudyRuns:
 def _check_size(workloads: Sequence[int], replications: int) -> None:
     """Workloads that ship, and at least one replication; else :class:`~nona.errors.SimulationError`."""
     if not workloads or not set(workloads) <= set(SHIPPED):
-        known = ", ".join(map(str, SHIPPED))
-        raise SimulationError(f"Study: workloads={list(workloads)} must be among {known}; change them.")
+        shipped = ", ".join(map(str, SHIPPED))
+        raise SimulationError(f"Study: workloads={list(workloads)} must be among {shipped}; change them.")
     if replications < 1:
         raise SimulationError(f"Study: replications={replications} must be at least 1; give more.")
 
@@ -59,11 +59,11 @@ def _run_points(
     """
     pieces = [_piece(request) for request in chain.from_iterable(points)]
     heard = _Heard(pieces, replications, on_progress)
-    found = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=heard)
-    rest = iter(found)
+    results = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=heard)
+    rest = iter(results)
     failed = (
         f"{piece.policy}: {check.name}: {check.detail}"
-        for piece, runs in zip(pieces, found, strict=True)
+        for piece, runs in zip(pieces, results, strict=True)
         for run in runs
         for check in run.checks
         if not check.ok
@@ -133,12 +133,12 @@ def places_of(settings: ElasticStudySettings) -> list[Place]:
     With avoidance no job is ever slowed, so one run stands for every interference; policies without such a
     switch are run at each.
     """
-    found = [Place(name, load, 0.0, True) for name, load in product(settings.wanted, settings.loads)]
+    places = [Place(name, load, 0.0, True) for name, load in product(settings.wanted, settings.loads)]
     for name, part in product(settings.wanted, settings.interference):
         avoids = SWITCH in ELASTIC[name].defaults
         if avoids or part > 0:
-            found.append(Place(name, 1.0, part, not avoids))
-    return found
+            places.append(Place(name, 1.0, part, not avoids))
+    return places
 
 
 def elastic_study(
@@ -154,8 +154,8 @@ def elastic_study(
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
     places = places_of(chosen)
     requests = [[_request(chosen, place, number) for number in chosen.workloads] for place in places]
-    found = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
-    points = map(_point, places, requests, found.points)
+    study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    points = map(_point, places, requests, study_runs.points)
     return rounded_result(
         ElasticStudy(
             study="elastic",
@@ -167,7 +167,7 @@ def elastic_study(
             generations=chosen.generations,
             replications=chosen.replications,
             points=tuple(points),
-            failed_checks=found.failed_checks,
+            failed_checks=study_runs.failed_checks,
             seconds=time.perf_counter() - begin,
         ),
         DIGITS,
@@ -183,8 +183,8 @@ def _request(settings: ElasticStudySettings, place: Place, number: int) -> Elast
         replications=settings.replications,
         seed=settings.seed,
     )
-    known = {SWITCH: place.avoid, EFFORT: settings.generations}
-    options = {name: value for name, value in known.items() if name in ELASTIC[place.policy].defaults}
+    settable = {SWITCH: place.avoid, EFFORT: settings.generations}
+    options = {name: value for name, value in settable.items() if name in ELASTIC[place.policy].defaults}
     return replace(request, options={place.policy: options}) if options else request
 
 
@@ -260,8 +260,8 @@ class ElasticLinkSettings:
     def __post_init__(self) -> None:
         _check_size(self.workloads, self.replications)
         if missing := {ELASTIC.find(name).name for name in self.policies} - {p for p, _ in WAYS.values()}:
-            known = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
-            raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {known}.")
+            choices = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
+            raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {choices}.")
 
 
 class LinkPlace(NamedTuple):
@@ -291,8 +291,8 @@ def elastic_link_study(
     chosen, begin = settings or ElasticLinkSettings(), time.perf_counter()
     places = link_places_of(chosen)
     requests = [[request_of(chosen, place, number) for number in chosen.workloads] for place in places]
-    found = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
-    points = [_link_point(chosen, place, runs) for place, runs in zip(places, found.points, strict=True)]
+    study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
+    points = [_link_point(chosen, place, runs) for place, runs in zip(places, study_runs.points, strict=True)]
     return rounded_result(
         ElasticLinkStudy(
             study="elastic-link",
@@ -305,7 +305,7 @@ def elastic_link_study(
             generations=chosen.generations,
             replications=chosen.replications,
             points=tuple(points),
-            failed_checks=found.failed_checks,
+            failed_checks=study_runs.failed_checks,
             seconds=time.perf_counter() - begin,
         ),
         DIGITS,

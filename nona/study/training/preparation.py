@@ -127,8 +127,8 @@ def _enter_inference(given: GivenJob, book: RateBook) -> Served | None:
     for gpu, count in chosen.items():
         name = job.name if len(chosen) == 1 else f"{job.name} on {gpu}"
         part = job.rate * capacity[gpu] * count / total
-        held = replace(job, name=name, workers=count, rate=part)
-        jobs.append(book.hold(held, gpu))
+        job_on_gpu = replace(job, name=name, workers=count, rate=part)
+        jobs.append(book.hold(job_on_gpu, gpu))
     return Served(tuple(jobs), _note(job, chosen, speed))
 
 
@@ -162,7 +162,7 @@ def _refusal(
 
 
 def _note(job: Job, chosen: Mapping[str, int], speed: Mapping[str, float]) -> str:
-    held = ", ".join(
+    replicas = ", ".join(
         f"{count} × {gpu} ({format_number(speed[gpu])} queries/s each)" for gpu, count in chosen.items()
     )
     left = sum(speed[gpu] * count for gpu, count in chosen.items()) - max(speed[gpu] for gpu in chosen)
@@ -170,7 +170,7 @@ def _note(job: Job, chosen: Mapping[str, int], speed: Mapping[str, float]) -> st
     limit = "" if job.latency_slo_s is None else format_time(job.latency_slo_s)
     slo = limit and f", {100 * SLO_SHARE:.0f} % of queries within {limit}"
     return (
-        f"{job.name}: {job.rate:g} queries/s on {held}, at most {100 * MOST_LOAD:.0f} % busy{slo}; "
+        f"{job.name}: {job.rate:g} queries/s on {replicas}, at most {100 * MOST_LOAD:.0f} % busy{slo}; "
         f"without one server it could {without} serve them all."
     )
 

@@ -117,10 +117,10 @@ class Pieces:
     def run(self, key: Key, on_progress: Callable[[str], None] | None) -> Outcome:
         """One piece, one replication: jobs depend on seed and replication, not on the variant."""
         piece, replication = self.pieces[key[0]], key[1]
-        found = run_piece(piece, replication)
+        outcome = run_piece(piece, replication)
         if on_progress is not None:
             on_progress(f"{piece.variant.name}, {piece.mode}")
-        return found
+        return outcome
 
 
 def system_of(piece: Piece, replication: int) -> TrainingSystem:
@@ -226,9 +226,9 @@ def training_study(
     over, once = _over_load(chosen), _at_once(chosen)
     pieces = (*over, *once)
     keys = [(number, r) for number in range(len(pieces)) for r in range(chosen.replications)]
-    found = run_work(Pieces(pieces), keys, _Heard(len(keys), on_progress), workers)
+    outcomes = run_work(Pieces(pieces), keys, _Heard(len(keys), on_progress), workers)
     points = [
-        _point(piece, [found[number, r] for r in range(chosen.replications)])
+        _point(piece, [outcomes[number, r] for r in range(chosen.replications)])
         for number, piece in enumerate(pieces)
     ]
     return rounded_result(
@@ -371,14 +371,14 @@ def _estimator_point(
     settings: EstimatorSettings,
 ) -> EstimatorPoint:
     """All models, ``replications`` times; one value of each mean per replication."""
-    how, errors, found = Completion(tolerance=stop), [], []
+    how, errors, recognised = Completion(tolerance=stop), [], []
     for replication in range(settings.replications):
         streams = RandomStreams(settings.seed, replication)
         tried = list(_models(reference, kind, share, how, streams))
         errors.append({way: float(np.mean([e[way] for e, _ in tried])) for way in tried[0][0]})
-        found.append(float(np.mean([hit for _, hit in tried])))
+        recognised.append(float(np.mean([hit for _, hit in tried])))
     means = {way: mean_of(mean_interval([e[way] for e in errors])) for way in errors[0]}
-    hits = mean_of(mean_interval(found)) if kind == "known" else UNKNOWN
+    hits = mean_of(mean_interval(recognised)) if kind == "known" else UNKNOWN
     return EstimatorPoint(profiled=share, reference=kind, stop=stop, errors=means, found=hits)
 
 
@@ -392,9 +392,9 @@ def _models(
             others = [b for b in range(len(whole.models)) if b != number]
             columns = [whole.column(j, b) for j in range(len(whole.types)) for b in others]
             reference, truth = whole.without(number), truth[columns]
-        known = profiled(truth, share, streams.generator("profiled", model))
+        measured = profiled(truth, share, streams.generator("profiled", model))
         generator = streams.generator("completion", model)
-        match, row = matched(truth, known, reference, how, generator)
+        match, row = matched(truth, measured, reference, how, generator)
         yield _errors(reference.kept, match, row, truth), kind == "known" and match == number
 
 

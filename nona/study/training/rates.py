@@ -342,8 +342,8 @@ class RateBook:
         usable = [gpu for gpu in self.cluster.types if self._rate(gpu, job) > 0]
         if not usable:
             several = f" with {job.workers} GPUs" if job.workers > 1 else ""
-            told = f"{job.model[:80]!r} has no rate on {' or '.join(self.cluster.types)}{several}"
-            self._tell(f"{place}: {told}; {self._remedy(job.model, own)}.")
+            reason = f"{job.model[:80]!r} has no rate on {' or '.join(self.cluster.types)}{several}"
+            self._tell(f"{place}: {reason}; {self._remedy(job.model, own)}.")
         elif all(self.cluster.gpus[gpu] < job.workers for gpu in usable):
             most = max(self.cluster.gpus[gpu] for gpu in usable)
             self._tell(
@@ -373,5 +373,5 @@ class RateBook:
         """Raise the problems of all jobs at once."""
         if self.problems:
             more = len(self.problems) > MOST_PROBLEMS
-            told = ["training: further jobs cannot run; correct these first."] if more else []
-            raise ScenarioError([*self.problems[:MOST_PROBLEMS], *told])
+            last_line = ["training: further jobs cannot run; correct these first."] if more else []
+            raise ScenarioError([*self.problems[:MOST_PROBLEMS], *last_line])

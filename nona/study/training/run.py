@@ -115,26 +115,26 @@ def simulate_training_scenario(
     systems = tuple(prepare_training(scenario, sources, r) for r in range(max(1, count)))
     chosen = chosen_policies(scenario, policies)
     run = RunOptions(trace_rounds=trace_rounds)
-    found = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
+    by_policy = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
     return TrainingResult(
         systems=systems,
         summaries={
             name: summarise(name, [r.measures for r in runs], (w for r in runs for w in r.warnings))
-            for name, runs in found.items()
+            for name, runs in by_policy.items()
         },
-        records={name: runs[0].records for name, runs in found.items() if runs[0].records is not None},
-        ideal_jct_s={name: _ideal(runs) for name, runs in found.items()} if ideal else {},
-        checks={name: tuple(c for r in runs for c in r.checks) for name, runs in found.items()},
+        records={name: runs[0].records for name, runs in by_policy.items() if runs[0].records is not None},
+        ideal_jct_s={name: _ideal(runs) for name, runs in by_policy.items()} if ideal else {},
+        checks={name: tuple(c for r in runs for c in r.checks) for name, runs in by_policy.items()},
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, systems, chosen, spec.throughputs),
-        findings={name: runs[0].findings for name, runs in found.items() if runs[0].findings is not None},
+        findings={name: runs[0].findings for name, runs in by_policy.items() if runs[0].findings is not None},
     )
 
 
 def _ideal(runs: Sequence[TrainingRun]) -> float:
     """Mean over replications of the mean JCT of measured jobs."""
-    found = [r.ideal_jct_s[r.measures.measured] for r in runs if r.ideal_jct_s is not None]
-    means = [float(np.nanmean(jcts)) for jcts in found if np.isfinite(jcts).any()]
+    jcts_s = [r.ideal_jct_s[r.measures.measured] for r in runs if r.ideal_jct_s is not None]
+    means = [float(np.nanmean(jcts)) for jcts in jcts_s if np.isfinite(jcts).any()]
     return float(np.mean(means)) if means else float("nan")
 
 
@@ -168,13 +168,13 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
     """
     spec = training_part(scenario)
     own = {entry.name: entry.options for entry in spec.policies}
-    found: list[tuple[Policy, Options]] = []
+    chosen: list[tuple[Policy, Options]] = []
     for name in dict.fromkeys(names or own):
         policy, options = get_policy(name), dict(own.get(name, {}))
         if spec.space_sharing and policy.space_sharing and "space_sharing" in policy.defaults:
             options.setdefault("space_sharing", True)
-        found.append((policy, options))
-    return found
+        chosen.append((policy, options))
+    return chosen
 
 
 def report_of(result: TrainingResult) -> TrainingReport:
@@ -250,7 +250,8 @@ def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
     if training is not None and training.regions is not None:
         regions = training.regions
         has = {
-            name: any(cluster.servers[n].gpu == gpu for n in held) for name, held in regions.groups.items()
+            name: any(cluster.servers[n].gpu == gpu for n in numbers)
+            for name, numbers in regions.groups.items()
         }
         home = max(has, key=lambda name: has[name])  # the first of them
         groups = {**regions.groups, home: (*regions.groups[home], len(cluster.servers))}

@@ -73,14 +73,14 @@ class Line(Generic[T]):
         """The work that starts now; ``None`` if none waits, or none may start."""
         if not self.free:
             return None
-        held = dict.fromkeys(self._waiting, 0)
+        running = dict.fromkeys(self._waiting, 0)
         for owner in self._running.values():
-            held[owner] += 1
-        able = [o for o, work in self._waiting.items() if work and held[o] < self.each]
+            running[owner] += 1
+        able = [o for o, work in self._waiting.items() if work and running[o] < self.each]
         if not able:
             return None
         self._order = None
-        owner = min(able, key=held.__getitem__)  # of equal ones the first in turn
+        owner = min(able, key=running.__getitem__)  # of equal ones the first in turn
         work = self._waiting[owner].popleft()
         self._running[work] = owner
         return work
@@ -102,21 +102,21 @@ class Line(Generic[T]):
         """What waits, in the order in which it starts if running work ends in the order of its starts."""
         if self._order is None:
             ahead = self._copy()
-            found: list[T] = []
+            order: list[T] = []
             while ahead.waits() and self.places:
                 work = ahead.start()
                 if work is None:
                     ahead.leave(ahead.running[0])
                 else:
-                    found.append(work)
-            self._order = tuple(found)
+                    order.append(work)
+            self._order = tuple(order)
         return self._order
 
     def _copy(self) -> Line[T]:
-        made = Line[T](self.places, self.each)
-        made._waiting = {owner: deque(waiting) for owner, waiting in self._waiting.items()}
-        made._running = dict(self._running)
-        return made
+        copy = Line[T](self.places, self.each)
+        copy._waiting = {owner: deque(waiting) for owner, waiting in self._waiting.items()}
+        copy._running = dict(self._running)
+        return copy
 
 
 def wait_s(running: Iterable[float | None], ahead: Iterable[float | None], places: int) -> float | None:

@@ -198,8 +198,10 @@ class Durations:
         took = self._took.get(kind)
         if took:
             return statistics.median(took)
-        told = [j.elapsed_s + j.remaining_s for j in running if j.kind == kind and j.remaining_s is not None]
-        return statistics.median(told) if told else None
+        expected_s = [
+            j.elapsed_s + j.remaining_s for j in running if j.kind == kind and j.remaining_s is not None
+        ]
+        return statistics.median(expected_s) if expected_s else None
 
     def remaining_s(self, job: Job, running: Sequence[Job] = ()) -> float | None:
         """Seconds that a running job still takes: its own estimate, else what is typical; or ``None``."""
@@ -308,9 +310,9 @@ class JobRegistry:
         """Estimated seconds until a job that waits starts; ``None`` if nobody can tell."""
         with self._lock:
             line = self._line(job.kind)
-            known = [self._jobs.get(i) for i in line.running]
+            running = [self._jobs.get(i) for i in line.running]
             ahead = [self._jobs.get(i) for i in self._before(job)]
-        return self._durations.wait_s([j for j in known if j], [j for j in ahead if j], line.places)
+        return self._durations.wait_s([j for j in running if j], [j for j in ahead if j], line.places)
 
     def discard(self, job_id: str | None) -> None:
         """Cancel a job and forget it with its files."""

@@ -126,8 +126,8 @@ def _fitted(ranks: Sequence[Sequence[tuple[int, float]]], n: int, aspect: float,
     width = max(across) - min(across) + NODE_WIDTH + COLUMN_GAP
     usual = max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
     tried = sorted({max(1, usual + k) for k in range(-TRIED // 2, TRIED + 1)}, key=lambda c: abs(c - usual))
-    found = (_wrap(ranks, n, columns, engine) for columns in tried[:TRIED])
-    return max(found, key=lambda layout: _zoom(layout, aspect))
+    layouts = (_wrap(ranks, n, columns, engine) for columns in tried[:TRIED])
+    return max(layouts, key=lambda layout: _zoom(layout, aspect))
 
 
 def _zoom(layout: Layout, aspect: float) -> float:
@@ -313,9 +313,9 @@ def dag_view(
 
 def asked(key: str) -> Request | None:
     """The user's last request in the view ``key``."""
-    held = st.session_state.get(key)
-    found = held.get("ask") if held is not None else None
-    if not found or len(found) != 3:
+    view_state = st.session_state.get(key)
+    request = view_state.get("ask") if view_state is not None else None
+    if not request or len(request) != 3:
         return None
-    verb, node, when = found
+    verb, node, when = request
     return Request(str(verb), str(node), int(when))

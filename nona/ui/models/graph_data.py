@@ -157,12 +157,12 @@ def _edges(facts: Facts, graph: BlockGraph) -> list[Edge]:
         pair = graph.block_of[source], graph.block_of[target]
         if pair[0] != pair[1]:
             between.setdefault(pair, {})[source, tensor] = size
-    sizes = {pair: sum(held.values()) for pair, held in between.items()}
+    sizes = {pair: sum(tensors.values()) for pair, tensors in between.items()}
     level = _levels([sizes.get(pair, 0.0) for pair in graph.dag.edges()])
     edges = []
     for (u, v), share in zip(graph.dag.edges(), level, strict=True):
-        held = between.get((u, v), {})
-        tip = f"{format_size(sizes.get((u, v), 0.0))} in {len(held)} tensor{'s' * (len(held) != 1)}"
+        tensors = between.get((u, v), {})
+        tip = f"{format_size(sizes.get((u, v), 0.0))} in {len(tensors)} tensor{'s' * (len(tensors) != 1)}"
         edges.append(Edge(u, v, tip, share))
     return edges
 
@@ -192,8 +192,8 @@ def _kind_colours(kinds: Sequence[str]) -> dict[str, int]:
 
 def _common(values: Sequence[T], block: Block) -> T | None:
     """What all members of a block share, or ``None``."""
-    found = {values[i] for i in block.members}
-    return found.pop() if len(found) == 1 else None
+    distinct = {values[i] for i in block.members}
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _categories(
@@ -253,11 +253,11 @@ PLAYED = 1200  # operators that can be played all at once
 
 def _subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition) -> list[int]:
     """For every task the number of its sub-graph, counted over those with an interior; −1 for cut tasks."""
-    found = [-1] * len(contracted.tasks)
+    numbers = [-1] * len(contracted.tasks)
     for number, subgraph in enumerate(s for s in decomposition.subgraphs if s.interior):
         for task in subgraph.interior:
-            found[task] = number
-    return found
+            numbers[task] = number
+    return numbers
 
 
 def operator_facts(loaded: Loaded) -> Facts:
@@ -295,12 +295,14 @@ def task_facts(loaded: Loaded) -> Facts:
     """Facts of all tasks; a task's kind is that of its operators, or ``task`` where they differ."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     index, where = contracted.index, contracted.graph.index
-    held = [[costed.costs[where[o]] for o in t.operators] for t in contracted.tasks]
-    kinds, sources = ([{getattr(c, f) for c in costs} for costs in held] for f in ("kind", "provenance"))
+    task_costs = [[costed.costs[where[o]] for o in t.operators] for t in contracted.tasks]
+    kinds, sources = (
+        [{getattr(c, f) for c in costs} for costs in task_costs] for f in ("kind", "provenance")
+    )
     times = contracted.sum_over_tasks(costed.compute_s)
 
     def tip(i: int) -> str:
-        names = [c.id for c in held[i]]
+        names = [c.id for c in task_costs[i]]
         listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
         return f"{contracted.tasks[i].id}\n{len(names)} operators, {format_time(times[i])}\n{listed}"
 

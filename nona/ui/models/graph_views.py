@@ -50,23 +50,23 @@ class Drawings:
 def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> Seen:
     """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
     facts, modules = made
-    held = state.choices.of(Drawings)
-    cut = held.cuts.get((key, mark), modules.usual)
+    drawings = state.choices.of(Drawings)
+    cut = drawings.cuts.get((key, mark), modules.usual)
     notice = ""
     request = asked(key)
-    if request and request != held.asked.get(key):
-        held = replace(held, asked={**held.asked, key: request})
+    if request and request != drawings.asked.get(key):
+        drawings = replace(drawings, asked={**drawings.asked, key: request})
         wanted = _requested(facts, modules, cut, request)
         count = len(drawn_graph(facts, modules, wanted).blocks)
         if count > EXPANDED:
             notice = f"That would draw {count:,} boxes, more than {EXPANDED:,}: collapse another block first."
         else:
             cut = wanted
-            held = replace(held, cuts={**held.cuts, (key, mark): cut})
-        state.choices.keep(held)
+            drawings = replace(drawings, cuts={**drawings.cuts, (key, mark): cut})
+        state.choices.keep(drawings)
     drawing = _drawing(mark, facts, modules, cut)
-    answered = held.asked[key].when if key in held.asked else 0
-    return dag_view(key, drawing, notice, held.picks.get(key), answered)
+    answered = drawings.asked[key].when if key in drawings.asked else 0
+    return dag_view(key, drawing, notice, drawings.picks.get(key), answered)
 
 
 def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> Seen:
@@ -116,9 +116,9 @@ def pick(state: AppState, key: str, node: str) -> None:
     drawings = state.choices.of(Drawings)
     _, before = drawings.picks.get(key, ("", 0))
     state.choices.keep(replace(drawings, picks={**drawings.picks, key: (node, before + 1)}))
-    held = st.session_state.get(key)
-    if held is not None:
-        held["selected"] = node
+    view_state = st.session_state.get(key)
+    if view_state is not None:
+        view_state["selected"] = node
 
 
 def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
@@ -292,8 +292,8 @@ def _attributes(attributes: Mapping[str, AttributeValue], most: int = 12) -> str
 
 def _ends(graph: ModelGraph, own: str, after: bool) -> list[str]:
     place = graph.index[own]
-    found = graph.dag.successors[place] if after else graph.dag.predecessors[place]
-    return [graph.operators[i].id for i in found]
+    neighbours = graph.dag.successors[place] if after else graph.dag.predecessors[place]
+    return [graph.operators[i].id for i in neighbours]
 
 
 def _neighbours(state: AppState, key: str, label: str, ids: Sequence[str]) -> None:
@@ -357,11 +357,11 @@ MODEL, PLAY, TASKS = "model-graph", "contraction", "tasks"
 def model_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     """The operators by their modules; beside them the selected one, and ``about`` the model."""
     graph, beside = workspace(MODEL)
-    made = _operators_of(loaded)
+    operators = _operators_of(loaded)
     with graph:
-        seen = drawn(state, MODEL, loaded.key, made)
+        seen = drawn(state, MODEL, loaded.key, operators)
     with beside:
-        _operator(state, loaded, made, seen.selected)
+        _operator(state, loaded, operators, seen.selected)
         about()
 
 
@@ -391,13 +391,13 @@ def contraction_player(
     With ``glued`` the steps of the coarsening follow. Beside the graph stand the step, the selected
     task, and ``about`` the contraction.
     """
-    facts, found = _operators_of(loaded)
+    facts, modules = _operators_of(loaded)
     contracted = loaded.prepared.contracted if glued is None else glued.contracted
     mark, members = loaded.key + ("" if glued is None else glued.mark), None
     graph, beside = workspace(PLAY)
     if len(facts.ids) > PLAYED:
         with beside:
-            name, members = _part(loaded, facts, found)
+            name, members = _part(loaded, facts, modules)
         facts, mark = part_of(facts, members, name), f"{mark} {name}"
     steps = fetch(("steps", mark), lambda: merges(contracted, members), "Reading the steps")
     with graph:
@@ -430,11 +430,11 @@ def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int,
 def task_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     """The tasks after contraction; beside them the selected one, and ``about`` the contraction."""
     graph, beside = workspace(TASKS)
-    made = _tasks_of(loaded)
+    tasks = _tasks_of(loaded)
     with graph:
-        seen = drawn(state, TASKS, loaded.key, made)
+        seen = drawn(state, TASKS, loaded.key, tasks)
     with beside:
-        _task(state, loaded, made, seen.selected)
+        _task(state, loaded, tasks, seen.selected)
         about()
 
 

@@ -139,9 +139,9 @@ class Tidying:
 def tidying() -> Tidying:
     """The one of this server, with its thread; threads of the server take short turns from now on."""
     sys.setswitchinterval(TURN_S)
-    made = Tidying()
-    threading.Thread(target=made.run, daemon=True, name="tidying").start()
-    return made
+    tidier = Tidying()
+    threading.Thread(target=tidier.run, daemon=True, name="tidying").start()
+    return tidier
 
 
 T = TypeVar("T")
@@ -351,8 +351,10 @@ def _load(
 
     def prepare() -> Loaded:
         devices = user_devices(json.loads(own))
-        made = executor_class(device, devices)
-        prepared = prepare_model(given_graph(graph, name, cost), (made,), options, rule, measured, devices)
+        executor = executor_class(device, devices)
+        prepared = prepare_model(
+            given_graph(graph, name, cost), (executor,), options, rule, measured, devices
+        )
         counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
         return Loaded(prepared, counts, mark)
 

@@ -334,8 +334,8 @@ def device_list(state: AppState) -> None:
     used = {g.gpu for g in state.scenario.cluster.servers}
     for name, attributes in own.items():
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            told = ", ".join(f"{k} {v}" for k, v in attributes.items())
-            st.markdown(f"**{plain(name)}** · {plain(told)}", width="stretch")
+            figures = ", ".join(f"{k} {v}" for k, v in attributes.items())
+            st.markdown(f"**{plain(name)}** · {plain(figures)}", width="stretch")
             st.button(
                 "Remove",
                 icon=":material/delete:",
@@ -430,10 +430,10 @@ def _base_figures(device: Device) -> dict[str, str]:
 
 def _names(problem: str, field: str) -> bool:
     """Whether an error is about ``field``; one about the name mentions no field."""
-    told = problem.partition(": ")[2]
+    message = problem.partition(": ")[2]
     if field == "name":
-        return told.startswith(("a name is", "its name"))
-    return told.startswith((f"{field}=", f"{field} is"))
+        return message.startswith(("a name is", "its name"))
+    return message.startswith((f"{field}=", f"{field} is"))
 
 
 def _beside(problem: str, field: str) -> None:

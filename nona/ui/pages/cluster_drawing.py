@@ -40,19 +40,19 @@ def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
 
     Else executors have the colours of their sizes, as in the MIG editor, and loads are the background's.
     """
-    made = cluster_map(cluster, load)
+    drawing = cluster_map(cluster, load)
     room, units = MOST_SERVERS, []
-    for unit in made.units[:MOST_UNITS]:
-        units.append(_unit(unit, made.executors, max(1, room), measured))
+    for unit in drawing.units[:MOST_UNITS]:
+        units.append(_unit(unit, drawing.executors, max(1, room), measured))
         room -= len(unit.servers)
-    hidden = len(made.units) - MOST_UNITS
+    hidden = len(drawing.units) - MOST_UNITS
     return el(
         "div",
         "clustermap",
-        _scale() if measured else _sizes(made),
-        _core(made, "busy" if measured else "background"),
+        _scale() if measured else _sizes(drawing),
+        _core(drawing, "busy" if measured else "background"),
         el("div", "units", *units),
-        el("p", "note", f"{hidden:,} more racks are not drawn; {_rest(made)}.") if hidden > 0 else None,
+        el("p", "note", f"{hidden:,} more racks are not drawn; {_rest(drawing)}.") if hidden > 0 else None,
     )
 
 
@@ -63,9 +63,9 @@ def _rest(made: ClusterMap) -> str:
 
 
 def _scale() -> Node:
-    told = "Share of the time that each executor and link is busy, background included: 0 %"
+    caption = "Share of the time that each executor and link is busy, background included: 0 %"
     steps = [el("i", "", __c=shade((k + 0.5) / SHADES)) for k in range(SHADES)]
-    return el("p", "note scale", told, el("span", "steps", *steps, aria_hidden="true"), "100 %")
+    return el("p", "note scale", caption, el("span", "steps", *steps, aria_hidden="true"), "100 %")
 
 
 def _sizes(made: ClusterMap) -> Node | None:
@@ -76,15 +76,15 @@ def _sizes(made: ClusterMap) -> Node | None:
 
 
 def _core(made: ClusterMap, word: str) -> Node:
-    told = f"{_share(made.share)} {word}"
+    load_text = f"{_share(made.share)} {word}"
     return el(
         "div",
         "core",
         el("b", "", made.core),
         el("span", "", made.about),
-        el("b", "number", told),
+        el("b", "number", load_text),
         role="img",
-        aria_label=f"{made.core}: {made.about}, {told}",
+        aria_label=f"{made.core}: {made.about}, {load_text}",
         __busy=f"{100 * made.share:.1f}%",
         __c=shade(max(made.share, PALEST)),
     )
@@ -92,7 +92,7 @@ def _core(made: ClusterMap, word: str) -> Node:
 
 def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
     shown, more = unit.servers[:most], len(unit.servers) - most
-    told = _told(unit, measured)
+    load_text = _told(unit, measured)
     if executors <= DETAILED:
         inside = [_detailed(server, measured) for server in shown]
     elif executors <= CELLS:
@@ -104,12 +104,12 @@ def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
         "div",
         "unit",
         _wire(unit, measured),
-        el("div", "head", el("b", "", unit.title), el("span", "number", told)),
+        el("div", "head", el("b", "", unit.title), el("span", "number", load_text)),
         el("div", "foot", unit.about),
         el("div", f"boxes-{kind}", *inside, el("span", "more", f"+ {more:,} more") if more > 0 else None),
         role="group",
         tabindex="0",
-        aria_label=f"{unit.title}, {unit.about}: executors {told}{_uplink_words(unit)}",
+        aria_label=f"{unit.title}, {unit.about}: executors {load_text}{_uplink_words(unit)}",
     )
 
 

@@ -248,16 +248,16 @@ def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
     except HardwareError as error:
         state.choices.complaints[note] = str(error)
         return
-    held = state.choices.of(PartedFiles).by_group
-    state.choices.keep(PartedFiles({**held, group: (board, parted)}))
+    by_group = state.choices.of(PartedFiles).by_group
+    state.choices.keep(PartedFiles({**by_group, group: (board, parted)}))
     _set_layout(state, group, next(iter(parted.layouts.values())))
     state.revision += 1
 
 
 def _taken_parted(state: AppState, group: int, board: str) -> Parted | None:
     """What was read for this group, if it was read for the board that the group has now."""
-    held = state.choices.of(PartedFiles).by_group.get(group)
-    return held[1] if held and held[0] == board else None
+    taken = state.choices.of(PartedFiles).by_group.get(group)
+    return taken[1] if taken and taken[0] == board else None
 
 
 def parted_file(state: AppState, group: int, layout: MigLayout) -> str:

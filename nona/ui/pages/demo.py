@@ -173,9 +173,9 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
         options = {"sweep": request_of(settings_of(state)).to_json()}
     mark = _mark_of(state, kind)
     job = jobs().get(state.jobs.get(kind))
-    known = tour.seen.get((kind, mark))
-    if known is not None:
-        state.results[kind] = known
+    result = tour.seen.get((kind, mark))
+    if result is not None:
+        state.results[kind] = result
     elif job is None or not job.unfinished or job.fingerprint != mark:
         if job is not None and job.unfinished:
             job.cancel()
@@ -226,8 +226,8 @@ def outcome_text(state: AppState, step: Step) -> str:
 
 
 def _placement(state: AppState, tab: str) -> str:
-    held = state.held("place", SolvedPlacement)
-    return "" if held is None else f"{order_finding(held)}."
+    placement = state.held("place", SolvedPlacement)
+    return "" if placement is None else f"{order_finding(placement)}."
 
 
 def _simulation(state: AppState, tab: str) -> str:
@@ -236,27 +236,27 @@ def _simulation(state: AppState, tab: str) -> str:
 
 
 def _sweep(state: AppState, tab: str) -> str:
-    held = state.held("sweep", SweepOutcome)
-    return "" if held is None else stability_finding(held)
+    outcome = state.held("sweep", SweepOutcome)
+    return "" if outcome is None else stability_finding(outcome)
 
 
 def _plan(state: AppState, tab: str) -> str:
-    held = state.held("plan", PlanOutcome)
-    if held is None or held.report.answer is None:
+    outcome = state.held("plan", PlanOutcome)
+    if outcome is None or outcome.report.answer is None:
         return ""
-    large, cheaper = finding_parts(held.report, day_of(held.about.made))
+    large, cheaper = finding_parts(outcome.report, day_of(outcome.about.made))
     if tab == "Failures":
-        return " ".join(f"Without {f.lost}: {f.verdict}." for f in held.report.failures)
+        return " ".join(f"Without {f.lost}: {f.verdict}." for f in outcome.report.failures)
     if tab == "Costs":
-        return f"{answer_text(held.report.answer, held.report.currency)}."
+        return f"{answer_text(outcome.report.answer, outcome.report.currency)}."
     return cheaper if tab == "Evidence" else large
 
 
 def _serverless(state: AppState, tab: str) -> str:
-    held = state.held("serverless", ServerlessOutcome)
-    if held is None:
+    outcome = state.held("serverless", ServerlessOutcome)
+    if outcome is None:
         return ""
-    policies = held.report.policies
+    policies = outcome.report.policies
     if tab == "Search":
         return f"{own_search_title(policies)}."
     if tab == "The slides":
@@ -265,15 +265,17 @@ def _serverless(state: AppState, tab: str) -> str:
 
 
 def _training(state: AppState, tab: str) -> str:
-    held = state.held("training", TrainingOutcome)
-    if held is None:
+    outcome = state.held("training", TrainingOutcome)
+    if outcome is None:
         return ""
-    policy, trace = next(iter(held.traces.items()))  # the one that the page shows first
+    policy, trace = next(iter(outcome.traces.items()))  # the one that the page shows first
     if tab == "Rounds":
         return f"{gantt_title(trace, policy)}."
     if tab == "Allocation":
-        return f"{policy}: {received_title(trace.received, held.report.policies[policy].received_error)}."
-    return f"{rho_title(held.report.policies)}." if tab == "Fairness" else finding(held.report.policies)[0]
+        return f"{policy}: {received_title(trace.received, outcome.report.policies[policy].received_error)}."
+    return (
+        f"{rho_title(outcome.report.policies)}." if tab == "Fairness" else finding(outcome.report.policies)[0]
+    )
 
 
 TOLD: Mapping[str, Told] = {
@@ -314,9 +316,9 @@ def _bar(state: AppState, tour: Tour) -> None:
                 _buttons(state, tour)
         with st.container(key="demo-text"):
             st.markdown(plain(tour.shown.text))
-            found = outcome_text(state, tour.shown)
-            if found:
-                st.markdown(f"**Found:** {plain(found)}")
+            outcome = outcome_text(state, tour.shown)
+            if outcome:
+                st.markdown(f"**Found:** {plain(outcome)}")
 
 
 def _buttons(state: AppState, tour: Tour) -> None:

@@ -92,7 +92,7 @@ def file_stem(scenario: str) -> str:
 
 
 def _reports(data: SimulatedRun, name: str, folder: Path | None) -> list[Download]:
-    found = [
+    reports = [
         Download(
             "HTML report",
             "One page with the findings, tables and charts; needs no network and no script.",
@@ -109,7 +109,7 @@ def _reports(data: SimulatedRun, name: str, folder: Path | None) -> list[Downloa
         ),
     ]
     if folder is not None:
-        found.append(
+        reports.append(
             Download(
                 "Trace (Perfetto)",
                 "The first jobs on executors and links; open it in ui.perfetto.dev or chrome://tracing.",
@@ -118,7 +118,7 @@ def _reports(data: SimulatedRun, name: str, folder: Path | None) -> list[Downloa
                 (folder / TRACE).read_bytes,
             )
         )
-    return [*found, yaml_download(data.about.yaml, name)]
+    return [*reports, yaml_download(data.about.yaml, name)]
 
 
 def yaml_download(text: str, name: str) -> Download:

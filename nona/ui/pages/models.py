@@ -49,26 +49,26 @@ def _note_figures(state: AppState, loaded: Loaded, device: str) -> None:
     """Keep the figures of the model on the page for the list, where samples have theirs at once."""
     if state.model in sample_names():
         return
-    costed, known = loaded.prepared.costed[0], state.choices.of(Read).figures
+    costed, figures = loaded.prepared.costed[0], state.choices.of(Read).figures
     on = "" if device == DEVICE else f" on {device}"
-    told = f"{len(costed.costs):,} operators, parallelism {costed.parallelism:.2f}{on}"
-    state.choices.keep(Read({**known, state.model: told}))
+    text = f"{len(costed.costs):,} operators, parallelism {costed.parallelism:.2f}{on}"
+    state.choices.keep(Read({**figures, state.model: text}))
 
 
 def entries(state: AppState) -> list[Entry]:
     """Every model of the session: the person's own first, then the samples, well-known ones first."""
     own = [n for n in model_names(state) if n not in sample_names()]
-    inside, known = state.scenario.models, state.choices.of(Read).figures
-    made = [
+    inside, figures = state.scenario.models, state.choices.of(Read).figures
+    own_entries = [
         Entry(
             name=n,
             family="in the scenario" if n in inside else "your upload",
-            figures=known.get(n, "not opened yet"),
+            figures=figures.get(n, "not opened yet"),
             about="",
         )
         for n in own
     ]
-    return made + [_sample(n) for n in sorted(sample_names(), key=_order)]
+    return own_entries + [_sample(n) for n in sorted(sample_names(), key=_order)]
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -122,8 +122,10 @@ def _asked(name: str) -> Future[float]:
 
 
 def _parallelism(name: str) -> str:
-    found = _asked(name)
-    return f"parallelism {found.result():.2f}" if found.done() and not found.exception() else "parallelism …"
+    future = _asked(name)
+    return (
+        f"parallelism {future.result():.2f}" if future.done() and not future.exception() else "parallelism …"
+    )
 
 
 OPEN, LIST, FILE, ERROR = "model-open", "model-list", "model-file", "upload-error"
@@ -177,17 +179,17 @@ def _look_again() -> None:
 
 def _take_pick(state: AppState) -> None:
     """Take what was picked or given up since the last run, before anything is drawn."""
-    held = state.choices.of(Choosing)
-    if held.again:
+    choosing = state.choices.of(Choosing)
+    if choosing.again:
         st.session_state[OPEN] = True
-    found = picked(LIST)
-    if found is not None and found != held.taken:
+    pick = picked(LIST)
+    if pick is not None and pick != choosing.taken:
         state.choices.complaints.pop(ERROR, None)
         st.session_state[OPEN] = False
-        if found.name in model_names(state):
-            state.model = found.name
-        held = replace(held, taken=found, unread="")
-    state.choices.keep(replace(held, again=False))
+        if pick.name in model_names(state):
+            state.model = pick.name
+        choosing = replace(choosing, taken=pick, unread="")
+    state.choices.keep(replace(choosing, again=False))
 
 
 def upload_label() -> str:
@@ -216,7 +218,7 @@ def _take_file(state: AppState) -> None:
     upload = st.session_state[FILE]
     if upload is None:
         return
-    held = state.choices.of(Choosing)
+    choosing = state.choices.of(Choosing)
     state.choices.complaints.pop(ERROR, None)
     name = safe_name(upload.name)
     replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
@@ -225,7 +227,7 @@ def _take_file(state: AppState) -> None:
     except NonaError as error:
         state.choices.complaints[ERROR] = str(error)
         return
-    state.choices.keep(replace(held, unread=name, before=state.model, replaced=replaced))
+    state.choices.keep(replace(choosing, unread=name, before=state.model, replaced=replaced))
     state.model = name
     st.session_state[OPEN] = False
 
@@ -252,21 +254,21 @@ def loaded_model(state: AppState, device: str) -> Loaded | None:
 
 
 def _read_upload(state: AppState) -> None:
-    held, single = state.choices.of(Choosing), False
+    choosing, single = state.choices.of(Choosing), False
     try:
-        graph = load_graph(state, held.unread)
+        graph = load_graph(state, choosing.unread)
         single = any(t.dtype == "float32" and t.shape is not None for t in graph.tensors.values())
     except MissingDimensions:
         single = True  # it can be read once the sizes are known
     except NonaError as error:
         state.choices.complaints[ERROR] = str(error)
-        state.uploads.remove(held.unread)
-        if held.replaced is not None:
-            state.uploads.add(held.unread, held.replaced)
-        state.model = held.before
-        state.choices.keep(replace(held, unread="", replaced=None, again=True))
+        state.uploads.remove(choosing.unread)
+        if choosing.replaced is not None:
+            state.uploads.add(choosing.unread, choosing.replaced)
+        state.model = choosing.before
+        state.choices.keep(replace(choosing, unread="", replaced=None, again=True))
         st.rerun()
-    state.choices.keep(replace(held, unread="", replaced=None, asks=held.unread if single else ""))
+    state.choices.keep(replace(choosing, unread="", replaced=None, asks=choosing.unread if single else ""))
     state.tell(f"{state.model} is in the list of models; add it to", "workload", "the workload")
     st.rerun()  # the message stands above the page
 
@@ -497,8 +499,8 @@ def times_origin(costed: CostedGraph) -> None:
     """Say for which device the times are, and where they come from."""
     report = inspection(costed)
     given = given_text(report.given, costed.device)
-    told = f"{costed.device}, {provenance_text(report.provenance)}" + (f" ({given})" if given else "")
-    st.caption(plain(told))
+    origin = f"{costed.device}, {provenance_text(report.provenance)}" + (f" ({given})" if given else "")
+    st.caption(plain(origin))
 
 
 def graph_download(loaded: Loaded) -> None:

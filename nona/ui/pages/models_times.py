@@ -107,8 +107,10 @@ def given_section(state: AppState, device: str) -> None:
         return
     spec = state.scenario.cost.given.get(state.model, GivenSpec())
     stated = _stated(graph)
-    held = spec.device or stated
-    with st.expander(f"Given times: on {plain(_name(held))}", icon=":material/speed:", expanded=held is None):
+    timed_on = spec.device or stated
+    with st.expander(
+        f"Given times: on {plain(_name(timed_on))}", icon=":material/speed:", expanded=timed_on is None
+    ):
         st.caption(
             "The file states times. On another GPU or slice they are scaled by what bounds each task: "
             "arithmetic, memory bandwidth, or the host. Times that hold on any device are not scaled."
@@ -116,9 +118,9 @@ def given_section(state: AppState, device: str) -> None:
         left, right = st.columns(2)
         with left:
             _given_device(state, spec, stated)
-        if held not in (None, "any", SEVERAL, device):
+        if timed_on not in (None, "any", SEVERAL, device):
             with right:
-                _factor(state, device, spec, str(held))
+                _factor(state, device, spec, str(timed_on))
 
 
 def _name(device: str | None) -> str:
@@ -161,7 +163,7 @@ def _given_device(state: AppState, spec: GivenSpec, stated: str | None) -> None:
 
 def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
     key = f"given-factor-{state.revision}-{state.model}-{device}"
-    known = spec.factors.get(device)
+    factor = spec.factors.get(device)
 
     def choose() -> None:
         text = str(st.session_state[key] or "").strip()
@@ -170,7 +172,7 @@ def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
 
     st.text_input(
         f"Time on {label_text(device)} over that on {label_text(held)}",
-        "" if known is None else f"{known:g}",
+        "" if factor is None else f"{factor:g}",
         placeholder="modelled",
         key=key,
         on_change=choose,
@@ -222,13 +224,13 @@ def measured_times(state: AppState, device: str) -> None:
 
 def _present(state: AppState, name: str, called: str, device: str) -> None:
     try:
-        held = load_measured(state)
+        measured = load_measured(state)
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
-        held = None
-    if held is not None:
+        measured = None
+    if measured is not None:
         st.success(
-            plain(coverage(held[1], name, called or state.model, device, _options(state))),
+            plain(coverage(measured[1], name, called or state.model, device, _options(state))),
             icon=":material/check:",
         )
         st.caption("The scenario's YAML only names this file; *Download bundle* in the side bar contains it.")
@@ -240,7 +242,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
             args=(state,),
             key="no-measured",
         )
-        if held is not None:
+        if measured is not None:
             st.download_button(
                 "Download the CSV",
                 data=lambda: state.uploads.sources.read(name),

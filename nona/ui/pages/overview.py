@@ -382,13 +382,13 @@ def _simulation(state: AppState) -> Stage:
     names = ", ".join(e.name for e in state.scenario.schedulers)
     value, detail = "not run yet", names if state.scenario.workload else _NO_ROW
     if result is not None:
-        found = result.report.schedulers
+        schedulers = result.report.schedulers
         means = {
-            n: r.jct_s.mean for n, r in found.items() if r.state == "stable" and r.jct_s.mean is not None
+            n: r.jct_s.mean for n, r in schedulers.items() if r.state == "stable" and r.jct_s.mean is not None
         }
         best = min(means, key=lambda n: means[n], default=None)
         value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
-        detail = f"{len(found)} schedulers compared"
+        detail = f"{len(schedulers)} schedulers compared"
     return Stage("pages/7_simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
 
 

@@ -62,7 +62,7 @@ HELP = (
 def objective_choice(state: AppState) -> None:
     """The objective, tied to the scenario; it folds into a line once there is a placement."""
     value = state.shown(("objective",))
-    name = next((name for name, known in OBJECTIVES.items() if known == value), str(value))
+    name = next((name for name, objective in OBJECTIVES.items() if objective == value), str(value))
     with summary_bar("placement-controls", [f"Objective: {name}"], state.jobs.get("place")):
         left, _ = st.columns([2, 3])
         with left:
@@ -71,17 +71,17 @@ def objective_choice(state: AppState) -> None:
 
 def _search_note(report: PlacementReport) -> str:
     """How far the search went, in a sentence; empty where the formula was minimised alone."""
-    found = report.sampled
-    if found is None:
+    search = report.sampled
+    if search is None:
         return ""
     ended = (
         "ended because no remaining move gained more than the sampling error"
-        if found.settled
+        if search.settled
         else "stopped at its limit"
     )
     return (
-        f"The search evaluated {found.evaluations} placements and {ended}; the figures come from "
-        f"{found.samples:,} sampled jobs of each model that the search had not used."
+        f"The search evaluated {search.evaluations} placements and {ended}; the figures come from "
+        f"{search.samples:,} sampled jobs of each model that the search had not used."
     )
 
 
@@ -198,22 +198,22 @@ def _servers_section(report: PlacementReport) -> None:
 
 def _glue_section(state: AppState) -> None:
     """One row for every model: interior tasks, groups that might leave their server, what that loses."""
-    found: dict[str, Glued] = {}
+    glued: dict[str, Glued] = {}
     for index, label in enumerate(state.scenario.labels):
         try:
-            found[label] = glued_of(state, load_row(state, index))
+            glued[label] = glued_of(state, load_row(state, index))
         except NonaError:  # the page says of every row what keeps it from being placed
             continue
-    if not found:
+    if not glued:
         return
-    link = next(iter(found.values())).link
+    link = next(iter(glued.values())).link
     st.caption(
         f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: separating two "
         "tasks gains nothing at fixed waits if that alone takes longer than everything on one server. The "
         "page Contraction has the reasons, and what else may stay together at a stated loss."
     )
     alt = "For each model: interior tasks, the groups that might leave, and the largest possible loss"
-    table(_glue_frame(found), "together", alt)
+    table(_glue_frame(glued), "together", alt)
 
 
 def _glue_frame(found: dict[str, Glued]) -> pd.DataFrame:

@@ -74,9 +74,9 @@ def capacity_section(state: AppState) -> None:
         fingerprint=fingerprint,
         done="" if asked.schedulers else "Choose a scheduler first.",
     )
-    held = result_to_show(state, KIND, CapacityReport, fingerprint)
-    if held is not None:
-        _answer(state, held)
+    report = result_to_show(state, KIND, CapacityReport, fingerprint)
+    if report is not None:
+        _answer(state, report)
     elif KIND not in state.results:
         st.caption(
             "Tries numbers of servers for each scheduler, with all else unchanged: by prediction for "

@@ -187,16 +187,16 @@ def _short(data: PlacementOutcome, name: Other) -> str:
 def _others(data: PlacementOutcome) -> str:
     local = value_of(data, data.local)
     if local is None:
-        told = "local overloads executors"
+        local_text = "local overloads executors"
     else:
-        told = f"local {percent_text(local) if is_slo(data.nona) else time_text(local)}"
-    return f"{told}; {against(data, 'spread')}"
+        local_text = f"local {percent_text(local) if is_slo(data.nona) else time_text(local)}"
+    return f"{local_text}; {against(data, 'spread')}"
 
 
 def verdict(data: PlacementOutcome) -> str:
     """Which models are split, how often, and where the placement comes from."""
-    told = (_split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
-    return " ".join(t for t in told if t)
+    parts = (_split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
+    return " ".join(t for t in parts if t)
 
 
 def _split_text(report: PlacementReport) -> str:

@@ -100,8 +100,8 @@ def _is_pinned(option: PlanOption) -> bool:
 
 
 def _names() -> list[str]:
-    found = st.session_state.get(PINNED)
-    return [str(n) for n in found] if isinstance(found, list | tuple) else []
+    pinned = st.session_state.get(PINNED)
+    return [str(n) for n in pinned] if isinstance(pinned, list | tuple) else []
 
 
 VERDICTS = ("keeps", "open", "misses")
@@ -205,7 +205,7 @@ def _waits(option: PlanOption) -> bool:
 
 
 def _formats(frame: pd.DataFrame) -> dict[str, Any]:
-    made = {
+    columns = {
         name: st.column_config.NumberColumn(
             HEADINGS.get(name), width=WIDTHS.get(name), format=FORMATS[name], help=HINTS.get(name)
         )
@@ -213,10 +213,10 @@ def _formats(frame: pd.DataFrame) -> dict[str, Any]:
         else st.column_config.TextColumn(width=WIDTHS[name], help=HINTS.get(name))
         for name in {**WIDTHS, **FORMATS}
     }
-    made["answer"] = st.column_config.TextColumn(
+    columns["answer"] = st.column_config.TextColumn(
         " ", width=38, help=f"{PRESENT}: the cluster as it is. {ANSWER}: the answer."
     )
-    return {name: made for name, made in made.items() if name in frame}
+    return {name: column for name, column in columns.items() if name in frame}
 
 
 def _kind(option: PlanOption) -> str:
@@ -290,14 +290,14 @@ POLL_S = 0.6
 def run_area(state: AppState) -> PlanOutcome | None:
     """Buttons, then the answer so far or the last one; the plan to show below, if there is one."""
     running = job_buttons(state, KIND, "Find the plan")
-    held = None
+    outcome = None
     with st.container():
         if not running:
-            held = result_to_show(state, KIND, PlanOutcome)
+            outcome = result_to_show(state, KIND, PlanOutcome)
     with st.container(key="plan-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, held)
-    return held
+        st.fragment(_area, run_every=every_s)(state, every_s, outcome)
+    return outcome
 
 
 def _area(state: AppState, every_s: float | None, held: PlanOutcome | None) -> None:
@@ -315,10 +315,10 @@ def _area(state: AppState, every_s: float | None, held: PlanOutcome | None) -> N
 
 def _live(job: Job) -> None:
     st.progress(job.fraction, text=plain(progress_text(job)))
-    found = PlanOutcome.from_json(job.live)
-    _answer(found)
-    _choice(found.report, "plan-chart-live")
-    _live_options(found.report)
+    outcome = PlanOutcome.from_json(job.live)
+    _answer(outcome)
+    _choice(outcome.report, "plan-chart-live")
+    _live_options(outcome.report)
 
 
 def _answer(found: PlanOutcome) -> None:

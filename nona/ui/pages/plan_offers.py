@@ -42,12 +42,12 @@ def end_plan(state: AppState) -> None:
 
 def _offers_of(scenario: Scenario) -> list[dict[str, Any]]:
     """The servers of the cluster as offers, each kind once."""
-    found: list[dict[str, Any]] = []
+    offers: list[dict[str, Any]] = []
     for group in scenario.cluster.servers:
         offer = {k: v for k, v in group.model_dump(mode="json").items() if k in _OF_OFFER and v is not None}
-        if offer not in found:
-            found.append(offer)
-    return found
+        if offer not in offers:
+            offers.append(offer)
+    return offers
 
 
 def _add_offer(state: AppState, names: list[str]) -> None:
@@ -69,8 +69,8 @@ def _set_gpu(state: AppState, index: int, gpu: str) -> None:
 def targets_of(state: AppState, label: str) -> dict[str, Any]:
     """What is asked of one model alone, as it was typed."""
     draft = state.drafts.get((*TARGETS, label))
-    found = draft.value if draft else state.value(TARGETS).get(label)
-    return {k: v for k, v in (found or {}).items() if v is not None}
+    targets = draft.value if draft else state.value(TARGETS).get(label)
+    return {k: v for k, v in (targets or {}).items() if v is not None}
 
 
 def set_target(state: AppState, label: str, key: str, text: str) -> None:
@@ -88,8 +88,8 @@ def _set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> 
     """What a GPU draws, idle and busy; both empty: as listed."""
     others = {k: v for k, v in state.value(WATTS).items() if k != gpu}
     idle, busy = given["idle"], given["busy"]
-    known = {"idle": idle or 0.0, "busy": busy if busy is not None else idle}
-    _put(state, WATTS, others if idle is None and busy is None else {**others, gpu: known})
+    watts = {"idle": idle or 0.0, "busy": busy if busy is not None else idle}
+    _put(state, WATTS, others if idle is None and busy is None else {**others, gpu: watts})
 
 
 def _put(state: AppState, path: PlacePath, value: Any) -> None:
@@ -322,12 +322,12 @@ def money_fields(state: AppState) -> None:
 def _watts(state: AppState, gpu: str) -> None:
     given = state.value(WATTS).get(gpu) or {}
     listed = listed_prices().get(gpu)
-    known = {
+    listed_watts = {
         "idle": listed.watts_idle if listed else None,
         "busy": listed.watts_busy if listed else None,
     }
     revision = state.revision
-    keys = {name: f"plan-watts-{revision}-{gpu}-{name}" for name in known}
+    keys = {name: f"plan-watts-{revision}-{gpu}-{name}" for name in listed_watts}
 
     def commit() -> None:
         if not late(state, revision):
@@ -335,7 +335,7 @@ def _watts(state: AppState, gpu: str) -> None:
 
     with st.grid(2, min_column_width=130):
         for name, key in keys.items():
-            otherwise = known[name]
+            otherwise = listed_watts[name]
             st.number_input(
                 label_text(f"{gpu}, {name}, W"),
                 0.0,

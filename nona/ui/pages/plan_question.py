@@ -277,10 +277,10 @@ def _schedulers(state: AppState) -> None:
     if spec is None:
         return
     own = {s.name: s.options for s in spec.schedulers}
-    known = scheduler_names()
+    registered = scheduler_names()
 
     def choose(names: tuple[str, ...]) -> None:
-        chosen = [n for n in names if n in own or n in known]
+        chosen = [n for n in names if n in own or n in registered]
         if chosen and state.edit(
             (PART, "schedulers"), [{"name": n, "options": own.get(n, {})} for n in chosen]
         ):

@@ -58,8 +58,8 @@ def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
 
 def _complaint(state: AppState) -> None:
     """Why the last operation failed."""
-    if told := state.choices.complaints.get(PLACE):
-        st.error(plain(told), icon=":material/error:")
+    if complaint := state.choices.complaints.get(PLACE):
+        st.error(plain(complaint), icon=":material/error:")
 
 
 def _cookie_hint() -> None:
@@ -127,8 +127,8 @@ def save_popover(state: AppState, made: ToSave) -> None:
 
 
 def _save(state: AppState, made: ToSave, name: str, note: str) -> None:
-    given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
-    saved = _attempt(state, lambda: store().save(made.item(given, told)))
+    given, note_text = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
+    saved = _attempt(state, lambda: store().save(made.item(given, note_text)))
     if saved:
         names = state.choices.of(Saved).names
         state.choices.keep(Saved({**names, made.key: saved[0].name}))
@@ -162,18 +162,18 @@ def _with_files(contents: Contents, state: AppState) -> Scenario:
 def _shown(state: AppState, item: SavedItem, contents: Contents, taken: Scenario) -> bool:
     """Show the result, if this version can read it and it belongs to the scenario; whether it is shown."""
     try:
-        found = contents.answer()
+        answer = contents.answer()
     except ValueError:
         return False
-    if isinstance(found, PlanOutcome):
-        own = parse_scenario(found.about.yaml)
-        state.results["plan"] = Result(_fingerprint("plan", own), found, f"saved-{item.id}")
+    if isinstance(answer, PlanOutcome):
+        own = parse_scenario(answer.about.yaml)
+        state.results["plan"] = Result(_fingerprint("plan", own), answer, f"saved-{item.id}")
         return True
-    if not isinstance(found, SimulatedRun) or _fingerprint("simulate", found.scenario) != _fingerprint(
+    if not isinstance(answer, SimulatedRun) or _fingerprint("simulate", answer.scenario) != _fingerprint(
         "simulate", taken
     ):
         return False
-    _show_run(state, item, found)
+    _show_run(state, item, answer)
     return True
 
 
@@ -280,17 +280,17 @@ def _edit(state: AppState, item: SavedItem) -> None:
 
 
 def _change(state: AppState, item: SavedItem, name: str, note: str) -> None:
-    given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
+    given, note_text = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
     if _attempt(state, lambda: store().rename(item.id, given)) and _attempt(
-        state, lambda: store().annotate(item.id, told)
+        state, lambda: store().annotate(item.id, note_text)
     ):
         state.tell(f"“{given}”: name and note are saved.")
 
 
 def _duplicate(state: AppState, item: SavedItem) -> None:
-    made = _attempt(state, lambda: store().duplicate(item.id))
-    if made is not None:
-        state.tell(f"“{made.name}” is the first in the list.")
+    copy = _attempt(state, lambda: store().duplicate(item.id))
+    if copy is not None:
+        state.tell(f"“{copy.name}” is the first in the list.")
 
 
 def _delete(state: AppState, item: SavedItem) -> None:
@@ -339,31 +339,31 @@ def _compared(state: AppState) -> bool:
 
 def _start_comparing(state: AppState, ids: Sequence[str]) -> None:
     """Show these items side by side, the first as the reference."""
-    found = _attempt(state, lambda: compare(store(), ids))
-    if found is not None:
-        state.choices.keep(_Compared(tuple(ids), found))
+    comparison = _attempt(state, lambda: compare(store(), ids))
+    if comparison is not None:
+        state.choices.keep(_Compared(tuple(ids), comparison))
 
 
 def _compare_panel(state: AppState) -> bool:
     """The comparison in place of the list; whether there is one."""
-    found = state.choices.of(_Compared).found
-    if found is None:
+    comparison = state.choices.of(_Compared).found
+    if comparison is None:
         return False
     st.button(
         "Back to the list", icon=":material/arrow_back:", on_click=_stop, args=(state,), key="saved-back"
     )
-    with st.grid(len(found.items), min_column_width=220):
-        for number, item in enumerate(found.items, start=1):
+    with st.grid(len(comparison.items), min_column_width=220):
+        for number, item in enumerate(comparison.items, start=1):
             with st.container(border=True):
                 st.markdown(f"**{number} · {plain(item.name)}**")
                 st.caption(plain(f"{date_text(item)} · fingerprint {item.facts.fingerprint}"))
                 if number > 1:
-                    st.markdown(plain(changes_text(found.scenario[number - 1])))
-                    st.caption(plain(found.notes[number - 1]))
+                    st.markdown(plain(changes_text(comparison.scenario[number - 1])))
+                    st.caption(plain(comparison.notes[number - 1]))
                 else:
                     st.markdown("The others are compared with this one.")
                 st.markdown(plain(item.facts.finding))
-    _answers(found)
+    _answers(comparison)
     return True
 
 
@@ -484,15 +484,15 @@ def _list(state: AppState, every: SavedList) -> None:
     if every.unreadable:
         st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the database is damaged there.")
     search = str(st.session_state.get("saved-find") or "")
-    found = store().listing(search).items if search else every.items
-    if every.items and not found:
+    matching = store().listing(search).items if search else every.items
+    if every.items and not matching:
         st.info("No saved item has all of these words. Try one word, or a shorter one.")
     most = state.choices.of(_Shown).most
-    for item in found[:most]:
+    for item in matching[:most]:
         _item_card(state, item, _tick_key(item))
-    if len(found) > most:
-        more = min(STEP, len(found) - most)
-        st.button(f"Show {more} more of {len(found)}", on_click=_more, args=(state,), key="saved-more")
+    if len(matching) > most:
+        more = min(STEP, len(matching) - most)
+        st.button(f"Show {more} more of {len(matching)}", on_click=_more, args=(state,), key="saved-more")
 
 
 def _more(state: AppState) -> None:

@@ -233,11 +233,11 @@ def _renumbered(groups: Groups, kept: Sequence[int], added: bool = False) -> dic
     ({'west': [0, 1]}, {'a': [0], 'b': [1, 2]})
     """
     places = {old: new for new, old in enumerate(kept)}
-    found = {name: [places[n] for n in numbers if n in places] for name, numbers in groups.items()}
-    found = {name: numbers for name, numbers in found.items() if numbers}
-    if added and found:
-        found[list(found)[-1]].append(len(kept))
-    return found
+    regions = {name: [places[n] for n in numbers if n in places] for name, numbers in groups.items()}
+    regions = {name: numbers for name, numbers in regions.items() if numbers}
+    if added and regions:
+        regions[list(regions)[-1]].append(len(kept))
+    return regions
 
 
 def replace_groups(state: AppState, kept: Sequence[int], added: Mapping[str, Any] | None = None) -> None:

@@ -227,21 +227,21 @@ def _queues(
     applications: Sequence[tuple[str, tuple[str, ...]]], snapshot: PlatformState | None
 ) -> tuple[QueueRow, ...]:
     jobs = snapshot.queues if snapshot else ()
-    made, at = [], 0
+    rows, at = [], 0
     for number, (name, stages) in enumerate(applications):
         here = jobs[at : at + len(stages)] or (0,) * len(stages)
         at += len(stages)
         colour = PALETTE[number % len(PALETTE)]
-        made.append(QueueRow(application=name, stages=stages, jobs=here, colour=colour))
-    return tuple(made)
+        rows.append(QueueRow(application=name, stages=stages, jobs=here, colour=colour))
+    return tuple(rows)
 
 
 def _nodes(nodes: Sequence[tuple[int, int]], snapshot: PlatformState | None) -> tuple[NodeRow, ...]:
-    made = []
+    rows = []
     for k, (vcpus, vgpus) in enumerate(nodes[:MOST_NODES]):
         free_cpu = snapshot.free_vcpus[k] if snapshot else vcpus
         free_gpu = snapshot.free_vgpus[k] if snapshot else vgpus
-        made.append(
+        rows.append(
             NodeRow(
                 vcpus=vcpus,
                 vgpus=min(vgpus, MOST_VGPUS),
@@ -250,18 +250,18 @@ def _nodes(nodes: Sequence[tuple[int, int]], snapshot: PlatformState | None) -> 
                 stranded=min(snapshot.stranded[k], MOST_VGPUS) if snapshot else 0,
             )
         )
-    return tuple(made)
+    return tuple(rows)
 
 
 def _alts(
     policies: Sequence[PolicyRow], queues: Sequence[QueueRow], nodes: Sequence[NodeRow], focus: str
 ) -> tuple[str, str, str]:
-    known = [f"{p.name} {100 * p.hits:.1f} %" for p in policies if p.hits is not None]
+    hits = [f"{p.name} {100 * p.hits:.1f} %" for p in policies if p.hits is not None]
     waiting = sum(sum(q.jobs) for q in queues)
     cpu = 100 * sum(n.cpu_held for n in nodes) / max(1, sum(n.vcpus for n in nodes))
     gpu = 100 * sum(n.gpu_held for n in nodes) / max(1, sum(n.vgpus for n in nodes))
     return (
-        f"SLOs kept so far, warm-up included: {', '.join(known) or 'none known yet'}.",
+        f"SLOs kept so far, warm-up included: {', '.join(hits) or 'none known yet'}.",
         f"{waiting} jobs wait in all queues under {focus or 'no policy yet'}.",
         f"{len(nodes)} nodes: {cpu:.0f} % of the vCPUs and {gpu:.0f} % of the vGPUs are held.",
     )
@@ -284,17 +284,17 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     if not running:
         _size(state)
     with st.container():
-        held = result_to_show(state, KIND, ServerlessOutcome)
+        outcome = result_to_show(state, KIND, ServerlessOutcome)
     with st.container(key="serverless-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, held)
+        st.fragment(_area, run_every=every_s)(state, every_s, outcome)
     with st.container():
-        if running and held is not None:
+        if running and outcome is not None:
             st.info(
-                f"All below is from the previous run (fingerprint {held.about.hash}) until this one ends.",
+                f"All below is from the previous run (fingerprint {outcome.about.hash}) until this one ends.",
                 icon=":material/history:",
             )
-    return held
+    return outcome
 
 
 def _size(state: AppState) -> None:

@@ -110,11 +110,11 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 
 def _asked(state: AppState) -> OverAsked | None:
     """The question as it stands in the fields; ``None`` with an error that says what is wrong."""
-    known = {s.label: s for s in SWEPT if _there(state, s)}
+    by_label = {s.label: s for s in SWEPT if _there(state, s)}
     with st.grid(3, min_column_width=200):
         with st.container():
             hint = "Load: a factor on the traffic. The others are numbers of the scenario."
-            swept = known[choose_one("Over", list(known), "over-number", hint)]
+            swept = by_label[choose_one("Over", list(by_label), "over-number", hint)]
         number = over_number(state.scenario, swept.key)
         with st.container():
             text = st.text_input(
@@ -276,8 +276,8 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
     mark = f"{state.fingerprint(SHARING_KIND)} {policy} {calls} {runs}"
     job_panel(state, SHARING_KIND, "Compare the ways of sharing", options=asked.to_json(), fingerprint=mark)
-    found = state.held(SHARING_KIND, WaysReport)
-    if found is None:
+    report = state.held(SHARING_KIND, WaysReport)
+    if report is None:
         st.caption(
             "MIG isolates but restricts placement. MPS fits any size; where the caps may add up to more than "
             "the GPU (oversubscription above 1), clients slow each other down."
@@ -285,7 +285,7 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     else:
         if state.results[SHARING_KIND].fingerprint != mark:
             st.caption("This comparison is for settings other than those above; run it again.")
-        _sharing_answer(found)
+        _sharing_answer(report)
     equivalent(state, "serverless", *(w for m in ways_for() for w in ("--sharing", m)), key=SHARING_KIND)
 
 
@@ -317,16 +317,16 @@ def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
     names = ", ".join(s.name for s in state.scenario.schedulers)
     job_panel(state, SCHEDULERS_KIND, "Run the DAG schedulers")
-    found = result_to_show(state, SCHEDULERS_KIND, SchedulersReport)
+    report = result_to_show(state, SCHEDULERS_KIND, SchedulersReport)
     equivalent(state, "serverless", "--dag-schedulers", key="serverless-schedulers")
-    if found is None:
+    if report is None:
         st.caption(plain(f"The scenario's schedulers: {names}; change them on the Simulation page."))
         return
     policies = data.report.policies if data is not None else {}
     oracle = data.report.oracle if data is not None else None
-    rows: dict[str, Outcome] = {**policies, **found.schedulers}
+    rows: dict[str, Outcome] = {**policies, **report.schedulers}
     chart(
-        pareto_figure(found.schedulers, oracle),
+        pareto_figure(report.schedulers, oracle),
         pareto_title(rows),
         "serverless-schedulers",
         "Share of SLOs kept against cost per 1,000 calls for every DAG scheduler, with 95 % intervals; the "

@@ -521,8 +521,8 @@ def _policies(state: AppState) -> None:
     """The choice of policies; their options are kept."""
     entries = state.scenario.serverless.policies if state.scenario.serverless else ()
     hint = "The policies that choose the configurations. All get the same calls and the same noise."
-    known = policy_entries(POLICIES, "Serverless policies")
-    pick_entries(state, "serverless-policies", "Policies", (PART, "policies"), entries, hint, known)
+    registered = policy_entries(POLICIES, "Serverless policies")
+    pick_entries(state, "serverless-policies", "Policies", (PART, "policies"), entries, hint, registered)
 
 
 def _size(state: AppState) -> None:

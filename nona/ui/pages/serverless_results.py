@@ -140,7 +140,7 @@ def _serverless_downloads(state: AppState, data: ServerlessOutcome) -> None:
 
 
 def _reports(data: ServerlessOutcome, name: str, folder: Path | None) -> list[Download]:
-    found = [
+    reports = [
         Download(
             "HTML report",
             "One page with the findings, tables and charts; needs no network and no script.",
@@ -157,7 +157,7 @@ def _reports(data: ServerlessOutcome, name: str, folder: Path | None) -> list[Do
         ),
     ]
     if folder is not None:
-        found.append(
+        reports.append(
             Download(
                 "Trace (Perfetto)",
                 "The batches of the first calls on every node; open it in ui.perfetto.dev.",
@@ -166,7 +166,7 @@ def _reports(data: ServerlessOutcome, name: str, folder: Path | None) -> list[Do
                 (folder / TRACE).read_bytes,
             )
         )
-    return [*found, yaml_download(data.about.yaml, name)]
+    return [*reports, yaml_download(data.about.yaml, name)]
 
 
 def _calls(folder: Path, name: str) -> list[Download]:
@@ -235,21 +235,21 @@ def _overloads(report: ServerlessReport) -> None:
 
 
 def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
-    policies, made = report.policies, []
+    policies, figures = report.policies, []
     for name, usd in _first(ranked(policies, call_cost)):
-        made.append((f"Least per {PER:,} calls", dollars(usd), f"By {name}."))
+        figures.append((f"Least per {PER:,} calls", dollars(usd), f"By {name}."))
     for name, usd in _first(ranked(policies, hit_cost)):
-        made.append((f"Least per {PER:,} hits", dollars(usd), f"By {name}: cost over SLOs kept."))
+        figures.append((f"Least per {PER:,} hits", dollars(usd), f"By {name}: cost over SLOs kept."))
     oracle = None if report.oracle is None else report.oracle.cost_per_call_usd
     if oracle is not None:
-        made.append(
+        figures.append(
             ("Oracle", dollars(oracle), f"No policy that keeps its SLOs pays less per {PER:,} calls.")
         )
     if report.checks:
         failed = [n for n, ok in report.checks.items() if not ok]
         hint = ", ".join(failed) or f"All {len(report.checks)} checks of every run held."
-        made.append(("Self-checks", "failed" if failed else "passed", hint))
-    return made
+        figures.append(("Self-checks", "failed" if failed else "passed", hint))
+    return figures
 
 
 def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:

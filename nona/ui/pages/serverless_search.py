@@ -42,14 +42,14 @@ def _search_view(key: str, search: SearchSteps) -> None:
 def _stories(data: ServerlessOutcome | None) -> None:
     """Choose one of the kept batches of the last run; what was tried before it found room."""
     st.subheader("Where the batches went", anchor=False)
-    told = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
-    if not told:
+    stories = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
+    if not stories:
         st.caption("Run the policies to see which invokers refused the first batches of each, and why.")
         return
     left, right = st.columns([1, 3])
     with left:
-        policy = choose_one("Run of", list(told), "story-policy", "The policy to show.")
-    rows = told[policy]
+        policy = choose_one("Run of", list(stories), "story-policy", "The policy to show.")
+    rows = stories[policy]
     texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
     with right:
         hint = "The first batches of the measured window. Choose one with refused attempts to see why."
@@ -95,28 +95,28 @@ def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         st.error(plain(str(error)), icon=":material/error:")
         return
     ask = _ask(system)
-    found = explain(planner, ask)
-    _why(system, ask, found)
-    if found.trace.steps:
-        _search_view("search-view", search_data(found, system.space))
-    _best(system, found)
+    explanation = explain(planner, ask)
+    _why(system, ask, explanation)
+    if explanation.trace.steps:
+        _search_view("search-view", search_data(explanation, system.space))
+    _best(system, explanation)
     _stories(data)
 
 
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
     """System and planner of the present scenario; kept until it changes."""
     mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
-    held = state.choices.find(Prepared)
-    if held is None or held.mark != mark:
+    prepared = state.choices.find(Prepared)
+    if prepared is None or prepared.mark != mark:
         spec = state.scenario.serverless
         options: Options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
         system = prepare_serverless(state.scenario, state.uploads.sources)
         planner = get_policy("esg").prepare(system, options)
         if not isinstance(planner, EsgPlanner):
             raise SimulationError("Policy 'esg': another policy is registered by this name; rename it.")
-        held = Prepared(mark, system, planner)
-        state.choices.keep(held)
-    return held.system, held.planner
+        prepared = Prepared(mark, system, planner)
+        state.choices.keep(prepared)
+    return prepared.system, prepared.planner
 
 
 def _ask(system: ServerlessSystem) -> Ask:

@@ -149,12 +149,12 @@ def notes(data: SimulationOutcome) -> None:
     lines = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     lines += withheld_lines(report.schedulers)
     one_run = all(s.replications < 2 for s in report.schedulers.values())
-    told = [
+    paragraphs = [
         f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, over "
         f"{'batches of the one run' if one_run else 'replications'}.",
         *(f"{line[0].upper()}{line[1:]}." for line in lines),
     ]
-    st.caption("  \n".join(plain(line) for line in told))
+    st.caption("  \n".join(plain(line) for line in paragraphs))
 
 
 def _checks_panel(report: SimulationReport) -> None:
@@ -168,8 +168,8 @@ def _checks_panel(report: SimulationReport) -> None:
         st.markdown(f"{icon} {plain(name)}")
     for line in failed:
         st.error(plain(line))
-    told = engine_text(report.engine, python_decisions(report))
-    st.caption(plain(f"{told} {format_time(report.seconds)} on the clock."))
+    engine = engine_text(report.engine, python_decisions(report))
+    st.caption(plain(f"{engine} {format_time(report.seconds)} on the clock."))
 
 
 TOLD_APART = ("scheduler", "verdict", "JCT difference", "change")
@@ -227,8 +227,8 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
         pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure", DECIDING_SHARES
     )
     if data.off:
-        told = off_lines(data.off)[0]
-        st.markdown(f"**{plain(told[0].upper() + told[1:])}.**")
+        off_text = off_lines(data.off)[0]
+        st.markdown(f"**{plain(off_text[0].upper() + off_text[1:])}.**")
     st.markdown("**What the columns mean**")
     st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
     st.markdown("**Where the task times come from**")
@@ -257,10 +257,13 @@ def _result_tabs(state: AppState, run: Kept) -> None:
 
 
 def _compare(state: AppState, data: SimulatedRun) -> None:
-    found = data.report.schedulers
-    figure = dots_figure(jct_dots(found), "mean JCT, ms")
+    schedulers = data.report.schedulers
+    figure = dots_figure(jct_dots(schedulers), "mean JCT, ms")
     chart(
-        figure, jct_title(found, data.differences), "jct", "Mean JCT of each scheduler with its 95 % interval"
+        figure,
+        jct_title(schedulers, data.differences),
+        "jct",
+        "Mean JCT of each scheduler with its 95 % interval",
     )
     _differences_panel(data.differences)
 
@@ -274,25 +277,27 @@ def _model(data: SimulatedRun) -> str:
 
 
 def _distribution(state: AppState, data: SimulatedRun) -> None:
-    found, model = data.report.schedulers, _model(data)
-    states = {name: s.state for name, s in found.items()}
+    schedulers, model = data.report.schedulers, _model(data)
+    states = {name: s.state for name, s in schedulers.items()}
     figure = ecdf_figure(data.ecdf, model, data.slo_s, states)
-    chart(figure, ecdf_title(found, model), "ecdf", "Share of jobs done within a time, for each scheduler")
-    rows = pd.DataFrame(percentile_rows(found, model))
+    chart(
+        figure, ecdf_title(schedulers, model), "ecdf", "Share of jobs done within a time, for each scheduler"
+    )
+    rows = pd.DataFrame(percentile_rows(schedulers, model))
     table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
 
 
 def _parts(state: AppState, data: SimulatedRun) -> None:
-    found, model = data.report.schedulers, _model(data)
-    figure = parts_figure(found, model)
-    chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
+    schedulers, model = data.report.schedulers, _model(data)
+    figure = parts_figure(schedulers, model)
+    chart(figure, parts_title(schedulers, model), "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
         "A task waits at servers for other jobs and background load, and for own tasks while its executor "
         "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
         "counts the tasks of one job on one executor, one after the other, as computing."
     )
-    figure = utilisation_figure(found)
-    chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
+    figure = utilisation_figure(schedulers)
+    chart(figure, utilisation_title(schedulers), "utilisation", "Utilisation of executors and busiest link")
     one = _scheduler(list(data.load))
     load = data.load[one]
     alt = f"Utilisation of every executor under {one}"
@@ -306,9 +311,9 @@ def _cluster(state: AppState, data: SimulatedRun) -> None:
 
 
 def _over_time(state: AppState, data: SimulatedRun) -> None:
-    found = data.report.schedulers
-    figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in found.items()})
-    chart(figure, over_time_title(found), "over-time", "Mean JCT over arrival time, for each scheduler")
+    schedulers = data.report.schedulers
+    figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in schedulers.items()})
+    chart(figure, over_time_title(schedulers), "over-time", "Mean JCT over arrival time, for each scheduler")
     if hits := data.report.slo_over_time:
         alt = "Share of SLOs kept in each window of arrivals, for each scheduler"
         chart(hits_over_time_figure(hits), hits_over_time_title(hits), "hits-over-time", alt)
@@ -383,14 +388,14 @@ def result_views(state: AppState, run: Kept) -> None:
 
 
 def _advice(run: Kept) -> None:
-    told = scheduler_advice(run.data.report.schedulers, run.data.differences)
-    if told is not None:
+    recommendation = scheduler_advice(run.data.report.schedulers, run.data.differences)
+    if recommendation is not None:
         with st.container(border=True, key="advice"):
-            st.markdown(f"**{plain(told.why)}** {plain(told.otherwise)}")
+            st.markdown(f"**{plain(recommendation.why)}** {plain(recommendation.otherwise)}")
 
 
 def _results(run: Kept) -> None:
     """One row per scheduler."""
-    found = results_table(run.data.report.schedulers, run.data.predicted)
+    rows = results_table(run.data.report.schedulers, run.data.predicted)
     alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
-    table(found, "results", alt, "simulation", headings(DECIDING))
+    table(rows, "results", alt, "simulation", headings(DECIDING))

@@ -144,8 +144,8 @@ RUN = "Run the simulation"
 
 def shown_run(state: AppState) -> Kept | None:
     """The run whose result is on the page, while it is kept."""
-    held = state.results.get(KIND)
-    return None if held is None else state.runs.of_job(held.job_id)
+    result = state.results.get(KIND)
+    return None if result is None else state.runs.of_job(result.job_id)
 
 
 def show_run(state: AppState, number: int | None, instead_of: int) -> None:
@@ -323,12 +323,17 @@ def _draw_cancelled(live: LiveRun) -> None:
 
 def _draw_run(run: Kept) -> None:
     data = run.data
-    found = data.report.schedulers
-    live = data.live.model_copy(update={"series": measured(data.live.series, found)})
+    schedulers = data.report.schedulers
+    live = data.live.model_copy(update={"series": measured(data.live.series, schedulers)})
     busy = live_titles(live.series, False)[-1]
-    titles = [jct_title(found, data.differences), ecdf_title(found, "all"), hits_title(found), busy]
+    titles = [
+        jct_title(schedulers, data.differences),
+        ecdf_title(schedulers, "all"),
+        hits_title(schedulers),
+        busy,
+    ]
     _draw(
-        headline(found, data.differences, data.off),
+        headline(schedulers, data.differences, data.off),
         chart_data(live, False, titles=titles, note=f"{run.mark}."),
         run,
     )
@@ -393,11 +398,11 @@ def baseline_panel(state: AppState, new: Kept) -> None:
 
 def _beside(old: Kept, new: Kept) -> None:
     match = pairing(old.data.scenario, new.data.scenario, (_warmup(old), _warmup(new)))
-    found = changes(old.data.means, new.data.means, match.paired)
+    by_scheduler = changes(old.data.means, new.data.means, match.paired)
     what = change_text(old.data.scenario, new.data.scenario) or "Nothing changed"
-    states = {n: (_state(old, n), _state(new, n)) for n in found}
-    st.markdown(f"##### {plain(baseline_headline(what[0].upper() + what[1:], found, states))}")
-    if not found:
+    states = {n: (_state(old, n), _state(new, n)) for n in by_scheduler}
+    st.markdown(f"##### {plain(baseline_headline(what[0].upper() + what[1:], by_scheduler, states))}")
+    if not by_scheduler:
         st.caption("The two runs have no scheduler in common: choose one of the baseline's again.")
         return
     measure = st.segmented_control(
@@ -410,11 +415,11 @@ def _beside(old: Kept, new: Kept) -> None:
         help="What is compared: hollow grey the baseline, filled this run, lines 95 % intervals.",
     )
     picture(
-        dumbbell_figure(found, MEASURES[measure]),
+        dumbbell_figure(by_scheduler, MEASURES[measure]),
         key="baseline-chart",
         alt=f"{measure} of each scheduler in the baseline and in this run, with 95 % intervals",
     )
-    rows = pd.DataFrame(baseline_rows(found))
+    rows = pd.DataFrame(baseline_rows(by_scheduler))
     alt = "Baseline, this run and change of every scheduler"
     table(rows, "baseline-changes", alt, "against_baseline", columns_of(MEASURES[measure]))
     single = min(len(m.jct_s) for m in (*old.data.means.values(), *new.data.means.values())) < 2

@@ -46,9 +46,9 @@ BEST = "the best in each cell"
 
 def _live_grid(live: Mapping[str, Any]) -> None:
     """The cells as far as they are known; ``live`` is what the job sent."""
-    told = GridOutcome.from_json(live)
-    if told.rows:
-        picture(grid_figure(told, "Mean JCT"), key="grid-live", alt=f"{grid_finding(told)} So far.")
+    outcome = GridOutcome.from_json(live)
+    if outcome.rows:
+        picture(grid_figure(outcome, "Mean JCT"), key="grid-live", alt=f"{grid_finding(outcome)} So far.")
 
 
 def _grid_reading(grid: SweepGrid) -> None:
@@ -107,8 +107,8 @@ def sweep_panel(state: AppState) -> None:
     kind = GRID_KIND if form_of(state).second is not None else SWEEP_KIND
     asked = _asked(state, kind)
     if asked is not None:
-        held = state.results.get(kind)
-        done = held is not None and held.fingerprint == asked.fingerprint
+        result = state.results.get(kind)
+        done = result is not None and result.fingerprint == asked.fingerprint
         job_panel(
             state,
             kind,
@@ -126,14 +126,14 @@ def sweep_panel(state: AppState) -> None:
 def _of_which(state: AppState) -> None:
     """The scenario that is swept, and that the copy of *What if* is not."""
     mark = scenario_hash(state.scenario)
-    told = f"Sweeps the scenario **{plain(state.scenario.name)}**, fingerprint `{mark}`."
+    text = f"Sweeps the scenario **{plain(state.scenario.name)}**, fingerprint `{mark}`."
     try:
         changed = changed_text(state)
     except NonaError:
         changed = ""
     if changed:
-        told += f" It leaves out what *What if* tries ({plain(changed)}); *Apply* there includes it."
-    st.markdown(told)
+        text += f" It leaves out what *What if* tries ({plain(changed)}); *Apply* there includes it."
+    st.markdown(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _live_sweep(live: Mapping[str, Any]) -> None:
 
 
 def _result(state: AppState, kind: str, work: str) -> None:
-    job, held = current_job(state, kind), state.held(kind, OUTCOMES[kind])
+    job, outcome = current_job(state, kind), state.held(kind, OUTCOMES[kind])
     if job is not None and job.unfinished:
         return
     if job is not None and job.status in ("cancelled", "failed") and job.live:
@@ -179,9 +179,9 @@ def _result(state: AppState, kind: str, work: str) -> None:
             icon=":material/pending:",
         )
         _show(state, OUTCOMES[kind].from_json(job.live))
-    elif held is not None:
+    elif outcome is not None:
         mark = state.results[kind].fingerprint
-        asked = "another" if is_stale(state, mark, held.settings) else mark
+        asked = "another" if is_stale(state, mark, outcome.settings) else mark
         if (shown := result_to_show(state, kind, OUTCOMES[kind], asked)) is not None:
             _show(state, shown)
     else:
@@ -215,8 +215,8 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
         st.caption("No value was simulated before the sweep ended.")
         return
     value = _slider(state, report, values)
-    told = [stability_finding(report), target_finding(report)]
-    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(t for t in told if t))}")
+    findings = [stability_finding(report), target_finding(report)]
+    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(t for t in findings if t))}")
     names = list(views(report))
     view = st.segmented_control(
         "Show",
@@ -250,7 +250,7 @@ def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float
     def moved() -> None:
         state.choices.keep(Shown(st.session_state[key]))
 
-    found: float = st.select_slider(
+    chosen: float = st.select_slider(
         report.label,
         values,
         start,
@@ -259,7 +259,7 @@ def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float
         on_change=moved,
         help="Reads the sweep at this value; nothing is computed again.",
     )
-    return found
+    return chosen
 
 
 def _prose(text: str) -> str:

@@ -71,18 +71,18 @@ class Form:
 
 def form_of(state: AppState) -> Form:
     """The controls of this session; those of a number that has not been chosen yet have fitting ends."""
-    held = state.choices.of(Chosen)
+    chosen = state.choices.of(Chosen)
     keys = [n.key for n in numbers_of(state.scenario)]
-    key = held.key if held.key in keys else keys[0]
-    second = held.second if held.second in keys and held.second != key else ""
+    key = chosen.key if chosen.key in keys else keys[0]
+    second = chosen.second if chosen.second in keys and chosen.second != key else ""
     simulation = state.scenario.simulation
     return Form(
         first=_range(state, key),
         second=_range(state, second) if second else None,
-        schedulers=held.schedulers,
-        jobs=held.jobs or min(simulation.jobs, JOBS),
-        replications=held.replications or min(max(simulation.replications, 2), REPLICATIONS),
-        target=held.target,
+        schedulers=chosen.schedulers,
+        jobs=chosen.jobs or min(simulation.jobs, JOBS),
+        replications=chosen.replications or min(max(simulation.replications, 2), REPLICATIONS),
+        target=chosen.target,
     )
 
 
@@ -93,8 +93,8 @@ def _range(state: AppState, key: str) -> Range:
 def change(state: AppState, **fields: Any) -> None:
     """Set controls; a choice of another number brings its own ends."""
     own = {k: v for k, v in fields.items() if k not in ENDS}
-    held = replace(state.choices.of(Chosen), **own)
-    state.choices.keep(held)
+    chosen = replace(state.choices.of(Chosen), **own)
+    state.choices.keep(chosen)
     ends = {k: v for k, v in fields.items() if k in ENDS}
     if ends:
         change_ends(state, form_of(state).first, **ends)
@@ -102,8 +102,8 @@ def change(state: AppState, **fields: Any) -> None:
 
 def change_ends(state: AppState, of: Range, **ends: Any) -> None:
     """Set the ends or the count of one of the swept numbers."""
-    held, new = state.choices.of(Chosen), replace(of, **ends)
-    state.choices.keep(replace(held, ends={**held.ends, of.key: (new.low, new.high, new.count)}))
+    chosen, new = state.choices.of(Chosen), replace(of, **ends)
+    state.choices.keep(replace(chosen, ends={**chosen.ends, of.key: (new.low, new.high, new.count)}))
 
 
 def settings_of(state: AppState) -> SweepSettings:

@@ -58,22 +58,22 @@ def value(state: AppState, number: Number) -> float:
 
 def moves(state: AppState) -> dict[str, Move]:
     """The moves that still hold: those of numbers that have not been changed in the scenario since."""
-    known = {n.key: n for n in numbers_of(state.scenario)}
+    numbers = {n.key: n for n in numbers_of(state.scenario)}
     return {
         key: move
         for key, move in state.choices.of(Copy).moves.items()
-        if key in known and move.stood == _standing(state.scenario, known[key])
+        if key in numbers and move.stood == _standing(state.scenario, numbers[key])
     }
 
 
 def move(state: AppState, number: Number, value: float) -> None:
     """Set a number of the copy; the scenario stays."""
-    held = moves(state)
+    all_moves = moves(state)
     if value == number.of(state.scenario):
-        held.pop(number.key, None)
+        all_moves.pop(number.key, None)
     else:
-        held[number.key] = Move(_standing(state.scenario, number), value)
-    state.choices.keep(Copy(held))
+        all_moves[number.key] = Move(_standing(state.scenario, number), value)
+    state.choices.keep(Copy(all_moves))
 
 
 def copied(state: AppState) -> Scenario:
@@ -84,10 +84,10 @@ def copied(state: AppState) -> Scenario:
     ScenarioError
         When a number breaks a rule of this scenario.
     """
-    found = state.scenario
+    scenario = state.scenario
     for key, moved in moves(state).items():
-        found = number_named(state.scenario, key).set(found, moved.value)
-    return found
+        scenario = number_named(state.scenario, key).set(scenario, moved.value)
+    return scenario
 
 
 def changed_text(state: AppState) -> str:
@@ -150,16 +150,16 @@ class Drawn:
 def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     """Charts, table, warnings and engine; ``before`` is the answer for the scenario as it stands."""
     data = shown.data
-    found, drawn = data.report.schedulers, _drawn(state, shown, before)
+    schedulers, drawn = data.report.schedulers, _drawn(state, shown, before)
     ghost = "; hollow and grey: the scenario as it stands" if before is not None else ""
     with st.grid(2, min_column_width=330):
         with st.container():
             alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
-            chart(drawn.jct, jct_title(found), "what-if-jct", alt)
+            chart(drawn.jct, jct_title(schedulers), "what-if-jct", alt)
         with st.container():
             alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
-            chart(drawn.hits, hits_title(found), "what-if-hits", alt)
-    effect = effect_text(found, before.data.report.schedulers) if before is not None else ""
+            chart(drawn.hits, hits_title(schedulers), "what-if-hits", alt)
+    effect = effect_text(schedulers, before.data.report.schedulers) if before is not None else ""
     st.markdown(plain(effect) or "\N{NO-BREAK SPACE}")  # always a line: the table stays where it is
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
     deciding = [name for name in drawn.rows if name in (*headings(DECIDING), "predicted", JCT_BEFORE)]
@@ -167,34 +167,34 @@ def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     with st.container():
         for name, why in data.failed.items():
             st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
-        overload_warnings(found, state)
+        overload_warnings(schedulers, state)
     st.caption(plain(engine_text(data.report.engine, python_decisions(data.report))))
 
 
 def _drawn(state: AppState, shown: Shown, before: Shown | None) -> Drawn:
-    held = state.choices.find(Drawn)
-    if held is None or held.shown is not shown or held.before is not before:
-        found = shown.data.report.schedulers
+    drawn = state.choices.find(Drawn)
+    if drawn is None or drawn.shown is not shown or drawn.before is not before:
+        schedulers = shown.data.report.schedulers
         earlier = before.data.report.schedulers if before is not None else {}
-        jct = beside(jct_dots(found), jct_dots(earlier), BEFORE)
-        hits = beside(hit_dots(found), hit_dots(earlier), BEFORE)
-        held = Drawn(
+        jct = beside(jct_dots(schedulers), jct_dots(earlier), BEFORE)
+        hits = beside(hit_dots(schedulers), hit_dots(earlier), BEFORE)
+        drawn = Drawn(
             shown,
             before,
             dots_figure(jct, "mean JCT, ms"),
             dots_figure(hits, "SLO hits, %", most=100.0),
             _table(shown, earlier),
         )
-        state.choices.keep(held)
-    return held
+        state.choices.keep(drawn)
+    return drawn
 
 
 def _table(shown: Shown, earlier: Schedulers) -> pd.DataFrame:
     """The table of results, with the mean JCT of the scenario as it stands."""
-    found = shown.data.report.schedulers
-    rows = results_table(found, shown.data.predicted)
+    schedulers = shown.data.report.schedulers
+    rows = results_table(schedulers, shown.data.predicted)
     if earlier:
-        means = [earlier[name].jct_s.mean if name in earlier else None for name in found]
+        means = [earlier[name].jct_s.mean if name in earlier else None for name in schedulers]
         rows.insert(3, JCT_BEFORE, [time_text(mean) for mean in means])
     return rows
 
@@ -230,10 +230,10 @@ def _panel(state: AppState, revision: int) -> None:
                 slider(state, number_named(state.scenario, key))
     said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
     st.caption(plain(said))  # below the sliders, which stay where they are when it takes two lines
-    found = _questions(state)
-    if found:
-        state.live.refresh(jobs(), found, state.uploads, whose())
-        busy = _busy(state, found)
+    questions = _questions(state)
+    if questions:
+        state.live.refresh(jobs(), questions, state.uploads, whose())
+        busy = _busy(state, questions)
         st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
 
 

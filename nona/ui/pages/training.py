@@ -176,11 +176,11 @@ def run_area(state: AppState) -> TrainingOutcome | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     job_buttons(state, KIND, "Run the policies")
     with st.container():
-        held = result_to_show(state, KIND, TrainingOutcome)
+        outcome = result_to_show(state, KIND, TrainingOutcome)
     with st.container(key="training-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, held)
-    return held
+        st.fragment(_area, run_every=every_s)(state, every_s, outcome)
+    return outcome
 
 
 def _finding(held: TrainingOutcome) -> None:

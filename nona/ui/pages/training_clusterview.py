@@ -119,18 +119,18 @@ def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_
         if stay.end_s <= start_s:
             continue
         ends = (max(stay.start_s, start_s) - start_s) / length, (stay.end_s - start_s) / length
-        colour, told = PALETTE[stay.jobs[0] % len(PALETTE)], " + ".join(f"job {j}" for j in stay.jobs)
+        colour, jobs_text = PALETTE[stay.jobs[0] % len(PALETTE)], " + ".join(f"job {j}" for j in stay.jobs)
         for k in stay.gpus:
             if (stay.gpu, k) in bars:
-                bars[stay.gpu, k].append((*ends, colour, told))
+                bars[stay.gpu, k].append((*ends, colour, jobs_text))
     return tuple(Lane(name=f"{t} {k}", bars=tuple(bars[t, k])) for t, k in shown)
 
 
 def _alts(policies: Sequence[PolicyRow], live: TrainingLive) -> tuple[str, str]:
-    known = [f"{p.name} {p.mean}" for p in policies if p.mean != "–"]
+    means = [f"{p.name} {p.mean}" for p in policies if p.mean != "–"]
     busy = {g for s in live.stays for g in ((s.gpu, k) for k in s.gpus)}
     return (
-        f"Mean JCT so far: {', '.join(known) or 'none known yet'}.",
+        f"Mean JCT so far: {', '.join(means) or 'none known yet'}.",
         f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs recently under "
         f"{live.focus or 'no policy yet'}.",
     )
@@ -150,7 +150,7 @@ def live_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawin
     """The policies so far, three measures of the one that runs, and who has which GPU under it."""
     focus = live.policies.get(live.focus)
     rows = tuple(_elastic_policy(name, live.policies.get(name)) for name in live.order)
-    known = [f"{row.name} {row.mean}" for row in rows if row.mean != "–"]
+    means = [f"{row.name} {row.mean}" for row in rows if row.mean != "–"]
     return ClusterDrawing(
         fraction=fraction,
         told=told,
@@ -159,7 +159,7 @@ def live_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawin
         nodes=nodes_of(live.nodes, live.gpus, live.given),
         now=f"under {live.focus} after {hours_text(live.time_s)}" if live.focus else "",
         more=_hidden(live.nodes),
-        alts=(f"Mean JCT so far: {', '.join(known) or 'none known yet'}.", _said(live.given)),
+        alts=(f"Mean JCT so far: {', '.join(means) or 'none known yet'}.", _said(live.given)),
     )
 
 
@@ -179,12 +179,12 @@ def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> Clust
 
 def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
     """The GPUs of every job that has some."""
-    found: dict[int, Sequence[tuple[int, int]]] = {}
+    given: dict[int, Sequence[tuple[int, int]]] = {}
     for move in history.traces[policy].moves:
         if move.time_s > time_s + 1e-9:
             break
-        found[move.job] = move.gpus
-    return {job: gpus for job, gpus in found.items() if gpus}
+        given[move.job] = move.gpus
+    return {job: gpus for job, gpus in given.items() if gpus}
 
 
 def nodes_of(nodes: int, gpus: int, given: Given) -> tuple[Node, ...]:
@@ -205,19 +205,19 @@ def colours_of(given: Given) -> dict[int, str]:
 
     Jobs on many nodes choose first.
 
-    >>> found = colours_of({1: [(0, 2)], 11: [(0, 1), (1, 1)], 21: [(2, 4)]})
-    >>> found[1] != found[11], found[21] == found[11]
+    >>> colours = colours_of({1: [(0, 2)], 11: [(0, 1), (1, 1)], 21: [(2, 4)]})
+    >>> colours[1] != colours[11], colours[21] == colours[11]
     (True, True)
     """
     there: dict[int, set[str]] = {}
-    found: dict[int, str] = {}
+    colours: dict[int, str] = {}
     for job in sorted(given, key=lambda job: (-len(given[job]), job)):
         own = PALETTE[job % len(PALETTE) :] + PALETTE[: job % len(PALETTE)]
         taken = {colour for node, _ in given[job] for colour in there.get(node, ())}
-        found[job] = next((colour for colour in own if colour not in taken), own[0])
+        colours[job] = next((colour for colour in own if colour not in taken), own[0])
         for node, _ in given[job]:
-            there.setdefault(node, set()).add(found[job])
-    return found
+            there.setdefault(node, set()).add(colours[job])
+    return colours
 
 
 def _hidden(nodes: int) -> str:
@@ -233,7 +233,7 @@ def _said(given: Given) -> str:
 def _elastic_policy(name: str, so_far: ElasticSoFar | None) -> PolicyRow:
     curve: Curve = so_far.curve if so_far else ()
     last = curve[-1] if curve else ElasticMoment(0.0, 0, 0, 0, 0.0, None)
-    known = [row for row in curve if row.mean_jct_s is not None]
+    with_mean = [row for row in curve if row.mean_jct_s is not None]
     return PolicyRow(
         name=name,
         colour=elastic_style(name).colour,
@@ -242,7 +242,7 @@ def _elastic_policy(name: str, so_far: ElasticSoFar | None) -> PolicyRow:
         waiting=last.waiting,
         completed=so_far.completed if so_far else 0,
         started=bool(curve),
-        curve=_points(known, lambda row: row.mean_jct_s or 0.0),
+        curve=_points(with_mean, lambda row: row.mean_jct_s or 0.0),
     )
 
 

@@ -67,11 +67,11 @@ def _elastic_area(state: AppState) -> ElasticHistory | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     job_buttons(state, KIND, "Run the policies")
     with st.container():
-        held = result_to_show(state, KIND, ElasticHistory)
+        history = result_to_show(state, KIND, ElasticHistory)
     with st.container(key="elastic-area"):
         every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, held)
-    return held
+        st.fragment(_area, run_every=every_s)(state, every_s, history)
+    return history
 
 
 def _live(job: Job) -> None:
@@ -150,8 +150,8 @@ def _checks(data: ElasticHistory) -> None:
     report = data.report
     if report.failed_checks:
         st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
-    held = f"{counted(sum(report.checks.values()), 'self-check')} of the records passed"
-    st.caption(plain(f"{setting_text(report.setting)} Simulated in {duration(report.seconds)}; {held}."))
+    passed = f"{counted(sum(report.checks.values()), 'self-check')} of the records passed"
+    st.caption(plain(f"{setting_text(report.setting)} Simulated in {duration(report.seconds)}; {passed}."))
 
 
 def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
@@ -230,8 +230,8 @@ def _changes(data: ElasticHistory, policy: str, number: int, job: ElasticJobOutc
     alt = f"Every change of the GPUs of {job.name} under {policy}"
     shown = deciding_changes(trace, frame.columns)
     table(frame, "elastic-changes", alt, deciding=shown, placeholder="–")
-    known = ELASTIC.get(policy)
-    rule = plain(known.summary) if known else ""
+    registered = ELASTIC.get(policy)
+    rule = plain(registered.summary) if registered else ""
     st.caption(
         f"{rule} The user asked for {job.gpus} GPUs and {job.batch:,} samples a step. Nodes: node:GPUs. "
         "Jobs that share or wait: those with GPUs + those without, after the change."

@@ -119,14 +119,14 @@ def _upload(state: AppState) -> None:
         except NonaError as error:
             state.choices.complaints[COMPLAINT] = str(error)
             return
-        held = set(state.uploads.names())
-        profiles = ProfilesSpec() if set(TABLES) <= held else None
+        files = set(state.uploads.names())
+        profiles = ProfilesSpec() if set(TABLES) <= files else None
         jobs = [name for name in names if name not in TABLES]
         if jobs:
             _use(state, jobs[-1], profiles)
         elif profiles is None:
             state.choices.complaints[COMPLAINT] = (
-                f"Profiles are four files: {', '.join(n for n in TABLES if n not in held)} is not here yet; "
+                f"Profiles are four files: {', '.join(n for n in TABLES if n not in files)} is not here yet; "
                 "upload it too, then a workload."
             )
 
@@ -193,8 +193,8 @@ def _link_text(state: AppState) -> str:
 def _policies(state: AppState, spec: ElasticSpec) -> None:
     """The choice of policies; their options are kept."""
     hint = "Every policy that is chosen gets the same jobs. Pollux takes about a minute, the others seconds."
-    known = policy_entries(ELASTIC, "Elastic policies")
-    pick_entries(state, "elastic-policies", "Policies", (*PART, "policies"), spec.policies, hint, known)
+    registered = policy_entries(ELASTIC, "Elastic policies")
+    pick_entries(state, "elastic-policies", "Policies", (*PART, "policies"), spec.policies, hint, registered)
 
 
 def _size(state: AppState) -> None:

@@ -248,8 +248,8 @@ def _price(state: AppState, gpu: str, number: int) -> None:
 def _listed_text(listed: Price | None) -> str:
     if listed is None:
         return "Empty: it costs nothing, because no price is shipped."
-    told = plain(f"{listed.source}, {listed.date}")
-    return f"Empty: the shipped price, \\${listed.usd_per_hour:.2f} ({told})."
+    origin = plain(f"{listed.source}, {listed.date}")
+    return f"Empty: the shipped price, \\${listed.usd_per_hour:.2f} ({origin})."
 
 
 def _add(state: AppState, names: list[str]) -> None:
@@ -317,10 +317,10 @@ def moved(groups: Groups, number: int, region: str) -> dict[str, list[int]]:
     >>> moved({"east": [0], "west": [1, 2]}, 1, "east"), moved({"east": [0]}, 0, "north")
     ({'east': [0, 1], 'west': [2]}, {'north': [0]})
     """
-    found = {name: [n for n in numbers if n != number] for name, numbers in groups.items()}
+    regions = {name: [n for n in numbers if n != number] for name, numbers in groups.items()}
     if region:
-        found[region] = sorted([*found.get(region, []), number])
-    return {name: numbers for name, numbers in found.items() if numbers}
+        regions[region] = sorted([*regions.get(region, []), number])
+    return {name: numbers for name, numbers in regions.items() if numbers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,12 +366,12 @@ def _failures(state: AppState) -> None:
                 "Work between two checkpoints: by Daly's or Young's formula, the best by simulation, or a "
                 "time that you type, such as 20 min."
             )
-            known = {
+            intervals = {
                 "Daly's formula": "daly",
                 "Young's formula": "young",
                 "the best by simulation": "best",
             }
-            choice(state, "Checkpoint interval", (*path, "interval"), known, hint, own=True)
+            choice(state, "Checkpoint interval", (*path, "interval"), intervals, hint, own=True)
 
 
 def _moves(state: AppState) -> None:
@@ -499,8 +499,8 @@ def _policies(state: AppState) -> None:
     """The choice of policies; their options are kept."""
     entries = state.scenario.training.policies if state.scenario.training else ()
     hint = "Every policy that is chosen gets the same jobs on the same GPUs."
-    known = policy_entries(POLICIES, "Training policies")
-    pick_entries(state, "training-policies", "Policies", (PART, "policies"), entries, hint, known)
+    registered = policy_entries(POLICIES, "Training policies")
+    pick_entries(state, "training-policies", "Policies", (PART, "policies"), entries, hint, registered)
 
 
 def _size(state: AppState) -> None:
@@ -512,12 +512,12 @@ def _size(state: AppState) -> None:
             hint = "The least time between two allocations of a policy. Gavel: 32 minutes."
             quantity(state, "Reallocation", (PART, "reallocation"), hint)
         with st.container():
-            known = {"measured (Gavel)": "gavel", "modelled": "modelled"}
+            throughputs = {"measured (Gavel)": "gavel", "modelled": "modelled"}
             hint = (
                 "Steps per second of each job on each type: measured by Gavel's authors on K80, P100 and "
                 "V100, or modelled by the cost layer."
             )
-            choice(state, "Throughputs", (PART, "throughputs"), known, hint)
+            choice(state, "Throughputs", (PART, "throughputs"), throughputs, hint)
         with st.container():
             hint = "Independent runs of each policy; 2 or more give intervals."
             count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)

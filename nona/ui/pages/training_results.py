@@ -69,8 +69,8 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
     for name, p in report.policies.items():
         if p.warnings:
             more = f" {counted(len(p.warnings) - 1, 'more warning')} in the report (JSON)."
-            told = f"{name}: {p.warnings[0]}{more if len(p.warnings) > 1 else ''}"
-            st.warning(plain(told), icon=":material/warning:")
+            warning = f"{name}: {p.warnings[0]}{more if len(p.warnings) > 1 else ''}"
+            st.warning(plain(warning), icon=":material/warning:")
     chart(
         pareto_figure(report.policies),
         pareto_title(report.policies),
@@ -103,14 +103,14 @@ def _checks(report: TrainingReport) -> None:
     for note in setting.notes:
         st.caption(plain(note))
     first, last = setting.measured
-    held = "" if report.failed_checks else f"; {len(report.checks)} self-checks of the records passed"
+    passed = "" if report.failed_checks else f"; {len(report.checks)} self-checks of the records passed"
     runs = counted(setting.replications, "run")
     measured = "" if last - first + 1 == setting.jobs else f", of which jobs {first} to {last} are measured"
     kinds = {j.kind for p in report.policies.values() for j in p.jobs}
     only = " JCT and ρ are those of the training jobs alone." if len(kinds) > 1 else ""
     st.caption(
         f"{runs} of {counted(setting.jobs, 'job')} under each policy{measured}, simulated in "
-        f"{duration(report.seconds)}{held}.{only}"
+        f"{duration(report.seconds)}{passed}.{only}"
     )
 
 
@@ -227,14 +227,14 @@ def _ranges(data: TrainingOutcome) -> list[str]:
 
     A part is written ``v100 0 to 47``.
     """
-    found = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= MOST_LANES else []
+    ranges = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= MOST_LANES else []
     for gpu, count in sorted(data.types.items()):
         if count <= MOST_LANES:
-            found.append(gpu)
+            ranges.append(gpu)
         else:
             firsts = range(0, count, MOST_LANES)
-            found += [f"{gpu} {k} to {min(count, k + MOST_LANES) - 1}" for k in firsts]
-    return found
+            ranges += [f"{gpu} {k} to {min(count, k + MOST_LANES) - 1}" for k in firsts]
+    return ranges
 
 
 def _kind(gpu: str) -> str:
@@ -266,20 +266,20 @@ def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
 def _chosen(trace: PolicyTrace) -> Round | None:
     """The round that is asked for; the first one with priorities where it does not exist."""
     number = st.session_state.get(ROUND)
-    found = next((r for r in trace.rounds if r.number == number), None)
-    return found or next((r for r in trace.rounds if r.priorities), None)
+    asked_for = next((r for r in trace.rounds if r.number == number), None)
+    return asked_for or next((r for r in trace.rounds if r.priorities), None)
 
 
 def _take_click(event: Any, trace: PolicyTrace) -> None:
     """A stay that was clicked chooses the round in its middle, once for each click."""
     points = event.selection.points if event is not None else []
-    told = points[0].get("customdata") if points else None
-    mark = str(told)
-    if told and st.session_state.get("training-clicked") != mark:
+    clicked = points[0].get("customdata") if points else None
+    mark = str(clicked)
+    if clicked and st.session_state.get("training-clicked") != mark:
         st.session_state["training-clicked"] = mark
-        found = round_at(trace.rounds, float(told[0]))
-        if found is not None:
-            st.session_state[ROUND] = found.number
+        chosen = round_at(trace.rounds, float(clicked[0]))
+        if chosen is not None:
+            st.session_state[ROUND] = chosen.number
             st.rerun()
 
 
@@ -293,22 +293,26 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     hint = "The round to explain. A click on a bar of the chart chooses the round in its middle."
     first = trace.rounds[0].number
     number = whole("Round", first, last, first, ROUND, hint, persist_state="session")
-    found = round_at(trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0))
-    if found is None:
+    explained = round_at(trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0))
+    if explained is None:
         return
-    span = f"{hours_text(found.start_s)} to {hours_text(found.end_s)}"
+    span = f"{hours_text(explained.start_s)} to {hours_text(explained.end_s)}"
     st.markdown(
-        f"**Round {found.number}**, {plain(span)}: {counted(found.running, 'job')} on GPUs, {found.waiting} "
-        "waiting. On each type of GPU the highest priority π = X · W / τ goes first."
+        f"**Round {explained.number}**, {plain(span)}: {counted(explained.running, 'job')} on GPUs, "
+        f"{explained.waiting} waiting. On each type of GPU the highest priority π = X · W / τ goes first."
     )
-    if not found.priorities:
+    if not explained.priorities:
         kept = [r.number for r in trace.rounds if r.priorities]
-        told = f"those of rounds {kept[0]} to {kept[-1]} are" if kept else "a run of fewer jobs keeps them"
-        st.caption(f"The priorities of this round were not kept; {told}.")
+        where_kept = (
+            f"those of rounds {kept[0]} to {kept[-1]} are" if kept else "a run of fewer jobs keeps them"
+        )
+        st.caption(f"The priorities of this round were not kept; {where_kept}.")
         return
-    frame = pd.DataFrame(priority_rows(found.priorities, data.job_names))
+    frame = pd.DataFrame(priority_rows(explained.priorities, data.job_names))
     table(
-        frame, "training-priorities", f"Every job and type of GPU in round {found.number}: priority and why"
+        frame,
+        "training-priorities",
+        f"Every job and type of GPU in round {explained.number}: priority and why",
     )
     st.caption(
         "X: share of time that the policy allocates. τ: time received on this type since the last "

@@ -137,9 +137,9 @@ def _check_result(data: SelfCheckResult) -> None:
         text += "of this installation; install it again, and report this table."
         st.error(plain(text), icon=":material/error:")
     else:
-        held = sum(r.ok is True for r in rows)
+        passed = sum(r.ok is True for r in rows)
         st.success(
-            plain(f"{held} of {len(rows)} checks hold, none fails ({when})."), icon=":material/verified:"
+            plain(f"{passed} of {len(rows)} checks hold, none fails ({when})."), icon=":material/verified:"
         )
     _check_table(rows, "checks")
 
@@ -199,7 +199,7 @@ def _theory_section(state: AppState) -> None:
     if result is not None:
         _theory_result(result)
     elif job is None or not job.unfinished:
-        _theory_table([row for known in known_systems() for row in theory_rows(known)], 420)
+        _theory_table([row for system in known_systems() for row in theory_rows(system)], 420)
 
 
 def _live(live: Mapping[str, Any]) -> None:

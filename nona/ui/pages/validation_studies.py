@@ -133,16 +133,16 @@ def decisions_section() -> None:
     """The stored study: two charts with their findings, the findings in words, and tables."""
     data = shipped_decisions()
     st.markdown(HOW)
-    known = [key for key in QUESTIONS if compared(data, key)]
+    answered = [key for key in QUESTIONS if compared(data, key)]
     chosen = st.segmented_control(
         "Decisions of",
-        known,
-        default=known[0],
+        answered,
+        default=answered[0],
         format_func=lambda key: QUESTIONS[key].name,
         key="decisions-question",
         help="nona samples from the placement and observes no queue; nona-live also reads the queues.",
     )
-    key = chosen or known[0]
+    key = chosen or answered[0]
     left, right = st.columns([3, 2])
     with left:
         finding = decisions_title(data, key)
@@ -266,9 +266,9 @@ def paper_section(state: AppState) -> None:
 
 def _drawn(state: AppState, data: PaperStudy) -> tuple[str, ...]:
     """The schedulers of the two charts, which the reader chooses."""
-    known = next(iter(data.sweeps.values())).schedulers
+    schedulers = next(iter(data.sweeps.values())).schedulers
     hint = "Of the two charts below; the findings and the tables have all of them."
-    return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, known, hint)
+    return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, schedulers, hint)
 
 
 def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:

@@ -85,8 +85,8 @@ def row_cost(state: AppState, index: int, executor: str) -> RowCost:
     options = CostOptions(cost.stack, cost.precision, row.batch)
     own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
     digest, measured = load_measured(state) or ("", None)
-    told = spec.model_dump_json()
-    return _cost(id(graph), executor, own, options, digest, told, graph, measured)[0]
+    given = spec.model_dump_json()
+    return _cost(id(graph), executor, own, options, digest, given, graph, measured)[0]
 
 
 @st.cache_resource(max_entries=256, show_spinner="Costing the models")

@@ -42,7 +42,7 @@ def security_headers() -> tuple[tuple[bytes, bytes], ...]:
         "form-action": "'self'",
         "frame-ancestors": "'none'",
     }
-    found = {
+    headers = {
         "content-security-policy": "; ".join(f"{name} {value}" for name, value in rules.items()),
         "x-frame-options": "DENY",
         "x-content-type-options": "nosniff",
@@ -51,14 +51,14 @@ def security_headers() -> tuple[tuple[bytes, bytes], ...]:
         "cross-origin-resource-policy": "same-origin",
         "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     }
-    return tuple((name.encode(), value.encode()) for name, value in found.items())
+    return tuple((name.encode(), value.encode()) for name, value in headers.items())
 
 
 def _inline_scripts() -> str:
     """The hashes of the scripts that stand in the front end's own page."""
     page = Path(streamlit.__file__).parent / "static" / "index.html"
-    found = _INLINE.findall(page.read_text(encoding="utf-8"))
-    return " ".join(f"'sha256-{_hash(text)}'" for text in found)
+    scripts = _INLINE.findall(page.read_text(encoding="utf-8"))
+    return " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
 
 
 def _hash(text: str) -> str:
@@ -115,13 +115,13 @@ class Request:
 
     def visitor(self, serving: Serving) -> str:
         """The address of whoever asks, which a proxy hands on."""
-        told = self.headers.get("x-forwarded-for", "") if self.peer in serving.proxies else ""
-        return told.rpartition(",")[2].strip()[:64] or self.peer
+        forwarded = self.headers.get("x-forwarded-for", "") if self.peer in serving.proxies else ""
+        return forwarded.rpartition(",")[2].strip()[:64] or self.peer
 
     def secure(self, serving: Serving) -> bool:
         """Whether the browser speaks TLS, with this server or with a proxy before it."""
-        told = self.peer in serving.proxies and self.headers.get("x-forwarded-proto") == "https"
-        return told or self.scheme in ("https", "wss")
+        proxied_tls = self.peer in serving.proxies and self.headers.get("x-forwarded-proto") == "https"
+        return proxied_tls or self.scheme in ("https", "wss")
 
 
 async def answer(

@@ -63,8 +63,8 @@ def set_cookie(name: str, value: str, seconds: int, secure: bool) -> str:
         jar[name] = value
     except CookieError as error:
         raise ValueError(f"Cookie {name!r}: cannot hold this value; {error}.") from error
-    made = jar[name]
-    made["path"], made["max-age"], made["httponly"], made["samesite"] = "/", str(seconds), True, "lax"
+    cookie = jar[name]
+    cookie["path"], cookie["max-age"], cookie["httponly"], cookie["samesite"] = "/", str(seconds), True, "lax"
     if secure:
-        made["secure"] = True
-    return made.OutputString()
+        cookie["secure"] = True
+    return cookie.OutputString()

@@ -153,7 +153,7 @@ class History:
     def _move(self, source: list[tuple[str, Any]], target: list[tuple[str, Any]], now: Any) -> Any:
         if not source:
             return None
-        place, found = source.pop()
+        place, moment = source.pop()
         target.append((place, now))
         self._last = ("", 0.0)
-        return found
+        return moment

@@ -92,8 +92,8 @@ class Live:
 
     def settled(self, fingerprint: str) -> bool:
         """Whether nothing better will come for a scenario: all is simulated, or it failed."""
-        held = self.answers.get(fingerprint)
-        return fingerprint in self.errors or (held is not None and held.complete)
+        answer = self.answers.get(fingerprint)
+        return fingerprint in self.errors or (answer is not None and answer.complete)
 
     def in_line(self, registry: JobRegistry) -> Job | None:
         """The part of the question that starts first, while all of them wait for their turn."""
@@ -113,11 +113,11 @@ class Live:
         if not self.asked:
             return
         unfinished = any(job.unfinished for job in jobs)
-        told = tuple(job.live for job in jobs if job.live)
+        answers = tuple(job.live for job in jobs if job.live)
         waiting = any(job.unfinished and not job.live for job in jobs)
-        if told and not waiting and not (unfinished and self._has_seen(told)):
-            self.seen = told
-            self._keep([QuickAnswer.from_json(t) for t in told], not unfinished)
+        if answers and not waiting and not (unfinished and self._has_seen(answers)):
+            self.seen = answers
+            self._keep([QuickAnswer.from_json(t) for t in answers], not unfinished)
         if not unfinished:
             failed = tuple(dict.fromkeys(job.error for job in jobs if job.status == "failed"))
             if failed:
@@ -125,9 +125,9 @@ class Live:
             self.asked, self.parts, self.seen = "", (), ()
 
     def _keep(self, told: Sequence[QuickAnswer], complete: bool) -> None:
-        former, found = self.answers.pop(self.asked, None), merged(told, self.names)
-        worse = former is not None and former.data.replications > found.replications  # asked a second time
-        self.answers[self.asked] = former if former and worse else Shown(self.asked, found, complete)
+        former, answer = self.answers.pop(self.asked, None), merged(told, self.names)
+        worse = former is not None and former.data.replications > answer.replications  # asked a second time
+        self.answers[self.asked] = former if former and worse else Shown(self.asked, answer, complete)
         for old in list(self.answers)[:-MOST_KEPT]:
             del self.answers[old]
 
@@ -182,7 +182,7 @@ def merged(told: Sequence[QuickAnswer], order: Sequence[str]) -> QuickAnswer:
 
 
 def _report(reports: Sequence[SimulationReport], order: Sequence[str]) -> SimulationReport:
-    found = {name: row for r in reports for name, row in r.schedulers.items()}
+    rows = {name: row for r in reports for name, row in r.schedulers.items()}
     checks: dict[str, bool] = {}
     for report in reports:
         for name, ok in report.checks.items():
@@ -190,7 +190,7 @@ def _report(reports: Sequence[SimulationReport], order: Sequence[str]) -> Simula
     return SimulationReport(
         engine=", ".join(sorted({r.engine for r in reports})),
         seconds=max(r.seconds for r in reports),
-        schedulers={name: found[name] for name in order if name in found},
+        schedulers={name: rows[name] for name in order if name in rows},
         checks=checks,
         failed_checks=tuple(line for r in reports for line in r.failed_checks),
         warmup=None,

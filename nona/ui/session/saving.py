@@ -65,7 +65,7 @@ class Snapshot:
             Moment(state.scenario, dict(state.drafts), state.model),
             past,
             future,
-            {name: dict(held) for name, held in list(state.symbols.items())},
+            {name: dict(sizes) for name, sizes in list(state.symbols.items())},
             dict(state.kept),
             dict(state.results),
             tuple(state.runs.kept),
@@ -93,12 +93,12 @@ def _mark(moment: Moment) -> tuple[object, ...]:
 
 def _files(state: AppState) -> tuple[tuple[str, int, int], ...] | None:
     try:
-        found = [(name, (state.uploads.folder / name).stat()) for name in state.uploads.names()]
+        stats = [(name, (state.uploads.folder / name).stat()) for name in state.uploads.names()]
     except OSError:
         return None
     if state.uploads.lost():  # a cleaner of temporary folders was here: what was saved stays
         return None
-    return tuple(sorted((name, s.st_size, s.st_mtime_ns) for name, s in found))
+    return tuple(sorted((name, s.st_size, s.st_mtime_ns) for name, s in stats))
 
 
 MOST_HISTORY_BYTES = 4 * 2**20
@@ -125,8 +125,8 @@ class Texts:
 
     def keep(self, scenarios: list[Scenario]) -> None:
         """Forget all but these."""
-        held = {id(s) for s in scenarios}
-        self._scenarios = {k: v for k, v in self._scenarios.items() if k in held}
+        ids = {id(s) for s in scenarios}
+        self._scenarios = {k: v for k, v in self._scenarios.items() if k in ids}
         used = {models for _, _, models in self._scenarios.values()}
         self._models = {k: v for k, v in self._models.items() if k in used}
 
@@ -193,13 +193,13 @@ def _write_results(
             runs.append(SavedRun(number=run.number, name=run.name, **saved))
         else:
             left_out.append(f"run {run.number}")
-    for kind, held in shot.results.items():
-        file, room = _write_result(folder, held.job_id, held.data, room)
+    for kind, result in shot.results.items():
+        file, room = _write_result(folder, result.job_id, result.data, room)
         if file:
             results.append(
-                SavedResult(kind=kind, fingerprint=held.fingerprint, job_id=held.job_id, file=file)
+                SavedResult(kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file)
             )
-        elif isinstance(held.data, Document):
+        elif isinstance(result.data, Document):
             left_out.append(f"the result of {kind}")
     return results, runs[::-1]
 
@@ -326,25 +326,25 @@ class Store:
     def watch(self, token: str, state: AppState) -> None:
         """Save the workspace whenever it changes."""
         with self._lock:
-            held = self._watched.get(token)
-            if held is None or held.state is not state:
+            watched = self._watched.get(token)
+            if watched is None or watched.state is not state:
                 self._watched[token] = _Watched(state)
             else:
-                held.leaving = False
+                watched.leaving = False
 
     def retire(self, token: str) -> None:
         """Save it once more, then watch it no longer."""
         with self._lock:
-            held = self._watched.get(token)
-            if held is not None:
-                held.leaving, held.next_look = True, 0.0
+            watched = self._watched.get(token)
+            if watched is not None:
+                watched.leaving, watched.next_look = True, 0.0
 
     def load(self, token: str) -> AppState | None:
         """The workspace of that token, if one is kept."""
         with self._lock:
-            held = self._watched.get(token)
-        if held is not None:
-            return held.state
+            watched = self._watched.get(token)
+        if watched is not None:
+            return watched.state
         try:
             state = read_workspace(self.place(token))
         except OSError as error:
@@ -359,8 +359,8 @@ class Store:
         """Save all that has changed, now."""
         with self._lock:
             all_ = list(self._watched.items())
-        for token, held in all_:
-            self._look(token, held)
+        for token, watched in all_:
+            self._look(token, watched)
 
     def _run(self) -> None:
         while True:
@@ -368,8 +368,8 @@ class Store:
             now = time.monotonic()
             with self._lock:
                 due = [(t, h) for t, h in self._watched.items() if h.next_look <= now]
-            for token, held in due:
-                self._look(token, held)
+            for token, watched in due:
+                self._look(token, watched)
 
     def _look(self, token: str, held: _Watched) -> None:
         with self._writing:

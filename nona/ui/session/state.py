@@ -54,13 +54,13 @@ class Choices:
 
     def find(self, kind: type[T]) -> T | None:
         """The value of that type, if one was kept."""
-        found: T | None = self._kept.get(kind)
-        return found
+        value: T | None = self._kept.get(kind)
+        return value
 
     def of(self, kind: type[T]) -> T:
         """The value of that type; its defaults if none was kept."""
-        found = self.find(kind)
-        return kind() if found is None else found
+        value = self.find(kind)
+        return kind() if value is None else value
 
 
 MOST = 8

@@ -101,12 +101,12 @@ def received() -> Received | None:
     if not Runtime.exists():
         return None
     runtime = Runtime.instance()
-    held = runtime.uploaded_file_mgr
-    if not isinstance(held, MemoryUploadedFileManager):
+    manager = runtime.uploaded_file_mgr
+    if not isinstance(manager, MemoryUploadedFileManager):
         return None
-    made = Received(held, runtime.is_active_session)
-    threading.Thread(target=made.run, daemon=True, name="received").start()
-    return made
+    keeper = Received(manager, runtime.is_active_session)
+    threading.Thread(target=keeper.run, daemon=True, name="received").start()
+    return keeper
 
 
 class Uploads:
@@ -182,10 +182,10 @@ class Uploads:
     def names(self) -> tuple[str, ...]:
         """Names of all files, sorted."""
         try:
-            found = [p.name for p in self.folder.iterdir()]
+            names = [p.name for p in self.folder.iterdir()]
         except OSError:  # not made yet, or removed by a cleaner
             return ()
-        return tuple(sorted(name for name in found if not name.startswith(FRESH)))
+        return tuple(sorted(name for name in names if not name.startswith(FRESH)))
 
     def lost(self) -> tuple[str, ...]:
         """Names of files that were kept here and that somebody else has removed.

@@ -57,12 +57,12 @@ class Workspaces:
         """
         token = token if token is not None and is_token(token) else new_token()
         with self._lock:
-            held = self._held.get(token)
-        if held is None:  # reading takes its time: the other sessions go on meanwhile
-            made = restored(self.store, token) if self.store else new_state()
+            entry = self._held.get(token)
+        if entry is None:  # reading takes its time: the other sessions go on meanwhile
+            opened = restored(self.store, token) if self.store else new_state()
             with self._lock:
-                held = self._held.setdefault(token, (made, time.monotonic()))
-        state = held[0]
+                entry = self._held.setdefault(token, (opened, time.monotonic()))
+        state = entry[0]
         if self.store is not None:
             self.store.watch(token, state)
         self.touch(token, state)
@@ -143,14 +143,14 @@ def _passing() -> Workspaces:
 def _swept(store: Store | None, idle_s: float) -> Workspaces:
     """Workspaces from which those drop out that nobody has open and for which no job is known."""
     registry = jobs()
-    held = Workspaces(
+    workspaces = Workspaces(
         store=store,
         idle_s=idle_s,
         is_open=tabs_of_owners().connected,
         is_worked_for=lambda state: any(map(registry.get, state.jobs.values())),
     )
-    held.start()
-    return held
+    workspaces.start()
+    return workspaces
 
 
 @st.cache_resource
@@ -161,15 +161,15 @@ def jobs() -> JobRegistry:
     and take memory. Quick answers have half as many places, at least two, beside them.
     """
     places = max(2, cores())
-    made = JobRegistry(
+    registry = JobRegistry(
         places,
         idle=IDLE,
         quick=max(2, places // 2),
         keep_s=KEEP_S,
         present=tabs_of_owners().connected,
     )
-    ending().add(made.shut_down, first=True)
-    return made
+    ending().add(registry.shut_down, first=True)
+    return registry
 
 
 def current() -> AppState:
@@ -202,9 +202,9 @@ def session_state() -> AppState:
     st.query_params.pop(FORMER, None)
     if _KEY not in session:
         cookie = st.context.cookies.get(cookie_name())
-        known = is_token(cookie)
-        held = session[_HELD] = _workspaces() if known else _passing()
-        session[_TOKEN], session[_KEY] = held.open(cookie if known else session.get(_TOKEN))
+        has_token = is_token(cookie)
+        workspaces = session[_HELD] = _workspaces() if has_token else _passing()
+        session[_TOKEN], session[_KEY] = workspaces.open(cookie if has_token else session.get(_TOKEN))
     state: AppState = session[_KEY]
     session[_HELD].touch(session[_TOKEN], state)
     tabs_of_owners().note(session[_TOKEN])
@@ -213,5 +213,5 @@ def session_state() -> AppState:
 
 def saving_problem() -> str:
     """Why this session's work is not saved on disk; empty if it is, or if that is switched off."""
-    held: Workspaces | None = st.session_state.get(_HELD)
-    return held.store.problem if held is not None and held.store is not None else ""
+    workspaces: Workspaces | None = st.session_state.get(_HELD)
+    return workspaces.store.problem if workspaces is not None and workspaces.store is not None else ""

@@ -104,7 +104,7 @@ def _size_of(folder: Path) -> int:
 
 def sweep(root: Path, keep_s: float = KEEP_S, most_bytes: int = MOST_BYTES) -> None:
     """Remove halves of files, workspaces unused for ``keep_s``, then the oldest until the rest fits."""
-    found: list[tuple[float, int, Path]] = []
+    workspaces: list[tuple[float, int, Path]] = []
     now = time.time()
     for folder in list(root.iterdir()) if root.is_dir() else ():
         with suppress(OSError):
@@ -115,9 +115,9 @@ def sweep(root: Path, keep_s: float = KEEP_S, most_bytes: int = MOST_BYTES) -> N
             if now - changed > keep_s:
                 shutil.rmtree(folder, ignore_errors=True)
             else:
-                found.append((changed, _size_of(folder), folder))
-    total = sum(size for _, size, _ in found)
-    for _, size, folder in sorted(found, key=lambda f: f[0]):
+                workspaces.append((changed, _size_of(folder), folder))
+    total = sum(size for _, size, _ in workspaces)
+    for _, size, folder in sorted(workspaces, key=lambda f: f[0]):
         if total <= most_bytes:
             return
         shutil.rmtree(folder, ignore_errors=True)
@@ -170,7 +170,7 @@ def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
         [(m.place, _moment(m, scenarios)) for m in saved.past],
         [(m.place, _moment(m, scenarios)) for m in saved.future],
     )
-    state.symbols = {name: dict(held) for name, held in saved.symbols.items()}
+    state.symbols = {name: dict(sizes) for name, sizes in saved.symbols.items()}
     state.kept, state.started_with = dict(saved.kept), saved.started_with
     lines = [f"Not kept because space ran out: {', '.join(saved.left_out)}."] if saved.left_out else []
     lines += _take_uploads(state, folder / UPLOADS)
@@ -220,14 +220,14 @@ def _take_results(state: AppState, folder: Path, saved: SavedWorkspace) -> list[
         return read[entry.file]
 
     for run in saved.runs:
-        found = data(run)
-        if isinstance(found, SimulatedRun):
-            state.runs.kept.append(Kept(run.number, run.name, run.fingerprint, run.job_id, found))
+        result = data(run)
+        if isinstance(result, SimulatedRun):
+            state.runs.kept.append(Kept(run.number, run.name, run.fingerprint, run.job_id, result))
     state.runs.restore(saved.made, saved.pinned)
     for entry in saved.results:
-        found = data(entry)
-        if found is not None:
-            state.results[entry.kind] = Result(entry.fingerprint, found, entry.job_id)
+        result = data(entry)
+        if result is not None:
+            state.results[entry.kind] = Result(entry.fingerprint, result, entry.job_id)
             state.taken[entry.kind] = entry.job_id
     return lines
 

@@ -58,7 +58,7 @@ def _strip(state: AppState) -> None:
 def facts(state: AppState) -> tuple[Fact, ...]:
     """Product, scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
     s = state.scenario
-    known = [
+    always_shown = [
         Fact(PRODUCT, "pages/1_overview.py", "To the Overview."),
         Fact(s.name, "pages/1_overview.py", f"The scenario “{s.name}”: its steps are on the Overview."),
         Fact(cluster_text(s), "pages/4_cluster.py", "The cluster: servers and what is in each."),
@@ -74,7 +74,7 @@ def facts(state: AppState) -> tuple[Fact, ...]:
         hits = _mean_jct(state)
     else:
         hits = _hits(state) if s.serverless is None else _kept(state)
-    return tuple(fact for fact in (*known, hits, _cost(s)) if fact)
+    return tuple(fact for fact in (*always_shown, hits, _cost(s)) if fact)
 
 
 def _cost(scenario: Scenario) -> Fact | None:
@@ -113,15 +113,15 @@ def _mean_jct(state: AppState) -> Fact | None:
     spec = state.scenario.training
     if spec is not None and spec.elastic is not None:
         kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
-        found = {} if history is None else by_mean(history.report.policies)
+        means = {} if history is None else by_mean(history.report.policies)
     else:
         kind, run = "training", state.held("training", TrainingOutcome)
-        found = {} if run is None else by_mean_jct(run.report.policies)
-    best = next(iter(found), None)
+        means = {} if run is None else by_mean_jct(run.report.policies)
+    best = next(iter(means), None)
     if best is None:
         return None
     stale = state.is_stale(kind)
-    text = f"{best}: mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
+    text = f"{best}: mean JCT {hours_text(means[best])}{' (earlier scenario)' if stale else ''}"
     of = "the scenario as it was before the last changes" if stale else "this scenario"
     return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
 

@@ -286,14 +286,14 @@ def result_to_show(state: AppState, kind: str, of: type[T], fingerprint: str = "
     One of this scenario as it was before a change has a warning (:func:`stale_note`). While the next one is
     made there is neither.
     """
-    held, job = state.held(kind, of), current_job(state, kind)
+    outcome, job = state.held(kind, of), current_job(state, kind)
     runs = job is not None and job.unfinished
-    if held is None or runs or not state.is_stale(kind, fingerprint):
-        return held
+    if outcome is None or runs or not state.is_stale(kind, fingerprint):
+        return outcome
     result, noun = state.results[kind], KINDS.find(kind).noun
     if not result.of or result.of == state.scenario.name:
         stale_note(state, kind, fingerprint)
-        return held
+        return outcome
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
         differs = _what_changed(state, kind)
         st.markdown(
@@ -302,7 +302,7 @@ def result_to_show(state: AppState, kind: str, of: type[T], fingerprint: str = "
             width="stretch",
         )
         key = f"earlier-{kind}-{result.job_id}"
-        return held if st.toggle("Show it", key=key, persist_state="session") else None
+        return outcome if st.toggle("Show it", key=key, persist_state="session") else None
 
 
 def _what_changed(state: AppState, kind: str) -> str:

@@ -31,17 +31,17 @@ _ADDED = "missing-files"
 
 def problem_notice(state: AppState) -> None:
     """The problems of the scenario that could not be opened, one in a line, until they are dismissed."""
-    found = state.choices.of(Problems)
-    if not found.lines:
+    problems = state.choices.of(Problems)
+    if not problems.lines:
         return
-    count = "" if len(found.lines) == 1 else f", for {len(found.lines)} reasons"
-    title = f"**{plain(found.what)} was not opened{count}.** Your scenario stays as it was."
+    count = "" if len(problems.lines) == 1 else f", for {len(problems.lines)} reasons"
+    title = f"**{plain(problems.what)} was not opened{count}.** Your scenario stays as it was."
     with st.container(key="problems", gap="xsmall"):
-        st.error("\n".join([title, "", *map(_item, found.lines)]), icon=":material/error:")
-        if found.text:
+        st.error("\n".join([title, "", *map(_item, problems.lines)]), icon=":material/error:")
+        if problems.text:
             st.download_button(
                 "Download its text",
-                found.text.encode("utf-8", "replace"),
+                problems.text.encode("utf-8", "replace"),
                 "link.txt",
                 "text/plain",
                 icon=":material/download:",
@@ -81,8 +81,8 @@ def missing(state: AppState) -> dict[str, str]:
 
     Either the scenario names them, or they were uploaded and somebody has removed them since.
     """
-    held = set(state.uploads.names())
-    named = {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in held}
+    uploaded = set(state.uploads.names())
+    named = {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in uploaded}
     return dict.fromkeys(state.uploads.lost(), "upload") | named
 
 
@@ -121,8 +121,8 @@ def missing_notice(state: AppState) -> None:
             max_upload_size=128,
             help="Files are matched by name. If one file is missing and you add one, any name will do.",
         )
-        if told := state.choices.complaints.get(_ADDED):
-            st.error(plain(told), icon=":material/error:")
+        if complaint := state.choices.complaints.get(_ADDED):
+            st.error(plain(complaint), icon=":material/error:")
 
 
 def _add(state: AppState, key: str) -> None:
@@ -146,14 +146,14 @@ def kept_notice(state: AppState) -> None:
     """What could not be restored, with the file for download; or why nothing is saved."""
     if problem := saving_problem():
         st.warning(plain(problem), icon=":material/save:")
-    found = state.choices.of(Restored)
-    if not found.lines and found.broken is None:
+    restored = state.choices.of(Restored)
+    if not restored.lines and restored.broken is None:
         return
-    broken = found.broken
+    broken = restored.broken
     with st.container(key="restored", gap="xsmall"):
         title = "**Your saved work could not be opened, so this workspace is empty.** Download its text."
         lines = [] if broken is None else [title]
-        st.warning("\n\n".join([*lines, *map(plain, found.lines)]), icon=":material/restore_page:")
+        st.warning("\n\n".join([*lines, *map(plain, restored.lines)]), icon=":material/restore_page:")
         with st.container(horizontal=True):
             if broken is not None:
                 st.download_button(

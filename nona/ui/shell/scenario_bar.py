@@ -85,8 +85,8 @@ def _unread(state: AppState) -> list[str]:
 
 
 def _too_much(state: AppState, missing: tuple[str, ...], length: int) -> str:
-    held = [r.model for r in state.scenario.workload if r.model in state.uploads.names()]
-    names = list(dict.fromkeys([*missing, *held, *state.scenario.models]))
+    uploaded = [r.model for r in state.scenario.workload if r.model in state.uploads.names()]
+    names = list(dict.fromkeys([*missing, *uploaded, *state.scenario.models]))
     why = "what it holds" if not names else ", ".join(names)
     size = f" ({length:,} characters; {LONGEST:,} is the most)" if length > LONGEST else ""
     return f"A link cannot carry {why}{size}."

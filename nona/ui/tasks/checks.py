@@ -62,8 +62,8 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """
     name = str(spec.get("effort"))
     if name not in EFFORTS:
-        known = ", ".join(EFFORTS)
-        raise JobError(f"Validation: effort={name!r} must be one of {known}; choose one of these.")
+        efforts = ", ".join(EFFORTS)
+        raise JobError(f"Validation: effort={name!r} must be one of {efforts}; choose one of these.")
     effort = replace(EFFORTS[name], engine=engine_named(AUTO))
     begin = time.monotonic()
     rows: list[ComparedRow] = []
@@ -133,10 +133,10 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     cost = scenario.cost
     graph = given_graph(sources.model(spec["model"], spec["symbols"], scenario.models), spec["model"], cost)
     own = user_devices(scenario.cluster.devices)
-    made = executor_class(spec["device"], own)
+    executor = executor_class(spec["device"], own)
     measured = read_measured(sources.read(cost.measured)) if cost.measured else None
     options = CostOptions(cost.stack, cost.precision)
-    model = prepare_model(graph, (made,), options, scenario.contraction, measured, own)
+    model = prepare_model(graph, (executor,), options, scenario.contraction, measured, own)
     subgraphs = model.decomposition.subgraphs
     work = [1 + len(s.interior) ** 2 for s in subgraphs]
     counts, done = [], 0

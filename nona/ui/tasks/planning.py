@@ -49,10 +49,10 @@ class _Search:
         system, names = self._prepared.system, self._prepared.scenario.labels
         others = self._others
         beside = compare(self._prepared, placement) if others is None else Comparison(placement, None, None)
-        found = placement_outcome(self._prepared, placement, now_text(), beside)
+        outcome = placement_outcome(self._prepared, placement, now_text(), beside)
         if others is not None:
-            found = found.model_copy(update={"local": others.local, "spread": others.spread})
-        solved = SolvedPlacement.of(found, working(system, placement, names), self.found.steps, known)
+            outcome = outcome.model_copy(update={"local": others.local, "spread": others.spread})
+        solved = SolvedPlacement.of(outcome, working(system, placement, names), self.found.steps, known)
         self._others = others or solved
         return solved
 
@@ -61,7 +61,7 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = study_of(spec, desk)
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
-    known = is_solved(prepared, solver, desk.cache)
+    was_solved = is_solved(prepared, solver, desk.cache)
     watch = PlacingWatch(desk, READ, COMPARE)
     placement = simulation.place(
         prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take
@@ -69,7 +69,7 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     if search.found.steps:
         search.found.finish(placement)
-    return search.outcome(placement, known).to_json()
+    return search.outcome(placement, was_solved).to_json()
 
 
 def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     names = list(spec["schedulers"])
     hit, group = float(spec["hit"]), int(spec["group"])
     gpu = scenario.cluster.servers[group].gpu
-    found: list[DeviceCapacity] = []
+    capacities: list[DeviceCapacity] = []
 
     def show(known: Sequence[DeviceCapacity]) -> None:
         rest = [unfinished(gpu, name) for name in names[len(known) :]]
@@ -101,7 +101,7 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         desk.emit({"live": so_far, "best": so_far})
 
     for name in names:
-        found.append(
+        capacities.append(
             fewest_servers(
                 scenario,
                 sources,
@@ -111,14 +111,14 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
                 simulated=bool(spec.get("simulated")),
                 cache=desk.cache,
                 check=desk.check,
-                tell=_Teller(desk, len(found), len(names)).tell,
-                seen=lambda now: show([*found, now]),
+                tell=_Teller(desk, len(capacities), len(names)).tell,
+                seen=lambda now: show([*capacities, now]),
             )
         )
-        if len(found) < len(names):
-            desk.emit({"fraction": len(found) / len(names), "text": f"{name} done"})
-            show(found)
-    return _report(found, hit, group).to_json()
+        if len(capacities) < len(names):
+            desk.emit({"fraction": len(capacities) / len(names), "text": f"{name} done"})
+            show(capacities)
+    return _report(capacities, hit, group).to_json()
 
 
 def _report(found: Sequence[DeviceCapacity], hit: float, group: int) -> CapacityReport:
@@ -142,16 +142,16 @@ REPORT_EVERY_S = 0.5
 
 def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
-    prepared, made = study_of(spec, desk), now_text()
-    heard = _Heard(desk, lambda report: plan_outcome(prepared, report, made).to_json())
-    found = plan(
+    prepared, made_at = study_of(spec, desk), now_text()
+    heard = _Heard(desk, lambda report: plan_outcome(prepared, report, made_at).to_json())
+    final = plan(
         prepared.scenario,
         sources_of(spec),
         workers=processes(1, 0),
         check=desk.check,
         on_table=heard.take,
     )
-    return heard.written(found)
+    return heard.written(final)
 
 
 class _Heard:
@@ -166,6 +166,6 @@ class _Heard:
         now_s = time.monotonic()
         if now_s - self._sent_s >= REPORT_EVERY_S:
             self._sent_s = now_s
-            known = self.written(report)
-            message |= {"live": known, "best": known}
+            outcome = self.written(report)
+            message |= {"live": outcome, "best": outcome}
         self._desk.emit(message)

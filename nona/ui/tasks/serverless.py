@@ -117,7 +117,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     system = prepare_serverless(scenario, sources)
     watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
-    told = _teller(desk, watch)
+    on_progress = _teller(desk, watch)
     size = scenario.simulation
     result = simulate_serverless_scenario(
         scenario,
@@ -125,7 +125,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         system=system,
         workers=processes(len(chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
         stories=STORIES,
-        on_progress=told,
+        on_progress=on_progress,
     )
     outcome = serverless_outcome(scenario, result, now_text())
     folder = Path(spec["folder"])
@@ -146,7 +146,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
             last = time.monotonic()
             desk.emit({"fraction": fraction, "text": f"Sharing by {mode}"})
 
-    found = compare_sharing(
+    results = compare_sharing(
         scenario,
         sources,
         ways_for(scenario),
@@ -157,7 +157,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         oracle=False,
         workers=processes(asked.calls * asked.replications, FEW_CALLS),
     )
-    reports = {mode: report_of(result) for mode, result in found.items()}
+    reports = {mode: report_of(result) for mode, result in results.items()}
     return WaysReport(policy=asked.policy, reports=reports).to_json()
 
 
@@ -165,22 +165,22 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """The fewest nodes that keep a share of the SLOs under some policies; the JSON of a ``NodesReport``."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), NodesAsked.of(spec)
     names, steps = asked.policies, 0
-    found: dict[str, NodesFor] = {}
+    by_policy: dict[str, NodesFor] = {}
     size = CapacitySize(calls=asked.calls, most=asked.most)
 
     def told(tried: TriedNodes) -> None:
         nonlocal steps
         desk.check()
         steps += 1
-        share = (len(found) + 1 - 0.85**steps) / len(names)
+        share = (len(by_policy) + 1 - 0.85**steps) / len(names)
         kept = percent_text(tried.slo_hit_rate.mean)
-        text = f"{names[len(found)]}: {tried.nodes} nodes keep {kept}"
+        text = f"{names[len(by_policy)]}: {tried.nodes} nodes keep {kept}"
         desk.emit({"fraction": share, "text": text})
 
     for name in names:
         steps = 0
-        desk.emit({"fraction": len(found) / len(names), "text": f"{name}: looking for the fewest nodes"})
-        found[name] = nodes_for(
+        desk.emit({"fraction": len(by_policy) / len(names), "text": f"{name}: looking for the fewest nodes"})
+        by_policy[name] = nodes_for(
             scenario,
             name,
             asked.target,
@@ -190,7 +190,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
             on_tried=told,
         )
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
-    report = NodesReport(target=asked.target, most=size.most, policies=found, setting=ran)
+    report = NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
     return report.to_json()
 
 

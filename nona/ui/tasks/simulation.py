@@ -137,21 +137,21 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     settings = prepared.scenario.simulation
     jobs = min(settings.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(settings.replications, REPLICATIONS)
-    told: dict[str, Any] = {}
+    live: dict[str, Any] = {}
     predicted: Mapping[str, float | None] | None = None
-    for found in simulation.answers(
+    for so_far in simulation.answers(
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if predicted is None:
-            predicted = predicted_means(prepared, found.placement)
-        told = QuickAnswer(
+            predicted = predicted_means(prepared, so_far.placement)
+        live = QuickAnswer(
             predicted=predicted,
-            report=simulation_report(found.summaries, found.seconds),
-            replications=found.replications,
+            report=simulation_report(so_far.summaries, so_far.seconds),
+            replications=so_far.replications,
             jobs=jobs,
             engine=engine,
-            failed=found.failed,
+            failed=so_far.failed,
         ).to_json()
-        text = f"{found.replications} of {count} replications"
-        desk.emit({"fraction": found.replications / count, "text": text, "live": told})
-    return told
+        text = f"{so_far.replications} of {count} replications"
+        desk.emit({"fraction": so_far.replications / count, "text": text, "live": live})
+    return live

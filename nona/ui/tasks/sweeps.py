@@ -86,14 +86,14 @@ def _swept(
         scenario,
         How(sources=sources_of(spec), engine=engine_named(AUTO), cache=desk.cache, check=desk.check),
     )
-    last, told = 0.0, None
-    for told in steps:
+    last, latest = 0.0, None
+    for latest in steps:
         if time.monotonic() - last >= TELL_EVERY_S:
             last = time.monotonic()
-            desk.emit({"fraction": told.fraction, "text": text(told), "live": outcome(told).to_json()})
-    if told is None:
+            desk.emit({"fraction": latest.fraction, "text": text(latest), "live": outcome(latest).to_json()})
+    if latest is None:
         raise JobError("Sweep: nothing was swept; choose at least one value.")
-    return outcome(told).to_json()
+    return outcome(latest).to_json()
 
 
 def _grid_outcome(told: GridCurves, request: GridRequest) -> GridOutcome:

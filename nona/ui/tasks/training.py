@@ -125,11 +125,11 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit(
         {"fraction": 0.0, "text": f"Starting {counted(runs, 'run')} of {counted(len(system.jobs), 'job')}"}
     )
-    told = _teller(desk, watch, runs, in_order=workers == 1)
+    on_progress = _teller(desk, watch, runs, in_order=workers == 1)
     rows = len(system.jobs) * len(system.cluster.types)
     kept = min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows))
     result = simulate_training_scenario(
-        scenario, sources, workers=workers, trace_rounds=kept, on_progress=told
+        scenario, sources, workers=workers, trace_rounds=kept, on_progress=on_progress
     )
     return outcome_of(result, about_scenario(scenario, scenario, now_text())).to_json()
 
@@ -241,8 +241,8 @@ def run_elastic(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     request = elastic_request(scenario, sources)
     searched = sum(ELASTIC[n].drawn for n in request.policies) * request.replications
     workers = processes(searched, 1)  # others end within a second
-    told = _elastic_teller(desk, request, in_order=workers == 1)
-    result = simulate_elastic_jobs(request, workers=workers, on_progress=told)
+    on_progress = _elastic_teller(desk, request, in_order=workers == 1)
+    result = simulate_elastic_jobs(request, workers=workers, on_progress=on_progress)
     about = about_scenario(scenario, scenario, now_text())
     return elastic_history(result.system, result.runs, result.report, about).to_json()
 

@@ -125,9 +125,9 @@ def pick_list(key: str, label: str, entries: Sequence[Entry], chosen: str) -> No
 
 def picked(key: str) -> Picked | None:
     """The last entry that was picked in the list ``key``."""
-    held = st.session_state.get(key)
-    found = held.get("picked") if held is not None else None
-    if not found or len(found) != 2:
+    list_state = st.session_state.get(key)
+    pick = list_state.get("picked") if list_state is not None else None
+    if not pick or len(pick) != 2:
         return None
-    name, when = found
+    name, when = pick
     return Picked(str(name), int(when))

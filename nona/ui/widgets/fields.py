@@ -200,7 +200,7 @@ def whole(
 
     The state of its ``key`` is a float.
     """
-    found = st.number_input(
+    entered = st.number_input(
         label,
         float(low),
         float(high),
@@ -212,7 +212,7 @@ def whole(
         on_change=on_change,
         **more,
     )
-    return low if found is None else round(found)
+    return low if entered is None else round(entered)
 
 
 def choice(

@@ -68,9 +68,9 @@ def _picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
 
 
 def _with_unknown(entries: Sequence[PickerEntry], names: Iterable[str]) -> tuple[PickerEntry, ...]:
-    known = {entry.name for entry in entries}
+    registered = {entry.name for entry in entries}
     blank = dict.fromkeys(("view", "meaning", "summary", "source", "adaptation"), "")
-    others = (PickerEntry(name=n, family="Not registered", **blank) for n in names if n not in known)
+    others = (PickerEntry(name=n, family="Not registered", **blank) for n in names if n not in registered)
     return (*entries, *others)
 
 
@@ -105,9 +105,9 @@ def scheduler_picker(
     """
 
     def changed() -> None:
-        found = _message(key)
-        if found is not None:
-            on_choose(found[0])
+        message = _message(key)
+        if message is not None:
+            on_choose(message[0])
 
     message = _message(key)
     data = SchedulerPicker(
@@ -122,11 +122,11 @@ def scheduler_picker(
 
 def _message(key: str) -> tuple[tuple[str, ...], int] | None:
     """The names that the browser sent last, and the message's number; ``None`` if it sent none."""
-    held = st.session_state.get(key)
-    found = held.get("chosen") if held is not None else None
-    if not isinstance(found, list) or len(found) != 2 or not isinstance(found[0], list):
+    picker_state = st.session_state.get(key)
+    message = picker_state.get("chosen") if picker_state is not None else None
+    if not isinstance(message, list) or len(message) != 2 or not isinstance(message[0], list):
         return None
-    names, number = found
+    names, number = message
     return tuple(dict.fromkeys(str(n) for n in names)), int(number)
 
 
@@ -231,16 +231,16 @@ def _field(
     def commit() -> None:
         state.edit(path, changed(entries, place, name, st.session_state[key], default))
 
-    told: dict[str, Any] = {"key": key, "on_change": commit}
+    common: dict[str, Any] = {"key": key, "on_change": commit}
     with st.container():
         if isinstance(default, bool):
-            st.toggle(_label(name), bool(value), help=hint, **told)
+            st.toggle(_label(name), bool(value), help=hint, **common)
         elif isinstance(default, int) and isinstance(value, int):
-            whole(_label(name), 0, 2**31, value, hint=hint, **told)
+            whole(_label(name), 0, 2**31, value, hint=hint, **common)
         elif isinstance(default, int | float) and isinstance(value, int | float):
-            st.number_input(_label(name), value=float(value), format="%g", help=hint, **told)
+            st.number_input(_label(name), value=float(value), format="%g", help=hint, **common)
         else:
-            st.text_input(_label(name), _text(value), help=hint, **told)
+            st.text_input(_label(name), _text(value), help=hint, **common)
 
 
 def _label(name: str) -> str:
