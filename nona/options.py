@@ -51,12 +51,12 @@ def number(
     nona.errors.SimulationError: Policy 'x': option step_s='soon' must be a number of at least 0; change it.
     """
     value = options[name]
-    found = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
-    if not (isfinite(found) and least <= found <= most):
+    converted = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
+    if not (isfinite(converted) and least <= converted <= most):
         raise SimulationError(
             f"{owner}: option {name}={value!r} must be a number {_range(least, most)}; change it."
         )
-    return found
+    return converted
 
 
 def whole(owner: str, options: Mapping[str, object], name: str, least: int = 1, most: float = inf) -> int:

@@ -87,20 +87,20 @@ def _held_types(problem: Problem) -> dict[int, int]:
     if problem.carried is None:
         return {}
     free = problem.gpus.copy()
-    found: dict[int, int] = {}
+    kind_of: dict[int, int] = {}
     for row, shares in zip(problem.carried.rows, problem.carried.shares, strict=True):
         kind = int(shares.argmax())
         if len(row) == 1 and shares[kind] >= HELD and free[kind] >= 1:
-            found[row[0]] = kind
+            kind_of[row[0]] = kind
             free[kind] -= 1
-    return found
+    return kind_of
 
 
 def _durations_s(problem: Problem) -> Floats:
     """(m, J) rem_i / T_ij; a type that cannot run the job counts as 1e-10 steps/s."""
     rates = np.where(problem.rates > 0, problem.rates, SLOWEST)
-    found: Floats = problem.remaining[:, None] / rates
-    return found
+    durations_s: Floats = problem.remaining[:, None] / rates
+    return durations_s
 
 
 def _first_jobs(found: Matching, durations: Floats) -> list[tuple[int, int]]:
@@ -127,23 +127,23 @@ def _allocate(problem: Problem) -> Allocation:
             f"Policy 'allox': job {name!r} takes more than one GPU, and AlloX places jobs with one; "
             "choose another policy."
         )
-    held = _held_types(problem)
+    kept = _held_types(problem)
     free = problem.gpus.astype(np.int64)
-    for kind in held.values():
+    for kind in kept.values():
         free[kind] -= 1
     shares = np.zeros(problem.rates.shape)
-    for job, kind in held.items():
+    for job, kind in kept.items():
         shares[job, kind] = 1.0
-    waiting = np.array([i for i in range(problem.jobs) if i not in held], dtype=np.int64)
+    waiting = np.array([i for i in range(problem.jobs) if i not in kept], dtype=np.int64)
     rows = tuple((i,) for i in range(problem.jobs))
     if not waiting.size or not free.sum():
         return Allocation(rows, shares)
     durations = _durations_s(problem)[waiting]
-    found = _matched(durations, free)
-    for job, kind in _first_jobs(found, durations):
+    matching = _matched(durations, free)
+    for job, kind in _first_jobs(matching, durations):
         if problem.rates[waiting[job], kind] > 0:
             shares[waiting[job], kind] = 1.0
-    return Allocation(rows, shares, found.cost, found.bound)
+    return Allocation(rows, shares, matching.cost, matching.bound)
 
 
 def _prepare(options: Options) -> Allocator:

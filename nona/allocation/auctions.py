@@ -23,15 +23,15 @@ def _allocate(problem: Problem) -> Allocation:
     ones = np.ones(int(able.sum()))
     scale = problem.rates[able].max(axis=1)
     bids = Bids(problem.rates[able], problem.workers[able], 0 * ones, ones * scale, problem.gpus)
-    found = partial_allocation(bids)
-    shares[able] = found.shares * found.kept[:, None]
+    auction = partial_allocation(bids)
+    shares[able] = auction.shares * auction.kept[:, None]
     unit = float(np.log(scale).mean())
     return Allocation(
         rows,
         shares,
-        objective=float(np.exp(found.mean_log + unit)),
-        bound=float(np.exp(found.mean_bound + unit)),
-        details={"least_kept": float(found.kept.min())},
+        objective=float(np.exp(auction.mean_log + unit)),
+        bound=float(np.exp(auction.mean_bound + unit)),
+        details={"least_kept": float(auction.kept.min())},
     )
 
 
@@ -60,10 +60,10 @@ def finish_time_fairness(problem: Problem, rates: Floats) -> Floats:
     """(m,) ρ_i = (t_i + rem_i / thr_i) / (C_i + rem_i / iso_i) at throughputs ``rates``; ∞ without any."""
     alone = (isolated_shares(problem) * problem.rates).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (problem.elapsed_s + problem.remaining / rates) / (
+        rho = (problem.elapsed_s + problem.remaining / rates) / (
             problem.isolated_s + problem.remaining / alone
         )
-    return np.where(rates > 0, found, np.inf)
+    return np.where(rates > 0, rho, np.inf)
 
 
 def bidders(problem: Problem, knob: float) -> Ints:
@@ -104,8 +104,8 @@ def _themis_auction_allocate(problem: Problem, knob: float, seed: int) -> Alloca
     jobs = bidders(problem, knob)
     if not jobs.size:
         return Allocation(rows, shares)
-    found = _auction(problem, jobs)
-    shares[jobs] = found.shares * found.kept[:, None]
+    auction = _auction(problem, jobs)
+    shares[jobs] = auction.shares * auction.kept[:, None]
     draw = RandomStreams(seed).generator("themis", str(problem.seed), repr(float(problem.elapsed_s.sum())))
     others = np.setdiff1d(np.arange(problem.jobs), jobs)
     _hand_out(problem, shares, draw.permutation(others))
@@ -114,9 +114,9 @@ def _themis_auction_allocate(problem: Problem, knob: float, seed: int) -> Alloca
     return Allocation(
         rows,
         shares,
-        objective=exp(found.mean_log + unit),
-        bound=exp(found.mean_bound + unit),
-        details={"bidders": float(len(jobs)), "least_kept": float(found.kept.min())},
+        objective=exp(auction.mean_log + unit),
+        bound=exp(auction.mean_bound + unit),
+        details={"bidders": float(len(jobs)), "least_kept": float(auction.kept.min())},
     )
 
 

@@ -74,16 +74,16 @@ def _inverse(width: Floats, flat: Floats, line: Floats, steep: Floats) -> Floats
     others = 1.0 - np.eye(len(kinds))
     pairs = 0.5 * (others[:, :, None] * others[:, None, :]).reshape(len(kinds), -1).T
     cofactor[:, kinds, kinds] = 1.0 + (ff + gg) @ others + squares.reshape(len(width), -1) @ pairs
-    found: Floats = cofactor * (root[:, :, None] * root[:, None, :] / whole[:, None, None])
-    return found
+    inverse: Floats = cofactor * (root[:, :, None] * root[:, None, :] / whole[:, None, None])
+    return inverse
 
 
 def spread(width: Floats, flat: Floats, right: Floats) -> Floats:
     """(k, J) G·right, with G as in :class:`Blocks`."""
     size = 1.0 + flat * width.sum(1)
     apart = right[:, :, None] - right[:, None, :]
-    found: Floats = width * (right + flat[:, None] * np.matmul(apart, width[:, :, None])[:, :, 0])
-    whole: Floats = found / size[:, None]
+    unscaled: Floats = width * (right + flat[:, None] * np.matmul(apart, width[:, :, None])[:, :, 0])
+    whole: Floats = unscaled / size[:, None]
     return whole
 
 
@@ -215,10 +215,10 @@ def _last(form: Form, last_mu: float) -> _Point:
             moved = _moved(form, point, max(SHRINK * mu, last_mu))
         except np.linalg.LinAlgError:
             break
-        found = _mean(form, moved)
-        if not np.isfinite(found) or (mu <= NEAR and found > SLOW * mu > 2 * last_mu):
+        moved_mu = _mean(form, moved)
+        if not np.isfinite(moved_mu) or (mu <= NEAR and moved_mu > SLOW * mu > 2 * last_mu):
             break  # rounding errors have the upper hand
-        point, mu = moved, found
+        point, mu = moved, moved_mu
     return point
 
 
@@ -321,12 +321,12 @@ def solve(program: Program, last_mu: float = LAST_MU) -> Optimum:
         When no allocation keeps the floors.
     """
     if not program.space.paired:
-        found = centre(program, last_mu)
-        off = found.bound - found.objective
-        if off <= max(GOOD, ROUGH * last_mu) * max(1e-12, abs(found.bound)) and _keeps_floors(
-            program, found.x
+        optimum = centre(program, last_mu)
+        off = optimum.bound - optimum.objective
+        if off <= max(GOOD, ROUGH * last_mu) * max(1e-12, abs(optimum.bound)) and _keeps_floors(
+            program, optimum.x
         ):
-            return found
+            return optimum
     return solve_highs(program)
 
 

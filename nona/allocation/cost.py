@@ -24,8 +24,8 @@ def _ask_cost(problem: Problem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)
-    found = solve(linear(space, _steps_per_price(problem, space)))
-    return told(problem, space, found.x, found.objective, found.bound)
+    optimum = solve(linear(space, _steps_per_price(problem, space)))
+    return told(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
 COST = Policy(
@@ -95,8 +95,8 @@ def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
         f"it was dropped, as the tightest of those left."
         for i in dropped[np.argsort(-tightness[dropped], kind="stable")]
     )
-    found = solve(linear(space, _steps_per_price(problem, space), least))
-    return told(problem, space, found.x, found.objective, found.bound, warnings)
+    optimum = solve(linear(space, _steps_per_price(problem, space), least))
+    return told(problem, space, optimum.x, optimum.objective, optimum.bound, warnings)
 
 
 def _when(left_s: float) -> str:

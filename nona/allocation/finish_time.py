@@ -74,11 +74,11 @@ def _fairest_finish(problem: Problem, space: Polytope, isolated_rates: Floats) -
         rough = high > (1 + NEARLY) * low
         steps = np.zeros(problem.jobs)
         steps[able] = jobs.needed(rho)
-        found = solve(max_min(space, steps), ROUGH_MU if rough else LAST_MU)
-        reached = jobs.rho(space.throughputs(found.x)[able])
+        optimum = solve(max_min(space, steps), ROUGH_MU if rough else LAST_MU)
+        reached = jobs.rho(space.throughputs(optimum.x)[able])
         if reached < high or not rough:
-            high, best = reached, found.x
-        before, low = low, max(low, jobs.least(_throughput_prices(found, able), found.bound))
+            high, best = reached, optimum.x
+        before, low = low, max(low, jobs.least(_throughput_prices(optimum, able), optimum.bound))
         if not rough and (high <= (1 + CLOSE) * low or low <= before):
             break
         rho = low

@@ -17,12 +17,12 @@ Pair = tuple[int, int]
 
 def _gains(problem: Problem) -> dict[Pair, float]:
     """Σ over types and both jobs of T_pair / T_alone for each pair; 0 if a rate is 0."""
-    found = {}
+    gains = {}
     for (a, b), both in zip(problem.pairs.tolist(), problem.pair_rates, strict=True):
         alone = np.stack([problem.rates[a], problem.rates[b]], axis=1)
         runs = bool((alone > 0).all() and (both > 0).all())
-        found[a, b] = float((both / alone).sum()) if runs else 0.0
-    return found
+        gains[a, b] = float((both / alone).sum()) if runs else 0.0
+    return gains
 
 
 def _pairs(problem: Problem, seed: int) -> list[Pair]:
@@ -62,10 +62,10 @@ def _allocate(problem: Problem, seed: int, pack: bool) -> Allocation:
     single = np.array([i not in paired for i in range(problem.jobs)])
     first = np.array([a for a, _ in pairs], dtype=np.int64)
     runs = np.concatenate([problem.workers[single], problem.workers[first]])
-    found = _shares(problem, runs) if runs.size else np.zeros((0, len(problem.types)))
+    run_shares = _shares(problem, runs) if runs.size else np.zeros((0, len(problem.types)))
     shares = np.zeros((problem.jobs + len(pairs), len(problem.types)))
-    shares[np.flatnonzero(single)] = found[: int(single.sum())]
-    shares[problem.jobs :] = found[int(single.sum()) :]
+    shares[np.flatnonzero(single)] = run_shares[: int(single.sum())]
+    shares[problem.jobs :] = run_shares[int(single.sum()) :]
     return Allocation((*((i,) for i in range(problem.jobs)), *pairs), shares)
 
 

@@ -55,15 +55,15 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Fille
         if not rising.any():
             break
         steps = np.where(rising, weights / workers, 0.0)
-        found = solve_highs(max_min(space, steps * units, KEPT * levels * units))
+        optimum = solve_highs(max_min(space, steps * units, KEPT * levels * units))
         if not rounds:
-            first, bound = found.objective, found.bound
-        reached = space.throughputs(_within(space, found.x)) / np.where(units > 0, units, 1.0)
-        levels = np.minimum(levels + max(0.0, found.objective) * steps, reached)
+            first, bound = optimum.objective, optimum.bound
+        reached = space.throughputs(_within(space, optimum.x)) / np.where(units > 0, units, 1.0)
+        levels = np.minimum(levels + max(0.0, optimum.objective) * steps, reached)
         rounds += 1
         able = _able_to_rise(space, levels, units, open_)
         if (able == open_).all():  # rounding: what the program proves saturated is
-            able = able & ~(found.prices.throughput * steps * units > 0.5 / rising.sum())
+            able = able & ~(optimum.prices.throughput * steps * units > 0.5 / rising.sum())
         open_ = able
     return Filled(levels, rounds, first, bound)
 
@@ -142,16 +142,16 @@ class Teams:
         >>> teams.weigh(np.array([True, True, False])).tolist()
         [0.5, 1.5, 0.0]
         """
-        found = np.zeros(len(open_))
+        weights = np.zeros(len(open_))
         for number, team in enumerate(self.entities):
             jobs = np.flatnonzero(open_ & (self.entity == number))
             if not jobs.size:
                 continue
             if team.policy == "fifo":
-                found[jobs[0]] = team.weight
+                weights[jobs[0]] = team.weight
             else:
-                found[jobs] = team.weight * self.weights[jobs] / self.weights[jobs].sum()
-        return found
+                weights[jobs] = team.weight * self.weights[jobs] / self.weights[jobs].sum()
+        return weights
 
 
 def _teams_of(problem: Problem) -> Teams:
@@ -177,14 +177,14 @@ def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
     units = (proportional_shares(problem) * rates).sum(axis=1)
     if not space.able.any():
         return Allocation(space.rows, space.shares(np.zeros(space.variables)), 0.0, 0.0)
-    found = fill(space, units, problem.workers, _teams_of(problem).weigh)
-    shares = solve(max_min(space, found.levels * units)).x
+    filled = fill(space, units, problem.workers, _teams_of(problem).weigh)
+    shares = solve(max_min(space, filled.levels * units)).x
     return Allocation(
         space.rows,
         space.shares(shares),
-        found.first,
-        found.bound,
-        details={"rounds": float(found.rounds)},
+        filled.first,
+        filled.bound,
+        details={"rounds": float(filled.rounds)},
     )
 
 

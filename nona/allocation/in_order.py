@@ -104,7 +104,7 @@ def _join(placed: Placed, jobs: Iterable[int]) -> None:
 
 def _partner(placed: Placed, job: int, rates: dict[tuple[int, int], Floats]) -> int | None:
     """The job, alone on its GPUs, with the largest Σ T_pair / T_alone > 1.5 beside ``job``."""
-    best, found = PACKED, None
+    best, partner = PACKED, None
     alone = placed.problem.rates
     for holder, kind in sorted(placed.types.items()):
         both = rates.get((min(holder, job), max(holder, job)))
@@ -113,8 +113,8 @@ def _partner(placed: Placed, job: int, rates: dict[tuple[int, int], Floats]) -> 
         own, other = (both[kind, 0], both[kind, 1]) if holder < job else (both[kind, 1], both[kind, 0])
         gained = float(own / alone[holder, kind] + other / alone[job, kind])
         if own > 0 and other > 0 and gained > best:
-            best, found = gained, holder
-    return found
+            best, partner = gained, holder
+    return partner
 
 
 _DEFAULTS: Options = {"space_sharing": False}

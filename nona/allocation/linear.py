@@ -37,8 +37,8 @@ def space_of(problem: Problem, space_sharing: bool = False, rates: Floats | None
 
 def _proportional_rates(problem: Problem, rates: Floats) -> Floats:
     """(m,) prop_i = Σ_j T_ij N_j / N: throughputs where each job has N_j / N of each type."""
-    found: Floats = rates @ (problem.gpus / problem.gpus.sum())
-    return found
+    proportional: Floats = rates @ (problem.gpus / problem.gpus.sum())
+    return proportional
 
 
 def told(
@@ -81,8 +81,8 @@ def _fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
     if not space.able.any():
         return nothing(problem, space)
     steps = problem.weights * _proportional_rates(problem, rates) / problem.workers
-    found = solve(max_min(space, steps))
-    return told(problem, space, found.x, found.objective, found.bound)
+    optimum = solve(max_min(space, steps))
+    return told(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
 def _ask_max_min(problem: Problem, pack: bool) -> Allocation:
@@ -140,8 +140,8 @@ def _ask_makespan(problem: Problem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)
-    found = solve(max_min(space, problem.remaining))
-    return told(problem, space, found.x, 1.0 / found.objective, 1.0 / found.bound)
+    optimum = solve(max_min(space, problem.remaining))
+    return told(problem, space, optimum.x, 1.0 / optimum.objective, 1.0 / optimum.bound)
 
 
 MAKESPAN = Policy(
@@ -168,8 +168,8 @@ def _ask_throughput_sum(problem: Problem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)
-    found = solve(linear(space, space.rate + space.partner_rate))
-    return told(problem, space, found.x, found.objective, found.bound)
+    optimum = solve(linear(space, space.rate + space.partner_rate))
+    return told(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
 THROUGHPUT_SUM = Policy(

@@ -61,9 +61,9 @@ class Polytope:
     @property
     def able(self) -> NDArray[np.bool_]:
         """(m,) whether each job can run at all."""
-        found = np.zeros(self.jobs, np.bool_)
-        found[self.first] = True
-        return found
+        able = np.zeros(self.jobs, np.bool_)
+        able[self.first] = True
+        return able
 
     def throughput_matrix(self) -> scipy.sparse.csr_array:
         """(m, n) whose product with x is thr_i = Σ T·x over the rows with job i, in steps/s."""
@@ -84,9 +84,9 @@ class Polytope:
 
     def shares(self, x: Floats) -> Floats:
         """(rows, J) the variables' values by row and type, clipped to [0, 1]."""
-        found = np.zeros((len(self.rows), len(self.gpus)))
-        found[self.row, self.column] = np.clip(x, 0.0, 1.0)
-        return found
+        shares = np.zeros((len(self.rows), len(self.gpus)))
+        shares[self.row, self.column] = np.clip(x, 0.0, 1.0)
+        return shares
 
     def throughputs(self, x: Floats) -> Floats:
         """(m,) thr_i in steps/s."""

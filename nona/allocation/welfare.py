@@ -37,8 +37,8 @@ class Values:
     def value(self, shares: Floats) -> Floats:
         """(…, c) φ at the shares (…, c, J)."""
         got = (shares * self.rates).sum(axis=-1)
-        found: Floats = np.log(got) - np.log(self.elapsed * got + self.left)
-        return found
+        phi: Floats = np.log(got) - np.log(self.elapsed * got + self.left)
+        return phi
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -149,20 +149,20 @@ def _follow(
     Problems that are solved take no more steps: further ones would lose what they have to rounding.
     """
     allowed = tolerance * np.maximum(1.0, counts.sum(axis=1))
-    found = _certified(values, counts, point)
+    solved = _certified(values, counts, point)
     live = np.arange(len(counts))
     for _ in range(STEPS):
         mean = _complementarity(point)
-        live = live[(found.bound - found.value > allowed)[live] & (mean > until)[live]]
+        live = live[(solved.bound - solved.value > allowed)[live] & (mean > until)[live]]
         if not live.size:
-            return point, found
+            return point, solved
         some = Point(*(getattr(point, f.name)[live] for f in fields(Point)))
         moved = _step(values, counts[live], some, CENTRING * mean[live])
         now = _certified(values, counts[live], moved)
         for f in fields(Point):
             getattr(point, f.name)[live] = getattr(moved, f.name)
         for g in fields(Solved):
-            getattr(found, g.name)[live] = getattr(now, g.name)
+            getattr(solved, g.name)[live] = getattr(now, g.name)
     raise SimulationError(
         f"Nash welfare: the optimum was not reached in {STEPS} steps; check that rates are positive numbers."
     )
@@ -170,8 +170,8 @@ def _follow(
 
 def _complementarity(point: Point) -> Floats:
     products = [(a * b).reshape(len(a), -1) for a, b in point.pairs()]
-    found: Floats = np.concatenate(products, axis=1).mean(axis=1)
-    return found
+    means: Floats = np.concatenate(products, axis=1).mean(axis=1)
+    return means
 
 
 def _step(values: Values, counts: Floats, at: Point, target: Floats) -> Point:
@@ -207,8 +207,8 @@ def _moved(value: Floats, change: Floats, part: Floats) -> Floats:
 def _reach(value: Floats, change: Floats) -> Floats:
     """(b,) the part of a change, at most 1, after which positive values are still positive."""
     flat = (change / value).reshape(len(value), -1).min(axis=1)
-    found: Floats = np.minimum(1.0, BACK / np.maximum(-flat, 1e-300))
-    return found
+    part: Floats = np.minimum(1.0, BACK / np.maximum(-flat, 1e-300))
+    return part
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -246,9 +246,9 @@ def partial_allocation(bids: Bids) -> Partial:
     scaled = bids.rates / best[:, None]
     table = np.column_stack([scaled, bids.workers, bids.elapsed, bids.left / best])
     kinds = bids.rates.shape[1]
-    found, number, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    rows, number, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     number = number.reshape(-1)
-    values = Values(found[:, :kinds], found[:, kinds], found[:, kinds + 1], found[:, kinds + 2], bids.gpus)
+    values = Values(rows[:, :kinds], rows[:, kinds], rows[:, kinds + 1], rows[:, kinds + 2], bids.gpus)
     full, without = _with_and_without(values, counts.astype(float))
     others = full.value[0] - values.value(full.shares[0])
     kept = np.exp(np.minimum(0.0, others - without.value))

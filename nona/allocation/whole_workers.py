@@ -75,8 +75,8 @@ def marginal_gains(remaining: Floats, rates: Floats, workers: Ints) -> Ints:
     def gains(has: Floats, after: Floats) -> Floats:
         left = remaining[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = np.where(has > 0, left / has - left / after, 0.0)
-        return found
+            gained: Floats = np.where(has > 0, left / has - left / after, 0.0)
+        return gained
 
     return _hand_out(rates, workers, gains, one_each(rates, workers))
 
@@ -110,7 +110,7 @@ def fairest_goodputs(most: Floats, rates: Floats, workers: Ints) -> Ints:
     unit = np.where(equal > 0, equal, 1.0)[:, None]
 
     def unfairness(throughputs: Floats) -> Floats:
-        found: Floats = 1.0 / (np.minimum(throughputs, most[:, None]) / unit + LEAST)
-        return found
+        inverse: Floats = 1.0 / (np.minimum(throughputs, most[:, None]) / unit + LEAST)
+        return inverse
 
     return _hand_out(rates, workers, lambda has, after: unfairness(has) - unfairness(after))

@@ -148,10 +148,10 @@ def kept_on_disk(function: Callable[..., Any], signature: Any = None, **options:
     signature
         Compile for these types now, and for no others; without one, when first called.
     """
-    made: Any = njit(**options)(function)
-    made._cache = CheckedCache(function)
+    dispatcher: Any = njit(**options)(function)
+    dispatcher._cache = CheckedCache(function)
     if signature is not None:
-        with typeinfer.register_dispatcher(made):
-            made.compile(signature)
-            made.disable_compile()
-    return made
+        with typeinfer.register_dispatcher(dispatcher):
+            dispatcher.compile(signature)
+            dispatcher.disable_compile()
+    return dispatcher

@@ -54,9 +54,9 @@ def _temporary_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"nona-planner-{user}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
         if not hasattr(os, "getuid") or (
-            found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
+            status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == 0o700
         ):
             return folder
     return Path(tempfile.mkdtemp(prefix="nona-planner-"))
@@ -152,8 +152,8 @@ def read_sealed(path: Path, expected: str | None = None) -> bytes | None:
             return None
         raise
     with os.fdopen(file, "rb") as opened:
-        found = os.fstat(opened.fileno())
-        if not (stat.S_ISREG(found.st_mode) and _is_ours(found)):
+        status = os.fstat(opened.fileno())
+        if not (stat.S_ISREG(status.st_mode) and _is_ours(status)):
             return None
         text = opened.read()
     head, data = text[:_HEAD], text[_HEAD:]

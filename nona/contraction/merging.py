@@ -205,11 +205,11 @@ class Merging:
     def _list(self, neighbours: set[int], a: int, b: int) -> str:
         if len(neighbours) == 1:  # the other one of the two
             return ""
-        found = {self.quotient.find(t) for t in neighbours} - {a, b}
-        if not found:
+        others = {self.quotient.find(t) for t in neighbours} - {a, b}
+        if not others:
             return ""
-        shown = ", ".join([self.name(h) for h in heapq.nsmallest(NAMES_SHOWN, found)])
-        more = len(found) - NAMES_SHOWN
+        shown = ", ".join([self.name(h) for h in heapq.nsmallest(NAMES_SHOWN, others)])
+        more = len(others) - NAMES_SHOWN
         return f"{shown} and {more} more" if more > 0 else shown
 
     def result(self, rule: str) -> ContractedGraph:

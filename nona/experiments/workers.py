@@ -82,7 +82,7 @@ class ProcessPool:
         """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
         left, lost = deque(keys), Counter[Key]()
-        found: dict[Key, R] = {}
+        results: dict[Key, R] = {}
         busy: dict[Connection, _Worker] = {}
         try:
             while left or busy:
@@ -105,12 +105,12 @@ class ProcessPool:
                     elif kind == "error":
                         raise content
                     else:
-                        found[worker.key] = content
+                        results[worker.key] = content
                         self._idle.append(busy.pop(connection))
                         on_end(worker.key, content)
         finally:
             _end(list(busy.values()))
-        return found
+        return results
 
 
 @contextlib.contextmanager
@@ -267,5 +267,5 @@ def run_pieces(
     last; what it raises ends the work.
     """
     keys: list[Key] = [(n, 0) for n in range(count)]
-    found = run_work(work, keys, _Heard(on_progress), workers)
-    return [found[key] for key in keys]
+    results = run_work(work, keys, _Heard(on_progress), workers)
+    return [results[key] for key in keys]

@@ -84,12 +84,12 @@ class Archive:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 members = archive.infolist()
                 problem = self._problem(members)
-                found = {} if problem else dict(_unpacked(archive, members))
+                contents = {} if problem else dict(_unpacked(archive, members))
         except _BROKEN:
             raise self.refuse("it is damaged", "get it again") from None
         if problem:
             raise self.refuse(*problem)
-        return found
+        return contents
 
     def _check_end(self, data: bytes) -> None:
         """Refuse what Python's reader would search for, or read, without bound."""

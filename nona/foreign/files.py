@@ -101,8 +101,8 @@ def read_file(
     if "\0" in str(path):
         raise refuse(f"{what}: a name of a file holds no null character; check the path.")
     try:
-        found = path.stat()
-        _check(found, what, most, refuse)  # a device may do something when it is opened
+        status = path.stat()
+        _check(status, what, most, refuse)  # a device may do something when it is opened
         with os.fdopen(os.open(path, flags), "rb") as file:
             size = _check(os.fstat(file.fileno()), what, most, refuse)
             if take is not None:

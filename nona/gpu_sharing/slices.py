@@ -100,22 +100,22 @@ class BoardStates:
 
     def _work_out(self, instances: Instances) -> BoardState:
         whole = self.board
-        held = [i for i in instances if i.held]
-        free = whole.compute_slices - sum(self._size(i) for i in held)
+        busy = [i for i in instances if i.held]
+        free = whole.compute_slices - sum(self._size(i) for i in busy)
         steps = {}
         for size in range(1, whole.compute_slices + 1):
             step = self._reuse(instances, size) or (None if self.fixed else self._make(instances, size))
             if step is not None:
                 steps[size] = step
-        releases = {self._slots(i): _with(instances, i, Instance(i.start, i.profile)) for i in held}
+        releases = {self._slots(i): _with(instances, i, Instance(i.start, i.profile)) for i in busy}
         return BoardState(instances, free, self._stranded(instances), steps, releases)
 
     def _stranded(self, instances: Instances) -> int:
         if self.fixed:
             return self.board.compute_slices - sum(self._size(i) for i in instances)
-        held = [i for i in instances if i.held]
-        free = self.board.compute_slices - sum(self._size(i) for i in held)
-        return free - self._most(sum(self._slots(i) for i in held), free)
+        busy = [i for i in instances if i.held]
+        free = self.board.compute_slices - sum(self._size(i) for i in busy)
+        return free - self._most(sum(self._slots(i) for i in busy), free)
 
     def _most(self, taken: int, free: int) -> int:
         """The most compute slices of standard instances on the slots not ``taken``, at most ``free``."""
@@ -136,8 +136,8 @@ class BoardStates:
         fit = [i for i in instances if not i.held and self._serves(self._size(i), size)]
         if not fit:
             return None
-        held = [i for i in instances if i.held]
-        best = min(fit, key=lambda i: (self._size(i), self._memory(i), self._less_room([*held, i]), i.start))
+        busy = [i for i in instances if i.held]
+        best = min(fit, key=lambda i: (self._size(i), self._memory(i), self._less_room([*busy, i]), i.start))
         taken = Instance(best.start, best.profile, True)
         return Step(_with(instances, best, taken), self._slots(best), self._size(best), best.profile, False)
 
@@ -148,18 +148,18 @@ class BoardStates:
         profile = next((p for p in self.board.profiles if p.standard and p.compute_slices == size), None)
         if profile is None:
             return None
-        held = [i for i in instances if i.held]
+        busy = [i for i in instances if i.held]
         idle = [i for i in instances if not i.held]
         choices = []
-        for start in self._free_starts(held, profile):
+        for start in self._free_starts(busy, profile):
             new = Instance(start, profile.name, True)
-            kept = self._kept(idle, held, new)
-            rank = (self._less_room([*held, new]), len(idle) - len(kept), start)
+            kept = self._kept(idle, busy, new)
+            rank = (self._less_room([*busy, new]), len(idle) - len(kept), start)
             choices.append((rank, new, kept))
         if not choices:
             return None
         _, new, kept = min(choices)
-        after = tuple(sorted([*held, *kept, new]))
+        after = tuple(sorted([*busy, *kept, new]))
         return Step(after, self._slots(new), size, profile.name, True)
 
     def _kept(self, idle: Sequence[Instance], held: Sequence[Instance], new: Instance) -> list[Instance]:
@@ -286,8 +286,8 @@ class SlicePool(Ledger):
         """Whether the vCPUs are free, and an idle instance serves it."""
         if configuration.vcpus > self.free_vcpus:
             return False
-        found = (state.steps.get(configuration.vgpus) for state in self._now)
-        return any(step is not None and not (step.made and self._reconfiguration_s) for step in found)
+        steps = (state.steps.get(configuration.vgpus) for state in self._now)
+        return any(step is not None and not (step.made and self._reconfiguration_s) for step in steps)
 
     def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
         """An idle instance of the size, else a new one."""

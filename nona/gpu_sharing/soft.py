@@ -67,9 +67,9 @@ class SoftPool(Ledger):
         best, least = -1, (self._most - vgpus + 1, 0)
         if vgpus > self._whole:
             return best
-        for gpu, held in enumerate(zip(self._used, self._batches, strict=True)):
-            if held < least and held[1] < self._clients:
-                best, least = gpu, held
+        for gpu, load in enumerate(zip(self._used, self._batches, strict=True)):
+            if load < least and load[1] < self._clients:
+                best, least = gpu, load
         return best
 
 

@@ -145,8 +145,8 @@ class ServerGroup:
             )
         else:
             slices = [s.profile for s in parse_layout(self.mig, device.mig).slices]
-        made = [make_executor_class(device, s, self.mps) for s in slices]
-        return tuple(c for c in made for _ in range(c.mps))
+        classes = [make_executor_class(device, s, self.mps) for s in slices]
+        return tuple(c for c in classes for _ in range(c.mps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +227,13 @@ class Cluster:
     @cached_property
     def executors(self) -> tuple[Executor, ...]:
         """All executors, by group, server, GPU, and place on the GPU."""
-        made = []
+        executors = []
         server = 0
         for group, classes in zip(self.groups, self._group_classes, strict=True):
             for _ in range(group.count):
-                made += [Executor(server, g, c.name) for g in range(group.gpus) for c in classes]
+                executors += [Executor(server, g, c.name) for g in range(group.gpus) for c in classes]
                 server += 1
-        return tuple(made)
+        return tuple(executors)
 
     @cached_property
     def classes(self) -> Mapping[str, ExecutorClass]:

@@ -299,17 +299,17 @@ def links() -> Mapping[str, Link]:
     3125000000.0
     """
     texts = source_texts()
-    found = {}
+    by_name = {}
     for row in shipped_table("nona.hardware", "data/links.csv"):
         capacity = parse_quantity(f"{row['capacity']} {row['capacity_unit']}", "bandwidth")
-        found[row["link"]] = Link(
+        by_name[row["link"]] = Link(
             name=row["link"],
             label=row["label"],
             capacity=_one_direction(capacity, row["kind"], row["link"]),
             latency_s=parse_quantity(f"{row['latency']} {row['latency_unit']}", "time"),
             fact=Fact(texts[row["source"]], row["checked"]),
         )
-    return MappingProxyType(found)
+    return MappingProxyType(by_name)
 
 
 def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
@@ -320,10 +320,10 @@ def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
     HardwareError
         When there is none.
     """
-    known = {**devices(), **(own or {})}
-    if name not in known:
-        raise HardwareError(f"Device {name!r}: it is unknown; use {', '.join(known)}, or define it.")
-    return known[name]
+    by_name = {**devices(), **(own or {})}
+    if name not in by_name:
+        raise HardwareError(f"Device {name!r}: it is unknown; use {', '.join(by_name)}, or define it.")
+    return by_name[name]
 
 
 def user_devices(definitions: Mapping[str, Mapping[str, object]]) -> dict[str, Device]:
@@ -332,15 +332,15 @@ def user_devices(definitions: Mapping[str, Mapping[str, object]]) -> dict[str, D
     >>> user_devices({"a100-pcie": {"base": "a100-80gb", "bandwidth": "1935 GB/s"}})["a100-pcie"].sms
     108
     """
-    made = {}
+    own = {}
     for name, attributes in definitions.items():
         base = attributes.get("base")
         if base is not None and (not isinstance(base, str) or base not in devices()):
             raise HardwareError(
                 f"Device {name!r}: base={base!r} is not in the catalogue; use {', '.join(devices())}."
             )
-        made[name] = Device.from_mapping(attributes, name, devices()[base] if isinstance(base, str) else None)
-    return made
+        own[name] = Device.from_mapping(attributes, name, devices()[base] if isinstance(base, str) else None)
+    return own
 
 
 @cache

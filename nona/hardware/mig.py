@@ -82,12 +82,12 @@ def assumed(board_name: str) -> str:
     ('', 'the SMs and memory of 3g.47gb, 4g.47gb, 7g.94gb')
     """
     rows = [r for r in shipped_table("nona.hardware", "data/mig_profiles.csv") if r["board"] == board_name]
-    told = []
+    parts = []
     for what, column in (("places", "placements_checked"), ("SMs and memory", "sms_checked")):
         names = [r["profile"] for r in rows if r[column] == "assumed"]
         if names:
-            told.append(f"the {what} of {'all' if len(names) == len(rows) else ', '.join(names)}")
-    return "; ".join(told)
+            parts.append(f"the {what} of {'all' if len(names) == len(rows) else ', '.join(names)}")
+    return "; ".join(parts)
 
 
 @cache
@@ -266,8 +266,8 @@ of the board 'a100-40gb'; use smaller or fewer slices.
 
 
 def _profile(whole: Board, name: str, text: str) -> Profile:
-    known = {p.name for p in whole.profiles}
-    if name not in known:
+    names = {p.name for p in whole.profiles}
+    if name not in names:
         elsewhere = [b.name for b in boards().values() if name in {p.name for p in b.profiles}]
         hint = f" (it belongs to {', '.join(elsewhere)})" if elsewhere else ""
         raise HardwareError(

@@ -56,8 +56,8 @@ def options_at(layout: MigLayout, start: int) -> tuple[Profile, ...]:
     >>> [p.name for p in options_at(parse_layout("4g.20gb", "a100-40gb"), 6)]
     ['1g.10gb', '1g.5gb', '1g.5gb+me']
     """
-    found = [p for p in board(layout.board).profiles if not why_not(layout, start, p)]
-    return tuple(sorted(found, key=lambda p: (-p.compute_slices, -p.memory_slices, p.name)))
+    legal = [p for p in board(layout.board).profiles if not why_not(layout, start, p)]
+    return tuple(sorted(legal, key=lambda p: (-p.compute_slices, -p.memory_slices, p.name)))
 
 
 def add_slice(layout: MigLayout, start: int, profile: str) -> MigLayout:

@@ -62,7 +62,7 @@ def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
     layouts: dict[str, MigLayout] = {}
     left_out: dict[str, str] = {}
     for name, entries in _configs(_parsed(data)).items():
-        found = []
+        fitting = []
         for number, entry in enumerate(_entries(name, entries)):
             text, others = _slices(name, number, entry), _other_devices(entry, board_name)
             if text and others:
@@ -71,12 +71,12 @@ def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
                 )
             elif text:
                 try:
-                    found.append(parse_layout(text, board_name))
+                    fitting.append(parse_layout(text, board_name))
                 except HardwareError as error:
                     left_out[name] = f"{name!r}, entry {number + 1}: {error}"
-        if found and " other devices " in left_out.get(name, ""):
+        if fitting and " other devices " in left_out.get(name, ""):
             del left_out[name]
-        different = list(dict.fromkeys(found))
+        different = list(dict.fromkeys(fitting))
         for number, layout in enumerate(different, start=1):
             layouts[name if len(different) == 1 else f"{name} [{number}]"] = layout
     if not layouts:
@@ -130,19 +130,19 @@ def _parsed(data: bytes | str) -> Mapping[object, object]:
         raise HardwareError("mig-parted file: it is not UTF-8 text; give the YAML file.") from None
     try:
         wrong = _trap(text)
-        found = None if wrong else next(iter(_files(text)), None)
+        document = None if wrong else next(iter(_files(text)), None)
     except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, TypeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 1})" if where else ""
         raise HardwareError(f"mig-parted file: it is not YAML{line}; correct the text.") from None
     if wrong:
         raise HardwareError(f"mig-parted file: {wrong}.")
-    if found is None:
+    if document is None:
         raise HardwareError("mig-parted file: the key 'mig-configs' is missing; give a mig-parted file.")
-    if found.get("version") != "v1":
-        version = _short(found.get("version"), 20)
+    if document.get("version") != "v1":
+        version = _short(document.get("version"), 20)
         raise HardwareError(f"mig-parted file: version={version!r} must be 'v1'; convert the file.")
-    return found
+    return document
 
 
 def _files(text: str) -> Iterator[Mapping[object, object]]:
@@ -150,8 +150,8 @@ def _files(text: str) -> Iterator[Mapping[object, object]]:
     for document in yaml.safe_load_all(text):
         if isinstance(document, Mapping) and "mig-configs" in document:
             yield document
-        elif isinstance(document, Mapping) and isinstance(held := document.get("data"), Mapping):
-            for value in held.values():
+        elif isinstance(document, Mapping) and isinstance(texts := document.get("data"), Mapping):
+            for value in texts.values():
                 if isinstance(value, str) and "mig-configs" in value and not _trap(value):
                     inner = yaml.safe_load(value)
                     if isinstance(inner, Mapping) and "mig-configs" in inner:

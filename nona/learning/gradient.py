@@ -48,8 +48,8 @@ def _embed_back(
     network: Network, given: Network, dag: Dag, features: Floats, made: Embedding, upper: Embedding
 ) -> None:
     """Add the gradient of :func:`~nona.schedulers.learned.network.embed` from that of its results."""
-    known = np.concatenate([features, made.task], axis=1)
-    task = upper.task + _two_back(network, given, "job", known, upper.job)[:, features.shape[1] :]
+    inputs = np.concatenate([features, made.task], axis=1)
+    task = upper.task + _two_back(network, given, "job", inputs, upper.job)[:, features.shape[1] :]
     for v in dag.topological_order():
         below = list(dag.successors[v])
         if below:
@@ -65,10 +65,10 @@ def gradient(
     weights: Floats, pair: int, graphs: Graphs, choices: Choices, advantage: Floats, entropy: float
 ) -> Floats:
     """The gradient of Σ advantage · log p(taken) + entropy · H(p) over the choices, H in nats."""
-    network, found = network_of(weights, pair), np.zeros_like(weights)
-    given = network_of(found, pair)
-    made = [embed(network, d, x) for d, x in zip(graphs.dags, graphs.features, strict=True)]
-    task, job = (np.concatenate([getattr(m, part) for m in made]) for part in ("task", "job"))
+    network, derivative = network_of(weights, pair), np.zeros_like(weights)
+    given = network_of(derivative, pair)
+    embeddings = [embed(network, d, x) for d, x in zip(graphs.dags, graphs.features, strict=True)]
+    task, job = (np.concatenate([getattr(m, part) for m in embeddings]) for part in ("task", "job"))
     of, members = _jobs(graphs, choices)
     x = np.concatenate([task[choices.task], (members @ job)[of], choices.features], axis=1)
     one = leaky(network.score1(x))
@@ -80,11 +80,11 @@ def gradient(
     by_task = _sums(choices.task, upper[:, :WIDTH], len(task))
     by_job = members.T @ _sums(of, upper[:, WIDTH : 2 * WIDTH], len(members))
     at = 0
-    for dag, features, m in zip(graphs.dags, graphs.features, made, strict=True):
+    for dag, features, m in zip(graphs.dags, graphs.features, embeddings, strict=True):
         part = slice(at, at + len(dag))
         _embed_back(network, given, dag, features, m, Embedding(by_task[part], by_job[part], m.successors))
         at += len(dag)
-    return found
+    return derivative
 
 
 def _jobs(graphs: Graphs, choices: Choices) -> tuple[Ints, Floats]:

@@ -75,19 +75,19 @@ def decide(now: float, view: View, ready: Ready, tables: Recording, u: Any, out:
     It is not pure: it writes into its own tables, of which every run has its own.
     """
     t = tables.policy
-    found = candidates(now, view, ready, t)
-    held = np.zeros(ready.n, dtype=np.int64)
+    pairs = candidates(now, view, ready, t)
+    waiting = np.zeros(ready.n, dtype=np.int64)
     while True:
         tables.written[0] += 1
-        chosen = drawn(found.entry, found.score, held, u[0], tables)
+        chosen = drawn(pairs.entry, pairs.score, waiting, u[0], tables)
         if chosen < 0:
             return False
-        write(now, ready, found.entry, found.features, held, chosen, tables)
-        if view.queue_length[found.executor[chosen]] == 0:
-            out[0] = found.entry[chosen]
-            out[1] = one_of(view, ready, t, found, chosen, u[0])
+        write(now, ready, pairs.entry, pairs.features, waiting, chosen, tables)
+        if view.queue_length[pairs.executor[chosen]] == 0:
+            out[0] = pairs.entry[chosen]
+            out[1] = one_of(view, ready, t, pairs, chosen, u[0])
             return True
-        held[found.entry[chosen]] = 1
+        waiting[pairs.entry[chosen]] = 1
 
 
 def drawn(entry: Ints, score: Floats, held: Ints, u: float, r: Recording) -> int:
@@ -274,12 +274,12 @@ def advantages(rollouts: Sequence[Rollout], window_s: float) -> list[Floats]:
     differential reward (job-seconds less the long-run average) nothing else remains: the average over a
     window of fixed length is the same constant in the run and in its baseline.
     """
-    found = []
+    by_rollout = []
     for number, rollout in enumerate(rollouts):
         t = rollout.choices.time_s
         cost = np.stack([job_seconds(r, t + window_s) - job_seconds(r, t) for r in rollouts])
         others = (cost.sum(axis=0) - cost[number]) / (len(rollouts) - 1)
-        found.append(others - cost[number])
-    together = np.concatenate(found)
+        by_rollout.append(others - cost[number])
+    together = np.concatenate(by_rollout)
     spread = float(together.std()) if len(together) else 0.0
-    return [a / spread if spread > 0 else a for a in found]
+    return [a / spread if spread > 0 else a for a in by_rollout]

@@ -172,8 +172,8 @@ def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) ->
             system = drawn_system(settings.ranges, draws)
             runs = rollouts_of(system, weights, settings)
             entropy = _between(settings.entropy, settings.last_entropy, done)
-            found = _direction(system, weights, settings, runs, entropy)
-            adam.step(weights, found, _between(settings.rate, settings.last_rate, done))
+            direction = _direction(system, weights, settings, runs, entropy)
+            adam.step(weights, direction, _between(settings.rate, settings.last_rate, done))
             curve[number] = np.mean([r.mean_jct_s for r in runs]) / mean_work_s(system)
             if on_iteration:
                 on_iteration(number + 1, float(curve[number]))
@@ -217,9 +217,9 @@ def _direction(
     choices = _together([r.choices for r in runs])
     if not len(choices.end):
         return np.zeros_like(weights)
-    found = gradient(weights, settings.pair, graphs, choices, np.concatenate(better), entropy)
-    found /= len(choices.end)
-    return found / max(1.0, float(np.linalg.norm(found)))
+    direction = gradient(weights, settings.pair, graphs, choices, np.concatenate(better), entropy)
+    direction /= len(choices.end)
+    return direction / max(1.0, float(np.linalg.norm(direction)))
 
 
 def _between(first: float, last: float, done: float) -> float:

@@ -55,10 +55,10 @@ class Loads:
         Of the shares that do, those with the least work in all are taken.
         """
         tie = 1e-6 / max(float(self.load.max(initial=0.0)), 1e-300)
-        found = self._program(tie * self.load, None)
-        if found is None:  # only rounding can bring this about: any shares fulfil this program
-            found = tidy(self.allowed.astype(float), self.allowed)
-        return float(self.utilization(found)[self.used].max(initial=self.background)), found
+        shares = self._program(tie * self.load, None)
+        if shares is None:  # only rounding can bring this about: any shares fulfil this program
+            shares = tidy(self.allowed.astype(float), self.allowed)
+        return float(self.utilization(shares)[self.used].max(initial=self.background)), shares
 
     def cheapest(self, cost: Floats, peak: float) -> Floats | None:
         """Shares of least Σ ``cost``_jk s_jk with no class busier than ``peak``; None: there are none."""
@@ -125,12 +125,12 @@ class Replica:
 
 def replicas(system: System) -> tuple[Replica, ...]:
     """The models of a system; query classes with one ``replica`` name share their weights."""
-    found: dict[str, list[int]] = {}
+    by_name: dict[str, list[int]] = {}
     for j, q in enumerate(system.queries):
-        found.setdefault(q.replica or f"\0{j}", []).append(j)
+        by_name.setdefault(q.replica or f"\0{j}", []).append(j)
     return tuple(
         Replica(system.queries[js[0]].name, max(system.queries[j].weight_bytes for j in js), tuple(js))
-        for js in found.values()
+        for js in by_name.values()
     )
 
 
@@ -213,9 +213,9 @@ def _best(system: System, models: Sequence[Replica], options: Sequence[Sequence[
             for k, sets in enumerate(options):
                 for other in sets:
                     tried = (*best[:k], other, *best[k + 1 :])
-                    found = _score(system, models, tried)
-                    if found < score:
-                        best, score = tried, found
+                    new_score = _score(system, models, tried)
+                    if new_score < score:
+                        best, score = tried, new_score
             if score == before:
                 break
     if score[0]:

@@ -48,28 +48,28 @@ class Task:
     @cached_property
     def families(self) -> dict[int, tuple[ExchangeGroups, ...]]:
         """The groups of all candidates of which not all are listed, by identity."""
-        found: dict[int, tuple[ExchangeGroups, ...]] = {}
+        families: dict[int, tuple[ExchangeGroups, ...]] = {}
         for g in self.groups:
-            if not g.candidates.exhaustive and id(g.candidates) not in found:
-                found[id(g.candidates)] = exchange_groups_of(g.candidates.shape)
-        return found
+            if not g.candidates.exhaustive and id(g.candidates) not in families:
+                families[id(g.candidates)] = exchange_groups_of(g.candidates.shape)
+        return families
 
     def problem(self, floor: float, end: float = math.inf) -> Problem:
         """With relaxed columns that hold where the link's wait is between ``floor`` and ``end``."""
         from nona.placement.interiors.relaxed_columns import least_columns  # it imports Numba
 
         slots = server_slots(self.model.system)
-        known: dict[tuple[int, int], tuple[Least, ...]] = {}
+        columns: dict[tuple[int, int], tuple[Least, ...]] = {}
         least: list[tuple[Least, ...]] = []
         for g, prices in zip(self.groups, self.prices, strict=True):
             key = (id(g.candidates), g.query)
             if g.candidates.exhaustive:
                 least.append(())
                 continue
-            if key not in known or len(prices.blocks.factor):
+            if key not in columns or len(prices.blocks.factor):
                 at, families = replace(prices, link_wait=floor), self.families[id(g.candidates)]
-                known[key] = least_columns(g.candidates, slots, at, end, families)
-            least.append(known[key])
+                columns[key] = least_columns(g.candidates, slots, at, end, families)
+            least.append(columns[key])
         return build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s, least=least)
 
     @cached_property

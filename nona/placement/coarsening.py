@@ -117,9 +117,9 @@ def _late_edges(
     """Edges again after the blocks, with what the blocks have left; the steps and the time lost in all."""
     local = shape.local_s
     left = max(0.0, spare - loss.span_s - loss.load_s)
-    found = glue_edges(shape, link, groups, waits, local - left)
-    slack = max((local - total for _, total in found), default=0.0)
-    return [step for step, _ in found], loss.span_s + max(0.0, slack)
+    glued = glue_edges(shape, link, groups, waits, local - left)
+    slack = max((local - total for _, total in glued), default=0.0)
+    return [step for step, _ in glued], loss.span_s + max(0.0, slack)
 
 
 def _least_s(shape: Shape, link: Link, waits: Waits) -> float:
@@ -163,13 +163,13 @@ def coarsen_tasks(
 
     ``weights`` (K,) is the share of each executor class, ``share`` what may be lost.
     """
-    known: dict[bytes, Coarsening] = {}
-    found = []
+    by_signature: dict[bytes, Coarsening] = {}
+    coarsenings = []
     for shape in shapes_of(tasks, decomposition.subgraphs, weights):
-        if shape.signature not in known:
-            known[shape.signature] = coarsen(shape, link, share=share)
-        found.append(known[shape.signature])
-    return tuple(found)
+        if shape.signature not in by_signature:
+            by_signature[shape.signature] = coarsen(shape, link, share=share)
+        coarsenings.append(by_signature[shape.signature])
+    return tuple(coarsenings)
 
 
 def with_glue(

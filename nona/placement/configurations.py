@@ -119,7 +119,7 @@ def shapes_of(
     targets = tasks.edge_target.tolist()
     for e, v in enumerate(targets):
         into[v].append(e)
-    sources, made = tasks.edge_source.tolist(), tasks.edge_tensor.tolist()
+    sources, edge_tensors = tasks.edge_source.tolist(), tasks.edge_tensor.tolist()
     shapes = []
     for s in subgraphs:
         local = {v: i for i, v in enumerate(s.interior, start=1)}
@@ -130,7 +130,7 @@ def shapes_of(
         ends = s.interior + ((s.sink,) if s.sink != VIRTUAL else ())
         edges = sorted(
             (e for v in ends for e in into[v] if sources[e] in local),
-            key=lambda e: (sources[e], made[e], targets[e]),
+            key=lambda e: (sources[e], edge_tensors[e], targets[e]),
         )
         tensors: dict[int, int] = {}
         named = [tensors.setdefault(int(tasks.edge_tensor[e]), len(tensors)) for e in edges]

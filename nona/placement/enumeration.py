@@ -57,10 +57,10 @@ def components(shape: Shape) -> tuple[tuple[int, ...], ...]:
     for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True):
         if u > 0 and v <= shape.m:
             parent[find(v)] = find(u)
-    found: dict[int, list[int]] = {}
+    members: dict[int, list[int]] = {}
     for v in range(1, shape.m + 1):
-        found.setdefault(find(v), []).append(v)
-    return tuple(tuple(c) for c in found.values())
+        members.setdefault(find(v), []).append(v)
+    return tuple(tuple(c) for c in members.values())
 
 
 def component_classes(shape: Shape, parts: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -219,7 +219,7 @@ def _improve(candidates: Candidates, slots: int) -> Labels:
     round would exceed it are left as they are.
     """
     shape = candidates.shape
-    found = {tuple(row) for row in candidates.labels.tolist()}
+    labels = {tuple(row) for row in candidates.labels.tolist()}
     scale = shape.local_s
     prices = [(0.0, 0.0), (0.02 * scale, 0.0), (0.1 * scale, 0.0), (0.0, 1.0), (0.02 * scale, 4.0)]
     for wait, price in prices:
@@ -234,9 +234,9 @@ def _improve(candidates: Candidates, slots: int) -> Labels:
             if not len(moves) or score.min() >= best * (1 - 1e-9):
                 break
             row, best = moves[int(np.argmin(score))], float(score.min())
-        found.add(canonical(row.tolist()))
+        labels.add(canonical(row.tolist()))
     local = (0,) * (shape.m + 1)
-    return np.array([local, *sorted(found - {local})], dtype=np.int64)
+    return np.array([local, *sorted(labels - {local})], dtype=np.int64)
 
 
 def _score(c: Candidates, wait: float, price: float) -> NDArray[np.float64]:
@@ -283,17 +283,17 @@ def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
         if not complete:
             most = max(8, _CELLS // (shape.m + 1))
             rows += _balanced(shape, parts, slots, most // 2) + _singled_out(shape, parts, most // 2)
-    found = Candidates(shape, _unique(rows), link, exhaustive=False)
+    considered = Candidates(shape, _unique(rows), link, exhaustive=False)
     if slots > 1:
-        found = Candidates(shape, _improve(found, slots), link, exhaustive=False)
+        considered = Candidates(shape, _improve(considered, slots), link, exhaustive=False)
     what = "whole components and" if complete else "groups of components,"
     return Candidates(
         shape,
-        found.labels,
+        considered.labels,
         link,
         exhaustive=False,
         note=f"interior of {shape.m} tasks in {len(parts)} component{'s' if len(parts) > 1 else ''}: "
-        f"{what} list schedules and local search ({len(found)} configurations), not all",
+        f"{what} list schedules and local search ({len(considered)} configurations), not all",
     )
 
 
@@ -435,20 +435,20 @@ def idle_spans(
     inner = tuple(s for s in decomposition.subgraphs if s.interior)
     weights = np.zeros(len(tasks.compute_s))
     weights[executor_class] = 1.0
-    known: dict[bytes, tuple[float, bool]] = {}
-    found = []
+    by_signature: dict[bytes, tuple[float, bool]] = {}
+    idle = []
     for number, (subgraph, shape) in enumerate(zip(inner, shapes_of(tasks, inner, weights), strict=True)):
-        if shape.signature not in known:
+        if shape.signature not in by_signature:
             considered = candidates(shape, link, servers)
             shortest = min(float(spans(considered, 0.0, 0.0)[0].min()), shape.local_s)
-            known[shape.signature] = shortest, considered.exhaustive
-        best_s, exhaustive = known[shape.signature]
-        found.append(
+            by_signature[shape.signature] = shortest, considered.exhaustive
+        best_s, exhaustive = by_signature[shape.signature]
+        idle.append(
             IdleSpan(subgraph, shape.local_s, shape.critical_s, best_s, _border_bytes(shape), exhaustive)
         )
         if on_progress:
             on_progress((number + 1) / len(inner))
-    return tuple(found)
+    return tuple(idle)
 
 
 def _border_bytes(shape: Shape) -> float:

@@ -108,10 +108,10 @@ class Coarsening:
     @property
     def units(self) -> tuple[tuple[int, ...], ...]:
         """The groups that can leave the root's server, as nodes; the sink's is one unless it is glued."""
-        found: dict[int, list[int]] = {}
+        members: dict[int, list[int]] = {}
         for v, g in enumerate(self.group.tolist()):
-            found.setdefault(g, []).append(v)
-        return tuple(tuple(nodes) for g, nodes in found.items() if g != 0)
+            members.setdefault(g, []).append(v)
+        return tuple(tuple(nodes) for g, nodes in members.items() if g != 0)
 
     @property
     def interior_units(self) -> int:
@@ -208,8 +208,8 @@ def glue_edges(
     The steps, each with the time above: those of a configuration that parts the two.
     """
     steps: list[tuple[Glue, float]] = []
-    while found := _costly(shape, link, groups, waits, upper_s):
-        for step, total_s in found:
+    while costly := _costly(shape, link, groups, waits, upper_s):
+        for step, total_s in costly:
             if groups.join(step.source, step.target):
                 steps.append((step, total_s))
     return steps
@@ -219,14 +219,14 @@ def _costly(
     shape: Shape, link: Link, groups: Groups, waits: Waits, upper_s: float
 ) -> list[tuple[Glue, float]]:
     head, tail = chains(shape, groups)
-    found = []
+    steps = []
     for e, (u, v) in enumerate(zip(shape.source.tolist(), shape.target.tolist(), strict=True)):
         if not groups.together(u, v):
             work = head[u] + tail[v]
             transfer = message_s(shape, link, waits, e) + visits_s(shape, waits, v)
             if work + transfer >= upper_s * (1 - _ROUNDING):
-                found.append((Glue(u, v, EDGE, work, transfer, shape.local_s), work + transfer))
-    return found
+                steps.append((Glue(u, v, EDGE, work, transfer, shape.local_s), work + transfer))
+    return steps
 
 
 def message_s(shape: Shape, link: Link, waits: Waits, edge: int) -> float:

@@ -215,9 +215,9 @@ def route_of(topology: Topology, p: Floats, busy: float = 0.0) -> Route:
     >>> round(found.own, 6), round(found.queued, 6)
     (0.166667, 0.1)
     """
-    found = crossings(topology, p)
-    share = float(found.share[topology.core])
-    together = float(found.both[topology.core]) / share if share > 0 else 0.0
+    crossed = crossings(topology, p)
+    share = float(crossed.share[topology.core])
+    together = float(crossed.both[topology.core]) / share if share > 0 else 0.0
     near, far = _pairs(topology, p)
     out, up, down, into = (_slowness(topology, links) for links in _links(topology))
     first, last = _kinds(out, up), _kinds(down, into)

@@ -131,7 +131,7 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
         stream = system.background_network
         return (_role("link", "link", 1, system.capacity, 1.0, _Crossed(1.0, 1.0, 0.0), stream),)
     t = system.topology
-    found = crossings(t, draws_of(system, shares))
+    uses = crossings(t, draws_of(system, shares))
     kind = np.full(t.links, -1)
     kind[t.core] = 2
     for place, of in ((0, t.out_link), (1, t.up_link), (3, t.down_link), (4, t.in_link)):
@@ -139,8 +139,8 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
     alike: dict[tuple[float, ...], list[int]] = {}
     streams = [s for _, s in system.link_streams]
     for k in np.lexsort((np.arange(t.links), kind)).tolist():
-        if kind[k] >= 0 and found.share[k] > 1e-12:
-            numbers = (found.share[k], found.both[k], found.ahead[k], t.link_capacity[k], streams[k].rate)
+        if kind[k] >= 0 and uses.share[k] > 1e-12:
+            numbers = (uses.share[k], uses.both[k], uses.ahead[k], t.link_capacity[k], streams[k].rate)
             key = (float(kind[k]), *(float(f"{n:.9e}") for n in numbers))
             alike.setdefault(key, []).append(k)
     kinds = [int(key[0]) for key in alike]
@@ -149,7 +149,7 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
         k, name = links[0], KINDS[place]
         if kinds.count(place) > 1:
             name = _listed([t.link_names[i] for i in links])
-        crossed = _Crossed(float(found.share[k]), float(found.both[k]), float(found.ahead[k]))
+        crossed = _Crossed(float(uses.share[k]), float(uses.both[k]), float(uses.ahead[k]))
         capacity = float(t.link_capacity[k])
         slower = system.capacity / capacity
         roles.append(_role(name, KINDS[place], len(links), capacity, slower, crossed, streams[k]))

@@ -194,13 +194,13 @@ def build_model(
 ) -> Model:
     """Candidates for every sub-graph; sub-graphs of equal structure and times are done once."""
     link = link_of(system, shares)
-    known: dict[bytes, Candidates] = {}
+    by_signature: dict[bytes, Candidates] = {}
     rows = []
     for row in shapes(system, shares):
         for shape in row:
-            if shape.signature not in known:
-                known[shape.signature] = candidates_of(shape, link)
-        rows.append(tuple(known[s.signature] for s in row))
+            if shape.signature not in by_signature:
+                by_signature[shape.signature] = candidates_of(shape, link)
+        rows.append(tuple(by_signature[s.signature] for s in row))
     return Model(system, tuple(rows), shares)
 
 
@@ -235,13 +235,13 @@ class Known:
     def candidates(self, query: int, number: int, placed: SubGraphPlacement) -> Candidates:
         """The configurations of ``placed`` for sub-graph ``number`` of class ``query``."""
         key = (query, number, id(placed))
-        found = self._placed.get(key)
-        if found is None:
+        entry = self._placed.get(key)
+        if entry is None:
             if len(self._placed) >= MOST:
                 self._placed.clear()
                 self._made.clear()
-            found = self._placed[key] = placed, self._candidates(self.shapes[query][number], placed)
-        return found[1]
+            entry = self._placed[key] = placed, self._candidates(self.shapes[query][number], placed)
+        return entry[1]
 
     def _candidates(self, shape: Shape, placed: SubGraphPlacement) -> Candidates:
         rows = [to_labels(c, placed.subgraph.interior) for c in placed.configurations]
@@ -333,14 +333,14 @@ def value_at(
     terms, details = np.zeros((len(model.candidates), 4)), []
     for j, (row, visit_s) in enumerate(zip(model.candidates, waits.tolist(), strict=True)):
         own = [float(model.cut_s[j].sum()), 0.0, 0.0, float(model.first_visits[j])]
-        known: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        spans_of: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         paths: dict[tuple[int, int], Terms] = {}
-        found = []
+        class_spans = []
         for c, p, at in zip(row, x[j], only[j], strict=True):
             if every:
-                if (id(c), 0) not in known:
-                    known[id(c), 0] = spans(c, used, visit_s)
-                found.append(known[id(c), 0])
+                if (id(c), 0) not in spans_of:
+                    spans_of[id(c), 0] = spans(c, used, visit_s)
+                class_spans.append(spans_of[id(c), 0])
             path = paths.get((id(c), at))
             if path is None:
                 path = _path(c, p, at, used, visit_s)
@@ -348,7 +348,7 @@ def value_at(
                     paths[id(c), at] = path
             own = [total + term for total, term in zip(own, path, strict=True)]
         terms[j] = own
-        details.append(found)
+        details.append(class_spans)
     return Value(rho, moment, link_wait, waits, terms, details, class_waits, traffic)
 
 

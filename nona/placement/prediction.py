@@ -232,15 +232,15 @@ def link_waits(model: Model, x: Probabilities) -> tuple[LinkWait, ...]:
 
 def _waits_of(roles: Sequence[Role], traffic: Traffic, cube: tuple[float, float]) -> tuple[LinkWait, ...]:
     """The waits under ``traffic``; ``cube`` is Σ λ(·)³ of its bundles and its batches."""
-    found = []
+    waits = []
     for r in roles:
         rho, wait = r.utilization(traffic.load), r.wait_s(traffic)
         third = r.background_cube_s2 + r.slower**3 * (
             r.each * cube[0] + r.together(rho) * max(cube[1] - cube[0], 0.0)
         )
         square = 2.0 * wait**2 + third / (3.0 * (1.0 - rho)) if rho < 1.0 else math.inf
-        found.append(LinkWait(r.name, r.kind, r.links, r.capacity, r.share, rho, wait, square))
-    return tuple(found)
+        waits.append(LinkWait(r.name, r.kind, r.links, r.capacity, r.share, rho, wait, square))
+    return tuple(waits)
 
 
 def traffic_of(model: Model, x: Probabilities) -> Traffic:

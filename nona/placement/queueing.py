@@ -208,10 +208,10 @@ def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
 
 def blocks_of(candidates: Candidates, busy: float) -> Blocks:
     """The same, computed once for each ``busy``."""
-    found = candidates.runs.get(busy)
-    if not isinstance(found, Blocks):
-        found = candidates.runs[busy] = blocks(candidates, busy)
-    return found
+    kept = candidates.runs.get(busy)
+    if not isinstance(kept, Blocks):
+        kept = candidates.runs[busy] = blocks(candidates, busy)
+    return kept
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,13 +74,13 @@ class SharesObjective:
         """For each query class the configurations in use; equal ones of equal sub-graphs together."""
         result = []
         for row, points in zip(self.model.candidates, self.x, strict=True):
-            found: dict[tuple[bytes, bytes], _Used] = {}
+            in_use: dict[tuple[bytes, bytes], _Used] = {}
             for c, p in zip(row, points, strict=True):
                 for at in np.flatnonzero(p).tolist():
                     key = (c.shape.signature, c.labels[at].tobytes())
-                    often = float(p[at]) + (found[key].often if key in found else 0.0)
-                    found[key] = _Used(plan_of(c, at), c.shape.class_s, often)
-            result.append(tuple(found.values()))
+                    often = float(p[at]) + (in_use[key].often if key in in_use else 0.0)
+                    in_use[key] = _Used(plan_of(c, at), c.shape.class_s, often)
+            result.append(tuple(in_use.values()))
         return tuple(result)
 
     @cached_property
@@ -159,10 +159,10 @@ def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> t
         return shares
 
     def scaled(z: Floats) -> tuple[float, Floats]:
-        found, slope = objective.value_and_gradient(shares_of(z))
-        if not math.isfinite(found):
+        new_value, slope = objective.value_and_gradient(shares_of(z))
+        if not math.isfinite(new_value):
             return 1e6, np.zeros(len(z))
-        return found / value, slope[rows, columns] / value
+        return new_value / value, slope[rows, columns] / value
 
     result = scipy.optimize.minimize(
         scaled,
@@ -174,8 +174,8 @@ def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> t
         options={"maxiter": _ROUNDS, "ftol": 1e-12},
     )
     shares = _sparse(objective, tidy(shares_of(result.x), allowed), allowed)
-    found = objective.value_and_gradient(shares)[0]
-    return (found, shares) if found < value else (value, start)
+    end_value = objective.value_and_gradient(shares)[0]
+    return (end_value, shares) if end_value < value else (value, start)
 
 
 def _sparse(objective: SharesObjective, shares: Floats, allowed: NDArray[np.bool_]) -> Floats:
@@ -216,12 +216,12 @@ def starting_shares(system: System, loads: Loads) -> list[Floats]:
     work = np.array([q.tasks.compute_s.sum(axis=1) for q in system.queries])
     speed = np.where(loads.allowed, 1.0 / np.maximum(work, 1e-300), 0.0)
     peak, balanced = loads.least_peak()
-    found = [_rows(counts), _rows(counts * speed), balanced, _rows(speed == speed.max(axis=1, keepdims=True))]
+    tried = [_rows(counts), _rows(counts * speed), balanced, _rows(speed == speed.max(axis=1, keepdims=True))]
     for part in _BETWEEN:
         cheapest = loads.cheapest(_priced(system, work), peak + part * (1.0 - peak))
         if cheapest is not None:
-            found.append(cheapest)
-    stable = [s for s in found if loads.utilization(s).max() < 1.0 - (1.0 - _FULL) * (1.0 - peak)]
+            tried.append(cheapest)
+    stable = [s for s in tried if loads.utilization(s).max() < 1.0 - (1.0 - _FULL) * (1.0 - peak)]
     distinct: list[Floats] = []
     for s in stable:
         tidied = tidy(s, loads.allowed)
@@ -275,20 +275,20 @@ def search_shares(system: System, loads: Loads, solve_at: Callable[[Floats], Sol
         ends = sorted((descend_shares(objective, loads, s) for s in begins), key=lambda e: e[0])
         before = best.value_s
         for shares in _distinct([s for _, s in ends], best.shares)[: _SOLVED if number == 0 else 1]:
-            found = solve_at(shares)
-            if found.value_s < best.value_s:
-                best = found
+            solved = solve_at(shares)
+            if solved.value_s < best.value_s:
+                best = solved
         if best.value_s > before * (1 - _TOLERANCE):
             break
     return best
 
 
 def _distinct(ends: list[Floats], present: Floats) -> list[Floats]:
-    found: list[Floats] = [present]
+    distinct: list[Floats] = [present]
     for s in ends:
-        if not any(np.abs(s - other).max() < 1e-3 for other in found):
-            found.append(s)
-    return found[1:]
+        if not any(np.abs(s - other).max() < 1e-3 for other in distinct):
+            distinct.append(s)
+    return distinct[1:]
 
 
 Wanted = Literal["optimal", "uniform"] | Floats

@@ -136,9 +136,9 @@ class _Task:
         """The best placement of the listed configurations at given shares of the executor classes."""
         check_feasible(self.system, shares)
         model = build_model(self.system, self.listed, shares)
-        found = run_solver(self.solver, model, self.options)
-        wait = value_at(model, found.x).link_wait
-        return Solved(model.shares, found.value_s, placements(model, found.x), wait, (model, found))
+        solution = run_solver(self.solver, model, self.options)
+        wait = value_at(model, solution.x).link_wait
+        return Solved(model.shares, solution.value_s, placements(model, solution.x), wait, (model, solution))
 
     def solved_from(self, model: Model, x: Table) -> Solution:
         """The best placement that a descent from ``x`` finds, after more configurations were listed."""
@@ -147,10 +147,10 @@ class _Task:
 
 
 def _task(system: System, solver: str, options: Mapping[str, Any]) -> _Task:
-    found = SOLVERS.find(solver)
+    chosen = SOLVERS.find(solver)
     own = {"shares": "optimal", "enumerated": ENUMERATED, "time_s": 6.0}
     rest = {name: value for name, value in options.items() if name not in own}
-    return _Task(system, found, rest, **{name: options.get(name, own[name]) for name in own})
+    return _Task(system, chosen, rest, **{name: options.get(name, own[name]) for name in own})
 
 
 @dataclass(frozen=True, slots=True)

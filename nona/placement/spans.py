@@ -364,13 +364,13 @@ def envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     a bound solves many problems that differ in other columns only.
     """
     kept = candidates.envelopes
-    found = kept.get(server_wait_s)
-    if not isinstance(found, Envelope):
-        found = _envelope(candidates, server_wait_s)
+    lines = kept.get(server_wait_s)
+    if not isinstance(lines, Envelope):
+        lines = _envelope(candidates, server_wait_s)
         while len(kept) >= _KEPT:
             del kept[next(iter(kept))]
-        kept[server_wait_s] = found
-    return found
+        kept[server_wait_s] = lines
+    return lines
 
 
 def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
@@ -379,7 +379,7 @@ def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
         _lines(candidates, wait, server_wait_s, every)
         for wait in (np.zeros(len(every)), _far(candidates, server_wait_s))
     ]
-    found = [(every, *line) for line in ends]
+    lines = [(every, *line) for line in ends]
     rows, (lc, ls), (rc, rs) = every, *ends
     for _ in range(_ROUNDS):
         kept = np.flatnonzero(rs - ls > _TOLERANCE * (1.0 + np.abs(rs)))
@@ -389,11 +389,11 @@ def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
         meet = np.maximum((lc - rc) / (rs - ls), 0.0)
         const, slope = _lines(candidates, meet, server_wait_s, rows)
         up = np.flatnonzero(const + slope * meet > (lc + ls * meet) * (1 + _TOLERANCE) + 1e-300)
-        found.append((rows[up], const[up], slope[up]))
+        lines.append((rows[up], const[up], slope[up]))
         rows = np.tile(rows[up], 2)
         lc, ls = np.concatenate([lc[up], const[up]]), np.concatenate([ls[up], slope[up]])
         rc, rs = np.concatenate([const[up], rc[up]]), np.concatenate([slope[up], rs[up]])
-    return _sorted(len(every), found)
+    return _sorted(len(every), lines)
 
 
 def _lines(

@@ -102,8 +102,8 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
 
 def _problems(error: ValidationError, whole: str = "Scenario") -> tuple[list[str], int]:
     """The first problems that the schema finds, a line each, and how many there are besides."""
-    found = [e for e in error.errors(include_url=False) if not _only_follows(e)]
-    return [_problem(e, whole) for e in found[:MAX_PROBLEMS]], max(0, len(found) - MAX_PROBLEMS)
+    errors = [e for e in error.errors(include_url=False) if not _only_follows(e)]
+    return [_problem(e, whole) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
 
 
 def _part(problem: str) -> int:
@@ -134,18 +134,18 @@ def scenario_text(data: bytes, name: str, what: str = "Scenario") -> str:
     Traceback (most recent call last):
     nona.errors.ScenarioError: Scenario 'plan.pdf': it is a PDF document; give a YAML, JSON or .nona.zip file.
     """
-    found = next((what for magic, what in _FOREIGN if data.startswith(magic)), "")
+    fault = next((what for magic, what in _FOREIGN if data.startswith(magic)), "")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text, found = "", found or "not text in UTF-8"
-    if not found and _CONTROL.search(text):
-        found = "not a text file"
-    if not found and not text.strip():
-        found = "empty"
-    if found:
+        text, fault = "", fault or "not text in UTF-8"
+    if not fault and _CONTROL.search(text):
+        fault = "not a text file"
+    if not fault and not text.strip():
+        fault = "empty"
+    if fault:
         kinds = "YAML, JSON or .nona.zip" if what == "Scenario" else "YAML or JSON"
-        raise ScenarioError([f"{what} {name!r}: it is {found}; give a {kinds} file."])
+        raise ScenarioError([f"{what} {name!r}: it is {fault}; give a {kinds} file."])
     return text
 
 
@@ -191,8 +191,8 @@ def _only_follows(error: Any) -> bool:
 
 def _limit(context: Mapping[str, Any], key: str) -> str:
     """A limit as people write it: 1,000,000,000 for 1e9."""
-    found = context.get(key)
-    return f"{found:,.12g}" if isinstance(found, int | float) else str(found)
+    limit = context.get(key)
+    return f"{limit:,.12g}" if isinstance(limit, int | float) else str(limit)
 
 
 def _problem(error: Any, whole: str = "Scenario") -> str:

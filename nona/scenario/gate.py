@@ -51,10 +51,10 @@ def foreign_values(data: object) -> list[str]:
     >>> foreign_values({"cluster": {"devices": {"x": {"sms": b"1"}}}})
     ['cluster.devices.x.sms: is binary data; write text, a number, a list or a mapping.']
     """
-    found: list[str] = []
+    lines: list[str] = []
     left: list[tuple[Place, object]] = [((), data)]
     seen = 0
-    while left and len(found) <= MAX_PROBLEMS:
+    while left and len(lines) <= MAX_PROBLEMS:
         place, value = left.pop()
         seen += 1
         if seen + len(left) > MAX_VALUES:
@@ -62,15 +62,15 @@ def foreign_values(data: object) -> list[str]:
         if len(place) > MAX_DEPTH:
             return [f"Scenario: nested deeper than {MAX_DEPTH} levels; flatten it."]
         if isinstance(value, Mapping):
-            found += [f"{place_text(place)}: {why}" for key in value if (why := _bad_key(key))]
+            lines += [f"{place_text(place)}: {why}" for key in value if (why := _bad_key(key))]
             left += [
-                ((*place, key), held) for key, held in reversed(list(value.items())) if isinstance(key, str)
+                ((*place, key), item) for key, item in reversed(list(value.items())) if isinstance(key, str)
             ]
         elif isinstance(value, list | tuple):
             left += reversed([((*place, i), v) for i, v in enumerate(value)])
         elif why := _bad_value(value):
-            found.append(f"{place_text(place)}: {why}")
-    return found
+            lines.append(f"{place_text(place)}: {why}")
+    return lines
 
 
 def bounded(problems: Sequence[str], more: int = 0) -> list[str]:
@@ -174,8 +174,8 @@ class _PlainLoader(_Loader):  # type: ignore[misc, valid-type]
                     why = f"the key {shown(key.value)} stands here and in line {seen[mark]}; remove one"
                     raise ConstructorError(None, None, why, key.start_mark)
                 seen[mark] = key.start_mark.line + 1
-        made: dict[Hashable, Any] = super().construct_mapping(node, deep)
-        return made
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 def load_yaml(text: str, what: str = "Scenario") -> object:

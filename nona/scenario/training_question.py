@@ -62,20 +62,20 @@ class QuestionSpec(Part):
     def _problems(self) -> Iterator[str]:
         if not any(self.workers.values()):
             yield "workers has no GPUs; give at least one type a count of 1"
-        known: dict[str, int] = {}
+        workers_of: dict[str, int] = {}
         for job in self.jobs:
-            if job.name in known:
+            if job.name in workers_of:
                 yield f"job {job.name!r} is there twice; rename one"
-            known[job.name] = job.workers
+            workers_of[job.name] = job.workers
             if self.entities and job.entity and job.entity not in self.entities:
                 yield f"job {job.name!r}: entity {job.entity!r} is not in entities; add it there"
         for a, b in (pair.jobs for pair in self.pairs):
             for name in dict.fromkeys((a, b)):
-                if name not in known:
+                if name not in workers_of:
                     yield f"pair ({a}, {b}): job {name!r} is not in jobs; correct the name"
             if a == b:
                 yield f"pair ({a}, {b}): a job cannot share GPUs with itself; name two jobs"
-            elif known.get(a, 1) != known.get(b, 1) and {a, b} <= known.keys():
+            elif workers_of.get(a, 1) != workers_of.get(b, 1) and {a, b} <= workers_of.keys():
                 yield f"pair ({a}, {b}): the jobs have unequal workers; pair jobs with equally many"
 
 

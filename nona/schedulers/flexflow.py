@@ -274,7 +274,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
     walk = Walk(whole(OWNER, given, "steps", most=MOST_STEPS), number(OWNER, given, "alpha", most=MOST_ALPHA))
     may, classes = allowed_classes(system), len(system.class_names)
     rows = [np.flatnonzero(row[system.executor_class]) for row in may]
-    found = [
+    by_class = [
         searched(system, q, k, walk) if may[j, k] and system.class_counts[k] else ()
         for j, q in enumerate(system.queries)
         for k in range(classes)
@@ -291,8 +291,8 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
             rank=rank,
             server_place=server_place,
             server_size=server_size,
-            place_start=_borders(found),
-            place=np.array([p for places in found for p in places], dtype=np.int64),
+            place_start=_borders(by_class),
+            place=np.array([p for places in by_class for p in places], dtype=np.int64),
             classes=classes,
         ),
         1,

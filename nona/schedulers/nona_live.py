@@ -277,9 +277,9 @@ def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store
     latest, here, x = 0.0, s.server[slot], t.expected
     held_s, last_s = w.sent[0], w.sent[1]
     for i in range(t.inputs[n], t.inputs[n + 1]):
-        made, tensor = t.source[i], t.tensor[i]
-        at = w.end_s[made]
-        there = s.server[w.slot[made]]
+        producer, tensor = t.source[i], t.tensor[i]
+        at = w.end_s[producer]
+        there = s.server[w.slot[producer]]
         if there != here:
             if w.trial[tensor] == w.sent[3] and w.server[tensor] == here:
                 at = w.there_s[tensor]

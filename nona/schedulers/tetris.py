@@ -132,10 +132,10 @@ def _received(promised: float, capacity: float, a: float, wanted: float, penalty
 
 def _is_among(servers: Ints, server: int) -> bool:
     """Whether a server is one of a few."""
-    found = 0
+    matches = 0
     for other in servers:
-        found += other == server
-    return found > 0
+        matches += other == server
+    return matches > 0
 
 
 def has_room(promised: float, more: float, capacity: float) -> bool:

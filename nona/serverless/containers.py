@@ -323,11 +323,11 @@ class MemoryContainers(TrackedContainers):
 
     def _resident(self, invoker: int, idle_too: bool = True) -> int:
         """Bytes that containers hold on an invoker."""
-        held = 0
+        resident_bytes = 0
         for row, needs in zip(self._kept, self._needs, strict=True):
             kept = row[invoker]
-            held += needs * (kept.busy + len(kept.starting) + (len(kept.idle) if idle_too else 0))
-        return held
+            resident_bytes += needs * (kept.busy + len(kept.starting) + (len(kept.idle) if idle_too else 0))
+        return resident_bytes
 
     def _room(self, invoker: int, function: int) -> bool:
         return self._resident(invoker) + self._needs[function] <= self._node[invoker]

@@ -49,17 +49,17 @@ class Held(Protocol):
 
 def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
     """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
-    held = system.space.vgpus[batches.configuration]
+    vgpus = system.space.vgpus[batches.configuration]
     if not WAYS.find(system.sharing.mode).fixed_layout:
-        return held
+        return vgpus
     sizes = np.zeros((len(system.invokers), MOST_SLOTS), dtype=np.int64)
     for number, node in enumerate(system.invokers):
         if node.layout is not None:
             for piece, profile in zip(node.layout.slices, node.layout.profiles, strict=True):
                 sizes[number, piece.start] = profile.compute_slices
     starts = np.log2(np.maximum(batches.slots & -batches.slots, 1)).astype(np.int64)
-    found: NDArray[np.int64] = sizes[batches.invoker, starts]
-    return found
+    slice_vgpus: NDArray[np.int64] = sizes[batches.invoker, starts]
+    return slice_vgpus
 
 
 def slot_runs(slots: int) -> Sequence[tuple[int, int]]:
@@ -102,8 +102,8 @@ def leases(records: ServerlessRecords) -> Leases:
     of, standing = records.batches, records.instances
     if standing is not None:
         to_s = ended_or_stopped(standing.ended_s, records.stopped_s)
-        held = standing.invoker, standing.gpu, standing.configuration, standing.slots
-        return Leases(*held, standing.started_s, to_s)
+        columns = standing.invoker, standing.gpu, standing.configuration, standing.slots
+        return Leases(*columns, standing.started_s, to_s)
     to_s = ended_or_stopped(of.ended_s, records.stopped_s)
     return Leases(of.invoker, of.gpu, of.configuration, of.slots, of.dispatched_s, to_s)
 
@@ -135,12 +135,12 @@ def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
     standing, of, sums = records.instances, records.batches, records.sums
     if standing is None:
         return None
-    held = leases(records)
-    per_s = hourly_usd(system, held) / HOUR_S
+    rows = leases(records)
+    per_s = hourly_usd(system, rows) / HOUR_S
     window = sums.start_s, sums.end_s
     served_s = overlap_s(of.dispatched_s, ended_or_stopped(of.ended_s, records.stopped_s), *window)
     busy_s = np.bincount(standing.of_batch, weights=served_s, minlength=len(per_s))
-    return Stood(cost=per_s * overlap_s(held.from_s, held.to_s, *window), busy=per_s * busy_s)
+    return Stood(cost=per_s * overlap_s(rows.from_s, rows.to_s, *window), busy=per_s * busy_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> S
     cost, of, sums = stood(system, records), records.instances, records.sums
     if cost is None or of is None:
         return None
-    held, length_s = leases(records), sums.end_s - sums.start_s
+    rows, length_s = leases(records), sums.end_s - sums.start_s
     return StandingMeasures(
-        instances=_ratio(float(overlap_s(held.from_s, held.to_s, sums.start_s, sums.end_s).sum()), length_s),
+        instances=_ratio(float(overlap_s(rows.from_s, rows.to_s, sums.start_s, sums.end_s).sum()), length_s),
         started=int(((of.started_s >= sums.start_s) & (of.started_s <= sums.end_s)).sum()),
         busy=_ratio(float(cost.busy.sum()), float(cost.cost.sum())),
     )

@@ -113,8 +113,8 @@ def fit_law(points: Points) -> GpuLaw:
     for values, name in ((points.batch, "batch size"), (points.vgpus, "number of vGPUs")):
         if len(np.unique(values)) < 2:
             raise CostError(f"Fitting a law: all times are of one {name}; measure at least two.")
-    found = sorted((_squares(points, start) for start in _starts(points)), key=lambda p: _error(p, points))
-    best = min((_polished(points, p) for p in found[:_POLISHED]), key=lambda p: _error(p, points))
+    ranked = sorted((_squares(points, start) for start in _starts(points)), key=lambda p: _error(p, points))
+    best = min((_polished(points, p) for p in ranked[:_POLISHED]), key=lambda p: _error(p, points))
     floor, constant, per_query = np.exp(best[:3]).tolist()
     return GpuLaw(per_query, floor, constant_s=constant, exponent=float(best[3]))
 
@@ -153,8 +153,8 @@ def _seconds(
     p: Parameters, batch: NDArray[np.float64], log_vgpus: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     floor, constant, per_query = np.exp(p[:3])
-    found: NDArray[np.float64] = np.maximum(floor, (constant + per_query * batch) * np.exp(-p[3] * log_vgpus))
-    return found
+    law_s: NDArray[np.float64] = np.maximum(floor, (constant + per_query * batch) * np.exp(-p[3] * log_vgpus))
+    return law_s
 
 
 def _error(p: Parameters, points: Points) -> float:
@@ -163,12 +163,12 @@ def _error(p: Parameters, points: Points) -> float:
 
 def _starts(points: Points) -> list[Parameters]:
     """Floors around the shortest time, constants as shares of the time per query, two exponents."""
-    made = []
+    starts = []
     for floor, constant, exponent in itertools.product(_FLOORS, _CONSTANTS, _EXPONENTS):
         per_query = float(np.median(points.seconds * points.vgpus**exponent / points.batch))
         logs = np.log([floor * points.seconds.min(), constant * per_query, per_query])
-        made.append(np.array([*logs, exponent]))
-    return made
+        starts.append(np.array([*logs, exponent]))
+    return starts
 
 
 def _squares(points: Points, start: Parameters) -> Parameters:
@@ -178,8 +178,8 @@ def _squares(points: Points, start: Parameters) -> Parameters:
         return np.log(_seconds(p, points.batch, log_vgpus)) - log_s
 
     bounds = ([*(start[:3] - 12), 0.0], [*(start[:3] + 12), 2.0])
-    found: Parameters = scipy.optimize.least_squares(residuals, start, bounds=bounds).x
-    return found
+    fitted: Parameters = scipy.optimize.least_squares(residuals, start, bounds=bounds).x
+    return fitted
 
 
 def _polished(points: Points, start: Parameters) -> Parameters:
@@ -192,10 +192,10 @@ def _polished(points: Points, start: Parameters) -> Parameters:
 
     best, least = start, error(start)
     for _ in range(_MOST_ROUNDS):
-        found = scipy.optimize.minimize(
+        polished = scipy.optimize.minimize(
             error, best, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10}
         )
-        gained, (best, least) = least - found.fun, (found.x, float(found.fun))
+        gained, (best, least) = least - polished.fun, (polished.x, float(polished.fun))
         if gained < _GAIN:
             break
     return best

@@ -116,8 +116,8 @@ def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     """
     if records.instances is not None:
         return np.zeros(len(records.batches.jobs))
-    held = leases(records)
-    cost: Floats = hourly_usd(system, held) / HOUR_S * (held.to_s - held.from_s)
+    batch_leases = leases(records)
+    cost: Floats = hourly_usd(system, batch_leases) / HOUR_S * (batch_leases.to_s - batch_leases.from_s)
     return cost
 
 
@@ -142,16 +142,16 @@ def hits(system: ServerlessSystem, records: ServerlessRecords) -> Bools:
     """(n,) Whether each call was complete within its SLO."""
     calls = records.calls
     slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
-    found: Bools = calls.completion_s - calls.arrival_s <= slo_s
-    return found
+    on_time: Bools = calls.completion_s - calls.arrival_s <= slo_s
+    return on_time
 
 
 def slo_ratios(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     """Latency of each measured call over its SLO; ``nan`` where it was not complete."""
     calls = records.calls
     slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
-    found: Floats = ((calls.completion_s - calls.arrival_s) / slo_s)[calls.measured]
-    return found
+    ratios: Floats = ((calls.completion_s - calls.arrival_s) / slo_s)[calls.measured]
+    return ratios
 
 
 def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures:
@@ -417,25 +417,25 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
 
 
 def _containers(runs: Sequence[RunMeasures]) -> ContainerSummary | None:
-    found = [run.containers for run in runs if run.containers is not None]
-    if not found:
+    containers = [run.containers for run in runs if run.containers is not None]
+    if not containers:
         return None
     return ContainerSummary(
         executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]),
         idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]),
-        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in found]),
-        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in found]),
-        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in found]),
+        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in containers]),
+        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in containers]),
+        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in containers]),
     )
 
 
 def _memory(runs: Sequence[RunMeasures]) -> MemorySummary | None:
-    found = [run.memory for run in runs if run.memory is not None]
-    if not found:
+    memory = [run.memory for run in runs if run.memory is not None]
+    if not memory:
         return None
     return MemorySummary(
-        mean=mean_interval([m.mean for m in found]),
-        most=max(m.most for m in found),
+        mean=mean_interval([m.mean for m in memory]),
+        most=max(m.most for m in memory),
         evictions=mean_interval([run.evictions for run in runs]),
     )
 
@@ -464,12 +464,12 @@ def _spread(values: Sequence[tuple[float, ...]]) -> Spread:
 
 
 def _application(system: ServerlessSystem, runs: Sequence[RunMeasures], number: int) -> ApplicationSummary:
-    app, found = system.applications[number], [run.applications[number] for run in runs]
+    app, measures = system.applications[number], [run.applications[number] for run in runs]
     return ApplicationSummary(
         name=app.name,
         slo_s=app.slo_s,
-        calls=int(np.sum([of.calls for of in found])),
-        slo_hit_rate=mean_interval([of.hit_rate for of in found]),
-        latency_s=_spread([of.latency_s for of in found]),
-        cost_per_call_usd=mean_interval([of.cost_per_call for of in found]),
+        calls=int(np.sum([of.calls for of in measures])),
+        slo_hit_rate=mean_interval([of.hit_rate for of in measures]),
+        latency_s=_spread([of.latency_s for of in measures]),
+        cost_per_call_usd=mean_interval([of.cost_per_call for of in measures]),
     )

@@ -120,23 +120,23 @@ def _rates(system: ServerlessSystem) -> Floats:
 
 def _drawn(system: ServerlessSystem) -> list[Floats]:
     """Noise (n, S) of each application; one row of ones where there is none."""
-    streams, found = RandomStreams(system.seed, 0), []
+    streams, noise = RandomStreams(system.seed, 0), []
     for app in system.applications:
         draws = streams.generator("serverless", "oracle", app.name)
         z = draws.standard_normal((DRAWS if system.noise else 1, app.stages))
-        found.append(np.maximum(LEAST_NOISE, 1 + system.noise * z))
-    return found
+        noise.append(np.maximum(LEAST_NOISE, 1 + system.noise * z))
+    return noise
 
 
 def _measured(system: ServerlessSystem, run: RunOptions, replications: int) -> list[Floats]:
     """Noise (n, S) of the calls of each application that ``run`` measures in all replications."""
-    found: list[list[Floats]] = [[] for _ in system.applications]
+    by_application: list[list[Floats]] = [[] for _ in system.applications]
     for replication in range(run.replication, run.replication + replications):
         _, application = calls(system, run.first + run.calls, replication)
         noise = noise_factors(system, application, replication)[run.first :]
         for number, app in enumerate(system.applications):
-            found[number].append(noise[application[run.first :] == number, : app.stages])
-    return [np.concatenate(rows) for rows in found]
+            by_application[number].append(noise[application[run.first :] == number, : app.stages])
+    return [np.concatenate(rows) for rows in by_application]
 
 
 def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats, share: float) -> Bound:
@@ -157,7 +157,7 @@ def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats, share:
 
 def _prices(time_s: Floats, cost: Floats) -> Floats:
     """Prices λ at which the best configuration of some stage changes, 0 first: the dual peaks at one."""
-    found = {0.0}
+    prices = {0.0}
     for time, usd in zip(time_s, cost, strict=True):
         order = [i for i in np.lexsort((time, usd)).tolist() if np.isfinite(time[i])]
         at = order[0]
@@ -168,8 +168,8 @@ def _prices(time_s: Floats, cost: Floats) -> Floats:
             slopes = [(usd[i] - usd[at]) / (time[at] - time[i]) for i in faster]
             least = min(slopes)
             at = min((i for i, s in zip(faster, slopes, strict=True) if s == least), key=lambda i: time[i])
-            found.add(float(least))
-    return np.array(sorted(found))
+            prices.add(float(least))
+    return np.array(sorted(prices))
 
 
 def _paths(app: Application, time_s: Floats, cost: Floats) -> list[list[int]]:

@@ -118,17 +118,17 @@ def _chain(first: Line, rest: Iterator[Line]) -> Iterator[Line]:
 def _read(
     lines: Iterator[Line], what: str, read: Callable[[list[str], str], ProfileRow | None]
 ) -> tuple[ProfileRow, ...]:
-    found: dict[tuple[object, ...], ProfileRow] = {}
+    by_key: dict[tuple[object, ...], ProfileRow] = {}
     for line, cells in lines:
         where = f"{what}, line {line}"
         row = read([cell.strip() for cell in cells], where)
         if row is None:
             continue
         key = (row.model, row.batch, row.vcpus, row.vgpus, row.gpu_share, row.percentile)
-        if key in found:
+        if key in by_key:
             raise CostError(f"{where}: there is a time for the same batch and resources already; keep one.")
-        found[key] = row
-    return tuple(found.values())
+        by_key[key] = row
+    return tuple(by_key.values())
 
 
 def _header(names: list[str], what: str) -> list[str]:
@@ -241,8 +241,8 @@ def profile_times(rows: Sequence[ProfileRow], space: ConfigurationSpace, parts: 
     for row in rows:
         vgpus = row.vgpus if row.vgpus is not None else parts * (row.gpu_share or 0.0)
         nested.setdefault(row.vcpus or 0.0, {}).setdefault(vgpus, {})[row.batch] = row.seconds
-    found = {c: _time(nested, c) for c in space.configurations}
-    return TableTimes({c: seconds for c, seconds in found.items() if seconds < math.inf})
+    times = {c: _time(nested, c) for c in space.configurations}
+    return TableTimes({c: seconds for c, seconds in times.items() if seconds < math.inf})
 
 
 def _time(nested: Mapping[float, Mapping[float, Curve]], c: Configuration) -> float:
@@ -259,15 +259,15 @@ def between(curve: Curve, size: float) -> float:
     >>> round(between({1: 1.0, 4: 2.0}, 2), 6), between({1: 1.0}, 2), between({0: 3.0}, 2)
     (1.414214, inf, 3.0)
     """
-    known = {x: s for x, s in curve.items() if s < math.inf}
-    if size in known:
-        return known[size]
-    if 0.0 in known:
-        return known[0.0]
-    sizes = sorted(known)
+    finite = {x: s for x, s in curve.items() if s < math.inf}
+    if size in finite:
+        return finite[size]
+    if 0.0 in finite:
+        return finite[0.0]
+    sizes = sorted(finite)
     place = bisect_left(sizes, size)
     if not 0 < place < len(sizes):
         return math.inf
     low, high = sizes[place - 1], sizes[place]
     share = math.log(size / low) / math.log(high / low)
-    return math.exp((1 - share) * math.log(known[low]) + share * math.log(known[high]))
+    return math.exp((1 - share) * math.log(finite[low]) + share * math.log(finite[high]))

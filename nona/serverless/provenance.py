@@ -50,7 +50,7 @@ def provenance() -> tuple[Default, ...]:
     '0.67'
     """
     spec = dict(_leaves(ServerlessSpec().model_dump(), "serverless"))
-    found = []
+    defaults = []
     for row in shipped_table(*TABLE):
         key, tag = row["key"], row["tag"]
         if tag not in TAGS:
@@ -66,8 +66,8 @@ def provenance() -> tuple[Default, ...]:
             where = f"serverless.policies, {name}: options.{option}"
         elif not value:
             value = "see the table of functions"
-        found.append(Default(key, value, tag, row["source"], where))
-    return tuple(found)
+        defaults.append(Default(key, value, tag, row["source"], where))
+    return tuple(defaults)
 
 
 def missing() -> tuple[str, ...]:

@@ -51,9 +51,9 @@ def most_at_once(place: Ints, from_s: Floats, to_s: Floats, amount: Ints, places
     when = np.concatenate([to_s, from_s])
     change = np.concatenate([-amount, amount])
     order = np.lexsort((change > 0, when, where))
-    where, held = where[order], np.cumsum(change[order])  # each place ends with 0
+    where, in_use = where[order], np.cumsum(change[order])  # each place ends with 0
     most = np.zeros(places, dtype=np.int64)
-    np.maximum.at(most, where, held)
+    np.maximum.at(most, where, in_use)
     return most
 
 

@@ -73,8 +73,8 @@ def run_policies(
     sent = tuple((_sendable(policy), dict(options)) for policy, options in policies)
     work = ServerlessWork(system, sent, run, on_progress is not None)
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
-    found = run_work(work, keys, _Merged(keys, on_progress), workers)
-    return {p.name: tuple(found[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
+    records = run_work(work, keys, _Merged(keys, on_progress), workers)
+    return {p.name: tuple(records[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
 
 
 class _Merged:

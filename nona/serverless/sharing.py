@@ -88,9 +88,9 @@ def _timed(function: Function, own: Configuration, timed: Configuration, own_s: 
         return own_s
     if isinstance(times, LawTimes):
         return times.gpu.seconds(timed.batch, timed.vgpus)
-    found = [
+    larger = [
         (row.vgpus, seconds)
         for row, seconds in times.rows.items()
         if (row.batch, row.vcpus) == (own.batch, own.vcpus) and own.vgpus <= row.vgpus <= timed.vgpus
     ]
-    return max(found)[1] if found else own_s
+    return max(larger)[1] if larger else own_s

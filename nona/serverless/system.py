@@ -352,18 +352,18 @@ def _merged(
         )
         for app in system.applications
     ]
-    held: list[list[Floats]] = [[next(source)] for source in sources]
+    read: list[list[Floats]] = [[next(source)] for source in sources]
     while True:
-        last = [chunks[-1][-1] if len(chunks[-1]) else -math.inf for chunks in held]
+        last = [chunks[-1][-1] if len(chunks[-1]) else -math.inf for chunks in read]
         known_s = min(last)  # nothing that is still to come is earlier
-        known = sum(int(np.searchsorted(chunk, known_s, side="right")) for chunks in held for chunk in chunks)
-        if known >= count:
+        ready = sum(int(np.searchsorted(chunk, known_s, side="right")) for chunks in read for chunk in chunks)
+        if ready >= count:
             break
-        for chunks, source, end in zip(held, sources, last, strict=True):
+        for chunks, source, end in zip(read, sources, last, strict=True):
             if end <= known_s:
-                chunks.extend(next(source) for _ in range(1 + (count - known) // (CHUNK * 8 * len(held))))
-    times = np.concatenate([np.concatenate(chunks) for chunks in held])
-    which = np.repeat(np.arange(len(held)), [sum(map(len, chunks)) for chunks in held])
+                chunks.extend(next(source) for _ in range(1 + (count - ready) // (CHUNK * 8 * len(read))))
+    times = np.concatenate([np.concatenate(chunks) for chunks in read])
+    which = np.repeat(np.arange(len(read)), [sum(map(len, chunks)) for chunks in read])
     order = np.lexsort((which, times))[:count]
     return times[order], which[order].astype(np.int64)
 

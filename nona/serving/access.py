@@ -149,8 +149,8 @@ class Hashed:
 
     def fits(self, password: str) -> bool:
         """Whether it is the password of this hash; takes about 0.1 s."""
-        found = _scrypt(password, bytes.fromhex(self.salt), self.n, self.r, self.p)
-        return hmac.compare_digest(found.hex(), self.digest)
+        digest = _scrypt(password, bytes.fromhex(self.salt), self.n, self.r, self.p)
+        return hmac.compare_digest(digest.hex(), self.digest)
 
     def ticket(self, now: float | None = None) -> str:
         """What a browser keeps after a login: when it ends, and a signature."""

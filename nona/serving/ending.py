@@ -79,12 +79,12 @@ def end_on_signals() -> None:
     The exit status is 130 after Ctrl-C and else 0. A second signal ends the process at once. A hangup that is
     ignored, as ``nohup`` asks, stays ignored. Call it in the main thread.
     """
-    told = threading.Event()
+    signalled = threading.Event()
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        if told.is_set():
+        if signalled.is_set():
             os._exit(_status(number))
-        told.set()
+        signalled.set()
         threading.Thread(target=_end, args=(number,), name="ending").start()
 
     for number in _signals():

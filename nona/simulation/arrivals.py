@@ -44,8 +44,8 @@ def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, re
     [0.25, 0.25, 0.25]
     """
     if arrivals.process not in PROCESSES:
-        known = ", ".join(PROCESSES)
-        raise SimulationError(f"Arrivals: process {arrivals.process!r} is not known; choose one of {known}.")
+        names = ", ".join(PROCESSES)
+        raise SimulationError(f"Arrivals: process {arrivals.process!r} is not known; choose one of {names}.")
     if arrivals.process != "trace" and not (rate > 0 and math.isfinite(rate)):
         raise SimulationError(f"Arrivals: rate={rate:g} must be above 0 and finite; give queries per second.")
     return PROCESSES[arrivals.process](arrivals, rate, rng, replication)
@@ -98,7 +98,7 @@ def _mmpp(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication
     rates = (rate * (1 - fraction * factor) / (1 - fraction), rate * factor)
     sojourns = (burst_s * (1 - fraction) / fraction, burst_s)
     state = int(rng.random() < fraction)
-    now, pending, held = 0.0, [], 0
+    now, pending, count = 0.0, [], 0
     while True:
         left = float(rng.exponential(sojourns[state]))
         while left > 0:  # long sojourns in pieces: bounded memory
@@ -106,10 +106,10 @@ def _mmpp(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication
             times = now + np.sort(rng.random(int(rng.poisson(rates[state] * piece)))) * piece
             now, left = now + piece, left - piece
             pending.append(times)
-            held += len(times)
-            if held >= CHUNK:
+            count += len(times)
+            if count >= CHUNK:
                 yield np.concatenate(pending)
-                pending, held = [], 0
+                pending, count = [], 0
         state = 1 - state
 
 

@@ -187,8 +187,8 @@ def in_time(times_s: NDArray[np.float64], bound_s: float | NDArray[np.float64]) 
     >>> (took_s <= 0.02).tolist(), in_time(took_s, 0.02).tolist()
     ([False, False], [True, False])
     """
-    found: NDArray[np.bool_] = times_s <= bound_s * (1 + ROUNDING)
-    return found
+    within: NDArray[np.bool_] = times_s <= bound_s * (1 + ROUNDING)
+    return within
 
 
 def tally_of(

@@ -53,14 +53,14 @@ def check_address(address: str, timeout_s: float = ANSWER_S) -> None:
     nona.errors.SimulationError: Dask: no scheduler answers at 'http://host:8786' (an address is \
 tcp://HOST:PORT); start one with `dask scheduler`, and give the address that it prints.
     """
-    found = _ADDRESS.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 65536:
+    parsed = _ADDRESS.fullmatch(address)
+    if parsed is None or not 0 < int(parsed["port"]) < 65536:
         raise _unanswered(address, "an address is tcp://HOST:PORT")
-    tls = found["scheme"] == "tls"
+    tls = parsed["scheme"] == "tls"
     if tls and not importlib.import_module("dask.config").get("distributed.comm.tls.ca-file", None):
         raise _unanswered(address, "Dask's setting distributed.comm.tls.ca-file names no certificates")
     try:
-        place = (found["six"] or found["host"], int(found["port"]))
+        place = (parsed["six"] or parsed["host"], int(parsed["port"]))
         with socket.create_connection(place, timeout=min(timeout_s, ANSWER_S)) as connection:
             if not tls and not connection.recv(1):
                 raise _unanswered(address, "the connection was closed")
@@ -106,12 +106,14 @@ class DaskPool(Generic[P, R]):
     ) -> dict[Key, R]:
         """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
-        found: dict[Key, R] = {}
+        results: dict[Key, R] = {}
         with self._connected() as client:
             for _ in range(1 + RETRIES):
-                self._attempt(client, payload, [k for k in keys if k not in found], listener, on_end, found)
-                if len(found) == len(keys):
-                    return found
+                self._attempt(
+                    client, payload, [k for k in keys if k not in results], listener, on_end, results
+                )
+                if len(results) == len(keys):
+                    return results
         raise SimulationError(
             f"Dask: the workers of {self.address} that held the study were lost {1 + RETRIES} times; "
             "give them more memory, or use fewer of them."
@@ -173,9 +175,9 @@ class DaskPool(Generic[P, R]):
         futures: dict[Key, Any] = {}
         try:
             with self._scheduler():
-                held = client.scatter(payload, broadcast=True, hash=False)
+                sent = client.scatter(payload, broadcast=True, hash=False)
             for key in keys:
-                futures[key] = client.submit(_run_on_worker, held, key, study, pure=False, retries=0)
+                futures[key] = client.submit(_run_on_worker, sent, key, study, pure=False, retries=0)
                 futures[key].add_done_callback(lambda future, key=key: events.put((key, future)))
             while futures:
                 key, event = events.get()

@@ -214,11 +214,11 @@ def percentile_interval(runs: Sequence[Array], percent: float, level: float = 0.
     sections, Asmussen and Glynn, Stochastic Simulation 2007, section III.5. The numbers 10 and 100
     are ours, by experiment where the truth is known.
     """
-    found = [percentile(r, percent) for r in runs]
+    percentiles = [percentile(r, percent) for r in runs]
     why = too_few_jobs([len(without_nan(r)) for r in runs], percent)
     if len(runs) == 1 and not why.interval_withheld:
-        return Percentile(percent, _sectioned(without_nan(runs[0]), found[0], percent, level))
-    return percentile_of(found, why, level)
+        return Percentile(percent, _sectioned(without_nan(runs[0]), percentiles[0], percent, level))
+    return percentile_of(percentiles, why, level)
 
 
 def percentile_of(found: Sequence[float], why: Percentile, level: float = 0.95) -> Percentile:

@@ -172,8 +172,8 @@ def priorities(load: float) -> KnownSystem:
         zip(_CLASSES, streams, priority_jct_s(streams), strict=True)
     ):
         # At low loads, and in the middle, an order of arrival gives nearly the same.
-        told = {"in order of arrival": fifo_s + stream.mean} if load > 0.5 and row[0] != "usual" else {}
-        expected.append(exactly(jct_s, told, row[0], (number + 1) % 3))
+        rivals = {"in order of arrival": fifo_s + stream.mean} if load > 0.5 and row[0] != "usual" else {}
+        expected.append(exactly(jct_s, rivals, row[0], (number + 1) % 3))
     queries = [
         one_task_query(row[0], s.rate, s.mean, s.scv) for row, s in zip(_CLASSES, streams, strict=True)
     ]
@@ -196,14 +196,14 @@ def _background_first(load: float) -> KnownSystem:
     background = Stream(load / 2 / 0.02, 0.02, 1.0)
     own = Stream(load / 2 / MEAN_S, MEAN_S, 0.0)
     _, jct_s = priority_jct_s([background, own])
-    told = {"in order of arrival": link_wait_s(1.0, [background, own]) + MEAN_S} if load > 0.5 else {}
+    rivals = {"in order of arrival": link_wait_s(1.0, [background, own]) + MEAN_S} if load > 0.5 else {}
     return KnownSystem(
         name="background before picked tasks",
         theory="Cobham",
         load=load,
         system=system_of([one_task_query("q", own.rate, MEAN_S)], seed=8, background_compute=background),
         scheduler=get_scheduler("opportunistic"),
-        expected=(exactly(jct_s, told),),
+        expected=(exactly(jct_s, rivals),),
         compute=load,
         network=0.0,
         length=run_length(load),

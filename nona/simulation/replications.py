@@ -103,8 +103,8 @@ def run_replications(
     keys = [(s, options.replication + r) for r in range(replications) for s in range(len(schedulers))]
     merged = _Merged(names, keys, on_progress)
     runs = Runs(system, tuple(schedulers), options, on_progress is not None)
-    found = run_work(runs, keys, merged, workers, pool, lambda key, run: on_end(names[key[0]], run))
-    return {s.name: tuple(found[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
+    by_key = run_work(runs, keys, merged, workers, pool, lambda key, run: on_end(names[key[0]], run))
+    return {s.name: tuple(by_key[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
 
 
 class _Merged:

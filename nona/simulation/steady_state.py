@@ -123,8 +123,8 @@ def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> War
     cuts = {}
     for name, runs in pilot.items():
         if all(r.state != "overloaded" for r in runs):
-            found = mser(np.mean([r.completion_time_s for r in runs], axis=0))
-            cuts[name] = replace(found, jobs=found.jobs * runs[0].every, batch=BATCH * runs[0].every)
+            cut = mser(np.mean([r.completion_time_s for r in runs], axis=0))
+            cuts[name] = replace(cut, jobs=cut.jobs * runs[0].every, batch=BATCH * runs[0].every)
     too_short = tuple(n for n, c in cuts.items() if c.too_short)
     jobs = max((c.jobs for c in cuts.values() if not c.too_short), default=0)
     return Warmup(

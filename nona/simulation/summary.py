@@ -94,11 +94,11 @@ class Measured:
         """A percentile of the JCT with its interval, or why it is withheld."""
         if all(r.every == 1 for r in self.runs):
             return percentile_interval([self._jct(r) for r in self.runs], percent, level)
-        found = [
+        percentiles = [
             percentile(self._jct(r), percent) if r.every == 1 else self._sketched(r.tally, percent)
             for r in self.runs
         ]
-        return percentile_of(found, too_few_jobs(self.completed(), percent), level)
+        return percentile_of(percentiles, too_few_jobs(self.completed(), percent), level)
 
     def jobs_jct(self) -> list[Array]:
         """JCT of the recorded jobs of each run; ``nan`` where unfinished."""
@@ -439,8 +439,8 @@ def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequ
     ('a',)
     """
     bound = relative_bound(target)
-    found = {name: mean_interval(values) for name, values in means.items()}
-    relative = {n: math.nan if n in overloaded else i.relative for n, i in found.items()}
+    by_scheduler = {name: mean_interval(values) for name, values in means.items()}
+    relative = {n: math.nan if n in overloaded else i.relative for n, i in by_scheduler.items()}
     missed = tuple(n for n, r in relative.items() if n not in overloaded and not r <= bound)
     count = max((np.size(values) for values in means.values()), default=0)
     return Precision(target, bound, count, relative, missed, tuple(overloaded))
@@ -496,7 +496,7 @@ def run_to_precision(
         done = wanted
         overloaded = [n for n, rs in records.items() if any(r.state == "overloaded" for r in rs)]
         means = {n: Measured(rs, ()).mean_jcts() for n, rs in records.items()}
-        found = precision_of(means, target, overloaded)
-        if not found.not_reached or done == at_most:
-            return records, found
-        wanted = next_count(found, at_most)
+        precision = precision_of(means, target, overloaded)
+        if not precision.not_reached or done == at_most:
+            return records, precision
+        wanted = next_count(precision, at_most)

@@ -110,15 +110,15 @@ def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
 
 def _guidellm_requests(benchmarks: list[object]) -> list[object]:
     """When the requests of all runs started, whether they succeeded or not, without those never sent."""
-    found: list[object] = []
+    rows: list[object] = []
     for number, benchmark in enumerate(benchmarks, 1):
         parts = benchmark.get("requests") if isinstance(benchmark, dict) else None
         for requests in parts.values() if isinstance(parts, dict) else [parts]:
             for request in requests if isinstance(requests, list) else []:
-                known = request if isinstance(request, dict) else {}
-                if (start := known.get("request_start_time", known.get("start_time"))) is not None:
-                    found.append({"start_time": start, "benchmark": f"benchmark {number}"})
-    return found
+                fields = request if isinstance(request, dict) else {}
+                if (start := fields.get("request_start_time", fields.get("start_time"))) is not None:
+                    rows.append({"start_time": start, "benchmark": f"benchmark {number}"})
+    return rows
 
 
 def _column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
@@ -126,9 +126,9 @@ def _column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
     if where is None:
         return -1
     if where[0] not in names:
-        known = ", ".join(n for n in names if n)[:120] or "no header"
+        header = ", ".join(n for n in names if n)[:120] or "no header"
         raise SimulationError(
-            f"Trace {filename!r}: it has no column {where[0]!r}; choose one of its header: {known}."
+            f"Trace {filename!r}: it has no column {where[0]!r}; choose one of its header: {header}."
         )
     return names.index(where[0])
 
@@ -167,7 +167,7 @@ def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
                 values[i].add(cell)
         if not values:
             break
-    return {names[i]: tuple(sorted(found)) for i, found in values.items() if found}
+    return {names[i]: tuple(sorted(cells)) for i, cells in values.items() if cells}
 
 
 MINUTE_S = 60.0
@@ -216,9 +216,9 @@ def _from_stamps(
         try:
             seconds, rest = parse_time(row[column], unit_s)
         except (ValueError, IndexError, OverflowError):
-            found = row[column] if column < len(row) else ""
+            cell = row[column] if column < len(row) else ""
             raise SimulationError(
-                f"Trace {filename!r}, line {line}: {found[:40]!r} is neither a number of seconds nor a "
+                f"Trace {filename!r}, line {line}: {cell[:40]!r} is neither a number of seconds nor a "
                 "timestamp (or too far from 1970); write for example 0.25 or 2023-11-16 18:17:03.97996."
             ) from None
         whole.append(seconds)
@@ -267,12 +267,12 @@ def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) 
         return _column_of(names, clock, filename), _UNITS[unit or "s"]
     words = [{*re.findall(r"[a-zµ]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", n).lower())} for n in names]
     for telling, beside in _INSTANTS:
-        known = telling | beside | _UNITS.keys()
-        found = [i for i, own in enumerate(words) if own & telling and own <= known]
-        units = [_UNITS[word] for i in found for word in words[i] if word in _UNITS] or [1.0]
-        if len(found) == len(units) == 1:
-            return found[0], _UNITS[unit] if unit else units[0]
-        if found:
+        allowed = telling | beside | _UNITS.keys()
+        columns = [i for i, own in enumerate(words) if own & telling and own <= allowed]
+        units = [_UNITS[word] for i in columns for word in words[i] if word in _UNITS] or [1.0]
+        if len(columns) == len(units) == 1:
+            return columns[0], _UNITS[unit] if unit else units[0]
+        if columns:
             break
     raise SimulationError(
         f"Trace {filename!r}: no one column of its header ({', '.join(names)[:120]}) is known to hold "
@@ -282,13 +282,13 @@ def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) 
 
 def _column_without_header(row: Sequence[str], filename: str) -> int:
     cells = [i for i, cell in enumerate(row) if cell.strip()]
-    found = [i for i in cells if _STAMP.fullmatch(row[i].strip())] or cells
-    if len(found) > 1:
+    stamped = [i for i in cells if _STAMP.fullmatch(row[i].strip())] or cells
+    if len(stamped) > 1:
         raise SimulationError(
             f"Trace {filename!r}: it has {len(cells)} columns and no header; write their names into the "
             "first line, and call the arrivals 'timestamp' (seconds) or for example arrival_ms."
         )
-    return found[0]
+    return stamped[0]
 
 
 def read_times(
@@ -497,11 +497,11 @@ def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
 
 def _inside(times: Instants, window: Window, label: str, spec: ArrivalsSpec) -> Instants:
     """The instants in the window, from its start."""
-    found = times[(times >= window.start_s) & (times < window.start_s + window.length_s)] - window.start_s
-    if not len(found):
+    inside = times[(times >= window.start_s) & (times < window.start_s + window.length_s)] - window.start_s
+    if not len(inside):
         which = f" with {spec.value or label!r} in column {spec.column!r}" if spec.column else ""
         raise SimulationError(
             f"Trace {spec.trace!r}: the row {label!r} replays no arrival{which} from {window.start_s:g} s "
             f"on, {window.length_s:g} s long; choose another part."
         )
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(inside, dtype=np.float64)

@@ -282,19 +282,19 @@ class Workload:
 
     def _merged(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         """Arrivals of all classes in order; those up to the horizon that every class has reached."""
-        held = [np.empty(0) for _ in self._sources]
+        pending = [np.empty(0) for _ in self._sources]
         while True:
             for i, source in enumerate(self._sources):
-                while len(held[i]) < 2:  # a chunk may be short; ties at its end may go on in the next
-                    held[i] = np.concatenate([held[i], next(source)])
-            horizon = min(float(h[-1]) for h in held)
-            counts = [int(np.searchsorted(h, horizon, side="left")) for h in held]
-            if not any(counts):  # all that is held lies at one instant
-                held = [np.concatenate([h, next(s)]) for h, s in zip(held, self._sources, strict=True)]
+                while len(pending[i]) < 2:  # a chunk may be short; ties at its end may go on in the next
+                    pending[i] = np.concatenate([pending[i], next(source)])
+            horizon = min(float(h[-1]) for h in pending)
+            counts = [int(np.searchsorted(h, horizon, side="left")) for h in pending]
+            if not any(counts):  # all that is pending lies at one instant
+                pending = [np.concatenate([h, next(s)]) for h, s in zip(pending, self._sources, strict=True)]
                 continue
-            times = np.concatenate([h[:n] for h, n in zip(held, counts, strict=True)])
+            times = np.concatenate([h[:n] for h, n in zip(pending, counts, strict=True)])
             queries = np.repeat(np.array(self._active, dtype=np.int64), counts)
-            held = [h[n:] for h, n in zip(held, counts, strict=True)]
+            pending = [h[n:] for h, n in zip(pending, counts, strict=True)]
             order = np.lexsort((queries, times))
             for begin in range(0, len(order), CHUNK):
                 part = order[begin : begin + CHUNK]

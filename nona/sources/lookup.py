@@ -48,11 +48,11 @@ def unused_name(name: str, taken: Iterable[str]) -> str:
     ('net.onnx', '2-Net.onnx')
     """
     plain, used = safe_name(name), {t.casefold() for t in taken}
-    found, number = plain, 1
-    while found.casefold() in used:
+    candidate, number = plain, 1
+    while candidate.casefold() in used:
         number += 1
-        found = f"{number}-{plain[-(LONGEST - 8) :]}"
-    return found
+        candidate = f"{number}-{plain[-(LONGEST - 8) :]}"
+    return candidate
 
 
 Kind = Literal["model", "trace", "measured", "times", "throughputs", "profile", "elastic"]
@@ -124,8 +124,8 @@ def is_file(scenario: Scenario, model: str) -> bool:
 
 def file_names(scenario: Scenario, *kinds: Kind) -> list[str]:
     """The names of the files of these kinds, or of all, each once, one kind after the other."""
-    found = sorted(named_files(scenario), key=lambda file: KINDS.index(file.kind))
-    return list(dict.fromkeys(file.name for file in found if not kinds or file.kind in kinds))
+    files = sorted(named_files(scenario), key=lambda file: KINDS.index(file.kind))
+    return list(dict.fromkeys(file.name for file in files if not kinds or file.kind in kinds))
 
 
 def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Scenario:

@@ -103,8 +103,8 @@ def open_bytes(data: bytes, name: str, sources: Sources, files_may_be_missing: b
     With ``files_may_be_missing`` they are only reported where there are other problems as well.
     """
     if is_bundle(data):
-        held = read_bundle(data)
-        data, sources = held.pop(SCENARIO), Sources(held=held)
+        members = read_bundle(data)
+        data, sources = members.pop(SCENARIO), Sources(held=members)
         files_may_be_missing = False
     text = scenario_text(data, name)
     return Opened(parse_scenario(text, known_names(sources, files_may_be_missing)), sources)
@@ -114,10 +114,10 @@ def known_names(sources: Sources, files_may_be_missing: bool = True) -> Check:
     """The check of :func:`~nona.scenario.file.parse_scenario` that every name stands for something."""
 
     def check(data: Mapping[str, Any], problems: Sequence[str]) -> list[str]:
-        found = unknown_names(data)
-        if problems or found or not files_may_be_missing:
-            found += missing_files(data, sources)
-        return found
+        lines = unknown_names(data)
+        if problems or lines or not files_may_be_missing:
+            lines += missing_files(data, sources)
+        return lines
 
     return check
 
@@ -134,8 +134,8 @@ def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
     """
 
     def check(data: Mapping[str, Any], problems: Sequence[str]) -> list[str]:
-        found = unknown_names(data)
-        old = set(unknown_names(before.model_dump(mode="json"))) if found else set()
-        return [line for line in found if line not in old]
+        lines = unknown_names(data)
+        old = set(unknown_names(before.model_dump(mode="json"))) if lines else set()
+        return [line for line in lines if line not in old]
 
     return scenario_from_mapping(data, check)

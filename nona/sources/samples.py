@@ -51,10 +51,10 @@ def manifest() -> Mapping[str, Mapping[str, Any]]:
 @cache
 def workflows() -> Mapping[str, Mapping[str, str]]:
     """Name of a sample workflow → ``description``, ``source`` and ``provenance`` of its times."""
-    found = {}
+    by_name = {}
     for path in sorted((sample_root() / "workflows").glob("*.json")):
-        found[path.stem] = MappingProxyType(json.loads(path.read_text(encoding="utf-8"))["graph"])
-    return MappingProxyType(found)
+        by_name[path.stem] = MappingProxyType(json.loads(path.read_text(encoding="utf-8"))["graph"])
+    return MappingProxyType(by_name)
 
 
 def sample_names() -> tuple[str, ...]:
@@ -118,12 +118,12 @@ def scenario_families() -> Mapping[str, tuple[str, ...]]:
     >>> scenario_families()["Training"][0]
     'deadlines_at_least_cost'
     """
-    found: dict[str, list[str]] = {"Queries": [], "Planning": [], "Serverless": [], "Training": []}
+    families: dict[str, list[str]] = {"Queries": [], "Planning": [], "Serverless": [], "Training": []}
     for name in scenario_names():
         of = shipped_scenario(name)
         family = "Training" if of.training else "Serverless" if of.serverless else "Planning"
-        found["Queries" if family == "Planning" and of.plan is None else family].append(name)
-    return MappingProxyType({family: tuple(names) for family, names in found.items()})
+        families["Queries" if family == "Planning" and of.plan is None else family].append(name)
+    return MappingProxyType({family: tuple(names) for family, names in families.items()})
 
 
 @cache

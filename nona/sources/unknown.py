@@ -103,9 +103,9 @@ def _job(
         )
     measured = table == GAVEL and job.get("kind", "training") == "training" and not job.get("throughputs")
     if measured and isinstance(model, str):
-        known = sorted({key.model for key in shipped_throughputs().alone})
-        if model not in known:
-            yield f"{place}.model: {model[:60]!r} is not in the table gavel; {instead(model, known)}."
+        in_table = sorted({key.model for key in shipped_throughputs().alone})
+        if model not in in_table:
+            yield f"{place}.model: {model[:60]!r} is not in the table gavel; {instead(model, in_table)}."
 
 
 def _costed(job: Mapping[str, Any], table: object, models: Mapping[str, Any]) -> str:
@@ -138,15 +138,15 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
     >>> unknown_names({"schedulers": ["nona", "nonna"]})[0][:42]
     "schedulers[1]: Scheduler 'nonna' is not kn"
     """
-    known = {*devices(), *map(str, _mapping(_mapping(data.get("cluster")).get("devices")))}
-    training = _unknown_in_training(_mapping(data.get("training")), known, _mapping(data.get("models")))
+    gpus = {*devices(), *map(str, _mapping(_mapping(data.get("cluster")).get("devices")))}
+    training = _unknown_in_training(_mapping(data.get("training")), gpus, _mapping(data.get("models")))
     cluster = _mapping(data.get("cluster"))
     return [
         *_cluster(cluster),
         *_samples(data),
         *_named(data),
         *_networks(data),
-        *_offers(data, known),
+        *_offers(data, gpus),
         *training,
     ]
 
@@ -174,17 +174,17 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
         except NonaError as error:
             yield f"cluster.devices: {error}"
             own[str(name)] = next(iter(devices().values()))  # what names it is not wrong as well
-    known = {**devices(), **own}
+    by_name = {**devices(), **own}
     executors = 0
     for i, group in enumerate(_entries(cluster.get("servers"))):
         gpu = _mapping(group).get("gpu", ServerGroupSpec().gpu)
         place = f"cluster.servers[{i}]"
-        if isinstance(gpu, str) and gpu not in known:
-            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {instead(gpu, known)}, or define it."
+        if isinstance(gpu, str) and gpu not in by_name:
+            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {instead(gpu, by_name)}, or define it."
             continue
         try:
             g = ServerGroupSpec.model_validate(group)
-            classes = ServerGroup(1, g.gpu, g.gpus, g.vcpus, g.mig, g.mps).classes(known[g.gpu])
+            classes = ServerGroup(1, g.gpu, g.gpus, g.vcpus, g.mig, g.mps).classes(by_name[g.gpu])
             executors += g.count * g.gpus * len(classes)
         except ValidationError:  # the schema says so itself
             continue

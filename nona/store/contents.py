@@ -54,18 +54,18 @@ class SavedKind:
 
     def read(self, data: Mapping[str, Any]) -> Document:
         """The result from its JSON; ``ValueError`` where it is none."""
-        found: Document = _named(self.result).from_json(data)
-        return found
+        document: Document = _named(self.result).from_json(data)
+        return document
 
     def facts_of(self, result: Document) -> SavedFacts:
         """What a result says of itself."""
-        found: SavedFacts = _named(self.facts)(result)
-        return found
+        facts: SavedFacts = _named(self.facts)(result)
+        return facts
 
     def compare(self, results: Sequence[Document]) -> Answers:
         """Results beside each other, the first as the reference."""
-        found: Answers = _named(self.answers)(results)
-        return found
+        answers: Answers = _named(self.answers)(results)
+        return answers
 
 
 def _named(text: str) -> Any:
@@ -180,20 +180,20 @@ def clean_name(text: str) -> str:
     Traceback (most recent call last):
     nona.errors.StoreError: Name: it is empty; give the item one.
     """
-    found = " ".join(_plain(text).split())
-    if not found:
+    name = " ".join(_plain(text).split())
+    if not name:
         raise StoreError("Name: it is empty; give the item one.")
-    if len(found) > MOST_NAME:
-        raise StoreError(f"Name: {len(found)} characters are more than {MOST_NAME}; shorten it.")
-    return found
+    if len(name) > MOST_NAME:
+        raise StoreError(f"Name: {len(name)} characters are more than {MOST_NAME}; shorten it.")
+    return name
 
 
 def clean_note(text: str) -> str:
     """A note: lines of plain characters."""
-    found = "\n".join(" ".join(_plain(line).split()) for line in text.splitlines()).strip()
-    if len(found) > MOST_NOTE:
-        raise StoreError(f"Note: {len(found)} characters are more than {MOST_NOTE}; shorten it.")
-    return found
+    note = "\n".join(" ".join(_plain(line).split()) for line in text.splitlines()).strip()
+    if len(note) > MOST_NOTE:
+        raise StoreError(f"Note: {len(note)} characters are more than {MOST_NOTE}; shorten it.")
+    return note
 
 
 def _plain(text: str) -> str:
@@ -202,10 +202,10 @@ def _plain(text: str) -> str:
 
 
 def _object(text: bytes) -> Mapping[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    document = json.loads(text)
+    if not isinstance(document, dict):
         raise ValueError("it is no object")
-    return found
+    return document
 
 
 def _one_line(error: BaseException) -> str:

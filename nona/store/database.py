@@ -146,10 +146,10 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         # Looked at from outside only: who closes a file gives up the locks of the whole process on it.
-        found = self.path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = self.path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise StoreError("it is no file; move it away, or name another folder with --store")
-        if 0 < found.st_size < _SMALLEST:  # SQLite would take it for an empty one and write over it
+        if 0 < status.st_size < _SMALLEST:  # SQLite would take it for an empty one and write over it
             raise StoreError("it is damaged, or is not a database; put a copy in its place, or move it away")
         connection = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)
         try:

@@ -49,14 +49,14 @@ def answers(plans: Sequence[PlanOutcome]) -> Answers:
 
     Costs are compared where all plans have the same currency.
     """
-    first, found = plans[0].report.currency, [plan.report.answer for plan in plans]
+    first, by_plan = plans[0].report.currency, [plan.report.answer for plan in plans]
     rows: list[SavedAnswer] = []
     if all(plan.report.currency == first for plan in plans):
-        hourly = [_number(None if a is None else a.cost_per_hour) for a in found]
-        million = [_number(None if a is None else a.cost_per_million) for a in found]
+        hourly = [_number(None if a is None else a.cost_per_hour) for a in by_plan]
+        million = [_number(None if a is None else a.cost_per_million) for a in by_plan]
         rows.append(_row("answer", f"cost per hour, {first}", "number", hourly))
         rows.append(_row("answer", f"cost per million queries, {first}", "number", million))
-    headroom = [_number(None if a is None else a.headroom) for a in found]
+    headroom = [_number(None if a is None else a.headroom) for a in by_plan]
     rows.append(_row("answer", "headroom, times the traffic", "number", headroom))
     for name in dict.fromkeys(name for plan in plans for name in plan.models):
         models = [_model(plan, name) for plan in plans]
@@ -111,9 +111,9 @@ def change(before: Estimate, after: Estimate) -> Estimate:
 
 def _note(first: PlanOutcome, plan: PlanOutcome) -> str:
     """How far two answers can be compared."""
-    told = []
+    notes = []
     if first.report.currency != plan.report.currency:
-        told.append(f"its currency is {plan.report.currency}, so that costs are not compared")
+        notes.append(f"its currency is {plan.report.currency}, so that costs are not compared")
     if [t.text for t in first.report.targets] != [t.text for t in plan.report.targets]:
-        told.append("its targets are others")
-    return "; ".join(told) or "the same targets; the answers are compared, not each option"
+        notes.append("its targets are others")
+    return "; ".join(notes) or "the same targets; the answers are compared, not each option"

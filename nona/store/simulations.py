@@ -27,15 +27,15 @@ _UNITS: dict[Measure, Unit] = {
 
 def facts(run: SimulatedRun) -> SavedFacts:
     """Scenario, schedulers, models and finding of a run."""
-    found = run.report.schedulers
+    schedulers = run.report.schedulers
     return SavedFacts(
         fingerprint=run.about.hash,
         version=run.about.version,
         made=run.about.made,
         scenario=run.about.name,
-        schedulers=tuple(found),
+        schedulers=tuple(schedulers),
         models=run.scenario.labels,
-        finding=headline(found, run.differences, run.off).text,
+        finding=headline(schedulers, run.differences, run.off).text,
         about=scenario_line(run.scenario)[:MOST_ABOUT],
     )
 
@@ -65,7 +65,7 @@ def answers(runs: Sequence[SimulatedRun]) -> Answers:
     rows = []
     for measure, word, _, _ in COLUMNS:
         for name in names:
-            every = [found[name].of(measure) if name in found else None for found in against]
+            every = [by_name[name].of(measure) if name in by_name else None for by_name in against]
             values = tuple(
                 _value(run.means.get(name), measure, change) for run, change in zip(runs, every, strict=True)
             )
@@ -87,8 +87,8 @@ def _value(means: ReplicationMeans | None, measure: Measure, change: Change | No
     if change is not None:
         return change.new
     values = () if means is None else means.of(measure)
-    known = [v for v in values if v is not None]
-    return UNKNOWN if not known or len(known) < len(values) else mean_of(mean_interval(known, 0.95))
+    numbers = [v for v in values if v is not None]
+    return UNKNOWN if not numbers or len(numbers) < len(values) else mean_of(mean_interval(numbers, 0.95))
 
 
 def _warmup(run: SimulatedRun) -> int | None:

@@ -114,13 +114,13 @@ class Store:
         """The item whose identifier begins with ``text``, or the only one of that name."""
         every = self.listing().items
         named = [item for item in every if item.name == text]
-        found = named or [item for item in every if len(text) >= _LEAST and item.id.startswith(text)]
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        matching = named or [item for item in every if len(text) >= _LEAST and item.id.startswith(text)]
+        if len(matching) == 1:
+            return matching[0]
+        if not matching:
             raise StoreError(f"Saved item {text[:40]!r}: there is none; look for it in the list.")
-        ids = ", ".join(item.id[:_SHOWN] for item in found[:4])
-        raise StoreError(f"Saved item {text[:40]!r}: {len(found)} are called so; give one of {ids}.")
+        ids = ", ".join(item.id[:_SHOWN] for item in matching[:4])
+        raise StoreError(f"Saved item {text[:40]!r}: {len(matching)} are called so; give one of {ids}.")
 
     def contents(self, item_id: str) -> Contents:
         """The scenario and the result of an item."""
@@ -254,12 +254,12 @@ def compare(store: Store, ids: Sequence[str]) -> SavedComparison:
         raise StoreError(f"Comparison: {' and '.join(kinds)} are different kinds; choose items of one kind.")
     contents = [store.contents(item_id) for item_id in chosen]
     opened = [content.opened() for content in contents]
-    found = SAVED_KINDS.find(kinds[0]).compare([content.answer() for content in contents])
+    comparison = SAVED_KINDS.find(kinds[0]).compare([content.answer() for content in contents])
     return SavedComparison(
         items=items,
         scenario=tuple(_changes(opened[0], other) for other in opened),
-        notes=found.notes,
-        answers=found.answers,
+        notes=comparison.notes,
+        answers=comparison.answers,
     )
 
 

@@ -74,8 +74,8 @@ def _user_bias(errors: Iterable[float]) -> float:
     >>> _user_bias([0.1, 0.4, 3.0]), _user_bias([])
     (0.4, 0.0)
     """
-    found = list(errors)
-    return median(found) if found else 0.0
+    logs = list(errors)
+    return median(logs) if logs else 0.0
 
 
 def _is_flagged(error: float, rounds: float, factor: float = 1.5) -> bool:
@@ -171,16 +171,16 @@ class ClaimedRates:
 
     def rates(self, jobs: Sequence[int], true: Floats) -> Floats:
         """(m, J) believed rates; 0 where the true one is 0."""
-        found = np.zeros_like(true)
+        believed = np.zeros_like(true)
         for r, job in enumerate(jobs):
             self._claim(job)
             name = self._system.jobs[job].name
             for j in np.flatnonzero(true[r]).tolist():
-                found[r, j] = self.book.rate(name, self._types[j])
+                believed[r, j] = self.book.rate(name, self._types[j])
         able = true > 0
         if able.any():
-            self.errors.append(float(np.abs(np.log(found[able] / true[able])).mean()))
-        return found
+            self.errors.append(float(np.abs(np.log(believed[able] / true[able])).mean()))
+        return believed
 
     def _claim(self, number: int) -> None:
         job = self._system.jobs[number]
@@ -192,23 +192,23 @@ class ClaimedRates:
 
     def pairs(self, pairs: Sequence[tuple[int, int]], rates: Floats) -> Floats:
         """(p, J, 2) rates of pairs, each scaled as the job's claimed rate alone is."""
-        found = rates.copy()
+        believed = rates.copy()
         factors = {job: self._factors(job) for job in {job for pair in pairs for job in pair}}
         for p, (a, b) in enumerate(pairs):
-            found[p, :, 0] *= factors[a]
-            found[p, :, 1] *= factors[b]
-        return found
+            believed[p, :, 0] *= factors[a]
+            believed[p, :, 1] *= factors[b]
+        return believed
 
     def _factors(self, number: int) -> Floats:
         """(J,) believed over true rates of a job alone; 1 where it cannot run."""
         self._claim(number)
         job = self._system.jobs[number]
-        found = np.ones(len(self._types))
+        factors = np.ones(len(self._types))
         for j, gpu in enumerate(self._types):
             true = self._system.throughputs.rate(gpu, job.model, job.workers)
             if true > 0:
-                found[j] = self.book.rate(job.name, gpu) / true
-        return found
+                factors[j] = self.book.rate(job.name, gpu) / true
+        return factors
 
     def measured(self, number: int, kind: int, rate: float) -> None:
         """A round showed a job's rate alone."""
@@ -227,10 +227,10 @@ class EstimatedPairs:
         reference = reference_of(system.throughputs, self._types)
         how = Completion(spec.rank, spec.ridge)
         self._estimates = PairEstimates(system.throughputs, reference, spec.profiled, how, streams)
-        known = {m: i for i, m in enumerate(reference.models)}
-        self._kind = np.array([known.get(j.model, -1) if j.workers == 1 else -1 for j in system.jobs])
+        numbers = {m: i for i, m in enumerate(reference.models)}
+        self._kind = np.array([numbers.get(j.model, -1) if j.workers == 1 else -1 for j in system.jobs])
         self._models = reference.models
-        self._rates: Floats = np.full((len(known), len(known), len(self._types), 2), nan)
+        self._rates: Floats = np.full((len(numbers), len(numbers), len(self._types), 2), nan)
         self.errors: list[float] = []
 
     def rates(self, pairs: Sequence[tuple[int, int]], true: Floats) -> Floats:
@@ -241,13 +241,13 @@ class EstimatedPairs:
         usable = (kinds >= 0).all(axis=1)
         for a, b in np.unique(kinds[usable], axis=0).tolist():
             self._fill(a, b)
-        found = true.copy()
-        found[usable] = self._rates[kinds[usable, 0], kinds[usable, 1]]
-        found[true <= 0] = 0.0
+        believed = true.copy()
+        believed[usable] = self._rates[kinds[usable, 0], kinds[usable, 1]]
+        believed[true <= 0] = 0.0
         able = true > 0
         if able.any():
-            self.errors.append(float((np.abs(found[able] - true[able]) / true[able]).mean()))
-        return found
+            self.errors.append(float((np.abs(believed[able] - true[able]) / true[able]).mean()))
+        return believed
 
     def _fill(self, a: int, b: int) -> None:
         if np.isnan(self._rates[a, b, 0, 0]):

@@ -311,9 +311,9 @@ class Disturbance:
         """Failures of the job's nodes within the stretch, in order."""
         if self._failures is None:
             return []
-        found = [
+        times_s = [
             time
             for kind, node in sorted(set(stretch.nodes))
             for time in self._failures.between(self._types[kind], node, stretch.start_s, stretch.end_s)
         ]
-        return sorted(found)
+        return sorted(times_s)

@@ -85,8 +85,8 @@ class _Fluid:
             state.remaining[job], state.completion_s[job] = 0.0, until_s
         self.active = [job for job in self.active if job not in done]
         self._open -= done
-        for held in self.pinned.end(until_s):
-            state.completion_s[held.job] = held.end_s
+        for stay in self.pinned.end(until_s):
+            state.completion_s[stay.job] = stay.end_s
 
     def _admit(self) -> None:
         state, jobs = self.state, self.system.jobs
@@ -102,9 +102,9 @@ class _Fluid:
     def _speeds(self) -> Floats:
         """(m,) thr_i(X) of the policy's answer now."""
         state, free = self.state, self.pinned.free(self.gpus)
-        found = np.zeros(len(self.active))
+        speeds = np.zeros(len(self.active))
         if not self.active or not free.any():
-            return found
+            return speeds
         rows = np.array(self.active)
         workers = np.array([self.system.jobs[i].workers for i in self.active])
         state.isolate(rows, (self.rates.alone[rows] * equal_shares(free, workers)).sum(axis=1))
@@ -121,8 +121,8 @@ class _Fluid:
             if not share.any():
                 continue
             if len(row) == 1:
-                found[row[0]] += share @ self.rates.alone[self.active[row[0]]]
+                speeds[row[0]] += share @ self.rates.alone[self.active[row[0]]]
             else:
                 both = self.rates.pair(self.active[row[0]], self.active[row[1]])
-                found[list(row)] += share @ both
-        return found
+                speeds[list(row)] += share @ both
+        return speeds

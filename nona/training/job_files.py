@@ -69,8 +69,8 @@ def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
         else:
             jobs.append(_job(problems, line, cells))
             if jobs[-1].arrival_s < last_s and not problems.has(line):
-                told = f"arrival={cells[9][:40]!r} must not be before that of the job above; sort the lines."
-                problems.add(line, told)
+                why = f"arrival={cells[9][:40]!r} must not be before that of the job above; sort the lines."
+                problems.add(line, why)
             last_s = max(last_s, jobs[-1].arrival_s)
         if problems.full:
             break
@@ -150,19 +150,21 @@ def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "")
     ('0', 2000)
     """
     problems = Problems(f"Trace {filename!r}")
-    made = []
+    training_jobs = []
     for number, job in enumerate(jobs):
         slo_s = None
         if job.slo_factor is not None:
             rate = reference_rate(table, job.model, job.workers)
             if rate <= 0:
-                told = f"job {number} has an SLO, but {job.model!r} has no rate on {job.workers} GPUs"
-                problems.add(0, f"{told} to measure it by; set its SLO to -1.")
+                why = f"job {number} has an SLO, but {job.model!r} has no rate on {job.workers} GPUs"
+                problems.add(0, f"{why} to measure it by; set its SLO to -1.")
                 continue
             slo_s = job.slo_factor * job.steps / rate
-        made.append(Job(str(number), job.model, job.steps, job.workers, job.weight, slo_s, job.arrival_s))
+        training_jobs.append(
+            Job(str(number), job.model, job.steps, job.workers, job.weight, slo_s, job.arrival_s)
+        )
     problems.check()
-    return tuple(made)
+    return tuple(training_jobs)
 
 
 def is_trace(filename: str) -> bool:

@@ -105,8 +105,8 @@ class Ledger:
         received, type_s = np.round(self.received, CLOCK_DECIMALS), np.round(self.type_s, CLOCK_DECIMALS)
         usual = (received > 0) & (type_s > 0)[None, :]
         worth = np.divide(self.shares * type_s, received, out=self.shares * STARVED, where=usual)
-        found: Floats = np.where(self.fits & (self.shares > 0), worth, 0.0)
-        return found
+        priorities: Floats = np.where(self.fits & (self.shares > 0), worth, 0.0)
+        return priorities
 
 
 class Chosen(NamedTuple):
@@ -198,12 +198,12 @@ class Board:
         GPU of a row on a different node. The counts fit (with ``apart`` a row that does not is left out).
         """
         free = set(range(len(self._node_of))) - set(held)
-        found: dict[K, tuple[int, ...]] = {}
+        placed: dict[K, tuple[int, ...]] = {}
         waiting = []
         for key, count in rows:
             mine = before.get(key, ())
             if len(mine) == count and free.issuperset(mine):
-                found[key] = mine
+                placed[key] = mine
                 free.difference_update(mine)
             else:
                 waiting.append((key, count))
@@ -211,8 +211,8 @@ class Board:
         nodes = self._by_node(free) if waiting else []
         for key, count in waiting:
             if gpus := _apart(nodes, count) if apart else _together(nodes, count):
-                found[key] = gpus
-        return found
+                placed[key] = gpus
+        return placed
 
     def _by_node(self, free: set[int]) -> list[list[int]]:
         nodes: list[list[int]] = [[] for _ in range(self._count)]
@@ -226,11 +226,11 @@ def _together(nodes: list[list[int]], count: int) -> tuple[int, ...]:
     roomy = [n for n in nodes if len(n) >= count]
     if roomy:
         return _taken(min(roomy, key=len), count)
-    found: tuple[int, ...] = ()
-    while len(found) < count:
+    gpus: tuple[int, ...] = ()
+    while len(gpus) < count:
         node = max(nodes, key=len)
-        found += _taken(node, min(count - len(found), len(node)))
-    return tuple(sorted(found))
+        gpus += _taken(node, min(count - len(gpus), len(node)))
+    return tuple(sorted(gpus))
 
 
 def _apart(nodes: list[list[int]], count: int) -> tuple[int, ...]:

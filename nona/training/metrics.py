@@ -69,8 +69,8 @@ class Measures:
     @property
     def jcts_s(self) -> Floats:
         """JCTs of the measured jobs that are complete."""
-        found: Floats = self.jct_s[self.measured]
-        return found[~np.isnan(found)]
+        jct_s: Floats = self.jct_s[self.measured]
+        return jct_s[~np.isnan(jct_s)]
 
     @property
     def mean_jct_s(self) -> float:
@@ -88,8 +88,8 @@ def _measured_jobs(system: TrainingSystem) -> Mask:
     first, last = system.window
     number = np.arange(len(system.jobs))
     training = np.array([job.kind == "training" for job in system.jobs])
-    found: Mask = (number >= first) & (number <= last) & training
-    return found
+    measured: Mask = (number >= first) & (number <= last) & training
+    return measured
 
 
 def measure(system: TrainingSystem, records: TrainingRecords) -> Measures:
@@ -137,8 +137,8 @@ def shares_of_time(records: TrainingRecords) -> tuple[Floats, Floats]:
 def _received_errors(records: TrainingRecords) -> Floats:
     """(M,) Σ_j |received − planned| as shares of the time that a job was there."""
     planned, received = shares_of_time(records)
-    found: Floats = np.abs(planned - received).sum(axis=1)
-    return found
+    errors: Floats = np.abs(planned - received).sum(axis=1)
+    return errors
 
 
 def _cost_usd(system: TrainingSystem, records: TrainingRecords) -> Floats:
@@ -148,13 +148,13 @@ def _cost_usd(system: TrainingSystem, records: TrainingRecords) -> Floats:
 
 
 def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if len(present) else float("nan")
 
 
 def _most(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.max()) if len(known) else float("nan")
+    present = values[~np.isnan(values)]
+    return float(present.max()) if len(present) else float("nan")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -193,6 +193,6 @@ def summarise(policy: str, runs: Sequence[Measures], warnings: Iterable[str] = (
 
 def mean_rho(run: Measures) -> float:
     """Mean ρ of the measured jobs of a run."""
-    found = run.rho[run.measured]
-    found = found[~np.isnan(found)]
-    return float(found.mean()) if len(found) else float("nan")
+    rho = run.rho[run.measured]
+    rho = rho[~np.isnan(rho)]
+    return float(rho.mean()) if len(rho) else float("nan")

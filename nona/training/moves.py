@@ -64,8 +64,8 @@ def checkpoint_bytes(job: Job) -> float:
     """
     if job.checkpoint_bytes > 0:
         return job.checkpoint_bytes
-    known = shipped_sizes().get(job.model.split(" (")[0])
-    return known.size_bytes if known else 0.0
+    model_size = shipped_sizes().get(job.model.split(" (")[0])
+    return model_size.size_bytes if model_size else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ def changed_share(old: Floats, new: Floats) -> Floats:
     [0.5, 1.0]
     """
     change = new - old
-    found: Floats = 0.5 * np.abs(change).sum(axis=1) + 0.5 * np.abs(change.sum(axis=1))
-    return found
+    share: Floats = 0.5 * np.abs(change).sum(axis=1) + 0.5 * np.abs(change.sum(axis=1))
+    return share
 
 
 def worth(
@@ -220,8 +220,8 @@ class Charger:
             return new
         cost_s = np.array([self._move_s(self._numbers[name]) for name in problem.names])
         normal = problem.rates @ problem.gpus / problem.gpus.sum()
-        found = worth(_by_job(problem, old), _by_job(problem, new), normal, cost_s, self._horizon_s)
-        if found.take:
+        verdict = worth(_by_job(problem, old), _by_job(problem, new), normal, cost_s, self._horizon_s)
+        if verdict.take:
             return new
         self.declined += 1
         return old
@@ -250,12 +250,12 @@ class Holder:
     def held(self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float) -> list[tuple[int, int]]:
         """(row, type) of rows that ran in the last round, have a share there, and owe for a move."""
         last, self._ran = self._ran, {}
-        found = []
+        owing = []
         for number, row in enumerate(rows):
             kind = last.get(row)
             if kind is not None and shares[number, kind] > 0 and any(self._owes(j, now_s) for j in row):
-                found.append((number, kind))
-        return found
+                owing.append((number, kind))
+        return owing
 
     def _owes(self, job: int, now_s: float) -> bool:
         return now_s - self._since[job] < least_round_s(self._move_s(job), self._overhead)

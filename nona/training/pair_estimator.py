@@ -169,9 +169,9 @@ class PairEstimates:
                     f"Estimator: model {model!r} has no rate on one GPU in the table; add a row for it."
                 )
             row = self.reference.kept[self.reference.models.index(model)]
-            known = profiled(row, self.share, self.streams.generator("profiled", model))
+            measured = profiled(row, self.share, self.streams.generator("profiled", model))
             generator = self.streams.generator("completion", model)
-            self.matches[model], _ = matched(row, known, self.reference, self.how, generator)
+            self.matches[model], _ = matched(row, measured, self.reference, self.how, generator)
         return self.matches[model]
 
     def ran(self, first: str, second: str) -> None:

@@ -102,17 +102,17 @@ class Pinned:
         """Give GPUs to those that wait, in order; one that does not fit lets later ones pass."""
         started = []
         for job in list(self.waiting):
-            if (held := self._held(job, now)) is not None:
+            if (stay := self._held(job, now)) is not None:
                 self.waiting.remove(job)
-                self.holding[job] = held
-                started.append(held)
+                self.holding[job] = stay
+                started.append(stay)
         return started
 
     def end(self, now: float) -> list[Held]:
         """Those that are done by now give their GPUs back."""
         done = [h for h in self.holding.values() if h.end_s <= now]
-        for held in done:
-            del self.holding[held.job]
+        for stay in done:
+            del self.holding[stay.job]
         self.past += done
         return done
 
@@ -122,8 +122,8 @@ class Pinned:
 
     def free(self, gpus: Floats) -> Floats:
         """(J,) GPUs that nobody holds."""
-        found: Floats = gpus - np.array([len(self.taken(kind)) for kind in range(len(gpus))])
-        return found
+        free_gpus: Floats = gpus - np.array([len(self.taken(kind)) for kind in range(len(gpus))])
+        return free_gpus
 
     @property
     def next_end_s(self) -> float:
@@ -136,12 +136,12 @@ class Pinned:
         for kind in np.argsort(-speed, kind="stable").tolist():
             if speed[kind] <= 0:
                 return None
-            board, held = self.boards[kind], self.taken(kind)
-            if len(board) - len(held) < what.workers:
+            board, taken = self.boards[kind], self.taken(kind)
+            if len(board) - len(taken) < what.workers:
                 continue
-            found = board.place([(job, what.workers)], {}, held, apart=what.kind == "inference")
-            if found:
-                return Held(job, kind, found[job], now, now + what.steps)
+            placed = board.place([(job, what.workers)], {}, taken, apart=what.kind == "inference")
+            if placed:
+                return Held(job, kind, placed[job], now, now + what.steps)
         return None
 
 
@@ -202,8 +202,8 @@ class Questioner:
 
 def _entities(system: TrainingSystem) -> tuple[EntityShare, ...]:
     """Those given, then those that jobs name besides."""
-    known = {e.name for e in system.entities}
-    named = dict.fromkeys(j.entity for j in system.jobs if j.entity and j.entity not in known)
+    given = {e.name for e in system.entities}
+    named = dict.fromkeys(j.entity for j in system.jobs if j.entity and j.entity not in given)
     return (*system.entities, *(EntityShare(name) for name in named))
 
 

@@ -119,8 +119,8 @@ class TrainingRecords:
     @property
     def jct_s(self) -> Floats:
         """(M,) completion − arrival; NaN where a job is not complete."""
-        found: Floats = self.completion_s - self.arrival_s
-        return found
+        jct_s: Floats = self.completion_s - self.arrival_s
+        return jct_s
 
     @property
     def complete(self) -> bool:
@@ -149,30 +149,32 @@ class Spans:
     @property
     def gpu_s(self) -> Floats:
         """(n,) GPU-seconds of each span; a pair counts once."""
-        found: Floats = np.diff(self.at) * (self.end_s - self.start_s)
-        return found
+        gpu_s: Floats = np.diff(self.at) * (self.end_s - self.start_s)
+        return gpu_s
 
     def of_jobs(self, values: Floats, jobs: int, *, split: bool) -> Floats:
         """(jobs,) Σ of ``values`` over each job's spans; with ``split`` two that share have half each."""
         part = np.where(self.second >= 0, 0.5, 1.0) if split else np.ones(len(values))
-        found: Floats = np.bincount(self.first, part * values, jobs).astype(float)
+        sums: Floats = np.bincount(self.first, part * values, jobs).astype(float)
         both = self.second >= 0
-        return found + np.bincount(self.second[both], (part * values)[both], jobs)
+        return sums + np.bincount(self.second[both], (part * values)[both], jobs)
 
 
 def spans_of(records: TrainingRecords) -> Spans:
     """The spans of a run: those of rounds in order, then those of jobs that hold their GPUs."""
-    placed, held = records.placed, records.held
+    placed, stays = records.placed, records.held
     rounds = np.array([p.round for p in placed], np.int64)
-    places = [p.gpus for p in placed] + [h.gpus for h in held]
+    places = [p.gpus for p in placed] + [h.gpus for h in stays]
     counts = list(map(len, places))
     total = sum(counts)
     return Spans(
-        first=np.array([p.jobs[0] for p in placed] + [h.job for h in held], np.int64),
-        second=np.array([p.jobs[-1] if len(p.jobs) > 1 else -1 for p in placed] + [-1] * len(held), np.int64),
-        kind=np.array([p.kind for p in placed] + [h.kind for h in held], np.int64),
-        start_s=np.concatenate([records.round_start_s[rounds], np.array([h.start_s for h in held], float)]),
-        end_s=np.array([p.end_s for p in placed] + [h.end_s for h in held], float),
+        first=np.array([p.jobs[0] for p in placed] + [h.job for h in stays], np.int64),
+        second=np.array(
+            [p.jobs[-1] if len(p.jobs) > 1 else -1 for p in placed] + [-1] * len(stays), np.int64
+        ),
+        kind=np.array([p.kind for p in placed] + [h.kind for h in stays], np.int64),
+        start_s=np.concatenate([records.round_start_s[rounds], np.array([h.start_s for h in stays], float)]),
+        end_s=np.array([p.end_s for p in placed] + [h.end_s for h in stays], float),
         at=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
         gpus=np.fromiter((g for gpus in places for g in gpus), np.int64, total),
         placed=len(placed),
@@ -353,8 +355,8 @@ def _steps(system: TrainingSystem, records: TrainingRecords) -> Check:
     whole = np.abs(records.done - records.asked) <= slack
     more = records.done > records.asked + slack
     wrong = np.flatnonzero(np.where(complete, ~whole, more))
-    told = f"{int(complete.sum())} of {len(complete)} jobs complete; {len(wrong)} with other steps than asked"
-    return Check("steps done = steps asked", not len(wrong), told)
+    text = f"{int(complete.sum())} of {len(complete)} jobs complete; {len(wrong)} with other steps than asked"
+    return Check("steps done = steps asked", not len(wrong), text)
 
 
 def _most_at_once(place: Ints, start_s: Floats, end_s: Floats, amount: Floats, places: int) -> Floats:
@@ -375,8 +377,8 @@ def _capacity(system: TrainingSystem, spans: Spans) -> Check:
     there = np.array([system.cluster.gpus[t] for t in types], float)
     counts = np.diff(spans.at).astype(float)
     most = _most_at_once(spans.kind, spans.start_s, spans.end_s, counts, len(types))
-    told = ", ".join(f"{t} {m:.0f} of {n:.0f}" for t, m, n in zip(types, most, there, strict=True))
-    return Check("allocation within capacity", bool((most <= there).all()), f"most GPUs at once: {told}")
+    text = ", ".join(f"{t} {m:.0f} of {n:.0f}" for t, m, n in zip(types, most, there, strict=True))
+    return Check("allocation within capacity", bool((most <= there).all()), f"most GPUs at once: {text}")
 
 
 def _gpus_once(system: TrainingSystem, spans: Spans) -> Check:
@@ -385,10 +387,10 @@ def _gpus_once(system: TrainingSystem, spans: Spans) -> Check:
     there = np.array([system.cluster.gpus[t] for t in types])
     each = np.repeat(np.arange(len(spans.kind)), np.diff(spans.at))
     kind = spans.kind[each]
-    known = bool((spans.gpus >= 0).all() and (spans.gpus < there[kind]).all())
+    exist = bool((spans.gpus >= 0).all() and (spans.gpus < there[kind]).all())
     overlaps = _overlaps(kind * (int(there.max()) + 1) + spans.gpus, spans.start_s[each], spans.end_s[each])
-    told = f"{len(each)} times that a GPU was given, {overlaps} while it was taken"
-    return Check("no GPU given twice", known and not overlaps, told)
+    text = f"{len(each)} times that a GPU was given, {overlaps} while it was taken"
+    return Check("no GPU given twice", exist and not overlaps, text)
 
 
 def _jobs_once(spans: Spans) -> Check:
@@ -413,16 +415,16 @@ def _busy(records: TrainingRecords, spans: Spans) -> Check:
     """GPU-seconds booked on types, and seconds booked on jobs, are those of the spans."""
     jobs, types = records.busy_s.shape
     seconds = spans.end_s - spans.start_s
-    found = np.bincount(spans.kind, spans.gpu_s, types)
-    type_error = np.abs(found - records.booked_s).max(initial=0.0)
+    gpu_s = np.bincount(spans.kind, spans.gpu_s, types)
+    type_error = np.abs(gpu_s - records.booked_s).max(initial=0.0)
     placed = np.arange(len(seconds)) < spans.placed
     of_job = spans.of_jobs(np.where(placed, seconds, 0.0), jobs, split=False)
-    held = np.unique(spans.first[~placed])
+    holders = np.unique(spans.first[~placed])
     own = records.busy_s.sum(axis=1)
-    job_error = np.abs(np.delete(of_job - own, held)).max(initial=0.0)
-    limit = CLOCK_S + TOLERANCE * max(float(found.max(initial=0.0)), float(own.max(initial=0.0)))
-    told = f"GPU-seconds differ by {type_error:.2g} of {found.sum():.6g}, seconds of a job by {job_error:.2g}"
-    return Check("busy time = booked time", bool(type_error <= limit and job_error <= limit), told)
+    job_error = np.abs(np.delete(of_job - own, holders)).max(initial=0.0)
+    limit = CLOCK_S + TOLERANCE * max(float(gpu_s.max(initial=0.0)), float(own.max(initial=0.0)))
+    text = f"GPU-seconds differ by {type_error:.2g} of {gpu_s.sum():.6g}, seconds of a job by {job_error:.2g}"
+    return Check("busy time = booked time", bool(type_error <= limit and job_error <= limit), text)
 
 
 def _causality(records: TrainingRecords, spans: Spans) -> Check:
@@ -435,8 +437,8 @@ def _causality(records: TrainingRecords, spans: Spans) -> Check:
     early = spans.start_s < records.arrival_s[spans.first] - CLOCK_S
     complete = ~np.isnan(records.completion_s)
     wrong = np.abs(last[complete] - records.completion_s[complete]) > CLOCK_S
-    told = f"{int(early.sum())} stays before the arrival, {int(wrong.sum())} completions not at a stay's end"
-    return Check("no run before arrival, none after completion", not early.any() and not wrong.any(), told)
+    text = f"{int(early.sum())} stays before the arrival, {int(wrong.sum())} completions not at a stay's end"
+    return Check("no run before arrival, none after completion", not early.any() and not wrong.any(), text)
 
 
 def _little(system: TrainingSystem, records: TrainingRecords) -> Check:

@@ -59,8 +59,8 @@ def with_regions(system: TrainingSystem) -> TrainingSystem:
         )
     for job in system.jobs:
         if job.region and job.region not in spec.groups:
-            known = ", ".join(map(repr, spec.groups))
-            raise SimulationError(f"Job {job.name!r}: region {job.region!r} is not known; use {known}.")
+            names = ", ".join(map(repr, spec.groups))
+            raise SimulationError(f"Job {job.name!r}: region {job.region!r} is not known; use {names}.")
     placed = tuple(
         NodeGroup(_regional_type(g.gpu, region[n]), g.count, g.gpus, region[n]) for n, g in enumerate(groups)
     )
@@ -216,8 +216,8 @@ class Regional:
         rows = [(job, a) for job, a in rows if a.move]
         rows.sort(key=lambda row: (-row[1].gain_steps / row[1].other_rate, row[0]))
         left = dict(zip(jobs, remaining, strict=True))
-        for job, found in rows:
-            now = self._advice(job, float(left[job])) if self._spec.move else found
+        for job, proposed in rows:
+            now = self._advice(job, float(left[job])) if self._spec.move else proposed
             if now is None or not now.move:
                 continue  # others went there in the meantime
             if self._spec.move:

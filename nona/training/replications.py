@@ -109,8 +109,8 @@ def run_policies(
     sent = tuple((_sendable(policy), dict(options)) for policy, options in policies)
     work = TrainingWork(tuple(systems), sent, run, ideal, on_progress is not None)
     keys = [(p, r) for r in range(len(systems)) for p in range(len(policies))]
-    found = run_work(work, keys, _Passed(on_progress), workers)
-    return {p.name: tuple(found[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
+    runs = run_work(work, keys, _Passed(on_progress), workers)
+    return {p.name: tuple(runs[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
 
 
 class _Passed:

@@ -147,17 +147,17 @@ class Rounds:
             moved, paused = self.records.moved_from(job, choice.kind, gpus), self.records.paused(job)
             remaining = float(self.state.remaining[job])
             end = start + self.system.round_s
-            found = self.hooks.run(
+            outcome = self.hooks.run(
                 Stretch(job, choice.kind, nodes, start, end, rate, remaining, moved, paused)
             )
-            if found is None:
+            if outcome is None:
                 steps.append(self._steps(choice, place, job))
                 ends.append(start + steps[-1] / rate)
                 lost.append(0.0)
             else:
-                steps.append(found.steps)
-                ends.append(found.end_s)
-                lost.append(found.lost_steps)
+                steps.append(outcome.steps)
+                ends.append(outcome.end_s)
+                lost.append(outcome.lost_steps)
         return Running(choice.row, jobs, choice.kind, gpus, start, max(ends), tuple(steps), tuple(lost))
 
     def _steps(self, choice: Chosen, place: int, job: int) -> float:
@@ -225,9 +225,9 @@ class Run(Rounds):
         """All stays of jobs that hold GPUs; those that still do are cut off now."""
         state = self.state
         open_ones = [replace(h, end_s=state.now) for h in self.pinned.holding.values()]
-        for held in open_ones:
-            self._book_held(held)
-            state.remaining[held.job] -= held.end_s - held.start_s
+        for stay in open_ones:
+            self._book_held(stay)
+            state.remaining[stay.job] -= stay.end_s - stay.start_s
         return [*self.pinned.past, *open_ones]
 
     def _book_held(self, held: Held) -> None:
@@ -300,10 +300,10 @@ class Run(Rounds):
             self.active = [job for job in self.active if job not in done]
             self.ledger.leave(done)
             self.dirty = True
-        for held in self.pinned.end(self.state.now):
-            self.state.completion_s[held.job] = held.end_s
-            self.state.remaining[held.job] = 0.0
-            self._book_held(held)
+        for stay in self.pinned.end(self.state.now):
+            self.state.completion_s[stay.job] = stay.end_s
+            self.state.remaining[stay.job] = 0.0
+            self._book_held(stay)
             self.dirty = True
 
     def _admit(self) -> None:
@@ -355,13 +355,13 @@ class Run(Rounds):
             return
         problem, kinds = self.questions.problem(state, jobs, free, self.answer, self.records.decisions)
         begin = time.perf_counter()
-        found = self.allocate(problem)
-        self.records.decided(time.perf_counter() - begin, found)
-        found = self.hooks.choose(problem, found)
-        shares = np.zeros((len(found.rows), len(free)))
-        shares[:, kinds] = found.shares
-        numbered = tuple(tuple(jobs[i] for i in row) for row in found.rows)
-        self.answer = Allocation(numbered, shares, found.objective, found.bound)
+        allocation = self.allocate(problem)
+        self.records.decided(time.perf_counter() - begin, allocation)
+        allocation = self.hooks.choose(problem, allocation)
+        shares = np.zeros((len(allocation.rows), len(free)))
+        shares[:, kinds] = allocation.shares
+        numbered = tuple(tuple(jobs[i] for i in row) for row in allocation.rows)
+        self.answer = Allocation(numbered, shares, allocation.objective, allocation.bound)
         singles = {row[0] for row in numbered if len(row) == 1}
         extra = [(job,) for job in jobs if job not in singles]
         self.ledger.reset(

@@ -139,21 +139,21 @@ def column_places(
     {'b': 0, 'a': 1}
     """
     names = [cell.strip() for cell in header]
-    known = [*required, *optional]
+    allowed = [*required, *optional]
     wrong = [
         f"{what}: the column {n!r} is missing; the header needs {', '.join(required)}."
         for n in required
         if n not in names
     ]
     wrong += [
-        f"{what}: the column {n[:40]!r} is not known; use {', '.join(known)}."
+        f"{what}: the column {n[:40]!r} is not known; use {', '.join(allowed)}."
         for n in names[:100]
-        if n not in known
+        if n not in allowed
     ]
     wrong += [
         f"{what}: the column {n!r} appears twice; keep one."
         for n in dict.fromkeys(names)
-        if n in known and names.count(n) > 1
+        if n in allowed and names.count(n) > 1
     ]
     if wrong:
         raise ScenarioError(wrong[:MOST_PROBLEMS])

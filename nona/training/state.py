@@ -46,8 +46,8 @@ class Rates:
         """(J, 2) the rates of two jobs on the same GPUs."""
         if self._together is None:
             self._together = self._dense()
-        found: Floats = self._together[self._kind[a], self._kind[b]]
-        return np.where((self._allowed[a] & self._allowed[b])[:, None], found, 0.0)
+        rates: Floats = self._together[self._kind[a], self._kind[b]]
+        return np.where((self._allowed[a] & self._allowed[b])[:, None], rates, 0.0)
 
     def restrict(self, job: int, kinds: NDArray[np.bool_]) -> None:
         """From now on a job can run on these types only."""
@@ -56,13 +56,13 @@ class Rates:
 
     def _dense(self) -> Floats:
         count = len(self._kinds)
-        found = np.zeros((count, count, len(self._types), 2))
+        rates = np.zeros((count, count, len(self._types), 2))
         for i, (own, workers) in enumerate(self._kinds):
             for k, (other, others) in enumerate(self._kinds):
                 if workers == others:
                     for j, gpu in enumerate(self._types):
-                        found[i, k, j] = self._table.pair(gpu, own, other, workers)
-        return found
+                        rates[i, k, j] = self._table.pair(gpu, own, other, workers)
+        return rates
 
 
 class State:

@@ -56,8 +56,8 @@ class Throughputs:
 
     def pair(self, gpu: str, model: str, partner: str, workers: int) -> tuple[float, float]:
         """Steps per second of both when they share GPUs, also when the table has them the other way round."""
-        if (found := self.pairs.get(PairKey(gpu, model, partner, workers))) is not None:
-            return found
+        if (rates := self.pairs.get(PairKey(gpu, model, partner, workers))) is not None:
+            return rates
         own, other = self.pairs.get(PairKey(gpu, partner, model, workers), (0.0, 0.0))
         return other, own
 

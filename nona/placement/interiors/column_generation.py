@@ -71,7 +71,7 @@ def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
         members[shape.m + 1] = (shape.m + 1,)
     home = {v: v for v in members}
     work = {v: float(shape.mean_s[v - 1]) if v <= shape.m else 0.0 for v in members}
-    found = list(members.values())
+    groups = list(members.values())
     left = [
         (-float(shape.size[e]), int(shape.source[e]), int(shape.target[e]))
         for e in range(len(shape.size))
@@ -88,9 +88,9 @@ def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
             work[a] += work[b]
             for node in members[b]:
                 home[node] = a
-            found.append(members[a])
+            groups.append(members[a])
     whole = shape.m + shape.has_sink
-    return tuple(tuple(sorted(c)) for c in found if len(c) < whole or not shape.has_sink)
+    return tuple(tuple(sorted(c)) for c in groups if len(c) < whole or not shape.has_sink)
 
 
 def levels_of(shape: Shape) -> tuple[tuple[tuple[int, ...], ...], ...]:
@@ -107,15 +107,15 @@ def levels_of(shape: Shape) -> tuple[tuple[tuple[int, ...], ...], ...]:
         for e in range(len(shape.size))
         if shape.source[e] > 0 and shape.target[e] <= shape.m
     ]
-    found = []
+    levels = []
     for _, level in _levels(left):
         for u, v in level:
             home[find(v)] = find(u)
         groups: dict[int, list[int]] = {}
         for v in range(1, shape.m + 1):
             groups.setdefault(find(v), []).append(v)
-        found.append(tuple(tuple(g) for g in groups.values()))
-    return tuple(found)
+        levels.append(tuple(tuple(g) for g in groups.values()))
+    return tuple(levels)
 
 
 def _levels(edges: list[tuple[float, int, int]]) -> list[tuple[float, list[tuple[int, int]]]]:
@@ -199,22 +199,22 @@ def cheapest_configuration(
     rows = [np.zeros(shape.m + 1, dtype=np.int64)]
     if start is not None:
         rows.append(start)
-    known = Candidates(shape, np.array(rows), link)
-    cost = costs(known, prices)
+    given = Candidates(shape, np.array(rows), link)
+    cost = costs(given, prices)
     at = int(np.argmin(cost))
-    labels, best = known.labels[at], float(cost[at])
+    labels, best = given.labels[at], float(cost[at])
     if shape.m == 0 or slots < 2:
         return Found(labels, best, best, True)
     from nona.placement.interiors.compiled_searches import search
 
     flat = flatten(shape, link, slots, prices)
     shift = scatter_s(prices, shape) + ahead_s(prices)
-    found = np.zeros(shape.m + 2, dtype=np.int64)
+    searched = np.zeros(shape.m + 2, dtype=np.int64)
     tail = tails_s(flat, crossing_s(flat, np.zeros(len(flat.source))))
-    away, bound, _ = search(flat, tail, best - shift, found, nodes)
+    away, bound, _ = search(flat, tail, best - shift, searched, nodes)
     bound = min(bound + shift, best)
-    if away + shift < best and found.any():
-        labels = found[1:]
+    if away + shift < best and searched.any():
+        labels = searched[1:]
         best = min(best, float(costs(Candidates(shape, labels[None], link), prices)[0]))
     return Found(labels, best, min(bound, best), bound >= best - 1e-12 * abs(best))
 
@@ -248,9 +248,9 @@ def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) 
     shape = candidates.shape
     flat = flatten(shape, candidates.link, slots, prices)
     group_at, members = flat_groups(clusters(shape))
-    known = {tuple(row) for row in candidates.labels.tolist()}
+    listed = {tuple(row) for row in candidates.labels.tolist()}
     tensors = int(shape.tensor.max(initial=0)) + 1
-    found: dict[tuple[int, ...], None] = {}
+    new_labels: dict[tuple[int, ...], None] = {}
     for row in np.argsort(costs(candidates, prices), kind="stable")[:_STARTS].tolist():
         server = np.concatenate([[0], candidates.labels[row]]).astype(np.int64)
         most = min(_TRIALS, budget.times(shape.m + len(shape.source)))
@@ -259,9 +259,9 @@ def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) 
         if not shape.has_root:
             server[1:] = _from_first(server[1:])
         label = canonical(server[1:].tolist())
-        if label not in known:
-            found[label] = None
-    return np.array(list(found), dtype=np.int64).reshape(-1, shape.m + 1)
+        if label not in listed:
+            new_labels[label] = None
+    return np.array(list(new_labels), dtype=np.int64).reshape(-1, shape.m + 1)
 
 
 def _from_first(server: Labels) -> Labels:
@@ -288,8 +288,8 @@ def generate(
         if not new:
             break
         before = solution.value_s
-        known = {id(c): len(c) for row in model.candidates for c in row if id(c) in new}
-        groups = [(g, known.get(id(g.candidates), 0)) for g in solution.priced.groups]
+        counts = {id(c): len(c) for row in model.candidates for c in row if id(c) in new}
+        groups = [(g, counts.get(id(g.candidates), 0)) for g in solution.priced.groups]
         model, x = _extended(model, solution.x, {k: np.unique(np.vstack(v), axis=0) for k, v in new.items()})
         solution = again(model, _best_pure(model, x, [(g, n) for g, n in groups if n]))
         stalled = stalled + 1 if solution.value_s >= before * (1.0 - _GAIN) else 0
@@ -318,28 +318,28 @@ def _wanted(
 def _best_pure(model: Model, x: Table, groups: list[tuple[Group, int]]) -> Table:
     """``x``, or better: one group at a time all in one of its new configurations (from the n-th on)."""
     best, value = x, objective_s(model, value_at(model, x))
-    for g, known in groups:
+    for g, first in groups:
         size = len(x[g.query][g.members[0]])
-        for at in range(known, size):
+        for at in range(first, size):
             moved = [list(row) for row in x]
             for k in g.members:
                 moved[g.query][k] = np.eye(1, size, at)[0]
-            found = objective_s(model, value_at(model, moved))
-            if found < value:
-                best, value = moved, found
+            moved_value = objective_s(model, value_at(model, moved))
+            if moved_value < value:
+                best, value = moved, moved_value
     return best
 
 
 def _extended(model: Model, x: Table, new: dict[int, Labels]) -> tuple[Model, Table]:
     """The model with more candidates, and the same point there."""
-    made: dict[int, Candidates] = {}
+    extended: dict[int, Candidates] = {}
     for row in model.candidates:
         for c in row:
-            if id(c) in new and id(c) not in made:
+            if id(c) in new and id(c) not in extended:
                 labels = np.vstack([c.labels, new[id(c)]])
                 first = c.note.partition(_FOUND)[0]
-                made[id(c)] = replace(c, labels=labels, note=f"{first}{_FOUND}, {len(labels)} in all")
-    rows = tuple(tuple(made.get(id(c), c) for c in row) for row in model.candidates)
+                extended[id(c)] = replace(c, labels=labels, note=f"{first}{_FOUND}, {len(labels)} in all")
+    rows = tuple(tuple(extended.get(id(c), c) for c in row) for row in model.candidates)
     padded = [
         [np.pad(p, (0, len(c) - len(p))) for c, p in zip(row, ps, strict=True)]
         for row, ps in zip(rows, x, strict=True)

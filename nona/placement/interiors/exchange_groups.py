@@ -76,13 +76,13 @@ def exchange_groups_of(shape: Shape) -> tuple[ExchangeGroups, ...]:
     """Groups for each least size of joined tensors; none where root or sink is virtual."""
     if not (shape.has_root and shape.has_sink):
         return ()
-    found: dict[tuple[tuple[int, ...], ...], None] = {}
+    distinct: dict[tuple[tuple[int, ...], ...], None] = {}
     for groups in levels_of(shape):
         most = max(_work(shape, g) for g in groups)
         heavy = [g for g in groups if len(g) > 1 and _work(shape, g) > _LIKE * most]
         if 2 <= len(heavy) <= _MOST and sum(_work(shape, g) for g in heavy) > _LEAST_WORK * shape.local_s:
-            found[tuple(heavy)] = None
-    return tuple(_family(shape, groups) for groups in found)
+            distinct[tuple(heavy)] = None
+    return tuple(_family(shape, groups) for groups in distinct)
 
 
 def _work(shape: Shape, group: Sequence[int]) -> float:
@@ -303,9 +303,9 @@ def exchange_group_cost_s(
     for q in range(1, n + 1):  # groups on the one of the other servers that has most
         home, apart = _at(f, family, per_byte, (low, high), free, (q, float(fewest[q - 1])))
         home, apart = home[:, None] + paid, apart[:, None] + paid
-        found = np.minimum(np.maximum(home_end[:, None], home), np.maximum(apart_end[:, None], apart))
+        cost = np.minimum(np.maximum(home_end[:, None], home), np.maximum(apart_end[:, None], apart))
         fits = (q == 1) | (fewest[q - 1] + low <= total * (1.0 + 1e-9))
-        timed = np.minimum(timed, np.where(fits[:, None], found, np.inf))
+        timed = np.minimum(timed, np.where(fits[:, None], cost, np.inf))
     return float((timed + _squares(f, prices, family, (low, high), np.arange(n + 1.0))).min())
 
 

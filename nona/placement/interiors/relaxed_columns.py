@@ -210,17 +210,17 @@ def corners(cuts: Sequence[tuple[float, float]], least_load: float) -> list[tupl
     >>> corners([(0.0, 1.0), (1.0, 3.0)], 0.5)
     [(2.5, 0.5), (1.0, 2.0)]
     """
-    load, found = least_load, []
+    load, points = least_load, []
     alpha, high = max(cuts, key=lambda c: (c[1] - c[0] * load, -c[0]))
-    found.append((high - alpha * load, load))
+    points.append((high - alpha * load, load))
     while alpha > 0.0:
         flatter = [((high - h) / (alpha - a), a, h) for a, h in cuts if a < alpha]
         if not flatter:
             break
         load, alpha, high = min(flatter)
         load = max(load, least_load)
-        found.append((high - alpha * load, load))
-    return found
+        points.append((high - alpha * load, load))
+    return points
 
 
 def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: float) -> float:
@@ -230,7 +230,7 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: flo
     at = replace(prices, load=alpha, square=alpha * squares)
     listed = float(np.where(c.local, np.inf, costs(c, at)).min())
     shift = float(at.blocks.factor @ at.blocks.ahead_s2) + scatter_s(at, c.shape)
-    found = np.zeros(f.m + 2, dtype=np.int64)
+    labels = np.zeros(f.m + 2, dtype=np.int64)
     flat = f._replace(load=alpha, square=alpha * squares)
     return (
         float(
@@ -238,7 +238,7 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: flo
                 flat,
                 tails_s(flat, crossing_s(flat, np.zeros(len(flat.source)))),
                 listed - shift,
-                found,
+                labels,
                 _NODES,
             )[1]
         )

@@ -62,12 +62,14 @@ class Resource:
 def _resources_of(system: System) -> tuple[Resource, ...]:
     """The executor classes, then the roles of links; every link has the same utilisation by background."""
     counts = np.bincount(system.executor_class, minlength=len(system.class_names))
-    found = [Resource(int(n), system.background_compute) for n in counts]
+    resources = [Resource(int(n), system.background_compute) for n in counts]
     stream = system.background_network
     for i, role in enumerate(roles_of(system)):
         rate = stream.rate * role.capacity / system.capacity
-        found.append(Resource(role.links, Stream(rate, stream.mean / role.capacity, stream.scv), core=i == 0))
-    return tuple(found)
+        resources.append(
+            Resource(role.links, Stream(rate, stream.mean / role.capacity, stream.scv), core=i == 0)
+        )
+    return tuple(resources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,8 +235,8 @@ class Paths:
         """Mostly the same arrivals in every round."""
         key = blake2b(times.tobytes()).digest()
         if key not in self.ranks:
-            found = self.known.get(key)
-            self.ranks[key] = burst_rank(times, self.window_s) if found is None else found
+            rank = self.known.get(key)
+            self.ranks[key] = burst_rank(times, self.window_s) if rank is None else rank
         return self.ranks[key]
 
 

@@ -176,8 +176,8 @@ class Tracks:
 
     def _tell(self, at: tuple[Ints, Ints] | int, where: Bools) -> None:
         jobs = self.jobs if isinstance(at, int) else self.jobs[at[1]]
-        found = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
-        self.visits.add(found, where)
+        visit = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
+        self.visits.add(visit, where)
 
     def _visit(self, track: int, fresh: Bools, t: Floats, wait: Floats) -> None:
         self._tell(track, fresh & (self.work[track] > 0))
@@ -207,14 +207,14 @@ class Role:
 
 def roles_of(system: System) -> tuple[Role, ...]:
     """The core first; then the kinds of links that the topology has."""
-    found = [Role("core", 1, system.capacity)]
+    roles = [Role("core", 1, system.capacity)]
     topology = system.topology
     for name in SIDES if topology is not None else ():
         used = np.unique(getattr(topology, name))
         used = used[used != NONE]
         if topology is not None and len(used):
-            found.append(Role(name, len(used), float(topology.link_capacity[used].mean())))
-    return tuple(found)
+            roles.append(Role(name, len(used), float(topology.link_capacity[used].mean())))
+    return tuple(roles)
 
 
 def resource_count(system: System) -> int:

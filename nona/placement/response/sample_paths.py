@@ -35,8 +35,8 @@ def in_order(values: NDArray[np.float64]) -> Ints:
     [1, 3, 2, 0]
     """
     order: Ints = np.argsort(values)
-    found = values[order]
-    if bool((found[1:] == found[:-1]).any()):
+    ordered = values[order]
+    if bool((ordered[1:] == ordered[:-1]).any()):
         order = np.argsort(values, kind="stable")
     return order
 
@@ -96,12 +96,12 @@ def burst_rank(time_s: Floats, window_s: float) -> Floats:
 
 
 def _gamma(scv: float, rate: float, length_s: float, rng: np.random.Generator) -> Floats:
-    found, now = [], -float(rng.random()) * float(rng.gamma(1 / scv, scv / rate))
+    chunks, now = [], -float(rng.random()) * float(rng.gamma(1 / scv, scv / rate))
     while now < length_s:
         times = now + np.cumsum(rng.gamma(1 / scv, scv / rate, int(rate * length_s * 1.1) + 16))
-        found.append(times)
+        chunks.append(times)
         now = float(times[-1])
-    every: Floats = np.concatenate(found)
+    every: Floats = np.concatenate(chunks)
     return every[(every >= 0) & (every < length_s)]
 
 
@@ -225,8 +225,8 @@ class Bank:
         They are strata of the work itself, in random order, so their mean is nearly the path's.
         """
         rank = (rng.permutation(number) + rng.random(number)) / max(number, 1)
-        found: Floats = self._by_work[row, (rank * _PLACES).astype(np.int64)]
-        return found
+        places: Floats = self._by_work[row, (rank * _PLACES).astype(np.int64)]
+        return places
 
     def look(self, row: Ints, base: Floats, t: Floats) -> tuple[Floats, Floats]:
         """Work waiting at ``t`` seconds after the base, and the idle time up to then (from some origin)."""

@@ -71,20 +71,20 @@ def _blocks_of(errand: Errand) -> tuple[Block, ...]:
     for u, (readers, sent) in enumerate(zip(errand.feeds, errand.sent, strict=True)):
         for v in (*readers, *(v for _, waits in sent for v in waits)):
             needs[v].add(u)
-    known = {0}
-    found = [Block((), (0,))] if errand.has_root else []
+    done = {0}
+    blocks = [Block((), (0,))] if errand.has_root else []
     while waiting:
         joins: list[int] = []
-        held: set[int] = set()
+        stopped: set[int] = set()
         for v in waiting:
-            if errand.label[v] not in held and needs[v] <= known:
+            if errand.label[v] not in stopped and needs[v] <= done:
                 joins.append(v)
             else:
-                held.add(errand.label[v])
-        known.update(joins)
-        waiting = [v for v in waiting if v not in known]
-        found.append(Block(tuple(joins), tuple(joins)))
-    return tuple(found)
+                stopped.add(errand.label[v])
+        done.update(joins)
+        waiting = [v for v in waiting if v not in done]
+        blocks.append(Block(tuple(joins), tuple(joins)))
+    return tuple(blocks)
 
 
 class _Alone:
@@ -183,16 +183,16 @@ def _make_plan(c: Candidates, row: int) -> Plan:
     sent: list[list[Message]] = [[] for _ in range(nodes)]
     local: list[list[int]] = [[] for _ in range(nodes)]
     remote: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
-    known: dict[tuple[int, int, int], int] = {}
+    message_of: dict[tuple[int, int, int], int] = {}
     for edge, (u, v) in enumerate(zip(source, target, strict=True)):
         if label[u] == label[v]:
             local[v].append(u)
             continue
         key = (u, tensor[edge], label[v])
-        if key not in known:
-            known[key] = len(sent[u])
+        if key not in message_of:
+            message_of[key] = len(sent[u])
             sent[u].append(Message(float(shape.size[edge]), 0.0, label[u], label[v]))
-        remote[v].append((u, known[key]))
+        remote[v].append((u, message_of[key]))
     return Plan(
         label=label,
         servers=max(label) + 1,
@@ -240,8 +240,8 @@ def _quantiles(scv: float) -> Floats:
     shape = 1.0 / scv
     level = (np.arange(_SLICES) + 0.5) / _SLICES
     drawn = np.asarray(scipy.special.gammaincinv(shape, level), dtype=np.float64) / shape
-    found: Floats = drawn / drawn.mean()
-    return found
+    quantiles: Floats = drawn / drawn.mean()
+    return quantiles
 
 
 def even_draws(scv: float, number: int, rng: np.random.Generator) -> Floats:

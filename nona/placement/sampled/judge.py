@@ -83,10 +83,10 @@ class Values:
         by_jobs = math.sqrt(sum(w**2 * float(x.var(ddof=1)) / len(x) for w, x in pairs))
         if not self.path:
             return by_jobs
-        known = np.unique(self.path[0])
+        paths = np.unique(self.path[0])
         means = [
             sum(w * float(x[p == r].mean()) for (w, x), p in zip(pairs, self.path, strict=True))
-            for r in known
+            for r in paths
         ]
         by_paths = float(np.std(means, ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else 0.0
         return max(by_jobs, by_paths)
@@ -147,10 +147,10 @@ class Judge:
 
     def by_class(self, values: Values) -> tuple[float | None, ...]:
         """The value of each class of the system; ``None`` for those that do not count."""
-        found: list[float | None] = [None] * len(self.system.queries)
+        means: list[float | None] = [None] * len(self.system.queries)
         for j, x in zip(self.counted, values.y, strict=True):
-            found[j] = float(x.mean())
-        return tuple(found)
+            means[j] = float(x.mean())
+        return tuple(means)
 
     def bound(self) -> float:
         """A lower bound for every placement: no queueing, and every task runs on the fastest executor.
@@ -162,13 +162,13 @@ class Judge:
 
     def bounds(self) -> list[float]:
         """:meth:`bound` of each class that counts."""
-        found = []
+        bounds = []
         for j in self.counted:
             query = self.system.queries[j]
             chain_s = query.tasks.dag.critical_path(query.tasks.compute_s.min(axis=0).tolist())[0]
             sure = self.objective != "slo" or query.service_scv == 0
-            found.append(float(self._worth(j, np.array([chain_s]))[0]) if sure else 0.0)
-        return found
+            bounds.append(float(self._worth(j, np.array([chain_s]))[0]) if sure else 0.0)
+        return bounds
 
 
 def rows(queries: Sequence[Sequence[SubGraphPlacement]]) -> Queries:
@@ -274,20 +274,20 @@ def _squares(q: QueryClass, placed: Placed, p: Floats) -> float:
         mean_next = square_next = 0.0
         for c, share in zip(s.configurations, np.asarray(s.probabilities).tolist(), strict=True):
             labels = to_labels(c, s.subgraph.interior)
-            held: dict[int, float] = {}
+            work_at: dict[int, float] = {}
             for v, at in zip(s.subgraph.interior, labels, strict=False):
-                held[at] = held.get(at, 0.0) + float(p[v])
-            root, home = held.pop(0, 0.0), labels[-1]
+                work_at[at] = work_at.get(at, 0.0) + float(p[v])
+            root, home = work_at.pop(0, 0.0), labels[-1]
             run = square + 2.0 * mean * root + root**2
             if home == 0:
                 more = root + ahead
                 mean_next += share * (mean + more)
                 square_next += share * (square + 2.0 * mean * more + more**2)
             else:
-                more = held.pop(home, 0.0) + ahead
+                more = work_at.pop(home, 0.0) + ahead
                 mean_next, square_next = mean_next + share * more, square_next + share * more**2
                 total += share * run
-            total += share * sum(w**2 for w in held.values())
+            total += share * sum(w**2 for w in work_at.values())
         mean, square = mean_next, square_next
     return total + square
 

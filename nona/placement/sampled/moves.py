@@ -64,11 +64,11 @@ def starts(system: System, optimum: Queries) -> dict[str, Queries]:
     idle = idle_presets(system)
     named["expert"] = rows([place_fixed(system, q, p) for q, p in zip(system.queries, idle, strict=True)])
     named["half local"] = blend(optimum, named["local"], 0.5)
-    found: dict[str, Queries] = {}
+    distinct: dict[str, Queries] = {}
     for name, queries in named.items():
-        if not any(same(queries, other) for other in found.values()):
-            found[name] = queries
-    return found
+        if not any(same(queries, other) for other in distinct.values()):
+            distinct[name] = queries
+    return distinct
 
 
 def best_of_each(named: Mapping[str, Queries], values: Mapping[str, Sequence[float | None]]) -> Queries:
@@ -223,10 +223,10 @@ def _work(shape: Shape, group: Sequence[int]) -> float:
 
 def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[list[int]]:
     """``parts`` on so many servers, each to the one with least work."""
-    held: list[list[int]] = [[] for _ in range(servers)]
+    dealt: list[list[int]] = [[] for _ in range(servers)]
     for part in parts:
-        min(held, key=lambda h: _work(shape, h)).extend(part)
-    return held
+        min(dealt, key=lambda h: _work(shape, h)).extend(part)
+    return dealt
 
 
 def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -282,19 +282,19 @@ class Move:
 
     def of(self, queries: Queries) -> Queries:
         """The placement after the move."""
-        made = [list(row) for row in queries]
+        moved = [list(row) for row in queries]
         for k in self.members:
-            placed = made[self.group.query][k]
+            placed = moved[self.group.query][k]
             configuration = self.group.columns[self.column][self.group.members.index(k)]
             new = SubGraphPlacement(placed.subgraph, (configuration,), np.ones(1))
-            made[self.group.query][k] = _tidy(mixed(placed, new, self.share))
-        return rows(made)
+            moved[self.group.query][k] = _tidy(mixed(placed, new, self.share))
+        return rows(moved)
 
 
 def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
     """The groups of all classes that have something to choose, with their columns."""
     link = link_of(system, placement.class_shares)
-    slots, found = server_slots(system), []
+    slots, groups = server_slots(system), []
     shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
     for j, query in enumerate(system.queries):
         subgraphs = query.decomposition.subgraphs
@@ -312,8 +312,8 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
                 labels += _dear(shape, link, slots, placement, labels + [_row(c, shape.m) for c in own])
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
             columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
-            found.append(Group(j, tuple(members), tuple(dict.fromkeys(columns)), subgraphs))
-    return tuple(found)
+            groups.append(Group(j, tuple(members), tuple(dict.fromkeys(columns)), subgraphs))
+    return tuple(groups)
 
 
 def moves(groups: tuple[Group, ...]) -> Iterator[Move]:
@@ -332,7 +332,7 @@ def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[
     p = placement.prediction
     wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
     price = p.congestion_price_s_per_byte * link.capacity
-    found = [[0] * (shape.m + 1)]
+    labels = [[0] * (shape.m + 1)]
     for link_wait in (w * wait for w in WAITS[:2]):
         for server_wait_s in (w * p.server_wait_s for w in WAITS):
             for load_price in (x * price for x in PRICES):
@@ -345,10 +345,10 @@ def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[
                     load_price=load_price,
                     nodes=max(NODES * _SMALL // max(shape.m, _SMALL) ** 2 * _SMALL, 200),
                 )
-                found.append(best.labels.tolist())
+                labels.append(best.labels.tolist())
     if shape.has_sink:
-        found += [[1] * (shape.m + 1), [0] * (shape.m - 1) + [1, 1]]
-    return [list(row) for row in dict.fromkeys(tuple(row) for row in found)]
+        labels += [[1] * (shape.m + 1), [0] * (shape.m - 1) + [1, 1]]
+    return [list(row) for row in dict.fromkeys(tuple(row) for row in labels)]
 
 
 def _dear(
@@ -359,15 +359,15 @@ def _dear(
     wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
     rows_ = [tuple(row) for row in (*known, *list_schedules(shape, link, slots))]
     start = Candidates(shape, np.array(list(dict.fromkeys(rows_)), dtype=np.int64), link, exhaustive=False)
-    found: list[list[int]] = []
+    labels: list[list[int]] = []
     for factor in DEAR:
         dear = Prices(
             link_wait=factor * wait,
             server_wait_s=factor * p.server_wait_s,
             load=p.congestion_price_s_per_byte * link.capacity,
         )
-        found += climbed(start, slots, dear, Budget(_TRIALS_S)).tolist()
-    return found
+        labels += climbed(start, slots, dear, Budget(_TRIALS_S)).tolist()
+    return labels
 
 
 def _moves_feeders(system: System, query: int, shape: Shape, link: Link, slots: int) -> list[list[int]]:
@@ -376,8 +376,8 @@ def _moves_feeders(system: System, query: int, shape: Shape, link: Link, slots: 
     free = 1.0 - stream.rate * stream.mean / system.capacity
     if rate <= 0 or free <= 0:
         return []
-    found: list[list[int]] = feeder_configurations(shape, link, slots, free / rate).tolist()
-    return found
+    labels: list[list[int]] = feeder_configurations(shape, link, slots, free / rate).tolist()
+    return labels
 
 
 def _row(c: Configuration, m: int) -> list[int]:

@@ -179,10 +179,10 @@ class Search:
 
     def _score(self, queries: Queries) -> float:
         """Mean JCT by formula with stretched waits; infinite where there is no steady state."""
-        found = predicted(self.judge, queries)
-        if found is None or not found.network_utilization < _FULL:
+        prediction = predicted(self.judge, queries)
+        if prediction is None or not prediction.network_utilization < _FULL:
             return math.inf
-        return found.jct_s + self.stretch * self._waits_s(found)
+        return prediction.jct_s + self.stretch * self._waits_s(prediction)
 
     def _waits_s(self, found: Prediction) -> float:
         waits = [found.queries[j].network_wait_s + found.queries[j].server_wait_s for j in self.judge.counted]
@@ -190,12 +190,12 @@ class Search:
 
     def _calibrate(self, here: Queries, now: Values) -> None:
         """How much longer the waits on a path are than by formula: from the present placement."""
-        found = predicted(self.judge, here)
-        if self.judge.objective != "mean-jct" or found is None or not math.isfinite(now.value):
+        prediction = predicted(self.judge, here)
+        if self.judge.objective != "mean-jct" or prediction is None or not math.isfinite(now.value):
             return
-        waits_s = self._waits_s(found)
+        waits_s = self._waits_s(prediction)
         if waits_s > 0 and math.isfinite(waits_s):
-            self.stretch = min(max((now.value - found.jct_s) / waits_s, self.stretch, 0.0), 10.0)
+            self.stretch = min(max((now.value - prediction.jct_s) / waits_s, self.stretch, 0.0), 10.0)
 
     def _moves(self, here: Queries, groups: tuple[Group, ...]) -> Iterator[Move]:
         yield from moves(groups)
@@ -206,8 +206,8 @@ class Search:
     def _likely(self, here: Queries, groups: tuple[Group, ...]) -> list[Queries]:
         """The placements after the moves that are not hopeless, best score first."""
         limit = self._score(here) * (1 + SLACK)
-        made = (move.of(here) for move in self._moves(here, groups))
-        scored = [(self._score(new), number, new) for number, new in enumerate(made)]
+        moved = (move.of(here) for move in self._moves(here, groups))
+        scored = [(self._score(new), number, new) for number, new in enumerate(moved)]
         self.limits.spend_scores(len(scored))
         scored = sorted((s for s in scored if s[0] <= limit), key=lambda s: s[:2])
         kept: list[Queries] = []
@@ -233,8 +233,8 @@ class Search:
         for _, _, new in gains[:TRIED]:
             if sure is not None:
                 values = self._values(new, MANY)
-                found, error = values.less_than(sure)
-                if found > SURE * error and found > 0:
+                gain, error = values.less_than(sure)
+                if gain > SURE * error and gain > 0:
                     return new, values
         return None
 
@@ -301,9 +301,9 @@ def choose_placement(
     first = rows(optimum.queries)
     limits = Limits(evaluations, WORK_S[objective] if work_s is None else work_s)
     search = _search(optimum, judge, limits, seed, check, on_better, on_spent)
-    found = search.run(starts(system, first), lambda: groups_of(system, optimum))
-    final = _final(judge, first, found, seed)
-    sampled = _sampled(judge, found, final)
+    outcome = search.run(starts(system, first), lambda: groups_of(system, optimum))
+    final = _final(judge, first, outcome, seed)
+    sampled = _sampled(judge, outcome, final)
     is_mean = objective == "mean-jct"
     values = final.values if is_mean else mean_of(system, optimum, final.queries, seed)
     return replace(
@@ -403,7 +403,7 @@ def local_answer(system: System) -> Placement:
 
 def judged(system: System, optimum: Placement, queries: Queries, values: Values, origin: str) -> Placement:
     """``queries`` as a placement: its objective the mean by sampled jobs, its bound that of the formula."""
-    made = replace(
+    placement = replace(
         optimum,
         queries=queries,
         prediction=predicted(Judge(system, "mean-jct", optimum.class_shares), queries) or optimum.prediction,
@@ -412,7 +412,7 @@ def judged(system: System, optimum: Placement, queries: Queries, values: Values,
         formula=certificate_of(optimum),
         origin=origin,
     )
-    return bounded(system, made)
+    return bounded(system, placement)
 
 
 def _note(found: Sampled) -> str:

@@ -101,9 +101,9 @@ def solve_slsqp(model: Model, *, starts: int = 6, seed: int = 0, polish: bool = 
     value = reduced.value_and_gradient(best)[0]
     for start in _starts(reduced, problem, certified.x if polish else None, starts, seed):
         z = _descend(reduced, start)
-        found = reduced.value_and_gradient(z)[0]
-        if found < value:
-            best, value = z, found
+        end_value = reduced.value_and_gradient(z)[0]
+        if end_value < value:
+            best, value = z, end_value
     return _solution(model, reduced.lift(best), value)
 
 
@@ -216,9 +216,9 @@ def solve_exhaustive(model: Model, *, grid: int = 17) -> Solution:
         for position, size in enumerate(sizes):
             for other in range(size):
                 if other != chosen[position]:
-                    found, mixed = _best_mixture(model, chosen, position, other, grid)
-                    if found < value:
-                        value, x = found, mixed
+                    mixed_value, mixed = _best_mixture(model, chosen, position, other, grid)
+                    if mixed_value < value:
+                        value, x = mixed_value, mixed
     at = value_at(model, x)
     end = Certified(np.zeros(0), value, math.nan, len(ranked), True)
     return Solution(x, value, price(model, x, at), end)

@@ -45,9 +45,9 @@ def _best_single_move(model: Model, x: Table, limit: float) -> Table | None:
     for _, j, k, c in promising:
         moved = [list(row) for row in x]
         moved[j][k] = np.eye(1, len(x[j][k]), c)[0]
-        found = objective_s(model, value_at(model, moved))
-        if found < value:
-            best, value = moved, found
+        moved_value = objective_s(model, value_at(model, moved))
+        if moved_value < value:
+            best, value = moved, moved_value
     return best
 
 
@@ -111,21 +111,21 @@ def descend_from_starts(model: Model, rough: Inner, inner: Inner) -> Solution:
 
 def _away(model: Model, server_wait_s: Floats) -> Table:
     """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
-    known: dict[tuple[int, int], Floats] = {}
+    quickest: dict[tuple[int, int], Floats] = {}
     for j, row in enumerate(model.candidates):
         for c in row:
-            if (j, id(c)) not in known:
+            if (j, id(c)) not in quickest:
                 span = np.where(c.local & ~c.local.all(), np.inf, spans(c, 0.0, float(server_wait_s[j]))[0])
-                known[j, id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
+                quickest[j, id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
     load, x = 0.0 if model.roles else model.background[0], []
     whole = model.curve.full_load if model.roles else 1.0
     for j, row in enumerate(model.candidates):
         chosen = []
         for c in row:
-            more = model.system.queries[j].rate * float(known[j, id(c)] @ c.messages.load_s) / whole
+            more = model.system.queries[j].rate * float(quickest[j, id(c)] @ c.messages.load_s) / whole
             fits = load + more < _FULL
             load += more if fits else 0.0
-            chosen.append(known[j, id(c)] if fits else c.local.astype(float))
+            chosen.append(quickest[j, id(c)] if fits else c.local.astype(float))
         x.append(chosen)
     return x
 
@@ -192,9 +192,9 @@ def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
         moved = [list(row) for row in x]
         for _, j, k in gains[:count]:
             moved[j][k] = wanted[j][k]
-        found = objective_s(model, value_at(model, moved))
-        if found < value:
-            best, value = moved, found
+        moved_value = objective_s(model, value_at(model, moved))
+        if moved_value < value:
+            best, value = moved, moved_value
         elif best is not None:
             break
         count //= 2
@@ -212,8 +212,8 @@ def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Tab
         return [[p + t * (q - p) for p, q in zip(a, b, strict=True)] for a, b in zip(x, wanted, strict=True)]
 
     def value(t: float) -> float:
-        found = objective_s(model, value_at(model, at(t)))
-        return found if math.isfinite(found) else 2.0 * limit
+        objective = objective_s(model, value_at(model, at(t)))
+        return objective if math.isfinite(objective) else 2.0 * limit
 
     t = float(
         scipy.optimize.minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x

@@ -222,13 +222,13 @@ def groups_of(
     model: Model, prices: Sequence[Sequence[tuple[Floats, float]]] | None = None
 ) -> tuple[Group, ...]:
     """Group the sub-graphs of every class by candidates and prices, in order of first appearance."""
-    found: dict[tuple[int, int, bytes], list[int]] = {}
+    members: dict[tuple[int, int, bytes], list[int]] = {}
     for j, row in enumerate(model.candidates):
         for k, c in enumerate(row):
             key = (j, id(c), b"" if prices is None else _digits(prices[j][k][0]))
-            found.setdefault(key, []).append(k)
+            members.setdefault(key, []).append(k)
     groups = []
-    for (j, _, _), ks in found.items():
+    for (j, _, _), ks in members.items():
         c = model.candidates[j][ks[0]]
         price, least = (np.zeros(len(c)), 0.0) if prices is None else prices[j][ks[0]]
         groups.append(Group(j, tuple(ks), c, price, least))
@@ -258,19 +258,19 @@ def build_problem(
     problem. With ``least`` the groups get these columns instead, prices included
     (:mod:`nona.placement.interiors.relaxed_columns`).
     """
-    known: dict[tuple[int, float], Envelope] = {}
+    envelopes: dict[tuple[int, float], Envelope] = {}
     waits = np.broadcast_to(np.asarray(server_wait_s, dtype=float), (len(model.candidates),)).tolist()
     columns: list[_Columns] = []
     for i, g in enumerate(groups):
         c, wait = g.candidates, waits[g.query]
-        if (id(c), wait) not in known:
-            known[id(c), wait] = envelope(c, wait)
+        if (id(c), wait) not in envelopes:
+            envelopes[id(c), wait] = envelope(c, wait)
         weight = max(float(model.weights[g.query]), _LEAST_WEIGHT)
         rate = model.system.queries[g.query].rate * len(g.members)
         bounds: Sequence[Least] = () if least is None else least[i]
         if relaxed and least is None and not c.exhaustive:
             bounds = (_priced(least_column(c, wait), g.least_price_s / weight),)
-        columns.append(_columns(g, known[id(c), wait], weight, rate, bounds))
+        columns.append(_columns(g, envelopes[id(c), wait], weight, rate, bounds))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"
     constant = sum(

@@ -62,11 +62,11 @@ SOLVERS: Registry[Solver] = Registry(
 
 def run_solver(solver: Solver, model: Model, options: Mapping[str, Any]) -> Solution:
     """Run a solver; raises ``PlacementError`` for an option that it does not have."""
-    known = list(signature(solver.run).parameters)[1:]
-    unknown = sorted(options.keys() - set(known))
+    names = list(signature(solver.run).parameters)[1:]
+    unknown = sorted(options.keys() - set(names))
     if unknown:
         raise PlacementError(
             f"Solver {solver.name!r} has no such option: {', '.join(unknown)}; choose from "
-            f"{', '.join(known)}."
+            f"{', '.join(names)}."
         )
     return solver.run(model, **options)

@@ -104,8 +104,8 @@ class Tangents:
         price = p.lines(cell.w0) + self.load_price * r.load
         price += self.wait_price * (bundle * r.bundle + pair * r.pairs)
         rest = self.wait_price * (idle - cell.w1) - self.load_price * cell.y1
-        found = p.constant + float(np.minimum.reduceat(price, p.start[:-1]).sum()) + rest
-        return found if math.isfinite(found) else -math.inf
+        bound = p.constant + float(np.minimum.reduceat(price, p.start[:-1]).sum()) + rest
+        return bound if math.isfinite(bound) else -math.inf
 
 
 _DUAL = 0.05  # of the wanted gap, to which the prices of a cell are found
@@ -175,18 +175,18 @@ class _Search:
         if cell.holds_none(self.rows):
             return math.inf, ()
         wait, load = self._inside(cell, whole)
-        found = self._prices(wait, load, cell.guess)
-        for x in found.points:
+        dual = self._prices(wait, load, cell.guess)
+        for x in dual.points:
             self._offer(x)
-        prices = (found.wait_price, found.load_price)
-        if not math.isfinite(found.bound):  # no point has so little wait and load: any prices will do
+        prices = (dual.wait_price, dual.load_price)
+        if not math.isfinite(dual.bound):  # no point has so little wait and load: any prices will do
             prices = (float(self.problem.lines.slope.max()), cell.guess)
         tangents = Tangents.at(self.problem, self.rows, wait, load, prices)
         bound = max(tangents.least(cell), tangents.coarse(cell))
         if bound >= self._target():
             return bound, ()
         by_wait, by_load = tangents.across(cell)
-        return bound, _halves(cell, wait, load, by_wait >= by_load, found.load_price)
+        return bound, _halves(cell, wait, load, by_wait >= by_load, dual.load_price)
 
     def _prices(self, wait: float, load: float, guess: float) -> Dual:
         p, r = self.problem, self.rows

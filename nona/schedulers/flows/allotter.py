@@ -203,8 +203,8 @@ class AskPolicy:
         if len(question.active) < 2:  # there is nothing to divide: all flows may use all executors
             return single_claims(0.0 * question.of.rates), None
         problem, order = question.problem()
-        found = get_policy(self.name).prepare(self.options)(problem)
-        return claims_of(question, found, order), None
+        allocation = get_policy(self.name).prepare(self.options)(problem)
+        return claims_of(question, allocation, order), None
 
 
 ALL: tuple[int, ...] = ()  # the row of executors that all flows share
@@ -270,10 +270,10 @@ def owned(of: FlowCluster, held: Holdings | None) -> Ints:
     if held is None:
         return np.full(len(of.rates), int(of.counts.sum()))
     counts = np.bincount(held.owner, minlength=len(held.rows))
-    found = np.zeros(len(of.rates), np.int64)
+    executors = np.zeros(len(of.rates), np.int64)
     for row, count in zip(held.rows, counts, strict=True):
-        found[list(row)] += count
-    return found
+        executors[list(row)] += count
+    return executors
 
 
 ROUND: Mapping[str, float] = {"round_s": 1.0}
@@ -310,12 +310,12 @@ class Allotter:
     ask: Ask
 
     def __call__(self, seen: Round, memory: Memory | None) -> Allotment:
-        known = learned(self.of, memory.known if memory else None, seen)
+        estimates = learned(self.of, memory.known if memory else None, seen)
         before = memory.held if memory else None
-        question = Question(self.of, known, seen, owned(self.of, before))
+        question = Question(self.of, estimates, seen, owned(self.of, before))
         claims, policy = self.ask(question, memory.policy if memory else None)
-        held = hold(self.of, within_needs(question, claims), before)
-        return Allotment(sets_of(self.of, held), Memory(known, held, policy))
+        holdings = hold(self.of, within_needs(question, claims), before)
+        return Allotment(sets_of(self.of, holdings), Memory(estimates, holdings, policy))
 
 
 def prepared_flows(system: System, name: str, options: Mapping[str, Any], ask: Ask) -> Prepared:

@@ -48,8 +48,8 @@ class AskGandiva:
         if not len(question.active):
             return single_claims(0.0 * question.of.rates), Trial((), trial.alone)
         problem, order = question.problem(*_pairs(question, trial))
-        found = get_policy("gandiva").prepare({"seed": self.seed})(problem)
-        claims = claims_of(question, found, order)
+        allocation = get_policy("gandiva").prepare({"seed": self.seed})(problem)
+        claims = claims_of(question, allocation, order)
         return claims, Trial(
             tuple(row for row, x in zip(claims.rows, claims.executors, strict=True) if x.any()), trial.alone
         )

@@ -143,10 +143,10 @@ def from_text(text: str, name: str) -> Trained:
         When it is no such file, in one line.
     """
     try:
-        found: Any = json.loads(text) if len(text) <= MOST_BYTES else None
-        card = _card(found["card"])
-        weights = np.array([float(x) for x in found["weights"]])
-        good = found["format"] == FORMAT and len(weights) == size(card.pair) and np.isfinite(weights).all()
+        document: Any = json.loads(text) if len(text) <= MOST_BYTES else None
+        card = _card(document["card"])
+        weights = np.array([float(x) for x in document["weights"]])
+        good = document["format"] == FORMAT and len(weights) == size(card.pair) and np.isfinite(weights).all()
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         good = False
     if not good:

@@ -300,17 +300,17 @@ def _flat(layer: Layer) -> Floats:
 def decide(now: float, view: View, ready: Ready, tables: Learned, u: Any, out: NDArray[Any]) -> bool:
     """The pair of highest score. A task whose best executor is busy waits for it, and the next best task
     is looked at; when all that are ready wait, nothing is picked."""
-    found = candidates(now, view, ready, tables)
-    held = np.zeros(ready.n, dtype=np.int64)
+    pairs = candidates(now, view, ready, tables)
+    waiting = np.zeros(ready.n, dtype=np.int64)
     while True:
         best = -1
-        for c in range(len(found.entry)):
-            if not held[found.entry[c]] and (best < 0 or found.score[c] > found.score[best]):
+        for c in range(len(pairs.entry)):
+            if not waiting[pairs.entry[c]] and (best < 0 or pairs.score[c] > pairs.score[best]):
                 best = c
         if best < 0:
             return False
-        if view.queue_length[found.executor[best]] == 0:
-            out[0] = found.entry[best]
-            out[1] = one_of(view, ready, tables, found, best, u[0])
+        if view.queue_length[pairs.executor[best]] == 0:
+            out[0] = pairs.entry[best]
+            out[1] = one_of(view, ready, tables, pairs, best, u[0])
             return True
-        held[found.entry[best]] = 1
+        waiting[pairs.entry[best]] = 1

@@ -56,11 +56,11 @@ class Cautions:
     policy: LearnedPolicy
 
     def __call__(self, system: System) -> tuple[str, ...]:
-        found = outside(self.policy.trained.card.ranges, system)
-        if not found:
+        beyond = outside(self.policy.trained.card.ranges, system)
+        if not beyond:
             return ()
         return (
-            f"{self.policy.name} was not trained on such a system: {', '.join(found)}. It may decide badly; "
+            f"{self.policy.name} was not trained on such a system: {', '.join(beyond)}. It may decide badly; "
             "train it on your ranges with nona train-decima",
         )
 

@@ -155,5 +155,5 @@ def embed(network: Network, dag: Dag, features: Floats) -> Embedding:
             below = task[list(dag.successors[v])]
             sums[v] = leaky(network.inner2(leaky(network.inner1(below)))).sum(axis=0)
             task[v] += leaky(network.outer2(leaky(network.outer1(sums[v]))))
-    known = np.concatenate([features, task], axis=1)
-    return Embedding(task, leaky(network.job2(leaky(network.job1(known)))), sums)
+    inputs = np.concatenate([features, task], axis=1)
+    return Embedding(task, leaky(network.job2(leaky(network.job1(inputs)))), sums)

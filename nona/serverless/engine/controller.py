@@ -155,17 +155,17 @@ class Controller:
         if not self._partial:
             most, batch = len(self._queues[queue].calls), self._tables.batch
             ranked = tuple([c for c in ranked if batch[c] <= most])
-        found = self._find(queue, ask, ranked, now_s, refusals)
+        chosen = self._find(queue, ask, ranked, now_s, refusals)
         if ask.carried is not None and not self._failed[queue]:
-            self._missed[queue] = found is None or found[0] != decision.ranked[0]
+            self._missed[queue] = chosen is None or chosen[0] != decision.ranked[0]
         if decision.plan_missed:
             self._missed[queue] = True
-        if found is None:
+        if chosen is None:
             self._failed[queue] += 1
             self._recheck |= 1 << queue
             self._collector.rechecks += self._collector.inside(now_s)
             return
-        self._dispatch(queue, ask, decision, found, now_s, refusals)
+        self._dispatch(queue, ask, decision, chosen, now_s, refusals)
 
     def _dispatch(
         self,
@@ -196,9 +196,9 @@ class Controller:
             return self._choice.placed(queue, self._planner.place, ask, ranked, now_s)
         predecessor = self._predecessor(queue) if ranked else -1
         for configuration in ranked:
-            found = self._choice.find(queue, configuration, predecessor, now_s, refusals)
-            if found is not None:
-                return configuration, found
+            given = self._choice.find(queue, configuration, predecessor, now_s, refusals)
+            if given is not None:
+                return configuration, given
         return None
 
     def _predecessor(self, queue: int) -> int:

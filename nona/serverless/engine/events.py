@@ -279,14 +279,14 @@ class Links:
     def records(self, batches: int, stopped_s: float) -> LinkTransfers:
         """What all links did until the end of the run, which served ``batches`` batches."""
         alone_s: Floats = np.array([self._alone_s.get(n, np.nan) for n in range(batches)])
-        known = np.ones(batches, dtype=bool)
-        known[list(self._under_way)] = False
+        complete = np.ones(batches, dtype=bool)
+        complete[list(self._under_way)] = False
         return LinkTransfers(
             links=self._network.topology.link_names,
             busy_s=np.array([lane.busy_until(stopped_s) for lane in self._lanes]),
             work_s=np.array([lane.work_until(stopped_s) for lane in self._lanes]),
             alone_s=alone_s,
-            known=known,
+            known=complete,
         )
 
 

@@ -201,12 +201,12 @@ class Transfers:
         batch, width, invoker_of = self._batch, self._width, self._invoker_of
         for call in calls:
             base = call * width
-            found = 0
+            inputs_here = 0
             for stage in before:
                 if invoker_of[batch[base + stage]] == invoker:
-                    found += 1
-            here += found
-            if found == len(before):
+                    inputs_here += 1
+            here += inputs_here
+            if inputs_here == len(before):
                 local_jobs += 1
         share = size / len(before)
         return self._seconds(here * share, (len(calls) * len(before) - here) * share), local_jobs

@@ -60,12 +60,12 @@ def padded(system: ServerlessSystem) -> list[list[tuple[int, ...]]]:
     That with the least batch that holds them, on the same vCPUs and vGPUs, among those that the function
     has a time for; c itself at most.
     """
-    space, known = system.space, np.isfinite(system.time_s)
+    space, timed = system.space, np.isfinite(system.time_s)
     size: dict[tuple[int, int], list[int]] = {}
     for number, c in enumerate(space.configurations):  # in increasing order of batches
         size.setdefault((c.vcpus, c.vgpus), []).append(number)
     every = []
-    for row in known:
+    for row in timed:
         of_function = []
         for number, c in enumerate(space.configurations):
             same = [n for n in size[c.vcpus, c.vgpus] if row[n] or n == number]
@@ -188,11 +188,11 @@ class Standing:
 
     def _start(self, queue: int, ranked: tuple[int, ...], forced: bool, now_s: float) -> Instance | None:
         """An instance of the first configuration that has room, where it has."""
-        found = self._find(queue, ranked, now_s)
-        if found is None:
+        chosen = self._find(queue, ranked, now_s)
+        if chosen is None:
             return None
         tables, number = self._tables, len(self._every)
-        configuration, (invoker, lease, _) = found
+        configuration, (invoker, lease, _) = chosen
         function, place = tables.function[queue], (tables.application[queue], tables.stage[queue])
         instance = Instance(number, queue, function, configuration, invoker, lease)
         instance.started_s, instance.forced = now_s, forced
@@ -214,9 +214,9 @@ class Standing:
             ask = Ask(tables.application[queue], tables.stage[queue], 1, slo_s)
             return self._choice.placed(queue, place, ask, ranked, now_s)
         for configuration in ranked:
-            found = self._choice.find(queue, configuration, -1, now_s, None)
-            if found is not None:
-                return configuration, found
+            given = self._choice.find(queue, configuration, -1, now_s, None)
+            if given is not None:
+                return configuration, given
         return None
 
     def serve(self, now_s: float) -> None:

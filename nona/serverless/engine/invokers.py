@@ -23,14 +23,14 @@ def least_left_s(system: ServerlessSystem) -> tuple[float, ...]:
     configurations and invokers; no waits, transfers, cold starts or set-up.
     """
     fastest = least_times(system)[0].min(axis=1).tolist()
-    found: list[float] = []
+    least_s: list[float] = []
     for app in system.applications:
         left = [0.0] * app.stages
         for stage in reversed(app.dag.topological_order()):
             behind = max((left[v] for v in app.dag.successors[stage]), default=0.0)
             left[stage] = fastest[app.function[stage]] + behind
-        found += left
-    return tuple(found)
+        least_s += left
+    return tuple(least_s)
 
 
 class Tables:

@@ -151,12 +151,12 @@ class Cube:
         return tuple(self._nearest(s, tuple(row)) for s, row in enumerate(ranks))
 
     def _nearest(self, stage: int, row: tuple[int, ...]) -> int:
-        found = self._known[stage].get(row)
-        if found is None:
+        nearest = self._known[stage].get(row)
+        if nearest is None:
             numbers = self._usable[stage]
-            found = int(numbers[np.abs(self._rank[numbers] - np.array(row)).sum(axis=1).argmin()])
-            self._known[stage][row] = found
-        return found
+            nearest = int(numbers[np.abs(self._rank[numbers] - np.array(row)).sum(axis=1).argmin()])
+            self._known[stage][row] = nearest
+        return nearest
 
     def point(self, plan: Choice) -> Floats:
         """The point that rounds to a plan."""

@@ -106,14 +106,14 @@ class CarriedPlans:
 
     def _ranked(self, function: int, chosen: int, limit: int) -> tuple[int, ...]:
         key = (function, chosen, limit)
-        found = self._known.get(key)
-        if found is None:
+        ranked = self._known.get(key)
+        if ranked is None:
             legal = [n for n in self._usable[function] if self._batch[n] <= limit]
             if not legal:  # the smallest batch of all is larger than the queue: nothing else can be named
                 legal = [self._system.space.smallest]
-            found = tuple(sorted(legal, key=lambda n: self._farness(chosen, n))[:RANKED])
-            self._known[key] = found
-        return found
+            ranked = tuple(sorted(legal, key=lambda n: self._farness(chosen, n))[:RANKED])
+            self._known[key] = ranked
+        return ranked
 
     def _farness(self, chosen: int, other: int) -> tuple[int, ...]:
         space, place = self._system.space, self._place

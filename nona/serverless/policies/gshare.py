@@ -290,10 +290,10 @@ class FastGsharePlanner:
     def plan(self, ask: Ask) -> Plan:
         """The most efficient configurations that keep the stage's share and that the queue fills."""
         key = (ask.application, ask.stage, min(ask.length, self._most))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._look(ask)
-        return found
+        plan = self._known.get(key)
+        if plan is None:
+            plan = self._known[key] = self._look(ask)
+        return plan
 
     def _look(self, ask: Ask) -> Plan:
         function = self._system.applications[ask.application].function[ask.stage]
@@ -312,7 +312,7 @@ class FastGsharePlanner:
         passes = (view.ready, view.fits) if self._slices else (view.fits,)
         free = view.free_vgpus
         for place, chosen in enumerate(ranked):
-            worth = [known[n] for known, n in zip(self._worth(self._vgpus[chosen]), free, strict=True)]
+            worth = [by_free[n] for by_free, n in zip(self._worth(self._vgpus[chosen]), free, strict=True)]
             best = min(worth)
             if best == NO_ROOM:
                 continue
@@ -331,20 +331,20 @@ class FastGsharePlanner:
 
         In the order of (all are free, area of the rectangle, how many are free), as one whole number.
         """
-        known = self._late.get(wanted)
-        if known is None:
-            known = self._late[wanted] = [self._order(node, wanted) for node in self._system.invokers]
-        return known
+        by_invoker = self._late.get(wanted)
+        if by_invoker is None:
+            by_invoker = self._late[wanted] = [self._order(node, wanted) for node in self._system.invokers]
+        return by_invoker
 
     def _order(self, node: Invoker, wanted: int) -> list[int]:
         most = self._most_free[node] + 1
-        found = []
+        lateness = []
         for free in range(most):
             area = self._area(min(free, node.vgpus), node.vgpus, wanted)
             unused = free == node.gpus * node.vgpus
             late = (unused * (WHOLE_TIME * node.vgpus + 1) + (area or 0)) * most + free
-            found.append(NO_ROOM if area is None else late)
-        return found
+            lateness.append(NO_ROOM if area is None else late)
+        return lateness
 
     def _area(self, free: int, vgpus: int, wanted: int) -> int | None:
         """Area of the free rectangle that takes a batch of ``wanted`` vGPUs, ``free`` of a GPU being free.

@@ -140,10 +140,10 @@ def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> NDA
     """
     space = system.space
     share = space.vgpus <= gpu_share * max(node.vgpus for node in system.invokers)
-    found: NDArray[np.bool_] = share | (space.vgpus == space.vgpus.min())
+    reached: NDArray[np.bool_] = share | (space.vgpus == space.vgpus.min())
     if batch_vcpus:
-        found &= (space.vcpus <= np.maximum(2, space.batch)) | (space.vcpus == space.vcpus.min())
-    return found
+        reached &= (space.vcpus <= np.maximum(2, space.batch)) | (space.vcpus == space.vcpus.min())
+    return reached
 
 
 def candidates(
@@ -212,8 +212,8 @@ class InflessScaler:
         slo_s, batch = self._shares[application][stage], self._batch[configuration]
         if time_s >= slo_s:
             return Service(0.0, batch / time_s, 0.0)
-        found = window(batch, time_s, slo_s)
-        return Service(found.least, found.most, found.timeout_s if self._wait else 0.0)
+        bounds = window(batch, time_s, slo_s)
+        return Service(bounds.least, bounds.most, bounds.timeout_s if self._wait else 0.0)
 
     def _services(self, fleet: Fleet) -> list[Service]:
         return [self.service(fleet.application, fleet.stage, c) for c in fleet.standing]
@@ -225,9 +225,9 @@ class InflessScaler:
     def ranked(self, application: int, stage: int, rate: float) -> tuple[int, ...]:
         """All candidates that the rate is enough for, the largest batch first."""
         groups = self._groups[application][stage]
-        found = tuple(n for group in groups for n in group.numbers[: group.loaded(rate)])
+        numbers = tuple(n for group in groups for n in group.numbers[: group.loaded(rate)])
         function = self._system.applications[application].function[stage]
-        return found or too_late(self._system, function, RANKED)
+        return numbers or too_late(self._system, function, RANKED)
 
     def stops(self, fleet: Fleet) -> tuple[int, ...]:
         """Those whose load would not be enough for all."""
@@ -301,10 +301,10 @@ class InflessPlanner:
         """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
         level = int(self._thresholds[ask.application][ask.stage].searchsorted(ask.rate, side="right"))
         key = (ask.application, ask.stage, min(ask.length, self._most), level)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._look(ask)
-        plan, target, timeout_s = found
+        entry = self._known.get(key)
+        if entry is None:
+            entry = self._known[key] = self._look(ask)
+        plan, target, timeout_s = entry
         left_s = timeout_s - ask.waited_s
         if self._wait and ask.length < target and left_s > SOONEST_S:
             return Plan((), wait_s=left_s, wait_for=target)
@@ -338,9 +338,9 @@ class InflessPlanner:
                 heads = [row.heads[free] for free in room]
             except KeyError:
                 heads = [self._wishes(row, free)[0][0] for free in room]
-            found = self._first_with_room(row, heads, room, ranked, view)
-            if found is not None:
-                return found
+            place = self._first_with_room(row, heads, room, ranked, view)
+            if place is not None:
+                return place
         return None
 
     def _first_with_room(
@@ -377,9 +377,9 @@ class InflessPlanner:
         left = (self._vcpu_weight * spare_v + self._vgpu_weight[kind] * spare_g) / self._capacity[kind]
         cre = row.throughput / np.maximum(left, SMALLEST_LEFT)
         fitting = np.flatnonzero((spare_v >= 0) & (spare_g >= 0)).tolist()
-        found = tuple(sorted((-float(cre[column]), column) for column in fitting)) or (NO_WISH,)
-        row.wishes[free], row.heads[free] = found, found[0][0]
-        return found
+        wishes = tuple(sorted((-float(cre[column]), column) for column in fitting)) or (NO_WISH,)
+        row.wishes[free], row.heads[free] = wishes, wishes[0][0]
+        return wishes
 
     def _by_batch(self, application: int, stage: int, ranked: tuple[int, ...]) -> tuple[_Row, ...]:
         """Ranked configurations in arrays, those of the largest batch first."""

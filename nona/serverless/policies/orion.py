@@ -101,12 +101,12 @@ def steps_up(system: ServerlessSystem, function: int) -> dict[int, tuple[int, ..
     """Usable configuration → its next larger ones: more jobs, more vCPUs, more vGPUs, where there are any."""
     numbers, space = usable(system, function), system.space
     rows = {n: (space[n].batch, space[n].vcpus, space[n].vgpus) for n in numbers}
-    known = {row: n for n, row in rows.items()}
+    number_of = {row: n for n, row in rows.items()}
     sizes = [sorted({row[d] for row in rows.values()}) for d in range(3)]
 
     def above(row: tuple[int, int, int], d: int) -> int | None:
         larger = ((*row[:d], x, *row[d + 1 :]) for x in sizes[d] if x > row[d])
-        return next((known[r] for r in larger if r in known), None)
+        return next((number_of[r] for r in larger if r in number_of), None)
 
     return {n: tuple(m for d in range(3) if (m := above(row, d)) is not None) for n, row in rows.items()}
 
@@ -192,9 +192,9 @@ class OrionPlanner:
 
     def plan(self, ask: Ask) -> Plan:
         """What is carried, else the application's plan, for which the search is charged."""
-        found = self.found[ask.application]
-        state = found.state if ask.carried is None else ask.carried
-        return self._carried.answer(ask, state, self._search_s[ask.application], found.steps)
+        planned = self.found[ask.application]
+        state = planned.state if ask.carried is None else ask.carried
+        return self._carried.answer(ask, state, self._search_s[ask.application], planned.steps)
 
 
 def prepare(system: ServerlessSystem, options: Options) -> OrionPlanner:

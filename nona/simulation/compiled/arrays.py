@@ -97,9 +97,9 @@ class _Rows:
         self.sources += plan.sources
         first: dict[int, tuple[int, int]] = {}  # tensor → its output, its first use
         ranges = []
-        for made in plan.outputs:
+        for outputs in plan.outputs:
             begin = len(self.outputs)
-            for output in made:
+            for output in outputs:
                 first[output.tensor] = (len(self.outputs), len(self.uses))
                 end = len(self.uses) + len(output.targets)
                 self.outputs.append((output.tensor, len(self.uses), end, output.size_bytes, output.work_s))
@@ -143,7 +143,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
     links = len(system.link_capacity)
     executors, queries = system.executors, len(system.queries)
     largest = int(plans.queries["tasks"].max())
-    made = {
+    parts = {
         **{name: np.zeros(n) for name, n in (("shown", 5), ("partials", PARTIALS))},
         **_recorded(executors, links, queries),
         **plans._asdict(),
@@ -164,7 +164,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         **_board(system, scheduler),
         **_flows(system, scheduler),
     }
-    arrays = blank_arrays()._replace(**made)
+    arrays = blank_arrays()._replace(**parts)
     _set_clock(arrays, system, scheduler, size)
     arrays.clock["most_tasks"] = len(arrays.out)
     arrays.clock["compiled"] = flat is not None

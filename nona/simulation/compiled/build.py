@@ -60,16 +60,16 @@ def _accessor(field: Field) -> Any:
         address, columns = (
             _load(context, builder, signature.args[0], arguments[0], 2 * field.number + k) for k in range(2)
         )
-        made = arrayobj.make_array(array)(context, builder)
-        pointer = builder.inttoptr(address, made.data.type)
+        view = arrayobj.make_array(array)(context, builder)
+        pointer = builder.inttoptr(address, view.data.type)
         if field.dimensions == 1:
             shape, strides = [whole(_MANY)], [whole(item)]
         else:
             shape = [whole(_MANY), columns]
             strides = [builder.mul(columns, whole(item)), whole(item)]
         packed = (cgutils.pack_array(builder, sizes) for sizes in (shape, strides))
-        arrayobj.populate_array(made, pointer, *packed, item, None)
-        return made._getvalue()
+        arrayobj.populate_array(view, pointer, *packed, item, None)
+        return view._getvalue()
 
     @intrinsic
     def get(typing: Any, s: Any) -> Any:

@@ -137,21 +137,21 @@ def adapter_source(kind: str, kinds: str) -> str:
         return decide(now, view, ready, tables0(tables1(ints[ints[0]]), floats[ints[2]]), uniforms, out)
     <BLANKLINE>
     """
-    made: list[list[str]] = [[]]  # arguments of the named tuples that are open, the whole first
+    arguments: list[list[str]] = [[]]  # arguments of the named tuples that are open, the whole first
     types, number = ["tables0"], 0
     opened = 0
     for field in kinds:
         if field == "(":
             opened += 1
             types.append(f"tables{opened}")
-            made.append([])
+            arguments.append([])
         elif field == ")":
-            inner = made.pop()
-            made[-1].append(f"{types.pop()}({', '.join(inner)})")
+            inner = arguments.pop()
+            arguments[-1].append(f"{types.pop()}({', '.join(inner)})")
         else:
-            made[-1].append(_field_source(field, number))
+            arguments[-1].append(_field_source(field, number))
             number += 1
-    call = _CALL[kind].format(tables=f"{types[0]}({', '.join(made[0])})")
+    call = _CALL[kind].format(tables=f"{types[0]}({', '.join(arguments[0])})")
     return f"{_HEAD[kind]}\n{call}\n"
 
 
@@ -243,7 +243,7 @@ def compiled_policy(decide: Any, kind: str, kinds: str, types: tuple[type, ...])
     source = adapter_source(kind, kinds)
     name = f"{decide.__module__}.{decide.__name__}.{types[0].__name__}.{kinds}"
     file = _written(name, source) if kept else None
-    scope: dict[str, Any] = {f"tables{i}": made for i, made in enumerate(types)}
+    scope: dict[str, Any] = {f"tables{i}": table_type for i, table_type in enumerate(types)}
     scope |= {"decide": decide, "__name__": decide.__module__}
     exec(compile(source, str(file or f"<adapter of {name}>"), "exec"), scope)
     adapter: FunctionType = scope["adapter"]

@@ -158,8 +158,8 @@ def _tasks(rows: Records, end: float) -> tuple[TaskInterval, ...]:
 
 def _messages(rows: Records, end: float) -> tuple[MessageInterval, ...]:
     done: Any = rows[rows["delivered_s"] <= end].tolist()
-    found = (MessageInterval(*row) for row in done)
-    return tuple(sorted(found, key=lambda m: (m.job, m.start_s, m.tensor, m.destination)))
+    messages = (MessageInterval(*row) for row in done)
+    return tuple(sorted(messages, key=lambda m: (m.job, m.start_s, m.tensor, m.destination)))
 
 
 @dataclass(frozen=True, slots=True)

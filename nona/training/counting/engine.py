@@ -64,14 +64,14 @@ def _first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = F
     >>> sorted(_first_fit([(0, 3), (1, 4), (2, 1)], 4))
     [0, 2]
     """
-    found = set[int]()
+    fitting = set[int]()
     for n, gpus in jobs:
         if gpus <= free:
-            found.add(n)
+            fitting.add(n)
             free -= gpus
         elif blocking:
             break
-    return frozenset(found)
+    return frozenset(fitting)
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class Smallest:
     def decide(self, event: Event) -> Decision:
         """Sort again, first fit."""
         jobs = {present.number: present for present in event.jobs}
-        known = set(self._order)
-        self._order = [n for n in self._order if n in jobs] + [n for n in jobs if n not in known]
+        ordered = set(self._order)
+        self._order = [n for n in self._order if n in jobs] + [n for n in jobs if n not in ordered]
         self._order.sort(key=lambda n: self.key(jobs[n]))
         return Decision(_first_fit(((n, jobs[n].job.gpus) for n in self._order), self.gpus))
 
@@ -301,12 +301,12 @@ class _Run:
         times = [self.now + self.left[n] for n in self.running]
         times += [self.jobs[self.came].arrival_s] if self.came < len(self.jobs) else []
         at = min(times, default=math.inf)
-        found = min(at, again)
-        if math.isinf(found):
+        next_s = min(at, again)
+        if math.isinf(next_s):
             raise SimulationError(
                 f"Schedule {self.schedule.name!r}: nobody runs and nobody comes; correct it."
             )
-        return int(found)
+        return int(next_s)
 
     def _pass(self, seconds: int) -> None:
         """Time passes; who ended leaves; who came is there."""

@@ -108,8 +108,8 @@ class CountedRecords:
     @property
     def jct_s(self) -> Ints:
         """(M,) completion − arrival."""
-        found: Ints = self.completion_s - np.array([job.arrival_s for job in self.jobs])
-        return found
+        jct_s: Ints = self.completion_s - np.array([job.arrival_s for job in self.jobs])
+        return jct_s
 
     @property
     def makespan_s(self) -> int:

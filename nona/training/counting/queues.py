@@ -58,10 +58,10 @@ class GittinsRank:
         SimulationError
             For no size, or a step that is not above 0.
         """
-        found = tuple(sorted(sizes))
-        if not found or step <= 0:
-            raise SimulationError(f"Gittins rank: {len(found)} sizes and step {step:g} must both be above 0.")
-        return cls(found, step)
+        order = tuple(sorted(sizes))
+        if not order or step <= 0:
+            raise SimulationError(f"Gittins rank: {len(order)} sizes and step {step:g} must both be above 0.")
+        return cls(order, step)
 
     def rank(self, attained: float) -> float:
         """h at the next size after ``attained`` GPU-seconds."""
@@ -74,10 +74,10 @@ class GittinsRank:
 
     @cached_property
     def _sums(self) -> list[float]:
-        found = [0.0]
+        sums = [0.0]
         for size in self.sizes:
-            found.append(found[-1] + size)
-        return found
+            sums.append(sums[-1] + size)
+        return sums
 
     def _index(self, attained: float) -> float:
         count = len(self.sizes)
@@ -239,13 +239,13 @@ def limits_of(owner: str, text: object) -> tuple[float, ...]:
         For something else, and for more than 15 of them.
     """
     try:
-        found = tuple(float(part) for part in str(text).split(","))
+        limits = tuple(float(part) for part in str(text).split(","))
     except ValueError:
-        found = ()
-    rising = all(a < b for a, b in pairwise((0.0, *found, math.inf)))
-    if not found or not rising or len(found) >= MOST_QUEUES:
+        limits = ()
+    rising = all(a < b for a, b in pairwise((0.0, *limits, math.inf)))
+    if not limits or not rising or len(limits) >= MOST_QUEUES:
         raise SimulationError(
             f"{owner}: option limits_gpu_s={text!r} must be 1 to {MOST_QUEUES - 1} ascending numbers of "
             "GPU-seconds, e.g. '3250, 7200'; change it."
         )
-    return found
+    return limits

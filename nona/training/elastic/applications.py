@@ -135,9 +135,9 @@ class Times:
             Outside of what was measured.
         """
         key = (_canonical(counts), local)
-        if (found := self._known.get(key)) is None:
-            found = self._known[key] = self._interpolated(*key)
-        return found
+        if (step_time := self._known.get(key)) is None:
+            step_time = self._known[key] = self._interpolated(*key)
+        return step_time
 
     def _interpolated(self, counts: Counts, local: int) -> StepTime:
         measured = self.placements.get(counts)
@@ -157,7 +157,7 @@ class Times:
 
     def _unknown(self, counts: Counts, local: int) -> str:
         """Why a placement has no time, and what helps."""
-        text, most = "-".join(map(str, counts)), max(max(known) for known in self.placements)
+        text, most = "-".join(map(str, counts)), max(max(placement) for placement in self.placements)
         what = f"Application {self.application!r}: {local} samples on each GPU of placement {text}"
         if max(counts) > most:
             return (
@@ -241,10 +241,10 @@ class Application:
     def noise(self, batch: int, epoch: int) -> Noise:
         """Of an epoch, linear in the batch size between the two measured ones beside it."""
         key = (batch, epoch)
-        if (found := self._noise.get(key)) is None:
+        if (noise := self._noise.get(key)) is None:
             square = self._along(batch, self.square[:, epoch])
-            found = self._noise[key] = Noise(square, self._along(batch, self.variance[:, epoch]))
-        return found
+            noise = self._noise[key] = Noise(square, self._along(batch, self.variance[:, epoch]))
+        return noise
 
     def remaining_iterations(self, batch: int, epoch: int) -> float:
         """Iterations from the end of an epoch to that of the last one; 1 in the last one.

@@ -99,11 +99,11 @@ class JobState:
         """
         if not self.given:
             return
-        held, left = size_of(self.given), seconds
+        gpus, left = size_of(self.given), seconds
         paused = min(self.delay_s, left)
         self.delay_s -= paused
         left -= paused
-        self.delayed_gpu_s += paused * held
+        self.delayed_gpu_s += paused * gpus
         clock = now_s + paused
         application = self.job.application
         while left > 0 and math.isnan(self.completion_s):
@@ -120,9 +120,9 @@ class JobState:
                 clock, left = clock + used, left - used
                 if self.epoch == application.epochs:
                     self.completion_s = clock
-            self.lost_gpu_s += lost * used * held
+            self.lost_gpu_s += lost * used * gpus
             self.split = self.agent.split(self.counts)
-        self.gpu_s += held * (seconds - left)
+        self.gpu_s += gpus * (seconds - left)
 
     def sender(self) -> Sender | None:
         """What it puts on the link in each step; ``None`` on one node."""
@@ -269,8 +269,8 @@ class _Run:
         """How long an all-reduce of each job takes during the next tick."""
         if self.balancer is None:
             return
-        found = {n: sender for n in self.active if (sender := self.jobs[n].sender())}
-        link_s, self.traffic = self.balancer.spread(found)
+        senders = {n: sender for n in self.active if (sender := self.jobs[n].sender())}
+        link_s, self.traffic = self.balancer.spread(senders)
         for n in self.active:
             self.jobs[n].link_s = link_s.get(n, 0.0)
 

@@ -64,8 +64,8 @@ class Gandiva:
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
         """Batch sizes are the users'."""
-        found = self._agents[number] = Timing(job)
-        return found
+        agent = self._agents[number] = Timing(job)
+        return agent
 
     def plan(self, question: Question) -> Answer:
         """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""

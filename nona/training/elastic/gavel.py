@@ -144,8 +144,8 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
     owner, chosen = "Policy 'gavel'", {**POLICY.defaults, **options}
     check_known(owner, options, POLICY.defaults)
     if (name := chosen["policy"]) not in CHOICES:
-        known = ", ".join(CHOICES)
-        raise SimulationError(f"{owner}: option policy={name!r} is not one of {known}; change it.")
+        choices = ", ".join(CHOICES)
+        raise SimulationError(f"{owner}: option policy={name!r} is not one of {choices}; change it.")
     round_s = float(whole(owner, chosen, "round_ticks", 1, 10_000) * system.tick_s)
     if round_s <= system.restart_s:
         ticks = system.restart_s // system.tick_s + 1

@@ -63,14 +63,14 @@ def fit_curve(errors: Sequence[float]) -> Curve | None:
     """
     values = np.array(errors)
     rows = np.column_stack([np.arange(1.0, len(values) + 1), np.ones(len(values))])
-    found, least = None, math.inf
+    curve, least = None, math.inf
     for floor in FLOORS * values.min():
         beta0, beta1 = scipy.optimize.nnls(rows, 1.0 / (values - floor))[0]
         if beta0 > 0:
             squares = float(((1.0 / (rows @ (beta0, beta1)) + floor - values) ** 2).sum())
             if squares < least:
-                found, least = Curve(float(beta0), float(beta1), float(floor)), squares
-    return found
+                curve, least = Curve(float(beta0), float(beta1), float(floor)), squares
+    return curve
 
 
 def remaining_epochs(errors: Sequence[float], declared: int, threshold: float) -> float:
@@ -133,8 +133,8 @@ def fit_step(batch: int, measured_s: Mapping[Shape, float]) -> Floats:
     rows = np.array([_row(batch, at) for at in measured_s])
     seconds = np.array(list(measured_s.values()))
     # Relative errors count, so that long steps of few GPUs do not decide alone.
-    found: Floats = scipy.optimize.nnls(rows / seconds[:, None], np.ones(len(seconds)))[0]
-    return found
+    theta: Floats = scipy.optimize.nnls(rows / seconds[:, None], np.ones(len(seconds)))[0]
+    return theta
 
 
 def step_s(params: Floats, batch: int, at: Shape) -> float:
@@ -180,10 +180,10 @@ class Known:
     def step_s(self, active: Active, gpus: int) -> float:
         """Known after the first question."""
         application, batch = active.job.application, active.job.batch
-        known = self._seconds.setdefault((application.name, batch), [])
-        while len(known) < gpus:
-            known.append(self._computed(application, batch, len(known) + 1))
-        return known[gpus - 1]
+        times_s = self._seconds.setdefault((application.name, batch), [])
+        while len(times_s) < gpus:
+            times_s.append(self._computed(application, batch, len(times_s) + 1))
+        return times_s[gpus - 1]
 
     def _computed(self, application: Application, batch: int, gpus: int) -> float:
         counts = compact(self.cluster, gpus)
@@ -243,8 +243,8 @@ class Fitted:
                 f"Policy 'optimus': application {job.application.name!r} has no errors by epoch, which "
                 "fitted=true needs; add the column error to epochs.csv."
             )
-        found = self._agents[number] = Measuring(job, self.cluster)
-        return found
+        agent = self._agents[number] = Measuring(job, self.cluster)
+        return agent
 
     def left(self, active: Active) -> float:
         """Forecast at the end of each epoch."""

@@ -179,14 +179,14 @@ def place(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -
 
 
 def _taken(free: list[int], count: int) -> Given:
-    found: list[Share] = []
+    shares: list[Share] = []
     while count:
         node = max(range(len(free)), key=free.__getitem__)
         taken = min(free[node], count)
         free[node] -= taken
         count -= taken
-        found.append(Share(node, taken))
-    return tuple(found)
+        shares.append(Share(node, taken))
+    return tuple(shares)
 
 
 def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
@@ -197,22 +197,24 @@ def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) ->
     it needs moves if it finds fewer.
     """
     had = {job.number: job.given for job in jobs}
-    found = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
+    by_job = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
     free = [cluster.gpus] * cluster.nodes
-    for given in found.values():
+    for given in by_job.values():
         _change(free, given, -1)
-    for n in sorted((n for n, count in wanted.items() if count and n not in found), key=lambda n: -wanted[n]):
-        found[n] = _packed(free, wanted[n])
-    for n, given in found.items():
+    for n in sorted(
+        (n for n, count in wanted.items() if count and n not in by_job), key=lambda n: -wanted[n]
+    ):
+        by_job[n] = _packed(free, wanted[n])
+    for n, given in by_job.items():
         if len(given) > -(-wanted[n] // cluster.gpus):
             _change(free, given, 1)
             moved = _packed(free, wanted[n])
             if len(moved) < len(given):
-                found[n] = moved
+                by_job[n] = moved
             else:
                 _change(free, moved, 1)
                 _change(free, given, -1)
-    return {n: found[n] for n in wanted if n in found}
+    return {n: by_job[n] for n in wanted if n in by_job}
 
 
 def _change(free: list[int], given: Given, sign: int) -> None:
@@ -221,15 +223,15 @@ def _change(free: list[int], given: Given, sign: int) -> None:
 
 
 def _packed(free: list[int], count: int) -> Given:
-    found: list[Share] = []
+    shares: list[Share] = []
     while count:
         enough = [node for node, gpus in enumerate(free) if gpus >= count]
         node = min(enough, key=free.__getitem__) if enough else max(range(len(free)), key=free.__getitem__)
         taken = min(free[node], count)
         free[node] -= taken
         count -= taken
-        found.append(Share(node, taken))
-    return tuple(found)
+        shares.append(Share(node, taken))
+    return tuple(shares)
 
 
 def alone_s(cluster: Cluster, job: ElasticJob, epoch: int = 0) -> float:

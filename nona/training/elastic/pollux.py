@@ -92,17 +92,17 @@ class TunedBatch:
         from nona.training.elastic.pollux_goodput import best_batch, goodputs
 
         if self._noise is None:
-            found: Floats = np.tile(np.arange(most + 1) / fair, (2, 1))
-            return found
+            speedups: Floats = np.tile(np.arange(most + 1) / fair, (2, 1))
+            return speedups
         own = self.most_gpus
         if self._table is None:
             self._table = goodputs(self.params, np.array(self._noise), self.limits, self.node, own)
         batches = self.job.application.batches
         base = min(fair, max(1, batches.most // batches.least_local))
         equal = best_batch(self.params, np.array(self._noise), self.limits, False, base)[0]
-        found = np.zeros((2, most + 1))
-        found[:, : own + 1] = self._table / equal
-        return found
+        speedups = np.zeros((2, most + 1))
+        speedups[:, : own + 1] = self._table / equal
+        return speedups
 
 
 DELAY_S = 30.0  # what the policy believes that a restart costs
@@ -122,8 +122,8 @@ class Pollux:
     def agent(self, job: ElasticJob, number: int) -> Agent:
         """One that fits a model of its job."""
         cluster = self.system.cluster
-        found = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
-        return found
+        agent = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
+        return agent
 
     def plan(self, question: Question) -> Answer:
         """The best by the first objective of the search's last front."""
@@ -172,11 +172,11 @@ class Pollux:
         """The last front, without jobs that left and with nothing for those that came."""
         if not self._last:
             return jobs.base[None]
-        found = np.zeros((self._count, *jobs.base.shape), np.int8)
+        solutions = np.zeros((self._count, *jobs.base.shape), np.int8)
         for j, active in enumerate(seen):
             if (before := self._last.get(active.number)) is not None:
-                found[:, j] = before
-        return found
+                solutions[:, j] = before
+        return solutions
 
 
 def _given(row: Matrix) -> Given:

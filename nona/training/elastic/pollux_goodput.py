@@ -94,14 +94,14 @@ def loss(params: Floats, nodes: Ints, gpus: Ints, local: Ints, compute: Floats, 
             slopes[1, at + 1] += slope * more
         mixed = part_c * math.log(c / large) + part_n * math.log(n / large)
         slopes[1, GAMMA] += error_s * (mixed / whole / g - math.log(whole) / (g * g))
-    found = np.zeros(8)
+    loss_and_slopes = np.zeros(8)
     for k in range(2):
         root = math.sqrt(squares[k] / len(nodes))
-        found[0] += root
+        loss_and_slopes[0] += root
         if root > 0.0:
-            found[1:] += slopes[k] / (len(nodes) * root)
-    _regularise(params, found)
-    return found
+            loss_and_slopes[1:] += slopes[k] / (len(nodes) * root)
+    _regularise(params, loss_and_slopes)
+    return loss_and_slopes
 
 
 @compiled
@@ -127,16 +127,16 @@ def fit(seen: Observations) -> Floats:
     start, low, high = _limits(seen)
 
     def value(params: Floats) -> tuple[float, Floats]:
-        found = loss(params, *seen)
-        return float(found[0]), found[1:]
+        loss_and_slopes = loss(params, *seen)
+        return float(loss_and_slopes[0]), loss_and_slopes[1:]
 
-    found: Floats = scipy.optimize.minimize(
+    fitted: Floats = scipy.optimize.minimize(
         value, start, jac=True, bounds=scipy.optimize.Bounds(low, high), method="L-BFGS-B"
     ).x
     if not (seen.nodes > 1).any():
-        found[ALPHA_N] = max(found[ALPHA_N], SPREAD * found[ALPHA_R])
-        found[BETA_N] = max(found[BETA_N], SPREAD * found[BETA_R])
-    return found
+        fitted[ALPHA_N] = max(fitted[ALPHA_N], SPREAD * fitted[ALPHA_R])
+        fitted[BETA_N] = max(fitted[BETA_N], SPREAD * fitted[BETA_R])
+    return fitted
 
 
 def _limits(seen: Observations) -> tuple[Floats, Floats, Floats]:
@@ -184,7 +184,7 @@ def best_batch(params: Floats, noise: Floats, limits: Ints, wide: bool, gpus: in
     start = float(max(least, limits[LEAST_LOCAL] * gpus))
     ratio = math.log(most / start) / (SIZES - 1)
     network = network_s(params, wide, gpus)
-    found, local, extra = -1.0, 0, 0
+    best, local, extra = -1.0, 0, 0
     for size in range(SIZES):
         share = start * math.exp(ratio * size) / gpus
         steps = math.ceil(share / limits[MOST_LOCAL] - EDGE) - 1
@@ -198,17 +198,17 @@ def best_batch(params: Floats, noise: Floats, limits: Ints, wide: bool, gpus: in
             scale = gpus * part * (steps + 1) / least
             gain = (noise[1] + noise[0]) / (noise[1] / scale + noise[0])
             value = gain * least / seconds
-        if value > found:
-            found, local, extra = value, part, steps
-    return found, int(local), int(extra)
+        if value > best:
+            best, local, extra = value, part, steps
+    return best, int(local), int(extra)
 
 
 @compiled
 def goodputs(params: Floats, noise: Floats, limits: Ints, node: int, most: int) -> Floats:
     """(2, most + 1) the best goodput by number of GPUs, on one node (of ``node`` GPUs) and on several."""
-    found = np.zeros((2, most + 1))
+    best = np.zeros((2, most + 1))
     for gpus in range(1, min(node, most) + 1):
-        found[0, gpus] = best_batch(params, noise, limits, False, gpus)[0]
+        best[0, gpus] = best_batch(params, noise, limits, False, gpus)[0]
     for gpus in range(2, most + 1):
-        found[1, gpus] = best_batch(params, noise, limits, True, gpus)[0]
-    return found
+        best[1, gpus] = best_batch(params, noise, limits, True, gpus)[0]
+    return best

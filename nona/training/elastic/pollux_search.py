@@ -128,7 +128,7 @@ def fronts(values: Floats) -> Ints:
     count = len(values)
     order = np.argsort(-values[:, 1], kind="mergesort")
     order = order[np.argsort(-values[order, 0], kind="mergesort")]
-    found, last, used = np.zeros(count, np.int64), np.zeros(count, np.int64), 0
+    front, last, used = np.zeros(count, np.int64), np.zeros(count, np.int64), 0
     for place in order:
         low, high = 0, used
         while low < high:
@@ -137,10 +137,10 @@ def fronts(values: Floats) -> Ints:
                 low = middle + 1
             else:
                 high = middle
-        found[place] = low
+        front[place] = low
         last[low] = place
         used = max(used, low + 1)
-    return found
+    return front
 
 
 @compiled
@@ -152,17 +152,17 @@ def _dominates(one: Floats, other: Floats) -> bool:
 @compiled
 def crowding(values: Floats, front: Ints) -> Floats:
     """(P,) crowding distances within fronts: Σ (next − previous) / range; ∞ at the ends."""
-    found = np.zeros(len(values))
+    distances = np.zeros(len(values))
     for rank in range(front.max() + 1):
         members = np.flatnonzero(front == rank)
         for k in range(2):
             sorted_ = members[np.argsort(values[members, k], kind="mergesort")]
             span = values[sorted_[-1], k] - values[sorted_[0], k]
-            found[sorted_[0]] = found[sorted_[-1]] = np.inf
+            distances[sorted_[0]] = distances[sorted_[-1]] = np.inf
             if span > 0.0:
                 for i in range(1, len(sorted_) - 1):
-                    found[sorted_[i]] += (values[sorted_[i + 1], k] - values[sorted_[i - 1], k]) / span
-    return found
+                    distances[sorted_[i]] += (values[sorted_[i + 1], k] - values[sorted_[i - 1], k]) / span
+    return distances
 
 
 @compiled
@@ -211,12 +211,12 @@ def value_of(state: Matrix, jobs: Jobs, gpus: int) -> tuple[float, float]:
     count, nodes = state.shape
     unfairness, total = 0.0, 0.0
     for j in range(count):
-        held, present, changed = 0, 0, False
+        job_gpus, present, changed = 0, 0, False
         for n in range(nodes):
-            held += state[j, n]
+            job_gpus += state[j, n]
             present += state[j, n] > 0
             changed |= state[j, n] != jobs.base[j, n]
-        speedup = jobs.speedups[j, 1 if present > 1 else 0, held]
+        speedup = jobs.speedups[j, 1 if present > 1 else 0, job_gpus]
         total += speedup
         unfairness += 1.0 / (speedup * (jobs.kept[j] if changed else 1.0) / gpus + LEAST)
     active = 0
@@ -238,14 +238,14 @@ def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[M
     states = np.zeros((2 * size, *first.shape[1:]), np.int8)
     values = np.zeros((2 * size, 2))
     marks = np.zeros(2 * size, np.uint64)
-    known = 0
+    count = 0
     for i in range(min(len(first), size)):
-        states[known] = first[i]
-        repair(states[known], gpus, jobs.most, effort.avoid, rng)
-        known += _enter(states, values, marks, known, jobs, gpus)
+        states[count] = first[i]
+        repair(states[count], gpus, jobs.most, effort.avoid, rng)
+        count += _enter(states, values, marks, count, jobs, gpus)
     for _ in range(effort.generations - 1):
-        known = _generation(states, values, marks, known, jobs, effort, rng)
-    best = np.flatnonzero(fronts(values[:known]) == 0)
+        count = _generation(states, values, marks, count, jobs, effort, rng)
+    best = np.flatnonzero(fronts(values[:count]) == 0)
     return states[best], values[best]
 
 

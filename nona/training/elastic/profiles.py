@@ -125,17 +125,17 @@ def _rows(data: bytes, table: str, what: str, read: Callable[[_Line], R]) -> lis
     rows = table_rows(data, named, MOST_ROWS)
     _, header = next(rows, (0, []))
     place = column_places(header, COLUMNS[table], _OPTIONAL.get(table, ()), named)
-    problems, found = Problems(named), []
+    problems, parsed = Problems(named), []
     for line, row in rows:
         if len(row) != len(header):
             problems.add(line, f"{len(row)} cells where the header has {len(header)}; correct it.")
         else:
             cells = {name: row[i].strip() for name, i in place.items()}
-            found.append(read(_Line(line, cells, problems)))
+            parsed.append(read(_Line(line, cells, problems)))
         if problems.full:
             break
     problems.check()
-    return found
+    return parsed
 
 
 def _grouped(rows: Sequence[tuple[str, R]]) -> dict[str, list[R]]:
@@ -151,8 +151,8 @@ def _limits(line: _Line) -> tuple[str, _Limits]:
         line.problems.add(line.number, "the least batch sizes must not be above the most; correct them.")
     fixed, most = line.optional("fixed_batch", MOST_BATCH), line.optional("most_gpus", MOST_GPUS)
     parameters = line.optional("parameters", MOST_PARAMETERS)
-    found = _Limits(line.name("task"), line.whole("epochs", MOST_EPOCHS), batches, fixed, most, parameters)
-    return line.name("application"), found
+    limits = _Limits(line.name("task"), line.whole("epochs", MOST_EPOCHS), batches, fixed, most, parameters)
+    return line.name("application"), limits
 
 
 def _placed(line: _Line) -> tuple[str, tuple[Counts, int, float, float]]:

@@ -74,8 +74,8 @@ class ElasticRecords:
     @property
     def jct_s(self) -> Floats:
         """(M,) completion − arrival."""
-        found: Floats = self.completion_s - self.arrival_s
-        return found
+        jct_s: Floats = self.completion_s - self.arrival_s
+        return jct_s
 
 
 TOLERANCE = 1e-9
@@ -111,14 +111,14 @@ def _capacity(system: ElasticSystem, records: ElasticRecords) -> Check:
 
 def _booked(records: ElasticRecords) -> Check:
     """GPU-seconds of jobs are those of their stays."""
-    found = np.zeros(len(records.gpu_s))
+    gpu_s = np.zeros(len(records.gpu_s))
     since: dict[int, tuple[float, int]] = {}
     for change in records.changes:
         start, gpus = since.get(change.job, (change.time_s, 0))
         end = min(change.time_s, float(records.completion_s[change.job]))
-        found[change.job] += gpus * (end - start)
+        gpu_s[change.job] += gpus * (end - start)
         since[change.job] = (change.time_s, size_of(change.given))
-    error = float(np.abs(found - records.gpu_s).max())
+    error = float(np.abs(gpu_s - records.gpu_s).max())
     ok = error <= TOLERANCE * float(records.gpu_s.max())
     return Check("busy time = booked time", ok, f"GPU-seconds of a job differ by {error:.2g} at most")
 
@@ -127,8 +127,8 @@ def _causality(records: ElasticRecords) -> Check:
     """Jobs get GPUs after they came, and none after they are complete."""
     early = sum(c.time_s < records.arrival_s[c.job] for c in records.changes)
     late = sum(c.time_s >= records.completion_s[c.job] for c in records.changes if c.given)
-    told = f"{early} changes before the arrival, {late} after the completion"
-    return Check("no run before arrival, none after completion", not early and not late, told)
+    text = f"{early} changes before the arrival, {late} after the completion"
+    return Check("no run before arrival, none after completion", not early and not late, text)
 
 
 def _epochs(system: ElasticSystem, records: ElasticRecords) -> Check:

@@ -96,5 +96,5 @@ def run_pieces(
     counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
     keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]
     work = ElasticWork(tuple(pieces), on_progress is not None, keep)
-    found: Mapping[Key, ElasticRun] = run_work(work, keys, _Passed(on_progress), workers)
-    return [tuple(found[i, r] for r in range(count)) for i, count in enumerate(counts)]
+    runs: Mapping[Key, ElasticRun] = run_work(work, keys, _Passed(on_progress), workers)
+    return [tuple(runs[i, r] for r in range(count)) for i, count in enumerate(counts)]

@@ -37,8 +37,8 @@ def shipped_workload(number: int) -> tuple[ElasticJob, ...]:
         For another number.
     """
     if number not in SHIPPED:
-        known = ", ".join(map(str, SHIPPED))
-        raise SimulationError(f"Workload {number} does not ship; choose from {known}.")
+        choices = ", ".join(map(str, SHIPPED))
+        raise SimulationError(f"Workload {number} does not ship; choose from {choices}.")
     data = files("nona.training.elastic").joinpath("data/workloads.csv").read_text(encoding="utf-8")
     rows = (line.partition(",") for line in data.splitlines())
     own = "\n".join(rest for first, _, rest in rows if first in ("workload", str(number)))
@@ -79,8 +79,8 @@ def _job(
     arrival_s = problems.number(line, "arrival_s", cells["arrival_s"], 0.0, MOST_SECONDS)
     gpus = problems.whole(line, "gpus", cells["gpus"], 1, MOST_GPUS)
     if (application := applications.get(cells["application"])) is None:
-        known = ", ".join(applications)
-        problems.add(line, f"application={cells['application'][:40]!r} is not known; choose from {known}.")
+        names = ", ".join(applications)
+        problems.add(line, f"application={cells['application'][:40]!r} is not known; choose from {names}.")
         return None
     batches, largest = application.batches, application.batches.most
     batch = problems.whole(line, "batch_size", cells["batch_size"], batches.least, largest)
@@ -109,19 +109,19 @@ def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
     """
     if not 0 < load <= len(SHIPPED):
         raise SimulationError(f"Load {load:g} must be above 0 and at most {len(SHIPPED)}; 1 is as measured.")
-    found: list[ElasticJob] = []
+    chosen: list[ElasticJob] = []
     for more in range(math.ceil(load)):
         own = (number - 1 + more) % len(SHIPPED) + 1
         part = min(load - more, 1.0)
         jobs = [job for i, job in enumerate(shipped_workload(own)) if int((i + 1) * part) > int(i * part)]
-        found += jobs if not more else [replace(job, name=f"w{own}-{job.name}") for job in jobs]
-    if not found:
+        chosen += jobs if not more else [replace(job, name=f"w{own}-{job.name}") for job in jobs]
+    if not chosen:
         whole = len(shipped_workload(number))
         raise SimulationError(
             f"Load {load:g} leaves none of the {whole} jobs of workload {number}; raise it to {1 / whole:g} "
             "or more."
         )
-    return tuple(sorted(found, key=lambda job: job.arrival_s))
+    return tuple(sorted(chosen, key=lambda job: job.arrival_s))
 
 
 class Case(NamedTuple):

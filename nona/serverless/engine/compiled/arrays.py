@@ -118,19 +118,19 @@ def _gpus(tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _invokers(tables: Tables, gpu_free: NDArray[np.int64]) -> Records:
     nodes = tables.system.invokers
     kinds = list(dict.fromkeys(nodes))
-    made = _records(layout.INVOKER, len(nodes))
-    made["kind"] = [kinds.index(node) for node in nodes]
-    made["free_vcpus"] = [node.vcpus for node in nodes]
-    made["free_vgpus"], made["most"] = gpu_free.sum(axis=1), gpu_free.max(axis=1)
-    made["stranded"] = np.where(made["free_vcpus"] > 0, 0, made["free_vgpus"])
-    return made
+    rows = _records(layout.INVOKER, len(nodes))
+    rows["kind"] = [kinds.index(node) for node in nodes]
+    rows["free_vcpus"] = [node.vcpus for node in nodes]
+    rows["free_vgpus"], rows["most"] = gpu_free.sum(axis=1), gpu_free.max(axis=1)
+    rows["stranded"] = np.where(rows["free_vcpus"] > 0, 0, rows["free_vgpus"])
+    return rows
 
 
 def _configurations(tables: Tables) -> Records:
-    made = _records(layout.CONFIGURATION, len(tables.configurations))
-    made["batch"], made["vcpus"], made["vgpus"] = tables.batch, tables.vcpus, tables.vgpus
-    made["refused"] = -1
-    return made
+    rows = _records(layout.CONFIGURATION, len(tables.configurations))
+    rows["batch"], rows["vcpus"], rows["vgpus"] = tables.batch, tables.vcpus, tables.vgpus
+    rows["refused"] = -1
+    return rows
 
 
 def _first_events(
@@ -138,28 +138,28 @@ def _first_events(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
     """The first call arrives; containers that are there from the start expire. Sorted, they are a heap."""
     system = tables.system
-    found = [(arrival_s, key_of(layout.ARRIVAL, application, 0, 0))]
+    events = [(arrival_s, key_of(layout.ARRIVAL, application, 0, 0))]
     if system.containers.warm:
-        found += [
+        events += [
             (system.containers.keep_alive, key_of(layout.CONTAINERS, i, f, 0))
             for i in range(len(system.invokers))
             for f in range(len(system.functions))
         ]
-    room = max(FIRST_EVENTS, 4 * len(found))
+    room = max(FIRST_EVENTS, 4 * len(events))
     event_s, event_key = np.zeros(room), np.zeros(room, dtype=np.int64)
-    for at, (time_s, key) in enumerate(sorted(found)):
+    for at, (time_s, key) in enumerate(sorted(events)):
         event_s[at], event_key[at] = time_s, key
-    return event_s, event_key, len(found)
+    return event_s, event_key, len(events)
 
 
 def _queues(tables: Tables) -> tuple[Records, dict[str, Any]]:
     """The queues, and the lists that they have parts of."""
-    made, spec = _records(layout.QUEUE, tables.queues), tables.system.dispatch
+    rows, spec = _records(layout.QUEUE, tables.queues), tables.system.dispatch
     for name in ("application", "stage", "function", "input_bytes"):
-        made[name] = getattr(tables, name)
-    made["slo_s"] = [tables.slo_s[a] for a in tables.application]
+        rows[name] = getattr(tables, name)
+    rows["slo_s"] = [tables.slo_s[a] for a in tables.application]
     rules = [[layout.RULES.index(r) for r in (spec.first if e else spec.later)] for e in tables.entry]
-    made["asks_all"] = [layout.WALK in own or layout.MOST_FREE in own for own in rules]
+    rows["asks_all"] = [layout.WALK in own or layout.MOST_FREE in own for own in rules]
     parts: dict[str, Iterable[Iterable[int]]] = {
         "rule": rules,
         "before": tables.before,
@@ -168,11 +168,11 @@ def _queues(tables: Tables) -> tuple[Records, dict[str, Any]]:
     joined = {}
     for name, lists in parts.items():
         joined[name], starts = _joined(lists)
-        made[name], made[f"{name}s"] = starts[:-1], np.diff(starts)
+        rows[name], rows[f"{name}s"] = starts[:-1], np.diff(starts)
     entry, entries = _joined(tables.entries)
     for name in ("head", "tail", "least_head", "least_tail", "row"):
-        made[name] = -1
-    return made, {
+        rows[name] = -1
+    return rows, {
         "rules": joined["rule"],
         "before": joined["before"],
         "after": joined["after"],
@@ -198,7 +198,7 @@ def _waiting(tables: Tables) -> NDArray[np.int64]:
 
 def _clock(tables: Tables, run: RunOptions, arrival_s: NDArray[np.float64]) -> Records:
     system = tables.system
-    made = _records(layout.CLOCK, 1)
+    clock = _records(layout.CLOCK, 1)
     c: dict[str, float] = {}
     dispatch, kept, way = system.dispatch, system.containers, system.transfer
     first, end = run.first, run.first + run.calls
@@ -214,5 +214,5 @@ def _clock(tables: Tables, run: RunOptions, arrival_s: NDArray[np.float64]) -> R
     c |= {"local_latency_s": way.local_latency, "local_bandwidth": way.local_bandwidth}
     c |= {"remote_latency_s": way.remote_latency, "remote_bandwidth": way.remote_bandwidth}
     for name, value in c.items():
-        made[name] = value
-    return made
+        clock[name] = value
+    return clock

@@ -121,9 +121,9 @@ class Answers:
         return WAITS
 
     def _row(self, plan: Plan) -> int:
-        found = self._equal.get(plan)
-        if found is not None:
-            return found
+        row = self._equal.get(plan)
+        if row is not None:
+            return row
         s, number = self.state, len(self._plans)
         first = int(s.rows["first"][number - 1] + s.rows["count"][number - 1]) if number else 0
         after = first + len(plan.ranked)
@@ -138,11 +138,11 @@ class Answers:
         return number
 
     def _number(self, carried: tuple[int, ...]) -> int:
-        found = self._numbers.get(carried)
-        if found is None:
-            found = self._numbers[carried] = len(self._carried)
+        number = self._numbers.get(carried)
+        if number is None:
+            number = self._numbers[carried] = len(self._carried)
             self._carried.append(carried)
-        return found
+        return number
 
     def search(self, queue: int, row: int, predecessor: int) -> int:
         """Configuration · invokers + invoker for a decision, or that there is no room."""
@@ -152,12 +152,12 @@ class Answers:
             ranked = tuple([c for c in ranked if tables.batch[c] <= length])
         refusals: list[Refusal] = []
         if self._planner.place is not None:
-            found = self._placed(queue, ranked)
+            chosen = self._placed(queue, ranked)
         else:
-            found = self._first_candidate(queue, ranked, predecessor, refusals)
-        if found is None:
+            chosen = self._first_candidate(queue, ranked, predecessor, refusals)
+        if chosen is None:
             return NOWHERE
-        configuration, invoker, rule = found
+        configuration, invoker, rule = chosen
         if len(self.stories) < self._wanted:
             self._tell(plan, refusals, rule)
         return configuration * len(s.invokers) + invoker

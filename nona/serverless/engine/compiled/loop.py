@@ -99,12 +99,12 @@ def _fetch(s: State, number: int) -> None:
         return
     here, local, place = 0, 0, batch.place
     for _ in range(jobs):
-        base, found = place - place % c.width, 0
+        base, inputs_here = place - place % c.width, 0
         for at in range(q.before, q.before + q.befores):
             if s.batches[s.served[base + s.before[at]]].invoker == batch.invoker:
-                found += 1
-        here += found
-        if found == q.befores:
+                inputs_here += 1
+        here += inputs_here
+        if inputs_here == q.befores:
             local += 1
         place = s.next[place]
     batch.local = local
@@ -224,16 +224,16 @@ def _decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked
     c, q = s.clock[0], s.queues[queue]
     if forced and not c.places:
         return SMALLEST_ROW
-    known, at = False, 0
+    in_memo, at = False, 0
     if c.memo_length > 0 and carried + 1 < c.memo_plans and not forced:
         length = min(q.length, c.memo_length)
         at = (queue * (c.memo_length + 1) + length) * c.memo_plans + carried + 1
-        known = True
+        in_memo = True
         if s.memo[at] >= 0:
             return int(s.memo[at])
     waited_s = c.now_s - s.joined_s[q.head]
     row = answer(queue, q.length, carried, int(forced), slack_s(s, queue), waited_s, rate(s, queue))
-    if known:
+    if in_memo:
         s.memo[at] = row
     return row
 

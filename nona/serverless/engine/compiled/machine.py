@@ -47,9 +47,11 @@ def _load_loop(state_type: Any) -> Callable[..., int]:
     from numba.core import types
 
     functions = (types.FunctionType(signature) for signature in signatures())
-    made: Callable[..., int] = compile_function(loop.advance, int64(state_type, int64, *functions), loop=True)
+    advance: Callable[..., int] = compile_function(
+        loop.advance, int64(state_type, int64, *functions), loop=True
+    )
     _mark_ready()
-    return made
+    return advance
 
 
 def loop_for(state: State) -> Callable[..., int]:
@@ -66,13 +68,13 @@ def callback(function: Callable[..., int], signature: Any) -> Any:
 
     kinds: dict[Any, Any] = {types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
     answer, *given = (kinds[kind] for kind in (signature.return_type, *signature.args))
-    made = ctypes.CFUNCTYPE(answer, *given)(function)
+    c_function = ctypes.CFUNCTYPE(answer, *given)(function)
 
     class Callback(types.WrapperAddressProtocol):
         """What Numba takes for a function."""
 
         def __wrapper_address__(self) -> int:
-            return ctypes.cast(made, ctypes.c_void_p).value or 0
+            return ctypes.cast(c_function, ctypes.c_void_p).value or 0
 
         def signature(self) -> Any:
             return signature

@@ -313,10 +313,10 @@ def containers_due(s: State, invoker: int, function: int) -> None:
         gone = True
     if kept.check_s <= c.now_s:
         kept.check_s = -1.0
-    told = check(s, invoker, function)
+    changed = check(s, invoker, function)
     if gone and c.predicts and kept.idle + kept.starting + kept.busy == 0:
-        told = _predict(s, invoker, function) or told
-    if told and kept.idle == 0 and c.start_s <= c.now_s <= c.end_s:
+        changed = _predict(s, invoker, function) or changed
+    if changed and kept.idle == 0 and c.start_s <= c.now_s <= c.end_s:
         c.prewarms += 1
 
 
@@ -376,9 +376,9 @@ def find_invoker(s: State, queue: int, configuration: int, predecessor: int) -> 
     if wanted.refused == c.stamp:
         return -1
     for at in range(q.rule, q.rule + q.rules):
-        found = _by_rule(s, s.rules[at], q.function, configuration, predecessor)
-        if found >= 0:
-            return found
+        invoker = _by_rule(s, s.rules[at], q.function, configuration, predecessor)
+        if invoker >= 0:
+            return invoker
     if q.asks_all:
         wanted.refused = c.stamp  # nobody will have room until something is released
     return -1
@@ -442,10 +442,10 @@ def take_resources(s: State, invoker: int, configuration: int) -> tuple[int, int
 def give_back_resources(s: State, number: int) -> None:
     """A batch ends: what it held is free again."""
     c, batch = s.clock[0], s.batches[number]
-    held, gpu = s.configurations[batch.configuration], batch.invoker * c.gpus + batch.gpu
+    freed, gpu = s.configurations[batch.configuration], batch.invoker * c.gpus + batch.gpu
     s.gpu_slots[gpu] |= batch.slots
     c.stamp += 1
-    _change(s, batch.invoker, gpu, held.vcpus, held.vgpus)
+    _change(s, batch.invoker, gpu, freed.vcpus, freed.vgpus)
 
 
 def _change(s: State, invoker: int, gpu: int, vcpus: int, vgpus: int) -> None:

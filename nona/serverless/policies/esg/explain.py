@@ -100,18 +100,18 @@ class _Search:
 
     def run(self, most: int) -> Trace:
         """All of the search."""
-        found: list[tuple[float, float, int]] = []
+        paths: list[tuple[float, float, int]] = []
         steps: list[Step] = []
         count, start = 0, None
         if self.least_s[0] <= self.limit:
             self._note((self.fast_usd[0], self.least_s[0], self.fast_code[0]))
             start = self._open(0, 0, 0.0, 0.0, 0)
-        while self.heap and len(found) < self.k:
+        while self.heap and len(paths) < self.k:
             _, _, code, i, _ = self.heap[0]
             if i and code // self.unit[0] in self.answered:
                 heappop(self.heap)
                 continue
-            step = self._step(found)
+            step = self._step(paths)
             count += 1
             if count <= most:
                 steps.append(step)
@@ -123,9 +123,9 @@ class _Search:
             self.opened,
             self.time_cuts,
             self.cost_cuts,
-            tuple(self.t.path(code) for _, _, code in found),
-            tuple(cost for cost, _, _ in found),
-            tuple(time for _, time, _ in found),
+            tuple(self.t.path(code) for _, _, code in paths),
+            tuple(cost for cost, _, _ in paths),
+            tuple(time for _, time, _ in paths),
         )
 
     def _step(self, found: list[tuple[float, float, int]]) -> Step:
@@ -244,7 +244,7 @@ def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Expl
     limit_s = planner.limit_s(ask, slack_s)
     group, options = planner.group(ask.application, stages, batch), planner.options
     tables = group.searched(options.search, options.k)
-    found = planner.found(ask.application, stages, batch, limit_s)
+    answer = planner.found(ask.application, stages, batch, limit_s)
     steps = trace(tables, limit_s, options.k, most_steps)
     kept, all_of = (tuple(t.choices.tolist()) for t in (tables, group.tables))
     every = prod(all_of)
@@ -255,14 +255,14 @@ def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Expl
         limit_s=limit_s,
         share=limit_s / slack_s if slack_s > 0 else 0.0,
         feasible=bool(steps.paths),
-        ranked=tuple(path[0] for path in found.paths),
+        ranked=tuple(path[0] for path in answer.paths),
         trace=steps,
         kept=kept,
         configurations=all_of,
         every=every,
         lines=(
             _group_line(planner, ask, stages, slack_s, limit_s),
-            *_choice_lines(planner, found.paths[0], tables, steps, limit_s),
+            *_choice_lines(planner, answer.paths[0], tables, steps, limit_s),
             *_second_line(planner, steps),
             *_thinned_line(kept, all_of),
             _work_line(steps, every),

@@ -142,11 +142,11 @@ def reduced(dag: Dag) -> Chain:
 def _reduced(whole: Dag, stages: list[int]) -> Chain:
     """The chain of the DAG that ``stages`` span."""
     dag = _induced(whole, stages)
-    found = decompose(dag)
+    decomposition = decompose(dag)
     chain: list[int | Fork] = []
-    if found.cuts and found.cuts[0] != VIRTUAL:
-        chain.append(stages[found.cuts[0]])
-    for piece in found.subgraphs:
+    if decomposition.cuts and decomposition.cuts[0] != VIRTUAL:
+        chain.append(stages[decomposition.cuts[0]])
+    for piece in decomposition.subgraphs:
         if piece.interior:
             chain += _piece(whole, dag, stages, [int(v) for v in piece.interior])
         if piece.sink != VIRTUAL:
@@ -334,10 +334,10 @@ class EsgPlanner:
     def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
         """The search itself, and what is done where no path is in time."""
         group, options = self.group(application, stages, batch), self.options
-        found = group.search(limit_s, options.k, options.search)
-        if not found.feasible and not LATE.find(self.system.dispatch.late).fastest:
-            found = replace(group.search(inf, options.k, options.search), feasible=False)
-        return found
+        answer = group.search(limit_s, options.k, options.search)
+        if not answer.feasible and not LATE.find(self.system.dispatch.late).fastest:
+            answer = replace(group.search(inf, options.k, options.search), feasible=False)
+        return answer
 
     def rounded_s(self, ask: Ask, batch: int) -> float:
         """The slack, rounded down, and no further apart than answers can differ."""
@@ -365,12 +365,12 @@ class EsgPlanner:
         return self.shares[ask.application].group[ask.stage]
 
     def _plan(self, ask: Ask, batch: int, slack_s: float) -> Plan:
-        found = self.found(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
-        looked, carry = found.looked, None
+        answer = self.found(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
+        looked, carry = answer.looked, None
         if self._carried is not None:
-            carry, more = self._whole(ask, batch, slack_s, found)
+            carry, more = self._whole(ask, batch, slack_s, answer)
             looked += more
-        ranked = tuple([path[0] for path in found.paths])
+        ranked = tuple([path[0] for path in answer.paths])
         search_s = self.options.base_s + looked * self.options.step_s
         return Plan(ranked, search_s, looked, carry)
 
@@ -384,9 +384,9 @@ class EsgPlanner:
             if head not in inner and stages != self.stages(ask):
                 share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
                 limit_s = slack_s * min(1.0, share)
-                found = self.found(ask.application, stages, later, limit_s)
-                looked += found.looked
-                for stage, chosen in zip(stages, found.paths[0], strict=True):
+                answer = self.found(ask.application, stages, later, limit_s)
+                looked += answer.looked
+                for stage, chosen in zip(stages, answer.paths[0], strict=True):
                     plan[stage] = chosen
         for stage, chosen in zip(self.stages(ask), own.paths[0], strict=True):
             plan[stage] = chosen

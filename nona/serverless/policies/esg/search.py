@@ -170,15 +170,15 @@ class GroupSearch:
             )
         tables = self.searched(variant, k)
         best = self._scratch.list("best", k)
-        found, looked, opened = -1, 0, 0
-        while found < 0:
-            found, looked, opened = self._run(tables, limit_s + tables.grace_s, variant, best)
-            if found < 0:
+        count, looked, opened = -1, 0, 0
+        while count < 0:
+            count, looked, opened = self._run(tables, limit_s + tables.grace_s, variant, best)
+            if count < 0:
                 self._scratch.grow()
-        if not found:
+        if not count:
             return self._fastest(looked, opened)
-        rows = best.sums[:found].tolist()
-        codes = best.codes[:found].tolist()
+        rows = best.sums[:count].tolist()
+        codes = best.codes[:count].tolist()
         return Found(
             tuple(tables.path(code) for code in codes),
             tuple(row[0] for row in rows),
@@ -195,7 +195,7 @@ class GroupSearch:
         """
         if variant in ("stages", "exhaustive"):
             every = [self.search(limit_s, 1, variant) for limit_s in limits_s]
-            return [(found.cost_usd[0] if found.feasible else -1.0, found.looked) for found in every]
+            return [(answer.cost_usd[0] if answer.feasible else -1.0, answer.looked) for answer in every]
         from nona.serverless.policies.esg.searches import least_costs  # numba takes a while to import
 
         tables, scratch = self.searched(variant, 1), self._scratch
@@ -209,16 +209,16 @@ class GroupSearch:
     def _run(self, tables: Tables, limit_s: float, variant: str, best: Paths) -> tuple[int, int, int]:
         from nona.serverless.policies.esg import searches  # numba takes a while to import
 
-        scratch, known = self._scratch, self._scratch.list("known", len(best.codes))
+        scratch, completions = self._scratch, self._scratch.list("known", len(best.codes))
         if variant == "exhaustive":
             n = len(tables.choices)
             trail = searches.Trail(room_for(n + 1), np.zeros(n, dtype=np.int64))
             return searches.every_path(tables, limit_s, trail, best)
         if variant == "stages":
             lists = scratch.open("old"), scratch.open("new")
-            return searches.stage_by_stage(tables, limit_s, lists, known, best)
+            return searches.stage_by_stage(tables, limit_s, lists, completions, best)
         limits = searches.Limits(limit_s, variant != "best-first")
-        return searches.best_first(tables, limits, scratch.heap(), known, best)
+        return searches.best_first(tables, limits, scratch.heap(), completions, best)
 
     def searched(self, variant: str, k: int) -> Tables:
         """The tables over which a variant searches for ``k`` paths."""

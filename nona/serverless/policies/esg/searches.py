@@ -136,7 +136,7 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
     Looked at are all extensions of opened paths that are tested; opened those that no blade cuts.
     ``known`` has room for the best known completions, as many as ``best``.
     """
-    found, have = 0, 0
+    complete, have = 0, 0
     if limits.blades:
         if f.least_s[0] > limits.limit_s:
             return 0, 0, 0
@@ -144,28 +144,28 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
     root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
     counts = _open(f, limits, heap, known, (0, 0, root), Counts(0, have, 0))
     opened, last = counts.size, len(f.choices) - 1
-    while counts.size > 0 and found < len(best.codes):
+    while counts.size > 0 and complete < len(best.codes):
         if counts.size + 2 > len(heap.places):
             return -1, counts.looked, opened
         low = Path(heap.sums[0, 0], heap.sums[0, 1], heap.codes[0])
         place = heap.places[0]
         counts = Counts(drop_first(heap, counts.size), counts.have, counts.looked)
         i, rank = place >> DEPTH_BITS, place & ((1 << DEPTH_BITS) - 1)
-        if i > 0 and begins_alike(best, found, low.code, f.unit[0]) >= 0:
+        if i > 0 and begins_alike(best, complete, low.code, f.unit[0]) >= 0:
             continue
         opened -= counts.size
         path = Path(low.cost - f.least_usd[i + 1], low.time - f.least_s[i + 1], low.code)
         if i < last:
             counts = _open(f, limits, heap, known, (i + 1, 0, path), counts)
         elif path.time <= limits.limit_s:
-            best.sums[found, 0], best.sums[found, 1] = path.cost, path.time
-            best.codes[found] = path.code
-            found += 1
+            best.sums[complete, 0], best.sums[complete, 1] = path.cost, path.time
+            best.codes[complete] = path.code
+            complete += 1
         code = path.code - (f.number[i, rank] + 1) * f.unit[i]
         before = Path(path.cost - f.cost[i, rank], path.time - f.time[i, rank], code)
         counts = _open(f, limits, heap, known, (i, rank + 1, before), counts)
         opened += counts.size
-    return found, counts.looked, opened
+    return complete, counts.looked, opened
 
 
 @compiled
@@ -184,10 +184,10 @@ def least_costs(
     ``best``.
     """
     for at in range(len(limits_s)):
-        found, looked, _ = best_first(f, Limits(limits_s[at], blades), heap, lists[0], lists[1])
-        if found < 0:
+        complete, looked, _ = best_first(f, Limits(limits_s[at], blades), heap, lists[0], lists[1])
+        if complete < 0:
             return at
-        costs[at], many[at] = (lists[1].sums[0, 0] if found > 0 else -1.0), looked
+        costs[at], many[at] = (lists[1].sums[0, 0] if complete > 0 else -1.0), looked
     return len(limits_s)
 
 
@@ -253,10 +253,10 @@ def stage_by_stage(
         have, many, looked = counts.have, counts.kept, counts.looked
         opened += many
         old, new = new, old
-    found = 0
+    complete = 0
     for p in range(many):
-        found = note(best, found, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]), f.unit[0])
-    return found, looked, opened
+        complete = note(best, complete, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]), f.unit[0])
+    return complete, looked, opened
 
 
 @compiled
@@ -299,7 +299,7 @@ def every_path(f: Tables, limit_s: float, trail: Trail, best: Paths) -> tuple[in
 
     ``trail`` has room for a path more than there are functions.
     """
-    n, looked, found, i = len(f.choices), 0, 0, 0
+    n, looked, complete, i = len(f.choices), 0, 0, 0
     sums, codes, rank = trail.paths.sums, trail.paths.codes, trail.rank
     sums[0, 0], sums[0, 1], codes[0] = 0.0, 0.0, 0
     rank[0] = 0
@@ -314,9 +314,9 @@ def every_path(f: Tables, limit_s: float, trail: Trail, best: Paths) -> tuple[in
         path = Path(sums[i, 0] + f.cost[i, r], sums[i, 1] + f.time[i, r], code)
         if i == n - 1:
             if path.time <= limit_s:
-                found = note(best, found, path, f.unit[0])
+                complete = note(best, complete, path, f.unit[0])
             continue
         i += 1
         sums[i, 0], sums[i, 1], codes[i] = path.cost, path.time, path.code
         rank[i] = 0
-    return found, looked, looked
+    return complete, looked, looked

@@ -63,11 +63,11 @@ class Tables(NamedTuple):
 
     def path(self, code: int) -> tuple[int, ...]:
         """The configurations, by number, that a code stands for."""
-        found = []
+        configurations = []
         for unit in self.unit.tolist():
-            found.append(code // unit - 1)
+            configurations.append(code // unit - 1)
             code %= unit
-        return tuple(found)
+        return tuple(configurations)
 
 
 def make_tables(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], grace_s: float = 0.0) -> Tables:

@@ -96,14 +96,14 @@ class EsgWaitPlanner(EsgPlanner):
     def _paths_of(self, ask: Ask) -> dict[int, _Paths]:
         """The paths of the asked stage, by batch."""
         key = (ask.application, ask.stage)
-        found = self._paths.get(key)
-        if found is None:
+        paths = self._paths.get(key)
+        if paths is None:
             stages = self.stages(ask)
-            found = self._paths[key] = {
+            paths = self._paths[key] = {
                 b: _Paths(self.group(ask.application, stages, b), self.enough_s(ask, b), {})
                 for b in self._sizes
             }
-        return found
+        return paths
 
     def _path(self, ask: Ask, paths: _Paths, slack_s: float) -> _Path:
         """The cheapest path with so much slack."""
@@ -123,8 +123,8 @@ class EsgWaitPlanner(EsgPlanner):
             level = round(slack_s / step)
             first = level - level % AT_ONCE
             slacks = [step * n for n in range(first, first + AT_ONCE)]
-        found = paths.group.least_costs([self.limit_s(ask, s) for s in slacks], self.options.search)
-        for near_s, (cost_usd, looked) in zip(slacks, found, strict=True):
+        costs = paths.group.least_costs([self.limit_s(ask, s) for s in slacks], self.options.search)
+        for near_s, (cost_usd, looked) in zip(slacks, costs, strict=True):
             paths.known[near_s] = _Path(cost_usd >= 0, cost_usd, looked)
 
 

@@ -136,16 +136,16 @@ def _last_predecessor(s: State, place: int) -> int:
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
     plan = plan_at(s, task.plan)
-    found = -1
+    last = -1
     for r in range(plan.read, plan.read_end):
         source = base + reads_at(s, r).source
         if (
-            found < 0
-            or tasks_at(s, source).end_s > tasks_at(s, found).end_s
-            or (tasks_at(s, source).end_s == tasks_at(s, found).end_s and source < found)
+            last < 0
+            or tasks_at(s, source).end_s > tasks_at(s, last).end_s
+            or (tasks_at(s, source).end_s == tasks_at(s, last).end_s and source < last)
         ):
-            found = source
-    return found
+            last = source
+    return last
 
 
 def _add_message(s: State, row: int, place: int, gap: float) -> None:
