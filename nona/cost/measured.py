@@ -66,12 +66,12 @@ class MeasuredTable:
 
     def times(self, model: str, device: str, options: CostOptions) -> dict[str, float]:
         """Operator → seconds on ``device``; rows for the very model win over those for any."""
-        found: dict[str, float] = {}
+        times_s: dict[str, float] = {}
         for name in (ANY, model):
             for row in self._by_place.get((name, device), ()):
                 if row.holds_for(options):
-                    found[row.operator] = row.time_s
-        return found
+                    times_s[row.operator] = row.time_s
+        return times_s
 
 
 def read_measured(data: bytes | str) -> MeasuredTable:
@@ -139,9 +139,12 @@ def _enter(
     if not (batch.isascii() and batch.isdigit() and len(batch) < 6 and 1 <= int(batch) <= MOST_QUERIES):
         raise CostError(f"{where}: batch={batch!r} must be a whole number from 1 to {MOST_QUERIES}.")
     stack, precision = values.get("stack", ""), values.get("precision", "")
-    for name, value, known in (("stack", stack, stacks()), ("precision", precision, get_args(CostPrecision))):
-        if value and value not in known:
-            raise CostError(f"{where}: {name}={value!r} is unknown; use {', '.join(known)} or nothing.")
+    for name, value, choices in (
+        ("stack", stack, stacks()),
+        ("precision", precision, get_args(CostPrecision)),
+    ):
+        if value and value not in choices:
+            raise CostError(f"{where}: {name}={value!r} is unknown; use {', '.join(choices)} or nothing.")
     row = MeasuredRow(
         values["model"],
         values["operator"],

@@ -106,8 +106,8 @@ def name_nodes(model: Any, graph: ModelGraph) -> None:
     """Name the nodes as the operators of ``graph``, so that a profile identifies them."""
     ids = {o.outputs[0]: o.id for o in graph.operators if o.outputs}
     for place, node in enumerate(model.graph.node):
-        known = ids.get(node.output[0]) if node.output else None
-        node.name = known or f"not-an-operator-{place}"
+        own = ids.get(node.output[0]) if node.output else None
+        node.name = own or f"not-an-operator-{place}"
 
 
 def save_model(model: Any, path: Path) -> None:
@@ -197,12 +197,12 @@ def node_times(events: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:
     >>> node_times([{"cat": "Node", "name": "conv1_kernel_time", "dur": 12, "ts": 5}])
     {'conv1': [1.2e-05]}
     """
-    found: dict[str, list[tuple[float, float]]] = {}
+    runs: dict[str, list[tuple[float, float]]] = {}
     for event in events:
         name = str(event.get("name", ""))
         if event.get("cat") == "Node" and name.endswith(_SUFFIX):
-            found.setdefault(name.removesuffix(_SUFFIX), []).append((event["ts"], event["dur"] / 1e6))
-    return {name: [s for _, s in sorted(entries)] for name, entries in found.items()}
+            runs.setdefault(name.removesuffix(_SUFFIX), []).append((event["ts"], event["dur"] / 1e6))
+    return {name: [s for _, s in sorted(entries)] for name, entries in runs.items()}
 
 
 def _options(ort: Any, threads: int) -> Any:
@@ -330,7 +330,7 @@ def measure_model(
     inputs = random_inputs(model, symbols or {}, seed)
     times, whole, definition = _run(model, inputs, threads, warmup, runs)
     name = device or device_name(threads)
-    found = {o.id: times[o.id][-runs:] for o in graph.operators if o.id in times}
+    by_operator = {o.id: times[o.id][-runs:] for o in graph.operators if o.id in times}
     notes = [
         f"Measured by nona measure on {datetime.date.today().isoformat()}, {_processor()}, "
         f"{threads} thread(s), onnxruntime {version}.",
@@ -339,11 +339,11 @@ def measure_model(
         f"Whole model with all optimisations: {whole * 1e3:.4g} ms.",
         "Device for a scenario's cluster.devices: " + json.dumps({name: definition}),
     ]
-    text = table_text(graph.name, name, found, notes)
+    text = table_text(graph.name, name, by_operator, notes)
     if output is not None:
         _write(output, text)
     missing = tuple(o.id for o in graph.operators if o.id not in times)
-    return Measurement(graph.name, name, {k: median(v) for k, v in found.items()}, missing, whole, text)
+    return Measurement(graph.name, name, {k: median(v) for k, v in by_operator.items()}, missing, whole, text)
 
 
 def _run(
@@ -445,8 +445,8 @@ def measure_batches(
             "at least one thread and two runs."
         )
     version = _onnx_runtime().__version__
-    known = dict(symbols or {})
-    graph = read_model(_model_bytes(path), path.name, symbols={**known, **_batch(path, sizes[0])})
+    sizes_by_name = dict(symbols or {})
+    graph = read_model(_model_bytes(path), path.name, symbols={**sizes_by_name, **_batch(path, sizes[0])})
     model = onnx.load_model(path, load_external_data=False)
     filled = fill_weights(model, seed)
     name_nodes(model, graph)
@@ -455,7 +455,11 @@ def measure_batches(
         save_model(model, runnable)
         seconds = {
             size: _walls_s(
-                runnable, random_inputs(model, {**known, **_batch(path, size)}, seed), threads, warmup, runs
+                runnable,
+                random_inputs(model, {**sizes_by_name, **_batch(path, size)}, seed),
+                threads,
+                warmup,
+                runs,
             )
             for size in sizes
         }

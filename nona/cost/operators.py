@@ -42,20 +42,20 @@ def operator_work(
     """
     unknown: Counter[str] = Counter()
     shapeless: Counter[str] = Counter()
-    found = _counted(graph, options, unknown, shapeless)
-    return found, _warnings(unknown, shapeless)
+    works = _counted(graph, options, unknown, shapeless)
+    return works, _warnings(unknown, shapeless)
 
 
 def _counted(
     graph: ModelGraph, options: CostOptions, unknown: Counter[str], shapeless: Counter[str]
 ) -> tuple[OperatorWork, ...]:
     sizes = {name: t.size_bytes * options.width_scale(t) for name, t in graph.tensors.items()}
-    found = []
+    works = []
     for operator in graph.operators:
         site = Site(operator, graph, sizes)
-        work, launch, known = _count(site, options, unknown, shapeless)
-        found.append(OperatorWork(_batched(work, options.batch), launch, _dtype(operator, graph), known))
-    return tuple(found)
+        work, launch, counted = _count(site, options, unknown, shapeless)
+        works.append(OperatorWork(_batched(work, options.batch), launch, _dtype(operator, graph), counted))
+    return tuple(works)
 
 
 def body_run(operator: Operator, options: CostOptions) -> ModelGraph:
@@ -70,8 +70,8 @@ def _inside(
         return Work(), "view", True
     one = replace(options, batch=1)
     works = _counted(body_run(operator, one), one, unknown, shapeless)
-    known = operator.turns is not None and all(w.known for w in works)
-    return _sum(works, 1 if operator.turns is None else operator.turns), "kernel", known
+    counted = operator.turns is not None and all(w.known for w in works)
+    return _sum(works, 1 if operator.turns is None else operator.turns), "kernel", counted
 
 
 def _sum(works: Sequence[OperatorWork], turns: int = 1) -> Work:

@@ -173,19 +173,19 @@ def stated_times(
     if executor.whole:
         whole = {}
     named = {name: _class(name, own) for o in graph.operators for name in o.compute_s or ()}
-    known = {name: made for name, made in named.items() if made is not None}
-    found = {}
+    executors = {name: executor_there for name, executor_there in named.items() if executor_there is not None}
+    times_by_operator = {}
     for i, operator in enumerate(graph.operators):
         stated = _stated(operator, executor, here, whole, options.batch)
-        stated = stated or _elsewhere(operator, executor, known, options.batch)
+        stated = stated or _elsewhere(operator, executor, executors, options.batch)
         if stated is not None:
-            found[i] = stated
+            times_by_operator[i] = stated
         elif operator.compute_s and not works[i].known:
             raise CostError(
                 f"Operator {operator.id!r}: it has times for {', '.join(operator.compute_s)}, which is no "
                 f"device known here, and none for {executor.device.name!r}; add that device, or 'any'."
             )
-    return found
+    return times_by_operator
 
 
 def _stated(
@@ -262,11 +262,11 @@ def measured_warnings(
     used = [r for r in rows if r.holds_for(options)]
     lines = []
     if rows and not used:
-        held = sorted({(r.batch, r.stack or "any stack", r.precision or "any precision") for r in rows})
+        conditions = sorted({(r.batch, r.stack or "any stack", r.precision or "any precision") for r in rows})
+        texts = " or batch ".join(", ".join(map(str, condition)) for condition in conditions[:4])
         lines.append(
-            f"its rows for {graph.name!r} on {executor.name!r} hold for batch "
-            f"{' or batch '.join(', '.join(map(str, h)) for h in held[:4])}, not for batch {options.batch}, "
-            f"{options.stack}, {options.precision}; measure these, or change the scenario"
+            f"its rows for {graph.name!r} on {executor.name!r} hold for batch {texts}, not for batch "
+            f"{options.batch}, {options.stack}, {options.precision}; measure these, or change the scenario"
         )
     missing = sorted({r.operator for r in used if r.operator != ANY and r.operator not in graph.index})
     if missing:

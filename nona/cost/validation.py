@@ -147,11 +147,11 @@ def _row(row: dict[str, str]) -> ValidationRow:
 
 def _slices(rows: Sequence[ValidationRow]) -> tuple[SliceRatio, ...]:
     whole = {(r.model, r.executor, r.precision, r.stack): r for r in rows}
-    found = []
+    comparisons = []
     for row in rows:
         base = whole.get((row.model, row.executor.split("/")[0], row.precision, row.stack))
         if base is not None and base is not row:
-            found.append(
+            comparisons.append(
                 SliceRatio(
                     row.model,
                     row.executor,
@@ -159,7 +159,7 @@ def _slices(rows: Sequence[ValidationRow]) -> tuple[SliceRatio, ...]:
                     row.predicted_s / base.predicted_s,
                 )
             )
-    return tuple(found)
+    return tuple(comparisons)
 
 
 _INTRODUCTION = """\

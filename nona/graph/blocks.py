@@ -117,7 +117,7 @@ def with_few_parts(paths: Sequence[Path], most: int = MOST_PARTS) -> tuple[Path,
     >>> with_few_parts([(str(i),) for i in range(5)], 4)[0]
     ('0 … 4', '0')
     """
-    made: list[list[str]] = [[] for _ in paths]
+    groups: list[list[str]] = [[] for _ in paths]
     waiting = [(list(range(len(paths))), 0)]
     while waiting:
         members, depth = waiting.pop()
@@ -129,16 +129,16 @@ def with_few_parts(paths: Sequence[Path], most: int = MOST_PARTS) -> tuple[Path,
                 name = run[0][0] if len(run) == 1 else f"{run[0][0]} … {run[-1][0]}"
                 for _, inside, _ in run:
                     for i in inside:
-                        made[i].append(name)
+                        groups[i].append(name)
         for name, inside, is_module in parts:
             if is_module:
                 below = depth + 1
                 while len(only := _parts(paths, inside, below)) == 1 and only[0][2]:
                     name, below = f"{name}.{only[0][0]}", below + 1
                 for i in inside:
-                    made[i].append(name)
+                    groups[i].append(name)
                 waiting.append((inside, below))
-    return tuple(map(tuple, made))
+    return tuple(map(tuple, groups))
 
 
 def _parts(paths: Sequence[Path], members: Sequence[int], depth: int) -> list[tuple[str, list[int], bool]]:
@@ -227,13 +227,13 @@ def block_graph(dag: Dag, paths: Sequence[Path], is_open: Callable[[Path], bool]
     >>> [b.members for b in block_graph(chain, [("a",), ("b",), ("a",)], lambda p: False).blocks]
     [(0,), (1,), (2,)]
     """
-    known: dict[Path, int] = {}
+    numbers: dict[Path, int] = {}
     labels, owner = [], []
     for i, path in enumerate(paths):
         shut = _shut(path, is_open)
-        labels.append(len(known) if shut is None else known.setdefault(shut, len(known)))
+        labels.append(len(numbers) if shut is None else numbers.setdefault(shut, len(numbers)))
         if shut is None:
-            known["", str(i)] = labels[-1]
+            numbers["", str(i)] = labels[-1]
         owner.append(shut or ())
     return _numbered(dag, _without_cycles(dag, labels), owner)
 

@@ -45,7 +45,7 @@ def to_lines(graph: ModelGraph) -> bytes:
             (index[e.source], index[e.target], tensor.get(e.tensor, e.tensor), e.size_bytes)
             for e in graph.edges
         ),
-        **{kind: sorted(held) for kind, held in names.items()},
+        **{kind: sorted(members) for kind, members in names.items()},
     }
     lines = [_text({"graph": once})]
     for kind, rows in kinds.items():
@@ -81,18 +81,18 @@ def from_lines(data: bytes) -> ModelGraph:
     """
     lines = io.BytesIO(data)
     once = json.loads(lines.readline())["graph"]
-    held = _Held()
+    received = _Held()
     for line in lines:
         kind, rows = json.loads(line)
-        held.take(kind, rows)
+        received.take(kind, rows)
     device = once["device"]
     return ModelGraph(
         name=_name(once["name"]),
-        operators=tuple(held.operators),
-        edges=tuple(held.edges),
-        tensors=held.tensors,
-        parameters=held.names["parameters"],
-        static=held.names["static"],
+        operators=tuple(received.operators),
+        edges=tuple(received.edges),
+        tensors=received.tensors,
+        parameters=received.names["parameters"],
+        static=received.names["static"],
         source_format=_name(once["source_format"]),
         warnings=tuple(map(_name, once["warnings"])),
         symbols={_name(k): _whole(v) for k, v in once["symbols"].items()},

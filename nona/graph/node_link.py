@@ -138,8 +138,8 @@ def from_node_link(
     ]
     _check_unique(operators, name)
     tensors = read_tensors(meta.get("tensors", {}), name)
-    found, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
-    ordered, edges = in_order(operators, found, name)
+    unordered, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
+    ordered, edges = in_order(operators, unordered, name)
     if "tensors" not in meta:
         ordered, tensors = with_edge_tensors(nodes, ordered, edges)
     if ignored:
@@ -194,15 +194,15 @@ def _from_adjacency(nodes: Sequence[object], rows: object, name: str) -> list[ob
             f"Graph {quote(name)}: it has {len(nodes)} nodes and no list of edges; call the list 'edges' or "
             "'links' (empty for tasks that do not depend on each other), or write NetworkX's 'adjacency'."
         )
-    found: list[object] = []
+    links: list[object] = []
     for node, row in zip(nodes, rows, strict=True):
         source = node.get("id") if isinstance(node, Mapping) else node
         for target in row:
             data = target if isinstance(target, Mapping) else {"id": target}
-            found.append(
+            links.append(
                 {**{k: v for k, v in data.items() if k != "id"}, "source": source, "target": data.get("id")}
             )
-    return found
+    return links
 
 
 def _check_unique(operators: Sequence[Operator], name: str) -> None:

@@ -138,9 +138,9 @@ def device_of(data: Mapping[str, object], owner: str) -> str | None:
 
 
 def _bound(value: object, node: str) -> Bound:
-    for known in get_args(Bound):
-        if value == known:
-            return known  # type: ignore[no-any-return]
+    for bound in get_args(Bound):
+        if value == bound:
+            return bound  # type: ignore[no-any-return]
     raise GraphError(
         f"Node {quote(node)}: bound={quote(value)} must be compute, memory or host; choose what its time "
         "depends on."
@@ -215,18 +215,18 @@ def _work(node: Mapping[str, object], owner: str) -> Work:
 def _attributes(value: object, node: str) -> dict[str, AttributeValue]:
     if not isinstance(value, Mapping):
         raise GraphError(f"Node {quote(node)}: attributes={quote(value)} must be an object, name → value.")
-    found: dict[str, AttributeValue] = {}
+    attributes: dict[str, AttributeValue] = {}
     for key, item in value.items():
         key = check_name(str(key), "Attribute")
         if isinstance(item, list | tuple):
             if len(item) > MAX_ATTRIBUTE_ITEMS or not all(map(_is_scalar, item)):
                 raise GraphError(_attribute_complaint(node, key, item))
-            found[key] = tuple(item)
+            attributes[key] = tuple(item)
         elif _is_scalar(item):
-            found[key] = item
+            attributes[key] = item
         else:
             raise GraphError(_attribute_complaint(node, key, item))
-    return found
+    return attributes
 
 
 def _is_scalar(value: object) -> TypeGuard[int | float | str]:
@@ -269,7 +269,7 @@ def read_edges(
     """
     edges: list[Edge] = []
     unnamed: list[int] = []
-    made: dict[str, Edge] = {}
+    by_tensor: dict[str, Edge] = {}
     seen: set[tuple[str, str]] = set()
     silent = 0
     for place, link in enumerate(links):
@@ -286,14 +286,14 @@ def read_edges(
         if not tensor:
             unnamed.append(len(edges))
         else:
-            first = made.setdefault(tensor, edge)
+            first = by_tensor.setdefault(tensor, edge)
             if first is not edge:
                 _check_shared(edge, first, graph)
             if (target, tensor) in seen:
                 continue  # the same tensor into two inputs of one consumer is one edge
             seen.add((target, tensor))
         edges.append(edge)
-    _name(edges, unnamed, {*made, *tensors})
+    _name(edges, unnamed, {*by_tensor, *tensors})
     notes = [f"{silent} of {len(edges)} edges state no bytes; they count as 0 bytes."] if silent else []
     return edges, notes
 

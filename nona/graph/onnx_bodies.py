@@ -49,16 +49,16 @@ class Bodies:
                 runs = "then_branch" if np.ravel(condition)[0] else "else_branch"
                 graphs = [a.g for a in node.proto.attribute if a.name == runs]
         node.turns = self._turns(node, value)
-        documents, made = [], dict[str, TensorType]()
+        documents, types = [], dict[str, TensorType]()
         for graph in graphs:
             document, inner = self.read(self._alone(graph, node, value))
             documents += [] if document is None else [document]
             for name, kind in _outputs(node, graph, inner):
-                made[name] = max(made.get(name, _UNKNOWN), kind, key=_elements)
+                types[name] = max(types.get(name, _UNKNOWN), kind, key=_elements)
         node.bodies = tuple(documents)
         if not documents:
             node.turns = 0
-        return made
+        return types
 
     def _turns(self, node: Node, value: Value) -> int | None:
         if node.kind == "If":
@@ -120,7 +120,7 @@ def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int 
 
     graph = bodies_of(node.proto)[0]
     inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
-    maker = {name: made for made in graph.node for name in made.output}
+    maker = {name: step for step in graph.node for name in step.output}
     constants = {t.name: t for t in graph.initializer}
     carried, needed, todo = set[int](), set[str](), [outputs[0]]
     while todo:
@@ -137,15 +137,15 @@ def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int 
             carried.add(place)
             todo.append(outputs[place - 1])
         elif name not in inputs and name not in constants:
-            known = value(name)
-            if known is None:
+            outside = value(name)
+            if outside is None:
                 return None
-            constants[name] = numpy_helper.from_array(np.asarray(known), name)
+            constants[name] = numpy_helper.from_array(np.asarray(outside), name)
     go = value(node.inputs[1]) if node.inputs[1:2] != [""] and node.inputs[1:] else np.bool_(True)
     state = {place: value(node.inputs[place]) for place in carried}
-    if go is None or any(held is None for held in state.values()):
+    if go is None or any(start is None for start in state.values()):
         return None
-    steps = [made for made in graph.node if needed.intersection(made.output)]
+    steps = [step for step in graph.node if needed.intersection(step.output)]
     if not carried and needed <= {outputs[0], inputs[1]}:
         return most if bool(go) else 0  # the condition stays what it is
     fed, kept = [*inputs[:2], *(inputs[p] for p in carried)], [outputs[0], *(outputs[p - 1] for p in carried)]
@@ -200,14 +200,14 @@ def _given(node: Node, types: Mapping[str, TensorType]) -> Iterator[TensorType]:
 
 def _outputs(node: Node, graph: Any, inner: Mapping[str, TensorType]) -> Iterator[tuple[str, TensorType]]:
     """The types of the node's outputs by one of its bodies."""
-    made = [inner.get(v.name, _UNKNOWN) for v in graph.output]
-    carried = len(made)
+    kinds = [inner.get(v.name, _UNKNOWN) for v in graph.output]
+    carried = len(kinds)
     if node.kind == "Loop":
-        made, carried = made[1:], len(node.inputs) - 2
+        kinds, carried = kinds[1:], len(node.inputs) - 2
     elif node.kind == "Scan":
         carried = len(node.inputs) - len(_scanned(node)[0])
     axes = _numbers(node, "scan_output_axes")
-    for place, (name, (element, shape)) in enumerate(zip(node.outputs, made, strict=False)):
+    for place, (name, (element, shape)) in enumerate(zip(node.outputs, kinds, strict=False)):
         if place >= carried and shape is not None:
             axis = axes[place - carried] if place - carried < len(axes) else 0
             axis += (len(shape) + 1) * (axis < 0)

@@ -65,7 +65,7 @@ def scope_of(proto: Any, name: str) -> str:
 
 def small_attributes(proto: Any) -> Document:
     """The attributes that are numbers, texts or short lists of them; tensors and bodies are left out."""
-    found: Document = {}
+    attributes: Document = {}
     for attribute in proto.attribute:
         kind = attribute.type
         value: object = None
@@ -83,8 +83,8 @@ def small_attributes(proto: Any) -> Document:
             texts = [_text(s) for s in attribute.strings]
             value = None if None in texts else texts
         if value is not None and isinstance(attribute.name, str):
-            found[attribute.name] = value
-    return found
+            attributes[attribute.name] = value
+    return attributes
 
 
 def _text(raw: bytes) -> str | None:
@@ -195,18 +195,18 @@ def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[Node]:
             enter_bodies(node)
         all_text((node.kind, *node.needs, *node.outputs))
     maker: dict[str, int] = {}
-    known = {"", *constants, *(v.name for v in graph.input)}
-    all_text(known)
-    sources = set(known)
+    ready = {"", *constants, *(v.name for v in graph.input)}
+    all_text(ready)
+    sources = set(ready)
     in_order = True
     for place, node in enumerate(nodes):
-        in_order = in_order and known.issuperset(node.needs)
+        in_order = in_order and ready.issuperset(node.needs)
         for output in node.outputs:
             if output in maker or (output and output in sources):
                 raise GraphError(f"Graph {quote(name)}: tensor {quote(output)} is made twice; rename one.")
             if output:
                 maker[output] = place
-                known.add(output)
+                ready.add(output)
     if in_order:
         return nodes
     return _reordered(graph, nodes, maker, sources, name)

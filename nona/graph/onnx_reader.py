@@ -137,7 +137,7 @@ def _set(dim: Any, number: int, label: str) -> None:
 
 def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
     """Bind what can be bound in the types of outputs and inner tensors; the names that occurred."""
-    found: set[str] = set()
+    bound: set[str] = set()
     for values in (graph.value_info, graph.output):
         for value in values:
             for dim in _dims(value):
@@ -145,9 +145,9 @@ def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
                     continue
                 number, _ = evaluate(dim.dim_param, symbols)
                 if number is not None and 0 <= number <= MAX_DIMENSION:
-                    found |= {dim.dim_param, *re.findall(r"\w+", dim.dim_param)}
+                    bound |= {dim.dim_param, *re.findall(r"\w+", dim.dim_param)}
                     dim.dim_value = number
-    return found
+    return bound
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
@@ -250,14 +250,14 @@ def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -
     read.update(outputs)
     rows = []
     for node, own in zip(running, ids, strict=True):
-        made = node.outputs
-        if len(made) > 1:
-            made = [t if i == 0 or t in read else "" for i, t in enumerate(made)]
+        outputs_of = node.outputs
+        if len(outputs_of) > 1:
+            outputs_of = [t if i == 0 or t in read else "" for i, t in enumerate(outputs_of)]
         row: Document = {
             "id": own,
             "kind": node.kind or "Unknown",
             "inputs": [*node.needs, *(f"{own}/{t}" for t, _ in node.owned)] if node.owned else node.needs,
-            "outputs": made,
+            "outputs": outputs_of,
         }
         if node.proto.attribute:
             row["attributes"] = small_attributes(node.proto)

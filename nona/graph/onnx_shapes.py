@@ -70,17 +70,17 @@ def complete(
     """
     if not any(_is_open(types, name) or bodies_of(node.proto) for node in nodes for name in node.outputs):
         return
-    found = _Pass(model, types)
+    completion = _Pass(model, types)
     for node in nodes:
         if bodies_of(node.proto):
-            found.enter(enter(node, found.value))
+            completion.enter(enter(node, completion.value))
         if any(_is_open(types, name) for name in node.outputs):
-            found.infer(node)
+            completion.infer(node)
             for name in node.outputs:
                 if _is_open(types, name) and stated.get(name, (0, None))[1] is not None:
                     types[name] = stated[name]
         if node.kind in RUN_BY_VALUE and node.proto.domain in STANDARD:
-            found.run(node)
+            completion.run(node)
 
 
 def _is_open(types: Mapping[str, TensorType], name: str) -> bool:
@@ -100,9 +100,9 @@ class _Pass:
         """The types of a node's outputs, as far as its inputs tell them."""
         schema = self._schema(node.proto)
         if schema is not None:
-            known = {name: self._types[name] for name in node.needs if self._types.get(name, (0, None))[0]}
+            types = {name: self._types[name] for name in node.needs if self._types.get(name, (0, None))[0]}
             values = {name: v for name in node.needs if (v := self.value(name)) is not None}
-            self.enter(_inferred(schema, node.proto, known, values, self._opsets))
+            self.enter(_inferred(schema, node.proto, types, values, self._opsets))
         elif (rule := _RULES.get(node.kind)) is not None:
             try:
                 shapes = rule(Seen(node.proto, self._types))
@@ -156,10 +156,10 @@ class _Pass:
         model = helper.make_model(graph, opset_imports=self._opsets)
         try:
             with np.errstate(all="ignore"):
-                made = ReferenceEvaluator(model).run(None, feeds)
+                results = ReferenceEvaluator(model).run(None, feeds)
         except FAILS:
             return
-        for name, value in zip((n for n in node.outputs if n), made, strict=False):
+        for name, value in zip((n for n in node.outputs if n), results, strict=False):
             if isinstance(value, np.ndarray | np.generic) and np.size(value) <= KEPT_ELEMENTS:
                 self._values[name] = np.asarray(value)
                 self.enter({name: (0, np.shape(value))})

@@ -201,10 +201,10 @@ def at_stored_width(nodes: Sequence[Node], outputs: Collection[str], types: dict
         if node.kind == "DequantizeLinear" or (
             node.kind in _SAME_ELEMENTS and quantised.intersection(node.inputs[:1])
         ):
-            source, made = types.get(node.inputs[0], (0, None)), node.outputs[0]
-            if source[0] and made in types and made not in outputs:
-                types[made] = source[0], types[made][1]
-                quantised.add(made)
+            source, target = types.get(node.inputs[0], (0, None)), node.outputs[0]
+            if source[0] and target in types and target not in outputs:
+                types[target] = source[0], types[target][1]
+                quantised.add(target)
         elif node.kind == "MatMulNBits" and len(node.inputs) > 1:
             sizes = {a.name: a.i for a in node.proto.attribute}
             width, shape = _WIDTHS.get(sizes.get("bits", 4)), (sizes.get("N", 0), sizes.get("K", 0))
@@ -280,18 +280,18 @@ def weights(
     todo = {name for node in running for name in _weighed(node) if name in static}
     todo |= {name for name in outputs if name in static}
     stack = sorted(todo)
-    found: set[str] = set()
+    stored: set[str] = set()
     while stack:
         name = stack.pop()
         node = maker.get(name)
         if node is None or node.kind in ("Constant", "ConstantOfShape"):
             if types.get(name, (0, None))[0] in WEIGHT_TYPES:
-                found.add(name)
+                stored.add(name)
         elif node.kind not in _MEASURES:
             new = {n for n in _weighed(node) if n and n not in todo}
             todo |= new
             stack.extend(sorted(new))
-    return found
+    return stored
 
 
 _CHOOSING = frozenset({"And", "Or", "Xor", "Not", "Equal"})
@@ -307,13 +307,13 @@ _TENSOR, _GRAPH, _GRAPHS = 4, 5, 10  # AttributeProto.AttributeType
 
 def bodies_of(proto: Any) -> list[Any]:
     """The graphs among the attributes of a node."""
-    found = []
+    graphs = []
     for attribute in proto.attribute:
         if attribute.type == _GRAPH:
-            found.append(attribute.g)
+            graphs.append(attribute.g)
         elif attribute.type == _GRAPHS:
-            found.extend(attribute.graphs)
-    return found
+            graphs.extend(attribute.graphs)
+    return graphs
 
 
 def enter_bodies(node: Node) -> None:
@@ -327,13 +327,13 @@ def enter_bodies(node: Node) -> None:
 
 def read_outside(graph: Any) -> Iterator[str]:
     """Names that the body reads and does not make itself, nested bodies included."""
-    made = {v.name for v in graph.input} | {t.name for t in graph.initializer}
-    made |= {s.values.name for s in graph.sparse_initializer} | {""}
+    inner_names = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+    inner_names |= {s.values.name for s in graph.sparse_initializer} | {""}
     for proto in graph.node:
         inner = [name for body in bodies_of(proto) for name in read_outside(body)]
-        yield from (name for name in (*proto.input, *inner) if name not in made)
-        made.update(proto.output)
-    yield from (v.name for v in graph.output if v.name not in made)
+        yield from (name for name in (*proto.input, *inner) if name not in inner_names)
+        inner_names.update(proto.output)
+    yield from (v.name for v in graph.output if v.name not in inner_names)
 
 
 def _stored(graph: Any) -> Iterator[tuple[str, TensorType]]:

@@ -125,11 +125,11 @@ def reader_for(filename: str) -> Reader:
     for reader in READERS.values():
         if suffix in reader.suffixes:
             return reader
-    known = ", ".join(s for r in READERS.values() for s in r.suffixes)
+    suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     foreign = _FOREIGN_SUFFIXES.get(suffix)
     what = f"the extension {suffix} ({foreign})" if foreign else f"the extension {quote(suffix)}"
     remedy = "export the model to ONNX" if foreign else "rename or convert the file"
-    raise GraphError(f"File {quote(filename)}: {what} is not one of {known}; {remedy}.")
+    raise GraphError(f"File {quote(filename)}: {what} is not one of {suffixes}; {remedy}.")
 
 
 def read_model_file(path: Path, what: str) -> bytes:
@@ -172,12 +172,12 @@ def _check_bytes(data: bytes, filename: str, reader: Reader) -> None:
         )
     if not data.strip():
         raise GraphError(f"File {quote(filename)}: it is empty; give a file that holds a graph.")
-    found = _sniff(data)
-    if found and found != reader.name:
-        other = READERS.get(found)
+    format_found = _sniff(data)
+    if format_found and format_found != reader.name:
+        other = READERS.get(format_found)
         what = (
             f"{other.title}; rename it to end in {other.suffixes[0]}"
             if other
-            else f"{found}; give {reader.title}"
+            else f"{format_found}; give {reader.title}"
         )
         raise GraphError(f"File {quote(filename)}: it ends in {reader.suffixes[0]} but looks like {what}.")
