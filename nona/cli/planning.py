@@ -14,7 +14,7 @@ from nona.cli.output import ProgressLine, emit, json_beside, told_of_models, war
 from nona.cli.saved import save_item
 from nona.errors import NonaError, SimulationError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
-from nona.report.capacity import capacity_report, capacity_text
+from nona.report.capacity import capacity_report, capacity_text, others_stay
 from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html.plan import plan_html
 from nona.report.plan import day_of
@@ -66,9 +66,9 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
             raise
         warn_of_interrupt()
         rows = [*capacities.so_far, *(unfinished(*rest) for rest in asked[len(capacities.so_far) :])]
-        _show(arguments, rows, beside)
+        _show(arguments, rows, beside, scenario)
         raise Exit(INTERRUPTED) from None
-    _show(arguments, capacities.ended, beside)
+    _show(arguments, capacities.ended, beside, scenario)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,15 @@ def _search(
     line.end()
 
 
-def _show(arguments: CapacityOptions, found: Sequence[DeviceCapacity], beside: Mapping[str, object]) -> None:
-    report = capacity_report(found, cheapest(found), arguments.hit, arguments.group, arguments.most)
-    emit(arguments, report, capacity_text, beside)
+def _show(
+    arguments: CapacityOptions,
+    devices: Sequence[DeviceCapacity],
+    beside: Mapping[str, object],
+    scenario: Scenario,
+) -> None:
+    report = capacity_report(devices, cheapest(devices), arguments.hit, arguments.group, arguments.most)
+    stay = others_stay(scenario.cluster.servers, arguments.group)
+    emit(arguments, report, lambda found: "\n".join(filter(None, [capacity_text(found), stay])), beside)
 
 
 def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.report.means import mean_text
-from nona.report.text import MARKS, or_dash, table
+from nona.report.text import MARKS, listed, or_dash, table
 from nona.report.times import USUAL
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
+from nona.scenario.schema import ServerGroupSpec
 from nona.units import format_number
 
 
@@ -41,6 +42,16 @@ def capacity_finding(report: CapacityReport) -> str:
         text += f"; with {_servers(fewer.servers)}: {_known(fewer)}"
     cost = "" if best.cost is None else f" At the given prices the cluster costs {format_number(best.cost)}."
     return f"{text}.{cost}"
+
+
+def others_stay(servers: Sequence[ServerGroupSpec], group: int) -> str:
+    """Which servers beside the group stay as they are, in a sentence; empty if there are none.
+
+    >>> others_stay([ServerGroupSpec(count=8, gpu="l4"), ServerGroupSpec(count=2, gpu="t4")], 0)
+    'The other servers stay as they are: 2 × t4.'
+    """
+    others = [f"{other.count} × {other.gpu}" for place, other in enumerate(servers) if place != group]
+    return f"The other servers stay as they are: {listed(others)}." if others else ""
 
 
 def others_finding(report: CapacityReport) -> str:
@@ -199,7 +210,10 @@ def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
 def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
-    return f"{format_number(100 * count.miss)} % ± {format_number(200 * count.error, 2)} %"
+    miss, half = format_number(100 * count.miss), format_number(200 * count.error, 2)
+    if 0 < count.miss < 2 * count.error or (count.miss == 0 and count.error > 0):
+        return f"{miss} % (0 % to {format_number(100 * count.miss + 200 * count.error, 2)} %)"
+    return f"{miss} % ± {half} %"
 
 
 def _seen(count: ServerCount | None) -> str:

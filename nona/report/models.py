@@ -11,7 +11,7 @@ from nona.decomposition import VIRTUAL, Decomposition
 from nona.placement.coarsening import CONDITION, NAME, with_glue
 from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
-from nona.report.times import given_times, hardware_warnings
+from nona.report.times import given_times, hardware_warnings, no_verdict
 from nona.results.models import (
     CoarseningReport,
     ContractionReport,
@@ -46,6 +46,7 @@ def inspection(costed: CostedGraph) -> Inspection:
         provenance=provenance_shares(costed),
         given=given_times(costed),
         warnings=(
+            *filter(None, [no_verdict(graph.name, costed.uncounted, costed.with_work)]),
             *graph.warnings,
             *costed.warnings,
             *hardware_warnings({graph.name: given_times(costed)}),

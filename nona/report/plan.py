@@ -97,8 +97,12 @@ class Budget:
         >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="99 % of bert within 60 ms")
         >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.993, 0.997))]).text
         '99.5 % ± 0.2 % of bert within 60 ms (target 99 %)'
+        >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.98, 1.01))]).text
+        '99.5 % (98 % to 100 %) of bert within 60 ms (target 99 %)'
         """
-        seen = mean_text(self.share, short_share)
+        ends = self.share.ci95
+        cut = None if ends is None else (max(ends[0], 0.0), min(ends[1], 1.0))
+        seen = mean_text(Estimate(mean=self.share.mean, ci95=cut), short_share)
         bound = time_text(self.target.within_s)
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
@@ -271,7 +275,8 @@ def _nothing(report: PlanReport) -> str:
     simulated = [o for o in report.options if o.replications]
     count = len(report.cheaper_open)
     if not report.complete:
-        return "No option that was simulated so far keeps all targets." if simulated else _predicted(report)
+        open_yet = "So far no option was seen to keep all targets; others are still open."
+        return open_yet if simulated else _predicted(report)
     if count:
         are, sure = verb(report.cheaper_open), f"{100 * report.confidence:.4g} % confidence"
         return f"No option was seen to keep all targets; {count} {are} still open at {sure}: allow more runs."

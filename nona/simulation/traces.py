@@ -275,8 +275,8 @@ def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) 
         if columns:
             break
     raise SimulationError(
-        f"Trace {filename!r}: no one column of its header ({', '.join(names)[:120]}) is known to hold "
-        "arrival times; name it in the row (arrivals: time, unit), or call it 'timestamp' or arrival_ms."
+        f"Trace {filename!r}: it has no single column of arrival times (columns: {', '.join(names)[:120]}); "
+        "call one timestamp or arrival_ms, or name it in the scenario (arrivals: time, unit)."
     )
 
 

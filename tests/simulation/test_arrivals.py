@@ -293,7 +293,7 @@ NO_TIMES = (
         (b"\xff\xfe1\x00", "UTF-8"),
         (b"2023-13-01 00:00:00\n", "2023-13-01"),
         (b"TIMESTAMP,A\n,1\n", "line 2: ''"),
-        *((name, "no one column") for name in NO_TIMES),
+        *((name, "no single column") for name in NO_TIMES),
         (b"7,0.5\n8,0.7\n", "2 columns and no header"),
         (b"arrival\n1700000000000\n", "too far from 1970"),  # milliseconds that do not say so
         (b'{"time": 3}\n{"time": 4\n', "line 2: it begins as JSON"),

@@ -9,7 +9,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nona.report.capacity import alone_note, capacity_finding, capacity_rows, others_finding, tried_rows
+from nona.report.capacity import (
+    alone_note,
+    capacity_finding,
+    capacity_rows,
+    others_finding,
+    others_stay,
+    tried_rows,
+)
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport
 from nona.scenario.values import SchedulerSpec
@@ -177,9 +184,8 @@ def _answer(state: AppState, report: CapacityReport) -> None:
 
 def _beside(state: AppState, report: CapacityReport) -> str:
     """What the counts leave out: servers of other groups, and that fewer than one were not tried."""
-    others = [g for i, g in enumerate(state.scenario.cluster.servers) if i != report.group]
-    rest = listed([f"{g.count} × {g.gpu}" for g in others])
-    notes = [f"The other servers stay as they are: {rest}."] if others else []
+    others = others_stay(state.scenario.cluster.servers, report.group)
+    notes = [others] if others else []
     if others and any(d.servers == 1 for d in report.devices):
         notes.append("1 is the fewest that is tried; Plan also tries the other servers alone.")
     return " ".join(notes)

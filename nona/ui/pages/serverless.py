@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.hardware.device import find_device, user_devices
 from nona.report.figures import PALETTE, scheduler_style
 from nona.report.serverless.findings import keeps_most, pareto_title
 from nona.report.text import share_text
@@ -122,9 +123,13 @@ def _make_serverless(state: AppState) -> None:
         )
 
 
-def _part(state: AppState) -> dict[str, float]:
+def _part(state: AppState) -> dict[str, object]:
+    """The least that makes the workflows serverless; GPUs without MIG are shared by MPS."""
     missing = any(row.slo is None for row in state.scenario.workload)
-    return {"slo_factor": SLO_FACTOR} if missing else {}
+    own = user_devices(state.scenario.cluster.devices)
+    whole = any(find_device(group.gpu, own).mig is None for group in state.scenario.cluster.servers)
+    sharing: dict[str, object] = {"sharing": {"mode": "mps"}} if whole else {}
+    return ({"slo_factor": SLO_FACTOR} if missing else {}) | sharing
 
 
 def why_not(state: AppState) -> str:
