@@ -53,6 +53,9 @@ def test_a_scenario_of_workflows_is_made_serverless_and_models_without_functions
     assert made.model_copy(update={"serverless": None}) == wanted
     state_of(at).undo()
     assert state_of(at).scenario == wanted
+    state_of(at).edit(("cluster", "servers"), [{"count": 2, "gpu": "l4"}])
+    at.run().button(key="make-serverless").click().run()
+    assert state_of(at).scenario.serverless.sharing.mode == "mps", "an L4 has no MIG"
 
 
 SMALL = {"jobs": 60, "replications": 2}
