@@ -317,20 +317,3 @@ def _span(found: OffRange) -> str:
     unit_s, unit = next((f, u) for f, u in TIME_UNITS if found.high_s >= f or f == TIME_UNITS[-1][0])
     low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
     return f"{low} to {high} {unit}"
-
-
-_TIMES_SINCE = "2026-11-26"
-
-
-def former_times(date: str) -> str:
-    """A sentence for a study that was run on ``date``, if modelled times have changed since; else empty.
-
-    >>> former_times("2026-11-26 12:00 UTC")
-    ''
-    """
-    if date >= _TIMES_SINCE:
-        return ""
-    return (
-        f" It was run before {_TIMES_SINCE}, when modelled times let small kernels use a whole GPU: a new "
-        "run has longer task times."
-    )

@@ -31,7 +31,6 @@ from nona.report.studies.decisions import (
     worst_rows,
 )
 from nona.report.text import counted, share_text, table
-from nona.report.times import former_times
 from nona.results.studies import DecisionStudy, QuestionKey
 from nona.units import format_number, format_time
 
@@ -197,7 +196,6 @@ def provenance(data: DecisionStudy) -> str:
         f"{len(data.cells)} cells ({about.cells} for each network; 3 loads each without messages), "
         f"{about.replications} to {about.most} runs of {size}, {format_time(about.seconds)} with "
         f"{about.workers} process{'es' if about.workers > 1 else ''}, {about.cluster}."
-        f"{former_times(about.date)}"
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from nona.report.means import mean_text
 from nona.report.text import listed, share_text, table, verb
-from nona.report.times import former_times
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import known_remarks
 from nona.schedulers.registry import SCHEDULERS
@@ -253,7 +252,7 @@ def provenance(data: NetworkViewsStudy) -> str:
     runs = f"{a.replications} runs of {a.jobs:,} jobs for each scheduler and link"
     return (
         f"{a.command}: version {a.version}, {a.made}, seed {a.seed}, {runs}, {a.seconds:.0f} s. "
-        f"Intervals: 95 % over the runs; those of ratios are Fieller's.{former_times(a.made)}"
+        f"Intervals: 95 % over the runs; those of ratios are Fieller's."
     )
 
 

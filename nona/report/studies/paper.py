@@ -8,7 +8,6 @@ from typing import NamedTuple
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import curve_rows, value_text
 from nona.report.text import listed, share_text, table, verb
-from nona.report.times import former_times
 from nona.results.studies import Growth, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
 from nona.units import format_number, format_time
@@ -312,7 +311,6 @@ def provenance(data: PaperStudy) -> str:
     return (
         f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, "
         f"{data.replications} runs of {data.jobs:,} jobs per point, scenario {data.scenario}."
-        f"{former_times(data.date)}"
     )
 
 

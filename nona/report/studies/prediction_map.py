@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from nona.report.text import or_dash, share_text, table, time_text
-from nona.report.times import former_times
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
 from nona.units import format_time
 
@@ -180,7 +179,6 @@ def provenance(data: PredictionMap) -> str:
         f"Made by {about.command} (version {about.version}, {about.made}, "
         f"{about.seconds / 60:.0f} min): {about.replications} runs of about {about.tasks:,} tasks "
         f"at each point, {seed}. Loads are those of the most loaded executors and links."
-        f"{former_times(about.made)}"
     )
 
 
