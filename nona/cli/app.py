@@ -15,7 +15,7 @@ from getpass import getpass
 from click.exceptions import Exit
 
 from nona import app_root
-from nona.cli.options import AppOptions
+from nona.cli.commands.scenarios import AppOptions
 from nona.errors import NonaError
 from nona.serving.access import (
     FILE,

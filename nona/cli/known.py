@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from nona.cli.parameters import Name, unchecked
+from nona.errors import NonaError
 
 
 def _scenarios() -> Iterable[str]:
@@ -35,13 +36,26 @@ def _schedulers() -> Iterable[str]:
     return scheduler_names()
 
 
-def _check_scheduler(name: str) -> object:
-    from nona.cli.lists import refuse_training_policy
-    from nona.cli.serverless import refuse_policies
-    from nona.schedulers.registry import get_scheduler
+def check_scheduler(name: str) -> object:
+    """Refuse a name that is no scheduler's; that of a policy with the command that runs it.
 
-    refuse_policies([name])
-    refuse_training_policy(name)
+    Raises
+    ------
+    NonaError
+        For another name.
+    """
+    from nona.schedulers.registry import SCHEDULERS, get_scheduler
+
+    if name not in SCHEDULERS:
+        for what, names, command in (
+            ("configuration policy for serverless workflows", _policies, "serverless"),
+            ("policy for training clusters", _training_policies, "training simulate"),
+        ):
+            if name in names():
+                raise NonaError(
+                    f"--scheduler {name!r} is a {what}; "
+                    f"run it with `nona {command} SCENARIO --policy {name}`."
+                )
     return get_scheduler(name)
 
 
@@ -62,7 +76,7 @@ def _swept() -> Iterable[str]:
 
 
 def _check_swept(name: str) -> object:
-    return _check_policy(name) if name in _policies() else _check_scheduler(name)
+    return _check_policy(name) if name in _policies() else check_scheduler(name)
 
 
 def _training_policies() -> Iterable[str]:
@@ -165,7 +179,7 @@ SCENARIO = Name("scenario", _scenarios, unchecked, files=True)
 MODEL = Name("model", _models, unchecked, files=True)
 DEVICE = Name("device", _devices, unchecked)
 OFFER = Name("offer", _devices, unchecked)
-SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
+SCHEDULER = Name("scheduler", _schedulers, check_scheduler)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
 SWEPT = Name("scheduler", _swept, _check_swept)
 TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nona.cli.options import ListOptions
-from nona.errors import NonaError
+from nona.cli.declared import Printing
 from nona.report.text import table
 from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
@@ -31,25 +30,7 @@ def _training_policy_entries() -> list[SchedulerEntry]:
     ]
 
 
-def refuse_training_policy(name: str) -> None:
-    """Reject a policy's name given to ``nona simulate``, naming the command that runs it.
-
-    Raises
-    ------
-    NonaError
-        When the name is that of a policy of training clusters only.
-    """
-    from nona.allocation.registry import POLICIES
-    from nona.schedulers.registry import SCHEDULERS
-
-    if name in POLICIES and name not in SCHEDULERS:
-        raise NonaError(
-            f"--scheduler {name!r} is a policy for training clusters; run it with "
-            f"`nona training simulate SCENARIO --policy {name}`."
-        )
-
-
-def schedulers(arguments: ListOptions) -> None:
+def schedulers(arguments: Printing) -> None:
     """List the schedulers, and the policies of serverless workflows and of training clusters."""
     from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
     from nona.schedulers.base import FAMILY_TITLES
@@ -73,7 +54,7 @@ def schedulers(arguments: ListOptions) -> None:
     _list(arguments, "schedulers", rows, ("name", "family", "kind", "network_view", "summary"))
 
 
-def devices(arguments: ListOptions) -> None:
+def devices(arguments: Printing) -> None:
     """List the devices of the catalogue."""
     from nona.hardware.device import devices as device_catalogue
     from nona.report.clusters import device_row
@@ -82,7 +63,7 @@ def devices(arguments: ListOptions) -> None:
     _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
 
 
-def models(arguments: ListOptions) -> None:
+def models(arguments: Printing) -> None:
     """List the sample models, workflows and scenarios."""
     from nona.sources import samples
 
@@ -99,7 +80,7 @@ def models(arguments: ListOptions) -> None:
         print(table(_plain([scenarios[n] for n in names]), ("name", "description")))
 
 
-def _list(arguments: ListOptions, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:
+def _list(arguments: Printing, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:
     rows = _plain(entries)
     print(json.dumps({key: rows}) if arguments.json else table(rows, columns))
 

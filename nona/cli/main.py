@@ -21,7 +21,7 @@ from click.shell_completion import shell_complete
 
 from nona import __version__
 from nona.cli.commands import models, planning, saved, scenarios, studies, training
-from nona.cli.commands.group import SETTINGS, Commands
+from nona.cli.declared import CONTEXT, Commands, made_by
 from nona.errors import NonaError, ScenarioError
 from nona.serving.ending import INTERRUPTED
 
@@ -80,24 +80,24 @@ def _leave_output() -> None:
 
 
 COMMANDS = (
-    scenarios.app,
-    models.inspect,
-    models.contract,
-    scenarios.bundle,
-    scenarios.place,
-    scenarios.simulate,
-    planning.sweep,
-    planning.capacity,
-    planning.plan,
-    scenarios.serverless,
+    made_by(scenarios.AppOptions),
+    made_by(models.ModelOptions),
+    made_by(models.ContractOptions),
+    made_by(scenarios.BundleOptions),
+    made_by(scenarios.PlaceOptions),
+    made_by(scenarios.SimulateOptions),
+    made_by(planning.SweepOptions),
+    made_by(planning.CapacityOptions),
+    made_by(planning.PlanOptions),
+    made_by(scenarios.ServerlessOptions),
     training.training,
     saved.saved,
-    models.train_decima,
+    made_by(models.TrainDecimaOptions),
     studies.study,
-    models.schedulers,
-    models.devices,
-    models.models,
-    models.measure,
+    made_by(models.SchedulersOptions),
+    made_by(models.DevicesOptions),
+    made_by(models.ModelsOptions),
+    made_by(models.MeasureOptions),
     models.completion,
 )
 
@@ -107,7 +107,7 @@ COMMANDS = (
     Commands,
     help="Plan how ML inference queries are split over a shared GPU cluster.",
     no_args_is_help=False,
-    context_settings=SETTINGS,
+    context_settings=CONTEXT,
 )
 @click.version_option(__version__, message="nona %(version)s")
 def nona() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nona.cli.options import ContractOptions, MeasureOptions, ModelOptions
-from nona.cli.output import emit
+from nona.cli.commands.models import ContractOptions, MeasureOptions, ModelOptions, TrainDecimaOptions
+from nona.cli.output import ProgressLine, emit
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.options import CostOptions
 from nona.errors import NonaError
@@ -65,7 +65,36 @@ def measure(arguments: MeasureOptions) -> None:
         raise NonaError("nona measure writes a file; give --output, or --batches with --export-profile.")
 
 
-def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> PreparedModel:
+def _prepare_model(arguments: ModelOptions | ContractOptions, rule: str = DEFAULT_RULE) -> PreparedModel:
     graph = Sources(Path()).model(arguments.model, dict(arguments.symbol))
     options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
     return prepare_model(graph, (executor_class(arguments.device),), options, rule)
+
+
+def train_decima(arguments: TrainDecimaOptions) -> None:
+    """Train a learned scheduler, with the progress on the terminal, and write its weights."""
+    from nona.learning.training import TrainSettings, trained_file
+    from nona.study.exports import check_places, write_text
+
+    check_places(arguments.output)
+    settings = TrainSettings(
+        sees_link=not arguments.hide_link,
+        iterations=arguments.iterations,
+        rollouts=arguments.rollouts,
+        jobs=arguments.jobs,
+        seed=arguments.seed,
+    )
+    line = ProgressLine()
+    trained = trained_file(
+        settings,
+        lambda number, jct: line.tell(
+            f"mean JCT {jct:.2f} times a query's work", number / settings.iterations
+        ),
+    )
+    line.end()
+    write_text(arguments.output, trained.to_text())
+    first, last = trained.card.curve[0], trained.card.curve[-1]
+    print(
+        f"{arguments.output}: {len(trained.weights)} weights; mean JCT over a query's work {first:.2f} in "
+        f"the first part of the training, {last:.2f} in the last"
+    )

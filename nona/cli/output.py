@@ -6,9 +6,10 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from nona.cli.options import ListOptions
+from nona.cli.declared import Printing, load
 
 if TYPE_CHECKING:
     from nona.results.document import Document
@@ -57,11 +58,32 @@ def warn_of_interrupt() -> None:
 
 
 def emit(
-    arguments: ListOptions, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
+    arguments: Printing, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
 ) -> None:
     """Print a result to standard output; ``beside`` its own fields in JSON."""
+    show(arguments.json, report, text, beside)
+
+
+def show(
+    in_json: bool, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
+) -> None:
+    """As :func:`emit`."""
     whole = {**report.to_json(), **(beside or {})}
-    print(json.dumps(whole, allow_nan=False) if arguments.json else text(report))
+    print(json.dumps(whole, allow_nan=False) if in_json else text(report))
+
+
+def write_study(result: Document, rows: str, html: str, csv: Path | None, html_file: Path | None) -> None:
+    """Write a study's files where they were asked for; ``rows`` and ``html`` are places of their makers."""
+    from nona.study.exports import write_text
+
+    if csv is not None:
+        import pandas as pd
+
+        from nona.report.files import csv_bytes
+
+        write_text(csv, csv_bytes(pd.DataFrame(load(rows)(result))).decode())
+    if html_file is not None:
+        write_text(html_file, load(html)(result))
 
 
 EVERY_S = 0.1  # a line with the same text is rewritten no more often

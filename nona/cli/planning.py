@@ -9,7 +9,7 @@ from pathlib import Path
 
 from click.exceptions import Exit
 
-from nona.cli.options import CapacityOptions, PlanOptions
+from nona.cli.commands.planning import CapacityOptions, PlanOptions
 from nona.cli.output import ProgressLine, emit, json_beside, told_of_models, warn_of_interrupt
 from nona.cli.saved import save_item
 from nona.errors import NonaError, SimulationError

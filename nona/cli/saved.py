@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nona.cli.options import (
+from nona.cli.commands.saved import (
     SavedBundleOptions,
+    SavedCompareOptions,
     SavedCopyOptions,
     SavedExportOptions,
     SavedImportOptions,
@@ -15,6 +16,7 @@ from nona.cli.options import (
     SavedListOptions,
     SavedNameOptions,
     SavedNoteOptions,
+    SavedRestoreOptions,
 )
 from nona.cli.output import emit
 from nona.errors import StoreError
@@ -78,12 +80,12 @@ def delete(options: SavedItemsOptions) -> None:
         print(f"deleted; for a day it comes back with: nona saved restore {item.id}", file=sys.stderr)
 
 
-def restore(options: SavedItemOptions) -> None:
+def restore(options: SavedRestoreOptions) -> None:
     """Bring a deleted item back."""
     emit(options, _store_at(options.store).restore(options.item), item_text)
 
 
-def compare(options: SavedItemsOptions) -> None:
+def compare(options: SavedCompareOptions) -> None:
     """Two to four items side by side."""
     store = _store_at(options.store)
     emit(options, compared(store, [store.named(text).id for text in options.items]), comparison_text)

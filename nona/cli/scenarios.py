@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from nona.cli.commands.scenarios import BundleOptions, PlaceOptions, SimulateOptions
 from nona.cli.opened import opened
-from nona.cli.options import BundleOptions, PlaceOptions, SimulateOptions
 from nona.cli.output import ProgressLine, emit, told_of_models, warn_of_schedulers
 from nona.placement.result import Placement
 from nona.report.placements.text import placement_text, response_lines

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nona.cli.options import ListOptions, ServerlessOptions, SweepOptions
+from nona.cli.commands.planning import SweepOptions
+from nona.cli.commands.scenarios import ServerlessOptions
+from nona.cli.declared import Printing
 from nona.cli.output import ProgressLine, emit
 from nona.errors import NonaError
 from nona.report.files import csv_bytes
@@ -122,7 +124,7 @@ def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sourc
     run_over(arguments, asked, scenario, sources)
 
 
-def run_over(arguments: ListOptions, asked: Asked, scenario: Scenario, sources: Sources) -> None:
+def run_over(arguments: Printing, asked: Asked, scenario: Scenario, sources: Sources) -> None:
     """Run, print, then write the file."""
     check_places(asked.csv)
     if asked.seed is not None:
@@ -251,22 +253,6 @@ def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario
         raise NonaError("--times is for a scenario with the key serverless; add 'serverless: {}' to it.")
     functions = {**part.get("functions", {}), **chosen}
     return scenario_from_mapping({**data, "serverless": {**part, "functions": functions}})
-
-
-def refuse_policies(schedulers: Iterable[str]) -> None:
-    """Reject a policy's name given to ``nona simulate``, naming the command that runs it.
-
-    Raises
-    ------
-    NonaError
-        When a name is that of a policy.
-    """
-    for name in schedulers:
-        if name in policy_names():
-            raise NonaError(
-                f"--scheduler {name!r} is a configuration policy for serverless workflows; run it with "
-                f"`nona serverless SCENARIO --policy {name}`."
-            )
 
 
 def policy_rows() -> list[dict[str, str]]:

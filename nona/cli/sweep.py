@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from nona.cli.options import SweepOptions
+from nona.cli.commands.planning import SweepOptions
+from nona.cli.known import check_scheduler
 from nona.cli.output import emit, told_of_models
-from nona.cli.serverless import refuse_policies, sweep_serverless
+from nona.cli.serverless import sweep_serverless
 from nona.errors import NonaError
 from nona.report.files import csv_bytes
 from nona.report.sweep_findings import sweep_text
@@ -30,7 +31,8 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     if scenario.serverless is not None and (scenario.workload or scenario.training is None):
         sweep_serverless(arguments, scenario, sources)
         return
-    refuse_policies(arguments.scheduler)
+    for name in arguments.scheduler:
+        check_scheduler(name)
     check_places(arguments.csv)
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from nona.cli.opened import opened
-from nona.cli.options import (
+from nona.cli.commands.training import (
     AllocateOptions,
     CheckpointOptions,
     CountedOptions,
@@ -17,8 +16,8 @@ from nona.cli.options import (
     GenerateOptions,
     SimulateTrainingOptions,
     SwitchesOptions,
-    notes_of,
 )
+from nona.cli.opened import opened
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
@@ -65,6 +64,15 @@ from nona.training.elastic.workload import SHIPPED
 from nona.training.job_files import MOST_SECONDS, write_trace
 from nona.training.rounds import TrainingProgress
 from nona.training.throughput_table import shipped_throughputs
+
+_CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
+
+
+def _notes_of(options: SimulateTrainingOptions | ElasticOptions) -> list[str]:
+    """What a report says where options changed what the scenario says."""
+    values = (value for name, value in vars(options).items() if name not in _CHANGE_NOTHING)
+    given = any(not (value is None or value is False or value == ()) for value in values)  # 0 is given
+    return ["Options of the command came before what the scenario below says."] if given else []
 
 
 def allocate(arguments: AllocateOptions) -> None:
@@ -119,7 +127,7 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
     emit(arguments, report, lambda report: f"{simulation_text(report)}\n{note}".strip())
     if arguments.html is not None:
         about = about_scenario(scenario, scenario, now_text())
-        write_text(arguments.html, training_html(about, report, notes_of(arguments)))
+        write_text(arguments.html, training_html(about, report, _notes_of(arguments)))
 
 
 T = TypeVar("T")
@@ -153,7 +161,7 @@ def elastic(arguments: ElasticOptions) -> None:
     emit(arguments, result.report, elastic_text)
     if arguments.html is not None and scenario is not None:
         about = about_scenario(scenario, scenario, now_text())
-        write_text(arguments.html, elastic_html(about, result.report, notes_of(arguments)))
+        write_text(arguments.html, elastic_html(about, result.report, _notes_of(arguments)))
 
 
 def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:

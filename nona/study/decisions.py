@@ -9,7 +9,6 @@ it a little coverage, so no round is shorter than :attr:`Effort.replications`.
 from __future__ import annotations
 
 import math
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +53,7 @@ from nona.study.decision_cells import (
 )
 from nona.study.placing import rehearsed
 from nona.study.preparation import Study, prepare
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.simulation import place, steady_spread
 from nona.system import System
@@ -383,20 +383,20 @@ class DecisionSettings:
     in all.
     """
 
-    networks: tuple[str, ...] = ()
-    links: tuple[float, ...] = LINKS
-    full: bool = False
-    jobs: int | None = None
-    replications: int = 5
-    most: int = 10
-    seed: int = 0
+    networks: tuple[str, ...] = choice(
+        (), "only this one; repeat for several", option="network", of="network", metavar="NAME"
+    )
+    links: tuple[float, ...] = choice(
+        LINKS, "only this speed; repeat for several", option="link", metavar="GBIT"
+    )
+    full: bool = choice(False, "all 48 combinations for each network, instead of 12")
+    jobs: int | None = choice(None, "jobs measured per run, instead of a fixed number of events", least=100)
+    replications: int = choice(5, "independent runs per round", least=FEWEST)
+    most: int = choice(10, "maximum of runs, where schedulers are close")
+    seed: int = choice(0, "seed of all runs")
 
     def __post_init__(self) -> None:
-        for name, value, least in (("jobs", self.jobs, 100), ("replications", self.replications, FEWEST)):
-            if value is not None and value < least:
-                raise SimulationError(
-                    f"Study: {name}={value} must be at least {least}; give a larger number."
-                )
+        check_least(self)
         for network in self.networks:
             if network not in workload_table():
                 raise SimulationError(
@@ -408,20 +408,12 @@ class DecisionSettings:
                 raise SimulationError(f"Study: link={link:g} Gbit/s is not part of it; choose from {names}.")
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionProgress:
-    """The progress of the study, and the network of the last completed cell."""
-
-    text: str
-    fraction: float
-
-
 def decisions_study(
     settings: DecisionSettings | None = None,
     *,
     engine: str = "compiled",
     workers: int = 1,
-    on_progress: Callable[[DecisionProgress], None] = lambda progress: None,
+    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
 ) -> DecisionStudy:
     """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
 
@@ -437,7 +429,7 @@ def decisions_study(
     size = Size(jobs=chosen.jobs, replications=chosen.replications, most=chosen.most, engine=engine)
 
     def heard(done: int, name: str) -> None:
-        on_progress(DecisionProgress(f"{done} of {len(tasks)} cells, {name}", done / len(tasks)))
+        on_progress(done / len(tasks), f"{done} of {len(tasks)} cells, {name}")
 
     rows = run_pieces(Cells(tuple(tasks), size, chosen.seed), len(tasks), workers, heard)
     names = dict.fromkeys(name for name, _ in tasks)
@@ -467,7 +459,7 @@ def planned(settings: DecisionSettings) -> list[Task]:
 def _about(settings: DecisionSettings, size: Size, workers: int, seconds: float) -> DecisionAbout:
     return DecisionAbout(
         study="decisions",
-        command=_command(settings),
+        command=command_line("decisions", settings),
         version=__version__,
         date=now_text(),
         seed=settings.seed,
@@ -481,21 +473,3 @@ def _about(settings: DecisionSettings, size: Size, workers: int, seconds: float)
         workers=workers,
         seconds=seconds,
     )
-
-
-def _command(settings: DecisionSettings) -> str:
-    usual = DecisionSettings()
-    words: Sequence[str] = [
-        *(w for name in settings.networks for w in ("--network", name)),
-        *(w for link in settings.links for w in ("--link", f"{link:g}") if settings.links != LINKS),
-        *(["--full"] if settings.full else []),
-        *(["--jobs", str(settings.jobs)] if settings.jobs is not None else []),
-        *(
-            ["--replications", str(settings.replications)]
-            if settings.replications != usual.replications
-            else []
-        ),
-        *(["--most", str(settings.most)] if settings.most != usual.most else []),
-        *(["--seed", str(settings.seed)] if settings.seed != usual.seed else []),
-    ]
-    return shlex.join(["nona", "study", "decisions", "--json", *words])

@@ -7,13 +7,11 @@ the link is idle, and their tensors have to wait once others use a third of it.
 from __future__ import annotations
 
 import math
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona import __version__
-from nona.errors import SimulationError
 from nona.report.means import mean_of
 from nona.results.document import Estimate, Interval
 from nona.results.studies import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
@@ -23,6 +21,7 @@ from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.intervals import paired_ratio
 from nona.simulation.summary import Measured
 from nona.study.preparation import prepare
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.simulation import SimulationProgress, SimulationResult, simulate
 
@@ -37,18 +36,19 @@ FEWEST_JOBS, FEWEST_RUNS = 100, 2  # with one run there is no interval
 class NetworkViewSettings:
     """Size of the study: ``replications`` runs of ``jobs``; ``schedulers`` empty: all that are registered."""
 
-    jobs: int = 4000
-    replications: int = 20
-    seed: int = 0
-    schedulers: tuple[str, ...] = ()
+    jobs: int = choice(4000, "jobs measured per run", least=FEWEST_JOBS)
+    replications: int = choice(20, "independent runs of each scheduler on each link", least=FEWEST_RUNS)
+    seed: int = choice(0, "seed of all runs")
+    schedulers: tuple[str, ...] = choice(
+        (),
+        "scheduler to run, see `nona schedulers`; repeat for several",
+        option="scheduler",
+        of="scheduler",
+        metavar="S",
+    )
 
     def __post_init__(self) -> None:
-        least = (("jobs", self.jobs, FEWEST_JOBS), ("replications", self.replications, FEWEST_RUNS))
-        for name, value, fewest in least:
-            if value < fewest:
-                raise SimulationError(
-                    f"Study: {name}={value} must be at least {fewest}; give a larger number."
-                )
+        check_least(self)
         for name in self.schedulers:
             get_scheduler(name)
 
@@ -148,7 +148,7 @@ def _ratio(a: list[float], b: list[float]) -> Estimate:
 
 def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:
     return NetworkViewsAbout(
-        command=_command(settings),
+        command=command_line("network-views", settings),
         version=__version__,
         made=now_text(),
         seed=settings.seed,
@@ -162,19 +162,3 @@ def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:
         load=LOAD,
         background=BACKGROUND,
     )
-
-
-def _command(settings: NetworkViewSettings) -> str:
-    usual = NetworkViewSettings()
-    words = [
-        w
-        for option, value, default in (
-            ("--jobs", settings.jobs, usual.jobs),
-            ("--replications", settings.replications, usual.replications),
-            ("--seed", settings.seed, usual.seed),
-        )
-        if value != default
-        for w in (option, str(value))
-    ]
-    named = [w for name in settings.schedulers for w in ("--scheduler", name)]
-    return shlex.join(["nona", "study", "network-views", "--json", *words, *named])

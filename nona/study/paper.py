@@ -17,7 +17,6 @@ it. Any ratio can be had from a run that is long enough, unless the scheduler re
 from __future__ import annotations
 
 import math
-import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona import __version__
-from nona.errors import SimulationError
 from nona.placement.fixed import idle_presets, place_fixed, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.result import Prediction, SubGraphPlacement
@@ -42,6 +40,7 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.preparation import Study, prepare
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_bench import SweepSettings
@@ -204,25 +203,14 @@ class PaperSettings:
     for a quick look. ``seed``: the scenario's where it is ``None``.
     """
 
-    jobs: int = 6000
-    replications: int = 8
-    seed: int | None = None
+    jobs: int = choice(6000, "jobs measured per run", least=1)
+    replications: int = choice(8, "independent runs of each point", least=1)
+    seed: int | None = choice(None, "overrides the scenario's seed")
     lengths: tuple[int, ...] = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
     values: Mapping[str, tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("jobs", self.jobs), ("replications", self.replications)):
-            if value < 1:
-                raise SimulationError(f"Study: {name}={value} must be at least 1; give a larger number.")
-
-
-@dataclass(frozen=True, slots=True)
-class PaperProgress:
-    """The progress of the study; ``data`` is the result, given only at ``fraction`` 1."""
-
-    text: str
-    fraction: float
-    data: PaperStudy | None = None
+        check_least(self)
 
 
 def paper_scenario(seed: int | None = None) -> Scenario:
@@ -244,48 +232,42 @@ def paper_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    check: Callable[[], None] = lambda: None,
-) -> Iterator[PaperProgress]:
-    """Run the study; the last progress holds its result.
+    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> PaperStudy:
+    """Run the study; results do not depend on the number of processes, ``workers``.
 
-    Parameters
-    ----------
-    workers
-        Processes; results do not depend on it.
-    check
-        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    What ``on_progress`` raises ends the work and comes out.
     """
-    chosen, begin = settings or PaperSettings(), time.perf_counter()
-    scenario, sources = paper_scenario(chosen.seed), Sources(scenario_path(SCENARIO).parent)
+    size, begin = settings or PaperSettings(), time.perf_counter()
+    scenario, sources = paper_scenario(size.seed), Sources(scenario_path(SCENARIO).parent)
     sweeps: dict[str, SweepReport] = {}
     for name in SWEEPS:
         start, span = _BEGIN[name], _span(name)
-        for so_far in curves(
-            scenario, _sweep(scenario, chosen, name), sources, engine=engine, workers=workers, check=check
-        ):
-            yield PaperProgress(f"background {name}, {so_far.stage}", start + span * so_far.fraction * 0.999)
+        for so_far in curves(scenario, _sweep(scenario, size, name), sources, engine=engine, workers=workers):
+            on_progress(start + span * so_far.fraction * 0.999, f"background {name}, {so_far.stage}")
         sweeps[name] = sweep_report(so_far)
     beyond = with_value(scenario, LINK, OVERLOAD)
     rows = []
-    for share, row in growth(beyond, sources, chosen.lengths, CLAIM, engine, check):
-        yield PaperProgress("overload", _BEGIN["overload"] + _span("overload") * share * 0.999)
+    for share, row in growth(beyond, sources, size.lengths, CLAIM, engine):
+        on_progress(_BEGIN["overload"] + _span("overload") * share * 0.999, "overload")
         rows.append(row)
     data = PaperStudy(
         study="paper",
         scenario=SCENARIO,
-        command=_command(chosen),
+        command=command_line("paper", size),
         version=__version__,
         date=now_text(),
         seed=scenario.seed,
-        jobs=chosen.jobs,
-        replications=chosen.replications,
+        jobs=size.jobs,
+        replications=size.replications,
         claim=CLAIM,
         sweeps=sweeps,
         reach=tuple(reach(scenario, sources, CLAIM)),
         overload=Overload(key=LINK, value=OVERLOAD, schedulers=tuple(r for r in rows if r)),
         seconds=time.perf_counter() - begin,
     )
-    yield PaperProgress("done", 1.0, rounded_result(data))
+    on_progress(1.0, "done")
+    return rounded_result(data)
 
 
 def _span(part: str) -> float:
@@ -302,17 +284,3 @@ def _sweep(scenario: Scenario, settings: PaperSettings, name: str) -> SweepSetti
         jobs=settings.jobs,
         replications=settings.replications,
     )
-
-
-def _command(settings: PaperSettings) -> str:
-    usual = PaperSettings()
-    changed = [
-        (f"--{option}", str(value))
-        for option, value, default in (
-            ("jobs", settings.jobs, usual.jobs),
-            ("replications", settings.replications, usual.replications),
-            ("seed", settings.seed, usual.seed),
-        )
-        if value != default
-    ]
-    return shlex.join(["nona", "study", "paper", "--json", *(w for pair in changed for w in pair)])

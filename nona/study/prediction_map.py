@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from nona.study.decision_cells import Cell, cell_scenario, workload_table
 from nona.study.networks import NETWORKS
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result, shipped_map
 from nona.study.sweep_numbers import with_value
 from nona.system import Arrivals, QueryClass, Stream, System
@@ -378,17 +378,15 @@ class MapSettings:
     ``seed``: those of the scenarios where it is ``None``.
     """
 
-    tasks: int = 400_000
-    replications: int = 5
-    seed: int | None = None
-    scenarios: tuple[str, ...] = SYSTEMS
+    tasks: int = choice(400_000, "approximate number of tasks per run", least=1000)
+    replications: int = choice(5, "independent runs of each point", least=2)
+    seed: int | None = choice(None, "overrides the scenarios' seeds")
+    scenarios: tuple[str, ...] = choice(
+        SYSTEMS, "only this one; repeat for several", option="scenario", of="mapped scenario", metavar="NAME"
+    )
 
     def __post_init__(self) -> None:
-        for name, value, least in (("tasks", self.tasks, 1000), ("replications", self.replications, 2)):
-            if value < least:
-                raise SimulationError(
-                    f"Study: {name}={value} must be at least {least}; give a larger number."
-                )
+        check_least(self)
         for name in self.scenarios:
             if name not in SYSTEMS:
                 raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
@@ -446,7 +444,7 @@ def map_study(
         lambda done, text: on_progress(done / len(names), text),
     )
     about = MapAbout(
-        command=_command(size),
+        command=command_line("prediction", size),
         version=__version__,
         made=now_text(),
         tasks=size.tasks,
@@ -455,12 +453,3 @@ def map_study(
         seconds=time.perf_counter() - begin,
     )
     return rounded_result(PredictionMap(about=about, points=tuple(rows)), _DIGITS)
-
-
-def _command(size: MapSettings) -> str:
-    words = ["nona", "study", "prediction", "--tasks", str(size.tasks)]
-    words += ["--replications", str(size.replications)]
-    words += ["--seed", str(size.seed)] if size.seed is not None else []
-    for name in size.scenarios if size.scenarios != SYSTEMS else ():
-        words += ["--scenario", name]
-    return shlex.join([*words, "--json"])

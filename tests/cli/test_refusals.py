@@ -52,7 +52,7 @@ UTILIZATION = "sweep slides_example --key background.network.utilization --value
         ("serverless strict_light --nodes-for apples", "--nodes-for"),
         ("serverless strict_light --dag-schedulers --policy esg", "leave out --policy"),
         ("serverless strict_light --times deblur", "name=value"),
-        ("study serverless --calls 0", "calls=0 must be at least 1"),
+        ("study serverless --calls 0", "--calls 0 must be at least 1"),
         ("study serverless --workers 0", "--workers 0 must be at least 1"),
         (f"{UTILIZATION} 0:1:0.5", "must be less than 1"),
         (f"{UTILIZATION} a:b:c", "'a' is not a fraction"),

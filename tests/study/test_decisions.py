@@ -286,7 +286,8 @@ def test_words_rows_and_figures_say_what_the_data_say():
 
 def test_the_command_runs_and_writes(capsys, tmp_path, monkeypatch):
     file, asked = tmp_path / "cells.csv", []
-    monkeypatch.setattr("nona.cli.studies.decisions_study", lambda given, **how: asked.append(given) or DATA)
+    run = lambda given, **how: asked.append(given) or DATA  # noqa: E731
+    monkeypatch.setattr("nona.study.decisions.decisions_study", run)
     words = "--network slides_example --link 25 --jobs 150 --replications 2 --most 2 --engine auto"
     shown = text(capsys, "study", "decisions", *words.split(), "--csv", file)
     of = {"networks": ("slides_example",), "links": (25.0,)}

@@ -144,7 +144,7 @@ def test_words_say_what_the_numbers_are_and_html_holds_every_point_and_needs_not
 def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
     def small(settings, **how):
         values = {"traffic": (0.7,), "compute": (0.3,)}  # one value each: no edges between
-        yield from paper_study(replace(settings, lengths=(100, 200), values=values))
+        return paper_study(replace(settings, lengths=(100, 200), values=values))
 
     def by_formula(seed=None):
         """Without a search, the scenario's own schedulers and one of another kind."""
@@ -152,7 +152,7 @@ def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
         other = next(s for s in every.schedulers if get_scheduler(s.name).kind == "allocate")
         return every.model_copy(update={"objective": "formula", "schedulers": (*own, other)})
 
-    monkeypatch.setattr("nona.cli.studies.paper_study", small)
+    monkeypatch.setattr("nona.study.paper.paper_study", small)
     monkeypatch.setattr("nona.study.paper.paper_scenario", by_formula)
     where = tmp_path / "points.csv"
     words = "study paper --jobs 100 --replications 2 --seed 5 --csv"

@@ -177,8 +177,8 @@ def test_a_small_study_names_its_command():
     of = {"workloads": (3,), "capacities": (2.5e9,), "background": 0.3, "policies": ("sjf",), "seed": 4}
     found = elastic_study.elastic_link_study(elastic_study.ElasticLinkSettings(**of))
     assert found.command == (
-        "nona study elastic-link --json --workload 3 --capacity '20 Gbit/s' --policy sjf "
-        "--background 0.3 --seed 4"
+        "nona study elastic-link --json --workload 3 --capacity '20 Gbit/s' --background 0.3 "
+        "--policy sjf --seed 4"
     )
     assert [(p.name, p.capacity) for p in found.points] == [("sjf", None), ("sjf", 2.5e9)]
     assert elastic.link_title(found) == ""  # Optimus was not run

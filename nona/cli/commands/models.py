@@ -2,157 +2,165 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import shell_complete
 
-from nona.cli.commands import group as common
-from nona.cli.commands.group import Usual, command, takes
-from nona.cli.known import RULE
-from nona.cli.options import ContractOptions, ListOptions, MeasureOptions, ModelOptions, TrainDecimaOptions
+from nona.cli import known
+from nona.cli.declared import (
+    BATCH,
+    CONTEXT,
+    DEVICE,
+    JSON,
+    MODEL,
+    OUTPUT,
+    PRECISION,
+    STACK,
+    SYMBOL,
+    Command,
+    command,
+    option,
+)
 from nona.cli.parameters import Quantity, Sizes, Whole
 
 if TYPE_CHECKING:
-    from nona.learning.training import TrainSettings
+    from nona.cost.options import CostPrecision
 
 
-def _default_rule() -> str:
-    from nona.contraction.rules import DEFAULT_RULE
+@command("inspect", "show operators, work, time and parallelism of a model", "nona.cli.models:inspect")
+class ModelOptions:
+    """``nona inspect``."""
 
-    return DEFAULT_RULE
-
-
-def _link_capacity() -> float:
-    from nona.hardware.cluster import Network
-
-    return Network().capacity
-
-
-def _link_latency() -> float:
-    from nona.hardware.cluster import Network
-
-    return Network().latency_s
+    model: str = MODEL
+    device: str = DEVICE
+    stack: str = STACK
+    precision: CostPrecision = PRECISION
+    batch: int = BATCH
+    symbol: tuple[tuple[str, int], ...] = SYMBOL
+    json: bool = JSON
 
 
-@command("inspect", "show operators, work, time and parallelism of a model")
-@common.model
-@common.device
-@common.stack
-@common.precision
-@common.batch
-@common.symbol
-@common.json
-@takes(ModelOptions)
-def inspect(options: ModelOptions) -> None:
-    """Figures of one model on one device."""
-    from nona.cli import models as work
+@command("contract", "contract a model into tasks and cut it into sub-graphs", "nona.cli.models:contract")
+class ContractOptions:
+    """``nona contract``."""
 
-    work.inspect(options)
+    model: str = MODEL
+    device: str = DEVICE
+    stack: str = STACK
+    precision: CostPrecision = PRECISION
+    batch: int = BATCH
+    symbol: tuple[tuple[str, int], ...] = SYMBOL
+    rule: str = option(
+        "cost-aware: the default rule poset, and it prints which tasks stay together and why",
+        known.RULE,
+        usual="nona.contraction.rules:DEFAULT_RULE",
+        late=True,
+    )
+    capacity: float = option(
+        "capacity of the link between servers, for the tasks that stay together (default 25 Gbit/s)",
+        Quantity("bandwidth"),
+        usual="nona.hardware.cluster:Network().capacity",
+        late=True,
+        metavar="C",
+    )
+    latency: float = option(
+        "latency of that link (default 20 us)",
+        Quantity("time"),
+        usual="nona.hardware.cluster:Network().latency_s",
+        late=True,
+        metavar="L",
+    )
+    share: float = option(
+        "largest loss by keeping tasks together, as a share of a sub-graph's time on one server, e.g. 2% "
+        "(default 0)",
+        Quantity("fraction"),
+        default=0.0,
+        metavar="X",
+    )
+    json: bool = JSON
 
 
-@command("contract", "contract a model into tasks and cut it into sub-graphs")
-@common.model
-@common.device
-@common.stack
-@common.precision
-@common.batch
-@common.symbol
-@click.option(
-    "--rule",
-    type=RULE,
-    default=_default_rule,
-    help="cost-aware: the default rule poset, and it prints which tasks stay together and why",
+@command(
+    "measure",
+    "time a model's operators on this machine (needs nona-planner[measure])",
+    "nona.cli.models:measure",
 )
-@click.option(
-    "--capacity",
-    type=Quantity("bandwidth"),
-    default=_link_capacity,
-    metavar="C",
-    help="capacity of the link between servers, for the tasks that stay together (default 25 Gbit/s)",
-)
-@click.option(
-    "--latency",
-    type=Quantity("time"),
-    default=_link_latency,
-    metavar="L",
-    help="latency of that link (default 20 us)",
-)
-@click.option(
-    "--share",
-    type=Quantity("fraction"),
-    default=0.0,
-    metavar="X",
-    help="largest loss by keeping tasks together, as a share of a sub-graph's time on one server, "
-    "e.g. 2% (default 0)",
-)
-@common.json
-@takes(ContractOptions)
-def contract(options: ContractOptions) -> None:
-    """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
-    from nona.cli import models as work
+class MeasureOptions:
+    """``nona measure``."""
 
-    work.contract(options)
+    model: str = MODEL
+    output: Path | None = option("write the times of operators to this file", OUTPUT, metavar="CSV")
+    batches: tuple[int, ...] = option(
+        "batch sizes at which to time the whole model, as 1,2,4,8; with --export-profile",
+        Sizes(),
+        default=(),
+        whole=True,
+        metavar="SIZES",
+    )
+    export_profile: Path | None = option(
+        "write the times of the batches to this file: the profile of a serverless function",
+        OUTPUT,
+        metavar="CSV",
+    )
+    threads: int = option("threads of the runtime (default 1)", Whole(), default=1)
+    symbol: tuple[tuple[str, int], ...] = SYMBOL
 
 
-@command("measure", "time a model's operators on this machine (needs nona-planner[measure])")
-@common.model
-@click.option("--output", type=common.OUTPUT, metavar="CSV", help="write the times of operators to this file")
-@click.option(
-    "--batches",
-    type=Sizes(),
-    default=(),
-    metavar="SIZES",
-    help="batch sizes at which to time the whole model, as 1,2,4,8; with --export-profile",
-)
-@click.option(
-    "--export-profile",
-    type=common.OUTPUT,
-    metavar="CSV",
-    help="write the times of the batches to this file: the profile of a serverless function",
-)
-@click.option("--threads", type=Whole(), default=1, help="threads of the runtime (default 1)")
-@common.symbol
-@takes(MeasureOptions)
-def measure(options: MeasureOptions) -> None:
-    """Time a model's operators."""
-    from nona.cli import models as work
+@command("schedulers", "list the schedulers", "nona.cli.lists:schedulers")
+class SchedulersOptions:
+    """``nona schedulers``."""
 
-    work.measure(options)
+    json: bool = JSON
+
+
+@command("devices", "list the devices", "nona.cli.lists:devices")
+class DevicesOptions:
+    """``nona devices``."""
+
+    json: bool = JSON
+
+
+@command("models", "list the models", "nona.cli.lists:models")
+class ModelsOptions:
+    """``nona models``."""
+
+    json: bool = JSON
+
+
+@command(
+    "train-decima",
+    "train the learned scheduler decima-link or decima-blind; write its weights",
+    "nona.cli.models:train_decima",
+)
+class TrainDecimaOptions:
+    """``nona train-decima``."""
+
+    output: Path = option(
+        "file to write, e.g. mine.json", OUTPUT, required=True, metavar="FILE", flags=("-o", "--output")
+    )
+    hide_link: bool = option("train decima-blind, which does not see the load of the link")
+    iterations: int = option(
+        "systems that are drawn, one step each",
+        Whole(min=1, max=100000),
+        usual="nona.learning.training:TrainSettings().iterations",
+    )
+    rollouts: int = option(
+        "runs of each system, with the same arrivals",
+        Whole(min=2, max=64),
+        usual="nona.learning.training:TrainSettings().rollouts",
+    )
+    jobs: int = option(
+        "jobs of a run", Whole(min=10, max=10000), usual="nona.learning.training:TrainSettings().jobs"
+    )
+    seed: int = option(
+        "equal seeds give equal weights", Whole(), usual="nona.learning.training:TrainSettings().seed"
+    )
 
 
 COMPLETE = "_NONA_COMPLETE"  # the variable by which a shell's script asks for completions
 SHELLS = ("bash", "zsh", "fish")
-
-
-@command("schedulers", "list the schedulers")
-@common.json
-@takes(ListOptions)
-def schedulers(options: ListOptions) -> None:
-    """List the schedulers and policies."""
-    from nona.cli import lists
-
-    lists.schedulers(options)
-
-
-@command("devices", "list the devices")
-@common.json
-@takes(ListOptions)
-def devices(options: ListOptions) -> None:
-    """List the devices."""
-    from nona.cli import lists
-
-    lists.devices(options)
-
-
-@command("models", "list the models")
-@common.json
-@takes(ListOptions)
-def models(options: ListOptions) -> None:
-    """List the sample models and scenarios."""
-    from nona.cli import lists
-
-    lists.models(options)
 
 
 class Shell(click.Choice[str]):
@@ -165,70 +173,12 @@ class Shell(click.Choice[str]):
         return value
 
 
-@command("completion", 'print the completion of a shell: eval "$(nona completion bash)"')
+SUMMARY = 'print the completion of a shell: eval "$(nona completion bash)"'
+
+
+@click.command("completion", Command, help=SUMMARY, short_help=SUMMARY, context_settings=CONTEXT)
 @click.argument("shell", type=Shell(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the script that completes commands, options and names."""
     shell_complete(context.find_root().command, {}, "nona", COMPLETE, f"{shell}_source")
-
-
-def _usual() -> TrainSettings:
-    from nona.learning.training import TrainSettings
-
-    return TrainSettings()
-
-
-@command("train-decima", "train the learned scheduler decima-link or decima-blind; write its weights")
-@click.option(
-    "-o", "--output", type=common.OUTPUT, required=True, metavar="FILE", help="file to write, e.g. mine.json"
-)
-@click.option("--hide-link", is_flag=True, help="train decima-blind, which does not see the load of the link")
-@click.option(
-    "--iterations",
-    cls=Usual,
-    type=Whole(min=1, max=100_000),
-    default=lambda: _usual().iterations,
-    help="systems that are drawn, one step each",
-)
-@click.option(
-    "--rollouts",
-    cls=Usual,
-    type=Whole(min=2, max=64),
-    default=lambda: _usual().rollouts,
-    help="runs of each system, with the same arrivals",
-)
-@click.option(
-    "--jobs", cls=Usual, type=Whole(min=10, max=10_000), default=lambda: _usual().jobs, help="jobs of a run"
-)
-@click.option(
-    "--seed", cls=Usual, type=Whole(), default=lambda: _usual().seed, help="equal seeds give equal weights"
-)
-@takes(TrainDecimaOptions)
-def train_decima(options: TrainDecimaOptions) -> None:
-    """Train a learned scheduler, with the progress on the terminal, and write its weights."""
-    from nona.cli.output import ProgressLine
-    from nona.learning.training import TrainSettings, trained_file
-    from nona.study.exports import check_places, write_text
-
-    check_places(options.output)
-    settings = TrainSettings(
-        sees_link=not options.hide_link,
-        iterations=options.iterations,
-        rollouts=options.rollouts,
-        jobs=options.jobs,
-        seed=options.seed,
-    )
-    line = ProgressLine()
-
-    def told(number: int, jct: float) -> None:
-        line.tell(f"mean JCT {jct:.2f} times a query's work", number / settings.iterations)
-
-    trained = trained_file(settings, told)
-    line.end()
-    write_text(options.output, trained.to_text())
-    first, last = trained.card.curve[0], trained.card.curve[-1]
-    print(
-        f"{options.output}: {len(trained.weights)} weights; mean JCT over a query's work {first:.2f} in the "
-        f"first part of the training, {last:.2f} in the last"
-    )

@@ -2,204 +2,151 @@
 
 from __future__ import annotations
 
-import click
+from pathlib import Path
 
-from nona.cli.commands import group as common
-from nona.cli.commands.group import SETTINGS, Commands, command, takes
-from nona.cli.options import (
-    SavedBundleOptions,
-    SavedCopyOptions,
-    SavedExportOptions,
-    SavedImportOptions,
-    SavedItemOptions,
-    SavedItemsOptions,
-    SavedListOptions,
-    SavedNameOptions,
-    SavedNoteOptions,
-)
+from nona.cli.declared import FILE, JSON, OUTPUT, STORE, argument, command, group, made_by, option
 
-SUMMARY = "saved runs: list, compare, rename, delete, export, import"
 _ITEM = "an item's name, or the beginning of what `nona saved list` calls it"
 
 
-@click.group(
-    "saved",
-    Commands,
-    help=f"{SUMMARY}. ITEM: {_ITEM}.",
-    short_help=SUMMARY,
-    no_args_is_help=False,
-    subcommand_metavar="COMMAND [OPTIONS]...",
-    context_settings=SETTINGS,
+@command("list", "the items, the latest first", "nona.cli.saved:items")
+class SavedListOptions:
+    """``nona saved list``."""
+
+    search: str = option(
+        "only items with all of these words in name, note, scheduler or model", default="", metavar="WORDS"
+    )
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command("show", "all that is known of an item", "nona.cli.saved:show")
+class SavedItemOptions:
+    """``nona saved show``."""
+
+    item: str = argument()
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command("rename", "give an item another name", "nona.cli.saved:rename")
+class SavedNameOptions:
+    """``nona saved rename``."""
+
+    item: str = argument()
+    name: str = argument()
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command("note", "give an item another note", "nona.cli.saved:note")
+class SavedNoteOptions:
+    """``nona saved note``."""
+
+    item: str = argument()
+    note: str = argument()
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command("duplicate", "copy an item", "nona.cli.saved:duplicate")
+class SavedCopyOptions:
+    """``nona saved duplicate``."""
+
+    item: str = argument()
+    name: str = option("name of the copy (default: that of the item, with (copy))", default="")
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command("delete", "delete items; each can be restored for a day", "nona.cli.saved:delete")
+class SavedItemsOptions:
+    """``nona saved delete``."""
+
+    items: tuple[str, ...] = argument(nargs=-1, metavar="ITEM...")
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command(
+    "restore",
+    "restore an item deleted less than a day ago; ITEM is its whole identifier",
+    "nona.cli.saved:restore",
 )
-def saved() -> None:
-    """The commands for saved items."""
+class SavedRestoreOptions:
+    """``nona saved restore``."""
+
+    item: str = argument()
+    store: Path | None = STORE
+    json: bool = JSON
 
 
-item = click.argument("item")
-
-
-@command("list", "the items, the latest first")
-@click.option(
-    "--search",
-    default="",
-    metavar="WORDS",
-    help="only items with all of these words in name, note, scheduler or model",
+@command(
+    "compare",
+    "two to four items side by side; the first is what the others are compared with",
+    "nona.cli.saved:compare",
 )
-@common.store
-@common.json
-@takes(SavedListOptions)
-def items(options: SavedListOptions) -> None:
-    """List saved items."""
-    from nona.cli import saved as work
+class SavedCompareOptions:
+    """``nona saved compare``."""
 
-    work.items(options)
+    items: tuple[str, ...] = argument(nargs=-1, metavar="ITEM...")
+    store: Path | None = STORE
+    json: bool = JSON
 
 
-@command("show", "all that is known of an item")
-@item
-@common.store
-@common.json
-@takes(SavedItemOptions)
-def show(options: SavedItemOptions) -> None:
-    """Show a saved item."""
-    from nona.cli import saved as work
-
-    work.show(options)
-
-
-@command("rename", "give an item another name")
-@item
-@click.argument("name")
-@common.store
-@common.json
-@takes(SavedNameOptions)
-def rename(options: SavedNameOptions) -> None:
-    """Rename a saved item."""
-    from nona.cli import saved as work
-
-    work.rename(options)
-
-
-@command("note", "give an item another note")
-@item
-@click.argument("note")
-@common.store
-@common.json
-@takes(SavedNoteOptions)
-def note(options: SavedNoteOptions) -> None:
-    """Annotate a saved item."""
-    from nona.cli import saved as work
-
-    work.note(options)
-
-
-@command("duplicate", "copy an item")
-@item
-@click.option("--name", default="", help="name of the copy (default: that of the item, with (copy))")
-@common.store
-@common.json
-@takes(SavedCopyOptions)
-def duplicate(options: SavedCopyOptions) -> None:
-    """Duplicate a saved item."""
-    from nona.cli import saved as work
-
-    work.duplicate(options)
-
-
-@command("delete", "delete items; each can be restored for a day")
-@click.argument("items", nargs=-1, required=True, metavar="ITEM...")
-@common.store
-@common.json
-@takes(SavedItemsOptions)
-def delete(options: SavedItemsOptions) -> None:
-    """Delete saved items."""
-    from nona.cli import saved as work
-
-    work.delete(options)
-
-
-@command("restore", "restore an item deleted less than a day ago; ITEM is its whole identifier")
-@item
-@common.store
-@common.json
-@takes(SavedItemOptions)
-def restore(options: SavedItemOptions) -> None:
-    """Restore a deleted item."""
-    from nona.cli import saved as work
-
-    work.restore(options)
-
-
-@command("compare", "two to four items side by side; the first is what the others are compared with")
-@click.argument("items", nargs=-1, required=True, metavar="ITEM...")
-@common.store
-@common.json
-@takes(SavedItemsOptions)
-def compare(options: SavedItemsOptions) -> None:
-    """Compare saved items."""
-    from nona.cli import saved as work
-
-    work.compare(options)
-
-
-@command("bundle", "write the scenario of an item, with its files, as one .nona.zip file")
-@item
-@click.option(
-    "-o", "--output", type=common.OUTPUT, required=True, metavar="FILE", help="file to write, e.g. x.nona.zip"
+@command(
+    "bundle", "write the scenario of an item, with its files, as one .nona.zip file", "nona.cli.saved:bundle"
 )
-@common.store
-@common.json
-@takes(SavedBundleOptions)
-def bundle(options: SavedBundleOptions) -> None:
-    """Write the scenario of a saved item."""
-    from nona.cli import saved as work
+class SavedBundleOptions:
+    """``nona saved bundle``."""
 
-    work.bundle(options)
+    item: str = argument()
+    output: Path = option(
+        "file to write, e.g. x.nona.zip", OUTPUT, required=True, metavar="FILE", flags=("-o", "--output")
+    )
+    store: Path | None = STORE
+    json: bool = JSON
 
 
-@command("export", "write items, or all, as one file")
-@click.argument("items", nargs=-1, metavar="[ITEM]...")
-@click.option(
-    "-o",
-    "--output",
-    type=common.OUTPUT,
-    required=True,
-    metavar="FILE",
-    help="file to write, e.g. x.nona-saved.zip",
+@command("export", "write items, or all, as one file", "nona.cli.saved:export")
+class SavedExportOptions:
+    """``nona saved export``."""
+
+    items: tuple[str, ...] = argument(nargs=-1, metavar="[ITEM]...", required=False)
+    output: Path = option(
+        "file to write, e.g. x.nona-saved.zip",
+        OUTPUT,
+        required=True,
+        metavar="FILE",
+        flags=("-o", "--output"),
+    )
+    store: Path | None = STORE
+    json: bool = JSON
+
+
+@command(
+    "import", "save the items of a file that `nona saved export` or the app wrote", "nona.cli.saved:take"
 )
-@common.store
-@common.json
-@takes(SavedExportOptions)
-def export(options: SavedExportOptions) -> None:
-    """Export saved items."""
-    from nona.cli import saved as work
+class SavedImportOptions:
+    """``nona saved import``."""
 
-    work.export(options)
+    file: Path = argument(FILE)
+    store: Path | None = STORE
+    json: bool = JSON
 
 
-@command("import", "save the items of a file that `nona saved export` or the app wrote")
-@click.argument("file", type=common.FILE)
-@common.store
-@common.json
-@takes(SavedImportOptions)
-def take(options: SavedImportOptions) -> None:
-    """Import saved items."""
-    from nona.cli import saved as work
-
-    work.take(options)
-
-
-for _command in (
-    items,
-    show,
-    compare,
-    rename,
-    note,
-    duplicate,
-    delete,
-    restore,
-    bundle,
-    export,
-    take,
+saved = group("saved", "saved runs: list, compare, rename, delete, export, import", more=f". ITEM: {_ITEM}.")
+for _kind in (
+    SavedListOptions,
+    SavedItemOptions,
+    SavedCompareOptions,
+    SavedNameOptions,
+    SavedNoteOptions,
+    SavedCopyOptions,
+    SavedItemsOptions,
+    SavedRestoreOptions,
+    SavedBundleOptions,
+    SavedExportOptions,
+    SavedImportOptions,
 ):
-    saved.add_command(_command)
+    saved.add_command(made_by(_kind))

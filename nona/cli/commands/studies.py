@@ -1,446 +1,207 @@
-"""``nona study NAME``: the studies that ship with the program."""
+"""``nona study NAME``: each study is its settings, its run and its result, named by their places."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+import sys
+from dataclasses import Field, dataclass
+from typing import Any
 
 import click
 
-from nona.cli.commands import group as common
-from nona.cli.commands.group import SETTINGS, Commands, Usual, command, takes
-from nona.cli.known import ELASTIC_POLICY, ENGINE, MAPPED, NETWORK, TRAINING_POLICY
-from nona.cli.options import (
-    DecisionOptions,
-    ElasticLinkOptions,
-    ElasticStudyOptions,
-    EstimatorOptions,
-    MapOptions,
-    NetworkViewOptions,
-    PaperOptions,
-    ServerlessStudyOptions,
-    TrainingStudyOptions,
-)
+from nona.cli import known
+from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, load, option
 from nona.cli.parameters import Decimal, Quantity, Share, Whole
 
-if TYPE_CHECKING:
-    from nona.study.decisions import DecisionSettings
-    from nona.study.network_views import NetworkViewSettings
-    from nona.study.paper import PaperSettings
-    from nona.study.prediction_map import MapSettings
-    from nona.study.serverless.study import StudySettings as ServerlessStudySettings
-    from nona.study.training.elastic_study import ElasticLinkSettings, ElasticStudySettings
-    from nona.study.training.published import EstimatorSettings, StudySettings
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study that ships: the places of its settings' class, its run, its shipped result, and its text.
+
+    ``rows`` makes the rows of its CSV file, ``html`` its report. ``engine``: the usual one; empty where there
+    is no choice. ``parallel``: whether it runs on several processes.
+    """
+
+    name: str
+    summary: str
+    settings: str
+    run: str
+    shipped: str
+    text: str
+    rows: str = ""
+    html: str = ""
+    engine: str = ""
+    parallel: bool = True
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _estimator() -> EstimatorSettings:
-    from nona.study.training.published import EstimatorSettings
-
-    return EstimatorSettings()
-
-
-def _training() -> StudySettings:
-    from nona.study.training.published import StudySettings
-
-    return StudySettings()
-
-
-def _elastic() -> ElasticStudySettings:
-    from nona.study.training.elastic_study import ElasticStudySettings
-
-    return ElasticStudySettings()
-
-
-def _link() -> ElasticLinkSettings:
-    from nona.study.training.elastic_study import ElasticLinkSettings
-
-    return ElasticLinkSettings()
-
-
-_workload = click.option(
-    "--workload",
-    type=Whole(min=1, max=4),
-    multiple=True,
-    metavar="N",
-    help="only this one of the four; repeat for several",
+_STUDY, _TEXT, _SHIPPED = "nona.study.", "nona.report.studies.", "nona.study.shipped:shipped_"
+STUDIES = (
+    Study(
+        "paper",
+        "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
+        _STUDY + "paper:PaperSettings",
+        _STUDY + "paper:paper_study",
+        _SHIPPED + "paper",
+        _TEXT + "paper:paper_text",
+        rows=_TEXT + "paper:point_rows",
+        html="nona.report.html.paper:paper_html",
+        engine="auto",
+    ),
+    Study(
+        "prediction",
+        "the prediction against the simulation, over load, background, locality and models",
+        _STUDY + "prediction_map:MapSettings",
+        _STUDY + "prediction_map:map_study",
+        _SHIPPED + "map",
+        _TEXT + "prediction_map:map_text",
+        engine="auto",
+    ),
+    Study(
+        "decisions",
+        "the placement simulated against the other schedulers: all samples and generated networks",
+        _STUDY + "decisions:DecisionSettings",
+        _STUDY + "decisions:decisions_study",
+        _SHIPPED + "decisions",
+        _TEXT + "decisions_text:decisions_text",
+        rows=_TEXT + "decisions:file_rows",
+        engine="compiled",
+    ),
+    Study(
+        "network-views",
+        "who sees the network: every scheduler on an idle and on a loaded link",
+        _STUDY + "network_views:NetworkViewSettings",
+        _STUDY + "network_views:network_views_study",
+        _SHIPPED + "network_views",
+        _TEXT + "network_views:network_views_text",
+        rows=_TEXT + "network_views:file_rows",
+        engine="auto",
+    ),
+    Study(
+        "serverless",
+        "ESG and four other policies in the slides' three settings, and what the result depends on",
+        _STUDY + "serverless.study:StudySettings",
+        _STUDY + "serverless.study:serverless_study",
+        _SHIPPED + "serverless",
+        _TEXT + "serverless_text:study_text",
+    ),
+    Study(
+        "estimator",
+        "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles",
+        _STUDY + "training.published:EstimatorSettings",
+        _STUDY + "training.published:estimator_study",
+        _SHIPPED + "estimator",
+        _TEXT + "training:estimator_text",
+        parallel=False,
+    ),
+    Study(
+        "training",
+        "training policies over load and with all jobs at once, compared with Gavel's paper",
+        _STUDY + "training.published:StudySettings",
+        _STUDY + "training.published:training_study",
+        _SHIPPED + "training",
+        _TEXT + "training:study_text",
+    ),
+    Study(
+        "elastic",
+        "elastic training jobs: mean JCT over relative load and over interference",
+        _STUDY + "training.elastic_study:ElasticStudySettings",
+        _STUDY + "training.elastic_study:elastic_study",
+        _SHIPPED + "elastic",
+        _TEXT + "elastic:elastic_study_text",
+    ),
+    Study(
+        "elastic-link",
+        "elastic training jobs: what it costs a policy not to see a link that others use too",
+        _STUDY + "training.elastic_study:ElasticLinkSettings",
+        _STUDY + "training.elastic_study:elastic_link_study",
+        _SHIPPED + "elastic_link",
+        _TEXT + "elastic:link_study_text",
+    ),
 )
-_policy = click.option(
-    "--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat"
-)
+
+_NAMES = {
+    "scheduler": known.SCHEDULER,
+    "mapped scenario": known.MAPPED,
+    "network": known.NETWORK,
+    "training policy": known.TRAINING_POLICY,
+    "elastic policy": known.ELASTIC_POLICY,
+}
 
 
-def _size(usual: Callable[[], ElasticStudySettings | ElasticLinkSettings]) -> Callable[[F], F]:
-    """How much a study of elastic jobs runs, and how; the defaults are those of ``usual``."""
-    options = (
-        click.option(
-            "--generations",
-            cls=Usual,
-            type=Whole(min=2, max=1000),
-            default=lambda: usual().generations,
-            help="of each search of Pollux; 100 in its public simulator",
-        ),
-        click.option(
-            "--replications",
-            cls=Usual,
-            type=Whole(min=1),
-            default=lambda: usual().replications,
-            help="runs of each point of policies that draw random numbers",
-        ),
-        click.option(
-            "--seed", cls=Usual, type=Whole(), default=lambda: usual().seed, help="seed of all runs"
-        ),
-        common.workers,
-        common.shipped,
-        common.json,
-    )
-
-    def decorated(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorated
+def _option_of(one: Field[Any]) -> click.Parameter:
+    """The option that sets a field of a study's settings."""
+    words, annotation = one.metadata, str(one.type)
+    kind: Any = _NAMES.get(words.get("of", ""))
+    if "int" in annotation:
+        kind = Whole(min=words.get("least"), max=words.get("most"))
+    elif "float" in annotation:
+        dimension = words.get("dimension")
+        kind = Share() if dimension == "fraction" else Quantity(dimension) if dimension else Decimal()
+    text, default = words["text"], None
+    if not (one.default is None or isinstance(one.default, bool | tuple)):
+        text, default = f"{text} (default {one.default:g})", one.default
+    flags = ("--" + words.get("option", one.name).replace("_", "-"),)
+    spec = option(text, kind, flags=flags, default=default, metavar=words.get("metavar"))
+    parameter: click.Parameter = spec.parameter(one.name, annotation)
+    return parameter
 
 
-@command(
-    "estimator", "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles"
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _estimator().replications,
-    help="how often each model is profiled",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _estimator().seed, help="seed of all draws")
-@common.shipped
-@common.json
-@takes(EstimatorOptions)
-def estimator(options: EstimatorOptions) -> None:
-    """The throughput estimator's error."""
-    from nona.cli import studies
+class StudyCommand(Command):
+    """The command of a study; its options are read from the study's settings when they are first needed."""
 
-    studies.estimator(options)
+    def __init__(self, study: Study) -> None:
+        self.study, self._params = study, list[click.Parameter]()
+        super().__init__(
+            study.name,
+            callback=self._run,
+            help=study.summary,
+            short_help=study.summary,
+            context_settings=CONTEXT,
+        )
 
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The options."""
+        if not self._params:
+            study = self.study
+            engine = (
+                ENGINE
+                if study.engine == "auto"
+                else option(f"(default: {study.engine})", known.ENGINE, default=study.engine)
+            )
+            shared = [("engine", engine)] * bool(study.engine) + [("csv", CSV)] * bool(study.rows)
+            shared += [("html", HTML)] * bool(study.html) + [("workers", WORKERS)] * study.parallel
+            fields = load("nona.study.settings:choices")(load(study.settings))
+            made = [_option_of(one) for one in fields]
+            made += [spec.parameter(name, "") for name, spec in shared]
+            made += [spec.parameter(name, "bool") for name, spec in (("shipped", SHIPPED), ("json", JSON))]
+            self._params = self.with_force(made)
+        return self._params
 
-@command("training", "training policies over load and with all jobs at once, compared with Gavel's paper")
-@click.option(
-    "--jobs", cls=Usual, type=Whole(min=10), default=lambda: _training().jobs, help="jobs that arrive per run"
-)
-@click.option(
-    "--at-once",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _training().at_once,
-    help="jobs present at the start, for the makespan",
-)
-@click.option(
-    "--gpus", cls=Usual, type=Whole(min=1), default=lambda: _training().gpus, help="GPUs of each type"
-)
-@click.option(
-    "--load",
-    type=Decimal(),
-    multiple=True,
-    metavar="JOBS",
-    help="single-GPU jobs per hour on 36 GPUs of each type, fewer with fewer GPUs; repeat for several",
-)
-@click.option(
-    "--policy",
-    type=TRAINING_POLICY,
-    multiple=True,
-    metavar="P",
-    help="only this one; repeat for several",
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _training().replications,
-    help="independent runs of each point",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
-@common.workers
-@common.shipped
-@common.json
-@takes(TrainingStudyOptions)
-def training(options: TrainingStudyOptions) -> None:
-    """The study of training policies."""
-    from nona.cli import studies
+    @params.setter
+    def params(self, value: list[click.Parameter]) -> None:
+        """Click gives an empty list before they are known."""
 
-    studies.training(options)
+    def _run(self, **given: Any) -> None:
+        study, files = self.study, {name: given.pop(name, None) for name in ("csv", "html")}
+        load("nona.study.exports:check_places")(*files.values())
+        how = {name: given.pop(name) for name in ("engine", "workers") if name in given}
+        shipped, in_json = given.pop("shipped"), given.pop("json")
+        if shipped:
+            result = load(study.shipped)()
+        else:
+            wanted = {name: value for name, value in given.items() if value != ()}
+            result = load(study.run)(load(study.settings)(**wanted), on_progress=_tell, **how)
+            if sys.stderr.isatty():
+                print(file=sys.stderr)  # the line of progress ends
+        load("nona.cli.output:show")(in_json, result, load(study.text))  # whatever happens to the files
+        load("nona.cli.output:write_study")(result, study.rows, study.html, *files.values())
 
 
-@command("elastic", "elastic training jobs: mean JCT over relative load and over interference")
-@_workload
-@click.option(
-    "--load",
-    type=Decimal(),
-    multiple=True,
-    metavar="NUMBER",
-    help="times as many jobs in the same hours; repeat for several",
-)
-@click.option(
-    "--interference",
-    type=Share(),
-    multiple=True,
-    help="part of its speed that a job on several nodes loses next to another one; repeat for several",
-)
-@_policy
-@_size(_elastic)
-@takes(ElasticStudyOptions)
-def elastic(options: ElasticStudyOptions) -> None:
-    """The study of elastic jobs."""
-    from nona.cli import studies
-
-    studies.elastic(options)
+def _tell(fraction: float, text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{fraction:6.1%}  {text:<40}", end="", file=sys.stderr, flush=True)
 
 
-@command(
-    "elastic-link", "elastic training jobs: what it costs a policy not to see a link that others use too"
-)
-@_workload
-@click.option(
-    "--capacity",
-    type=Quantity("bandwidth"),
-    multiple=True,
-    metavar="RATE",
-    help="of the link (default '10 Gbit/s' and '5 Gbit/s'); repeat for several",
-)
-@click.option(
-    "--background",
-    cls=Usual,
-    type=Decimal(),
-    default=lambda: _link().background,
-    metavar="U",
-    help="part of the link that others use",
-)
-@_policy
-@_size(_link)
-@takes(ElasticLinkOptions)
-def elastic_link(options: ElasticLinkOptions) -> None:
-    """The study of elastic jobs on a link."""
-    from nona.cli import studies as link_study
-
-    link_study.elastic_link(options)
-
-
-TRAINING = (estimator, training, elastic, elastic_link)
-
-SUMMARY = "run or show a shipped study, e.g. the paper's evaluation"
-
-
-@click.group(
-    "study",
-    Commands,
-    help=SUMMARY,
-    short_help=SUMMARY,
-    no_args_is_help=False,
-    subcommand_metavar="STUDY [OPTIONS]...",
-    context_settings=SETTINGS,
-)
-def study() -> None:
-    """The shipped studies."""
-
-
-def _paper() -> PaperSettings:
-    from nona.study.paper import PaperSettings
-
-    return PaperSettings()
-
-
-def _map() -> MapSettings:
-    from nona.study.prediction_map import MapSettings
-
-    return MapSettings()
-
-
-def _decisions() -> DecisionSettings:
-    from nona.study.decisions import DecisionSettings
-
-    return DecisionSettings()
-
-
-def _network_views() -> NetworkViewSettings:
-    from nona.study.network_views import NetworkViewSettings
-
-    return NetworkViewSettings()
-
-
-def _serverless() -> ServerlessStudySettings:
-    from nona.study.serverless.study import StudySettings
-
-    return StudySettings()
-
-
-@command("paper", "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability")
-@click.option("--jobs", cls=Usual, type=Whole(), default=lambda: _paper().jobs, help="jobs measured per run")
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _paper().replications,
-    help="independent runs of each point",
-)
-@common.seed
-@common.engine
-@common.csv
-@common.html
-@common.workers
-@common.shipped
-@common.json
-@takes(PaperOptions)
-def paper(options: PaperOptions) -> None:
-    """The paper's evaluation."""
-    from nona.cli import studies
-
-    studies.paper(options)
-
-
-@command("prediction", "the prediction against the simulation, over load, background, locality and models")
-@click.option(
-    "--tasks",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _map().tasks,
-    help="approximate number of tasks per run",
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _map().replications,
-    help="independent runs of each point",
-)
-@common.seed
-@click.option(
-    "--scenario", type=MAPPED, multiple=True, metavar="NAME", help="only this one; repeat for several"
-)
-@common.engine
-@common.workers
-@common.shipped
-@common.json
-@takes(MapOptions)
-def prediction(options: MapOptions) -> None:
-    """The map of the prediction."""
-    from nona.cli import studies
-
-    studies.prediction(options)
-
-
-@command(
-    "decisions", "the placement simulated against the other schedulers: all samples and generated networks"
-)
-@click.option(
-    "--network", type=NETWORK, multiple=True, metavar="NAME", help="only this one; repeat for several"
-)
-@click.option(
-    "--link",
-    type=Decimal(),
-    multiple=True,
-    metavar="GBIT",
-    help="only this speed; repeat for several",
-)
-@click.option("--full", is_flag=True, help="all 48 combinations for each network, instead of 12")
-@click.option("--jobs", type=Whole(), help="jobs measured per run, instead of a fixed number of events")
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _decisions().replications,
-    metavar="R",
-    help="independent runs per round",
-)
-@click.option(
-    "--most",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _decisions().most,
-    help="maximum of runs, where schedulers are close",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _decisions().seed, help="seed of all runs")
-@click.option("--engine", type=ENGINE, default="compiled", help="(default: compiled)")
-@click.option("--csv", type=common.OUTPUT, metavar="FILE", help="also write one row per cell and scheduler")
-@common.workers
-@common.shipped
-@common.json
-@takes(DecisionOptions)
-def decisions(options: DecisionOptions) -> None:
-    """The placement against the other schedulers."""
-    from nona.cli import studies
-
-    studies.decisions(options)
-
-
-@command("network-views", "who sees the network: every scheduler on an idle and on a loaded link")
-@click.option(
-    "--jobs", cls=Usual, type=Whole(), default=lambda: _network_views().jobs, help="jobs measured per run"
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _network_views().replications,
-    help="independent runs of each scheduler on each link",
-)
-@click.option(
-    "--seed", cls=Usual, type=Whole(), default=lambda: _network_views().seed, help="seed of all runs"
-)
-@common.scheduler
-@common.engine
-@common.csv
-@common.workers
-@common.shipped
-@common.json
-@takes(NetworkViewOptions)
-def network_views(options: NetworkViewOptions) -> None:
-    """Who sees the network."""
-    from nona.cli import studies
-
-    studies.network_views(options)
-
-
-@command(
-    "serverless", "ESG and four other policies in the slides' three settings, and what the result depends on"
-)
-@click.option(
-    "--calls", cls=Usual, type=Whole(), default=lambda: _serverless().calls, help="calls measured per run"
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _serverless().replications,
-    help="independent runs of each point",
-)
-@click.option(
-    "--small",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _serverless().small,
-    help="calls per run of an alternative",
-)
-@click.option(
-    "--few",
-    cls=Usual,
-    type=Whole(),
-    default=lambda: _serverless().few,
-    help="independent runs of each alternative",
-)
-@common.seed
-@common.workers
-@common.shipped
-@common.json
-@takes(ServerlessStudyOptions)
-def serverless(options: ServerlessStudyOptions) -> None:
-    """The study of serverless policies."""
-    from nona.cli import studies
-
-    studies.serverless(options)
-
-
-STUDIES = (paper, prediction, decisions, network_views, serverless, *TRAINING)
-for _command in STUDIES:
-    study.add_command(_command)
+study = group("study", "run or show a shipped study, e.g. the paper's evaluation", "STUDY")
+for _study in STUDIES:
+    study.add_command(StudyCommand(_study))

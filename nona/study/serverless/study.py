@@ -8,7 +8,6 @@ Every policy of a setting gets the same calls and noise, every alternative the s
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from typing import TypeVar
 import numpy as np
 
 from nona import __version__
-from nona.errors import SimulationError
 from nona.experiments.workers import kept_pool
 from nona.options import Options
 from nona.report.serverless.report import policy_outcome
@@ -55,6 +53,7 @@ from nona.study.serverless.study_parts import (
     sensitivity,
 )
 from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded
 from nona.study.sweep_numbers import LOAD, number_named, with_value
 
@@ -154,11 +153,11 @@ class StudySettings:
     of the usual ones; ``profile_sets`` and ``scarce``: the first so many only.
     """
 
-    calls: int = 1500
-    replications: int = 4
-    small: int = 400
-    few: int = 2
-    seed: int | None = None
+    calls: int = choice(1500, "calls measured per run", least=1)
+    replications: int = choice(4, "independent runs of each point", least=1)
+    small: int = choice(400, "calls per run of an alternative", least=1)
+    few: int = choice(2, "independent runs of each alternative", least=1)
+    seed: int | None = choice(None, "overrides the scenarios' seeds")
     settings: tuple[str, ...] = SETTINGS
     alternatives: tuple[int, ...] | None = None
     cutoffs_s: tuple[float, ...] = CUTOFFS_S
@@ -167,18 +166,7 @@ class StudySettings:
     scarce: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("calls", "replications", "small", "few"):
-            if (value := getattr(self, name)) < 1:
-                raise SimulationError(f"Study: {name}={value} must be at least 1; give a larger number.")
-
-
-@dataclass(frozen=True, slots=True)
-class StudyProgress:
-    """The progress of the study; ``data`` is the result, given only at ``fraction`` 1."""
-
-    text: str
-    fraction: float
-    data: ServerlessStudy | None = None
+        check_least(self)
 
 
 Tell = Callable[[float], None]
@@ -189,7 +177,7 @@ def serverless_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Callable[[StudyProgress], None] = lambda progress: None,
+    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
 ) -> ServerlessStudy:
     """Run the study; its results with their provenance (command, version, date, seed).
 
@@ -198,12 +186,12 @@ def serverless_study(
     chosen = settings or StudySettings()
     with kept_pool(workers) as pool:
         data = _rounded(_study(chosen, pool, on_progress), DIGITS)
-    on_progress(StudyProgress("done", 1.0, data))
+    on_progress(1.0, "done")
     return data
 
 
 def _study(
-    chosen: StudySettings, pool: TaskPool, on_progress: Callable[[StudyProgress], None]
+    chosen: StudySettings, pool: TaskPool, on_progress: Callable[[float, str], None]
 ) -> ServerlessStudy:
     begin = time.perf_counter()
 
@@ -211,7 +199,7 @@ def _study(
         """What hears how far one part is."""
         parts = list(_SPANS)
         start = sum(_SPANS[before] for before in parts[: parts.index(name)])
-        return lambda share: on_progress(StudyProgress(name, start + 0.999 * share * _SPANS[name]))
+        return lambda share: on_progress(start + 0.999 * share * _SPANS[name], name)
 
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
     size = CurveSize(POLICIES, chosen.small, 2 * chosen.few, 4 * chosen.few, chosen.loads)
@@ -221,7 +209,7 @@ def _study(
     busy = {name: pressed(report) for name, report in curves[0].settings.items()}
     return ServerlessStudy(
         study="serverless",
-        command=_command(chosen),
+        command=command_line("serverless", chosen),
         version=__version__,
         date=now_text(),
         seed=setting(chosen.settings[0], chosen.seed).seed,
@@ -319,15 +307,3 @@ def _sensitivity(
 def with_load(scenario: Scenario, factor: float) -> Scenario:
     """The scenario with ``factor`` times the traffic."""
     return number_named(scenario, LOAD).set(scenario, factor)
-
-
-def _command(chosen: StudySettings) -> str:
-    """The command that makes these results."""
-    usual = StudySettings()
-    changed = [
-        word
-        for option in ("calls", "replications", "small", "few", "seed")
-        if (value := getattr(chosen, option)) != getattr(usual, option)
-        for word in (f"--{option}", str(value))
-    ]
-    return shlex.join(["nona", "study", "serverless", "--json", *changed])

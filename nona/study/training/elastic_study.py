@@ -5,12 +5,11 @@ Every policy gets the same workloads; what the authors' simulator gave stands be
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nona import __version__
 from nona.errors import SimulationError
@@ -18,6 +17,7 @@ from nona.experiments.pool import Key
 from nona.hardware.cluster import Network
 from nona.options import Option
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
 from nona.training.elastic.engine import ElasticProgress
@@ -25,7 +25,6 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
 from nona.training.elastic.system import Link
 from nona.training.elastic.workload import SHIPPED, Case, published
-from nona.units import format_bandwidth
 
 EFFORT = "generations"
 DIGITS = 10
@@ -41,13 +40,13 @@ class StudyRuns:
     failed_checks: tuple[str, ...]
 
 
-def _check_size(workloads: Sequence[int], replications: int) -> None:
-    """Workloads that ship, and at least one replication; else :class:`~nona.errors.SimulationError`."""
+def _check_size(settings: ElasticStudySettings | ElasticLinkSettings) -> None:
+    """Refuse workloads that do not ship, and numbers below their least."""
+    workloads = settings.workloads
     if not workloads or not set(workloads) <= set(SHIPPED):
         shipped = ", ".join(map(str, SHIPPED))
         raise SimulationError(f"Study: workloads={list(workloads)} must be among {shipped}; change them.")
-    if replications < 1:
-        raise SimulationError(f"Study: replications={replications} must be at least 1; give more.")
+    check_least(settings)
 
 
 def _run_points(
@@ -93,6 +92,23 @@ SWITCH = "avoid_interference"
 POLICIES = ("pollux", "optimus", "tiresias", "gandiva", "sjf", "fifo")
 
 
+def _workloads() -> Any:
+    text = "only this one of the four; repeat for several"
+    return choice(SHIPPED, text, option="workload", least=1, most=4, metavar="N")
+
+
+def _policies() -> Any:
+    return choice((), "only this one; repeat", option="policy", of="elastic policy", metavar="P")
+
+
+def _generations() -> Any:
+    return choice(20, "of each search of Pollux; 100 in its public simulator", least=2, most=1000)
+
+
+def _replications() -> Any:
+    return choice(1, "runs of each point of policies that draw random numbers", least=1)
+
+
 @dataclass(frozen=True, slots=True)
 class ElasticStudySettings:
     """Size of the study; ``policies``: only these, those of ``POLICIES`` if empty.
@@ -101,16 +117,26 @@ class ElasticStudySettings:
     with 20 its mean JCTs are within 2 % of that simulator's.
     """
 
-    workloads: tuple[int, ...] = SHIPPED
-    loads: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0)
-    interference: tuple[float, ...] = (0.0, 0.25, 0.5)
-    policies: tuple[str, ...] = ()
-    generations: int = 20
-    replications: int = 1
-    seed: int = 0
+    workloads: tuple[int, ...] = _workloads()
+    loads: tuple[float, ...] = choice(
+        (0.5, 1.0, 1.5, 2.0),
+        "times as many jobs in the same hours; repeat for several",
+        option="load",
+        metavar="NUMBER",
+    )
+    interference: tuple[float, ...] = choice(
+        (0.0, 0.25, 0.5),
+        "part of its speed that a job on several nodes loses next to another one; repeat for several",
+        dimension="fraction",
+        metavar="SHARE",
+    )
+    policies: tuple[str, ...] = _policies()
+    generations: int = _generations()
+    replications: int = _replications()
+    seed: int = choice(0, "seed of all runs")
 
     def __post_init__(self) -> None:
-        _check_size(self.workloads, self.replications)
+        _check_size(self)
 
     @property
     def wanted(self) -> list[str]:
@@ -159,7 +185,7 @@ def elastic_study(
     return rounded_result(
         ElasticStudy(
             study="elastic",
-            command=_command(chosen),
+            command=command_line("elastic", chosen),
             version=__version__,
             date=now_text(),
             seed=chosen.seed,
@@ -211,20 +237,6 @@ def _point(
     )
 
 
-def _command(chosen: ElasticStudySettings) -> str:
-    """The command that makes these results."""
-    usual, words = ElasticStudySettings(), ["nona", "study", "elastic", "--json"]
-    lists = (("workload", "workloads"), ("load", "loads"), ("interference", "interference"))
-    for option, name in lists:
-        if (values := getattr(chosen, name)) != getattr(usual, name):
-            words += [word for value in values for word in (f"--{option}", f"{value:g}")]
-    words += [word for policy in chosen.policies for word in ("--policy", policy)]
-    for name in ("generations", "replications", "seed"):
-        if (value := getattr(chosen, name)) != getattr(usual, name):
-            words += [f"--{name}", str(value)]
-    return shlex.join(words)
-
-
 WAYS: Mapping[str, tuple[str, Mapping[str, Option]]] = {
     "optimus-link": ("optimus-link", {}),
     "optimus": ("optimus", {}),
@@ -249,16 +261,22 @@ class ElasticLinkSettings:
     the links by others. ``generations`` of each search of Pollux.
     """
 
-    workloads: tuple[int, ...] = SHIPPED
-    capacities: tuple[float, ...] = (1.25e9, 0.625e9)
-    background: float = 0.5
-    policies: tuple[str, ...] = ()
-    generations: int = 20
-    replications: int = 1
-    seed: int = 0
+    workloads: tuple[int, ...] = _workloads()
+    capacities: tuple[float, ...] = choice(
+        (1.25e9, 0.625e9),
+        "of the link (default '10 Gbit/s' and '5 Gbit/s'); repeat for several",
+        option="capacity",
+        dimension="bandwidth",
+        metavar="RATE",
+    )
+    background: float = choice(0.5, "part of the link that others use", metavar="U")
+    policies: tuple[str, ...] = _policies()
+    generations: int = _generations()
+    replications: int = _replications()
+    seed: int = choice(0, "seed of all runs")
 
     def __post_init__(self) -> None:
-        _check_size(self.workloads, self.replications)
+        _check_size(self)
         if missing := {ELASTIC.find(name).name for name in self.policies} - {p for p, _ in WAYS.values()}:
             choices = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
             raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {choices}.")
@@ -296,7 +314,7 @@ def elastic_link_study(
     return rounded_result(
         ElasticLinkStudy(
             study="elastic-link",
-            command=_link_command(chosen),
+            command=command_line("elastic-link", chosen),
             version=__version__,
             date=now_text(),
             seed=chosen.seed,
@@ -340,17 +358,3 @@ def _link_point(
         jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
         link_share=tuple(sum(run.measures.link_share for run in of) / len(of) for of in runs),
     )
-
-
-def _link_command(chosen: ElasticLinkSettings) -> str:
-    """The command that makes these results."""
-    usual, words = ElasticLinkSettings(), ["nona", "study", "elastic-link", "--json"]
-    if chosen.workloads != usual.workloads:
-        words += [word for number in chosen.workloads for word in ("--workload", str(number))]
-    if chosen.capacities != usual.capacities:
-        words += [word for c in chosen.capacities for word in ("--capacity", format_bandwidth(c))]
-    words += [word for policy in chosen.policies for word in ("--policy", policy)]
-    for name in ("background", "generations", "replications", "seed"):
-        if (value := getattr(chosen, name)) != getattr(usual, name):
-            words += [f"--{name}", f"{value:g}"]
-    return shlex.join(words)

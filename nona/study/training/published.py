@@ -5,7 +5,6 @@ Every variant of a replication gets the same jobs.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from nona.results.studies import (
     Way,
 )
 from nona.simulation.intervals import mean_interval
+from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.training.generated_jobs import Generation, generate
 from nona.training.job_files import trace_jobs
@@ -182,18 +182,23 @@ class StudySettings:
     all if empty.
     """
 
-    jobs: int = 1000
-    at_once: int = 700
-    gpus: int = USUAL_GPUS
-    replications: int = 3
-    loads: tuple[float, ...] = (2.0, 4.0, 6.0, 8.0)
-    seed: int = 0
-    policies: tuple[str, ...] = ()
+    jobs: int = choice(1000, "jobs that arrive per run", least=1)
+    at_once: int = choice(700, "jobs present at the start, for the makespan", least=1)
+    gpus: int = choice(USUAL_GPUS, "GPUs of each type", least=1)
+    loads: tuple[float, ...] = choice(
+        (2.0, 4.0, 6.0, 8.0),
+        "single-GPU jobs per hour on 36 GPUs of each type, fewer with fewer GPUs; repeat for several",
+        option="load",
+        metavar="JOBS",
+    )
+    policies: tuple[str, ...] = choice(
+        (), "only this one; repeat for several", option="policy", of="training policy", metavar="P"
+    )
+    replications: int = choice(3, "independent runs of each point", least=1)
+    seed: int = choice(0, "seed of all runs")
 
     def __post_init__(self) -> None:
-        for name in ("jobs", "at_once", "gpus", "replications"):
-            if (value := getattr(self, name)) < 1:
-                raise SimulationError(f"Study: {name}={value} must be at least 1; give a larger number.")
+        check_least(self)
         if not self.loads or min(self.loads) <= 0:
             raise SimulationError(f"Study: loads={list(self.loads)} must be numbers above 0; change them.")
 
@@ -234,7 +239,7 @@ def training_study(
     return rounded_result(
         TrainingStudy(
             study="training",
-            command=_command(chosen),
+            command=command_line("training", chosen),
             version=__version__,
             date=now_text(),
             seed=chosen.seed,
@@ -306,23 +311,8 @@ def _point(piece: Piece, found: list[Outcome]) -> StudyPoint:
     )
 
 
-def _command(chosen: StudySettings) -> str:
-    """The command that makes these results."""
-    usual = StudySettings()
-    words = ["nona", "study", "training", "--json"]
-    for name in ("jobs", "at_once", "gpus", "replications", "seed"):
-        if (value := getattr(chosen, name)) != getattr(usual, name):
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    if chosen.loads != usual.loads:
-        words += [word for load in chosen.loads for word in ("--load", f"{load:g}")]
-    words += [word for policy in chosen.policies for word in ("--policy", policy)]
-    return shlex.join(words)
-
-
 GAVEL_STOP = 1e-3
 """Where the public program stops: after two or three sweeps on this table."""
-
-Tell = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,11 +321,13 @@ class EstimatorSettings:
 
     shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
     stops: tuple[float, ...] = (GAVEL_STOP, Completion().tolerance)
-    replications: int = 5
-    seed: int = 0
+    replications: int = choice(5, "how often each model is profiled", least=1)
+    seed: int = choice(0, "seed of all draws")
 
 
-def estimator_study(settings: EstimatorSettings, on_progress: Tell | None = None) -> EstimatorStudy:
+def estimator_study(
+    settings: EstimatorSettings, *, on_progress: Hear = lambda share, text: None
+) -> EstimatorStudy:
     """Profile, complete, match; compare with the measured rows and with estimates that need no profile."""
     started = time.perf_counter()
     table = shipped_throughputs()
@@ -344,8 +336,7 @@ def estimator_study(settings: EstimatorSettings, on_progress: Tell | None = None
     cases = [(r, stop, p) for r in ("known", "new") for stop in settings.stops for p in settings.shares]
     points = []
     for number, (kind, stop, share) in enumerate(cases):
-        if on_progress is not None:
-            on_progress(number / len(cases), f"{share:.0%} profiled")
+        on_progress(number / len(cases), f"{share:.0%} profiled")
         points.append(
             _estimator_point(reference, "known" if kind == "known" else "new", stop, share, settings)
         )
