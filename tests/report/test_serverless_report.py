@@ -9,7 +9,7 @@ from simulation_rows import within
 from nona.report.serverless import figures as charts
 from nona.report.serverless import findings
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
-from nona.report.serverless.text import serverless_text, sharing_text
+from nona.report.serverless.text import CALLS, PARTS, PLATFORM, serverless_text, sharing_text
 from nona.report.studies import policy_figures as study_charts
 from nona.report.studies.serverless_text import cutoff_title
 from nona.results import serverless
@@ -120,13 +120,29 @@ def test_text_and_page_tell_every_policy_and_of_instances_where_some_stand():
     standing = serverless.StandingOutcome(instances=7.25, starts=3, busy_share=0.6, idle_share=0.4)
     stands = but(policy(0.5, 2e-4), standing=standing)
     mixed, plain = report(leased=policy(0.9, 1e-4), stands=stands), report(leased=policy(0.9, 1e-4))
-    assert "instances  starts  busy  idle" in serverless_text(mixed)
+    assert "  instances  starts  " in serverless_text(mixed)
     assert "instances" not in serverless_text(plain)
-    leased, row = policy_rows(mixed)
-    assert (row["instances"], row["idle"], leased["idle"]) == ("7.25", "40.0 %", "–")
-    assert "idle" not in policy_rows(plain)[0]
+    stand = PARTS[-1]
+    assert stand.rows(mixed.policies) == [
+        {"policy": "stands", "instances": "7.25", "starts": "3", "busy": "60.0 %", "idle": "40.0 %"}
+    ]
+    assert stand.rows(plain.policies) == []
     again = serverless.ServerlessReport.model_validate_json(mixed.model_dump_json())
     assert again.policies["stands"].standing == stands.standing
+
+
+def test_text_files_and_pages_show_the_same_numbers():
+    policies = next(iter(shipped_serverless().settings.values())).policies
+    for table in (CALLS, PLATFORM):
+        rows, lines = table.rows(policies), table.text(policies).splitlines()
+        assert len(lines) == 1 + len(policies)
+        for row, line, outcome in zip(rows, lines[1:], policies.values(), strict=True):
+            assert all(text in line for text in row.values())
+            assert row.items() <= policy_rows({row["policy"]: outcome})[0].items(), "the page has it so"
+            for column in table.columns:
+                number = column.number(outcome)
+                same = column.look.show(number / column.look.scale) if isinstance(number, float) else "–"
+                assert isinstance(number, str | int) or row[column.heading].startswith(same)
 
 
 def test_study_figures_draw_the_stored_numbers():
@@ -180,7 +196,7 @@ def test_policies_are_ranked_set_beside_the_oracle_and_money_has_no_powers_of_te
     assert findings.over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
     assert findings.over_oracle(given, None) == {}
     made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
-    rows = policy_rows(made)
+    rows = policy_rows(made.policies)
     assert rows[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"
     assert all(set(DECIDING) <= set(row) for row in rows)
     assert len(DECIDING) < len(rows[0])

@@ -14,7 +14,7 @@ from sizes import examples
 from nona.gpu_sharing.pool import Invoker
 from nona.report.serverless.layouts import layout_rows
 from nona.report.serverless.report import policy_outcome
-from nona.report.serverless.text import standing_rows
+from nona.report.serverless.text import PARTS
 from nona.report.text import share_text
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
@@ -222,6 +222,6 @@ def test_reports_name_instances_and_the_idle_part_only_where_instances_stand():
     assert found["infless"].standing is None
     of = found["fast-gshare"].standing
     assert of.idle_share == pytest.approx(1 - of.busy_share)
-    (row,) = standing_rows(found)
-    assert (row["policy"], row["idle"]) == ("fast-gshare", share_text(of.idle_share))
-    assert standing_rows({"infless": found["infless"]}) == []
+    (row,) = PARTS[-1].rows(found)
+    assert (row["policy"], row["idle"]) == ("fast-gshare", share_text(of.idle_share, 1))
+    assert PARTS[-1].rows({"infless": found["infless"]}) == []

@@ -10,13 +10,10 @@ from nona.report.html.pieces import bullets, chart, document, paragraph, section
 from nona.report.html.simulation import INTERVALS, report_header, scenario_section
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
 from nona.report.serverless.text import (
+    CALLS,
+    PARTS,
+    PLATFORM,
     application_rows,
-    container_rows,
-    memory_rows,
-    platform_rows,
-    policy_rows,
-    standing_rows,
-    transfer_rows,
 )
 from nona.report.text import counted, share_text
 from nona.results.serverless import ServerlessReport
@@ -71,7 +68,7 @@ def _results(report: ServerlessReport) -> Markup:
     reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
     return section(
         "Policies",
-        table(policy_rows(report.policies), "All policies on the same calls, 95 % intervals"),
+        table(CALLS.rows(report.policies), "All policies on the same calls, 95 % intervals"),
         bullets(reasons),
         chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
         chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
@@ -79,15 +76,8 @@ def _results(report: ServerlessReport) -> Markup:
 
 
 def _platform(report: ServerlessReport) -> list[Markup]:
-    tables = [table(platform_rows(report.policies), "How each policy used it")]
-    if rows := transfer_rows(report.policies):
-        tables.append(table(rows, "Transfers over the network, which they share"))
-    if rows := container_rows(report.policies):
-        tables.append(table(rows, "Containers: cost of executing and of waiting, shares of their time"))
-    if rows := memory_rows(report.policies):
-        tables.append(table(rows, "Memory of nodes, held by containers"))
-    if rows := standing_rows(report.policies):
-        tables.append(table(rows, "Standing instances, and the parts of their cost with and without a batch"))
+    tables = [table(PLATFORM.rows(report.policies), "How each policy used it")]
+    tables += [table(rows, part.title) for part in PARTS if (rows := part.rows(report.policies))]
     return tables
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic
 
-from nona.report.means import mean_text
-from nona.report.serverless.findings import PER, cost_text, dollars, pareto_title, rate_text
+from nona.report.serverless.findings import PER, dollars, pareto_title
+from nona.report.tables import SHARE, TIME, Column, Look, R, Table
 from nona.report.text import or_dash, share_text, table, time_text
 from nona.results.serverless import (
     ApplicationOutcome,
+    ContainerOutcome,
+    MemoryOutcome,
     Oracle,
     Outcome,
     PolicyOutcome,
@@ -16,124 +20,106 @@ from nona.results.serverless import (
     ServerlessReport,
     Setting,
     SharingReport,
+    StandingOutcome,
+    TransferOutcome,
 )
-from nona.units import format_number, format_time
 
-
-def transfer_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """The transfers of each policy over a network that they share; none where they do not."""
-    return [
-        {
-            "policy": name,
-            "mean transfer": mean_text(used.mean_s, format_time),
-            "of it waiting": mean_text(used.wait_s, format_time),
-            "core": or_dash(used.core_utilization, share_text),
-            "busiest link": used.busiest_link,
-            "its use": or_dash(used.busiest_utilization, share_text),
-        }
-        for name, p in policies.items()
-        for used in [p.transfers]
-        if used is not None
-    ]
-
-
-def container_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """The containers of each policy, where they pay for waiting or need memory."""
-    return [
-        {
-            "policy": name,
-            f"executing, $ per {PER:,}": cost_text(of.executing_per_call_usd),
-            f"idle, $ per {PER:,}": cost_text(of.idle_per_call_usd),
-            "time busy": or_dash(of.busy, share_text),
-            "time idle": or_dash(of.idle, share_text),
-            "time starting": or_dash(of.starting, share_text),
-        }
-        for name, p in policies.items()
-        for of in [p.containers]
-        if of is not None
-    ]
-
-
-def memory_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """What the containers of each policy hold of the nodes' memory, where it is limited."""
-    return [
-        {
-            "policy": name,
-            "memory held": or_dash(of.mean, share_text),
-            "at most on a node": or_dash(of.most, share_text),
-            "evictions a batch": mean_text(of.evictions, format_number),
-        }
-        for name, p in policies.items()
-        for of in [p.memory]
-        if of is not None
-    ]
-
-
-def standing_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """The instances of each policy whose instances stand, and the parts of their cost."""
-    return [
-        {
-            "policy": name,
-            "instances": or_dash(s.instances, "{:.1f}".format),
-            "starts": or_dash(s.starts, "{:.1f}".format),
-            "busy": or_dash(s.busy_share, share_text),
-            "idle": or_dash(s.idle_share, share_text),
-        }
-        for name, p in policies.items()
-        if (s := p.standing) is not None
-    ]
-
-
-COLUMNS = (
+MONEY = Look(dollars, f"$ per {PER:,}", PER)
+TRANSFERS = Table[TransferOutcome](
     "policy",
-    "SLOs kept",
-    f"$ per {PER:,}",
-    "$ per hit",
-    "mean",
-    "p95",
-    "misses",
-    "cold",
-    "batch",
-    "state",
+    (
+        Column("mean transfer", lambda used: used.mean_s, TIME),
+        Column("of it waiting", lambda used: used.wait_s, TIME),
+        Column("core", lambda used: used.core_utilization, SHARE),
+        Column("busiest link", lambda used: used.busiest_link),
+        Column("its use", lambda used: used.busiest_utilization, SHARE),
+    ),
 )
-MORE = ("policy", "search", "steps", "local", "vCPUs", "vGPUs", "stranded", "forced", "rechecks")
+CONTAINERS = Table[ContainerOutcome](
+    "policy",
+    (
+        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, MONEY),
+        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, MONEY),
+        Column("time busy", lambda of: of.busy, SHARE),
+        Column("time idle", lambda of: of.idle, SHARE),
+        Column("time starting", lambda of: of.starting, SHARE),
+    ),
+)
+MEMORY = Table[MemoryOutcome](
+    "policy",
+    (
+        Column("memory held", lambda of: of.mean, SHARE),
+        Column("at most on a node", lambda of: of.most, SHARE),
+        Column("evictions a batch", lambda of: of.evictions),
+    ),
+)
+STANDING = Table[StandingOutcome](
+    "policy",
+    (
+        Column("instances", lambda of: of.instances),
+        Column("starts", lambda of: of.starts),
+        Column("busy", lambda of: of.busy_share, SHARE),
+        Column("idle", lambda of: of.idle_share, SHARE),
+    ),
+)
 
 
-def policy_rows(outcomes: Mapping[str, Outcome]) -> list[dict[str, str]]:
-    """The main figures of each policy, formatted."""
-    return [
-        {
-            "policy": name,
-            "SLOs kept": rate_text(p.slo_hit_rate),
-            f"$ per {PER:,}": cost_text(p.cost_per_call_usd),
-            "$ per hit": dollars(p.cost_per_hit_usd.mean),
-            "mean": time_text(p.latency_s.mean),
-            "p95": time_text(p.latency_s.p95),
-            "misses": rate_text(p.configuration_miss_rate),
-            "cold": or_dash(p.cold_start_rate, "{:.2%}".format),
-            "batch": or_dash(p.mean_batch, "{:.2f}".format),
-            "state": p.state,
-        }
-        for name, p in outcomes.items()
-    ]
+@dataclass(frozen=True)
+class Part(Generic[R]):
+    """A table of what only some scenarios model, over the policies that have it."""
+
+    title: str
+    table: Table[R]
+    of: Callable[[PolicyOutcome], R | None]
+
+    def rows(self, policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+        """Its rows, none where no policy has it."""
+        parts = ((name, self.of(policy)) for name, policy in policies.items())
+        return self.table.rows({name: part for name, part in parts if part is not None})
 
 
-def platform_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """How each policy used the platform."""
-    return [
-        {
-            "policy": name,
-            "search": time_text(p.search_s.mean),
-            "steps": or_dash(p.steps_mean, "{:.0f}".format),
-            "local": or_dash(p.locality, share_text),
-            "vCPUs": or_dash(p.utilization.vcpu, share_text),
-            "vGPUs": or_dash(p.utilization.vgpu, share_text),
-            "stranded": or_dash(p.stranded_vgpus, "{:.2f}".format),
-            "forced": or_dash(p.forced, "{:.2%}".format),
-            "rechecks": or_dash(p.rechecks, "{:.2f}".format),
-        }
-        for name, p in policies.items()
-    ]
+PARTS: tuple[Part[Any], ...] = (
+    Part("Transfers over the network, which they share", TRANSFERS, lambda p: p.transfers),
+    Part(
+        "Containers: cost of executing and of waiting, shares of their time",
+        CONTAINERS,
+        lambda p: p.containers,
+    ),
+    Part("Memory of nodes, held by containers", MEMORY, lambda p: p.memory),
+    Part("Standing instances, and how long they are busy and idle", STANDING, lambda p: p.standing),
+)
+
+CALLS = Table[Outcome](
+    "policy",
+    (
+        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE),
+        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, MONEY),
+        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, MONEY),
+        Column("mean latency", lambda p: p.latency_s.mean, TIME),
+        Column("p95", lambda p: p.latency_s.p95, TIME),
+        Column("p99", lambda p: p.latency_s.p99, TIME),
+        Column("misses", lambda p: p.configuration_miss_rate, SHARE),
+        Column("cold starts", lambda p: p.cold_start_rate, SHARE),
+        Column("mean batch", lambda p: p.mean_batch),
+        Column("state", lambda p: p.state),
+    ),
+)
+PLATFORM = Table[PolicyOutcome](
+    "policy",
+    (
+        Column("mean search", lambda p: p.search_s.mean, TIME),
+        Column("search p99", lambda p: p.search_s.p99, TIME),
+        Column("steps", lambda p: p.steps_mean),
+        Column("local inputs", lambda p: p.locality, SHARE),
+        Column("vCPUs held", lambda p: p.utilization.vcpu, SHARE),
+        Column("vGPUs held", lambda p: p.utilization.vgpu, SHARE),
+        Column("stranded vGPUs", lambda p: p.stranded_vgpus),
+        Column("forced", lambda p: p.forced, SHARE),
+        Column("rechecks", lambda p: p.rechecks),
+        Column("in flight", lambda p: p.calls.in_flight),
+        Column("dropped", lambda p: p.calls.dropped),
+    ),
+)
 
 
 def application_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
@@ -164,9 +150,9 @@ def serverless_text(report: ServerlessReport) -> str:
     lines = [
         pareto_title(policies, report.setting) + ".",
         "",
-        table(policy_rows(policies), COLUMNS),
+        CALLS.text(policies),
         "",
-        table(platform_rows(policies), MORE),
+        PLATFORM.text(policies),
         "",
         *_use_lines(policies),
         table(by_application, tuple(by_application[0])),
@@ -180,18 +166,17 @@ def serverless_text(report: ServerlessReport) -> str:
 
 def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
     """Tables of what only some scenarios model."""
-    tables = (transfer_rows, container_rows, memory_rows, standing_rows)
-    for rows in (of(policies) for of in tables):
-        if rows:
+    for part in PARTS:
+        if rows := part.rows(policies):
             yield table(rows, tuple(rows[0]))
             yield ""
 
 
 def schedulers_text(report: SchedulersReport) -> str:
     """A table of DAG schedulers on serverless workflows."""
-    rows = [{"scheduler": row["policy"], **row} for row in policy_rows(report.schedulers)]
-    without = {"policy", "misses", "cold", "batch"}  # what schedulers of single tasks do not have
-    return table(rows, ("scheduler", *(column for column in COLUMNS if column not in without)))
+    without = ("misses", "cold starts", "mean batch")  # what schedulers of single tasks do not have
+    schedulers = replace(CALLS, named="scheduler")
+    return schedulers.text(report.schedulers, *schedulers.headings(*without))
 
 
 def sharing_text(report: SharingReport) -> str:
@@ -200,9 +185,9 @@ def sharing_text(report: SharingReport) -> str:
         {"sharing": mode if first == name else "", "policy": name, **row}
         for mode, mode_report in report.sharing.items()
         for first in [next(iter(mode_report.policies))]
-        for name, row in zip(mode_report.policies, policy_rows(mode_report.policies), strict=True)
+        for name, row in zip(mode_report.policies, CALLS.rows(mode_report.policies), strict=True)
     ]
-    columns = ("sharing", *COLUMNS)
+    columns = ("sharing", *CALLS.headings())
     setting = next(iter(report.sharing.values())).setting
     ways = setting.model_copy(update={"sharing": ", ".join(report.sharing)})
     return "\n".join([table(rows, columns), "", _setting(ways)])

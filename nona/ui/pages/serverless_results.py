@@ -16,18 +16,16 @@ from nona.report.serverless.figures import latency_figure, layouts_figure, paret
 from nona.report.serverless.findings import (
     PER,
     call_cost,
-    cost_text,
     dollars,
     hit_cost,
     latency_title,
     oracle_title,
     overloaded,
     ranked,
-    rate_text,
     search_title,
 )
 from nona.report.serverless.layouts import Placed, clipped, layouts_title, placed, stranded_spans
-from nona.report.serverless.text import container_rows, memory_rows, transfer_rows
+from nona.report.serverless.text import CALLS, PARTS, PLATFORM
 from nona.report.text import counted, or_dash, share_text
 from nona.results.serverless import PolicyOutcome, ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
@@ -50,7 +48,6 @@ from nona.ui.shell.job_panel import duration
 from nona.ui.widgets import fields as choose
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import PARQUET, chart, table, tiles
-from nona.units import format_number, format_time
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
@@ -179,7 +176,6 @@ def _calls(folder: Path, name: str) -> list[Download]:
     ]
 
 
-Cell = str | float | None
 DECIDING = ("policy", "state", "SLOs kept", f"$ per {PER:,} calls", "mean latency", "p95", "cold starts")
 
 
@@ -196,7 +192,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     )
     tiles(_tiles(report))
     st.caption(plain(cost_note(parse_scenario(data.about.yaml))))
-    rows = pd.DataFrame(policy_rows(report))
+    rows = pd.DataFrame(policy_rows(report.policies))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
     table(rows, "serverless-policies", alt, deciding=DECIDING)
     _use(report)
@@ -210,18 +206,14 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
 
 def _use(report: ServerlessReport) -> None:
     """Tables of what only some scenarios model."""
-    if rows := transfer_rows(report.policies):
-        st.markdown("**Transfers over the network**")
-        alt = "Every policy: mean transfer, its wait, utilisation of the core and of the busiest link"
-        table(pd.DataFrame(rows), "serverless-transfers", alt)
-    if rows := container_rows(report.policies):
-        st.markdown("**Containers: executing and idle**")
-        alt = "Every policy: cost of executing and of idle containers, shares of the containers' time"
-        table(pd.DataFrame(rows), "serverless-containers", alt)
-    if rows := memory_rows(report.policies):
-        st.markdown("**Memory of nodes**")
-        alt = "Every policy: share of the nodes' memory that containers hold, evictions per batch"
-        table(pd.DataFrame(rows), "serverless-memory", alt)
+    for part in PARTS:
+        if rows := part.rows(report.policies):
+            st.markdown(f"**{part.title}**")
+            table(
+                pd.DataFrame(rows),
+                f"serverless-{part.table.columns[0].heading}",
+                f"{part.title}: every policy",
+            )
 
 
 def _overloads(report: ServerlessReport) -> None:
@@ -257,54 +249,10 @@ def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:
     return list(values.items())[:1]
 
 
-def policy_rows(report: ServerlessReport) -> list[dict[str, Cell]]:
-    """A row for each policy, in the order of the scenario."""
-    stand = any(p.standing is not None for p in report.policies.values())
-    return [_row(name, p) | (_standing(p) if stand else {}) for name, p in report.policies.items()]
-
-
-def _standing(p: PolicyOutcome) -> dict[str, Cell]:
-    s = p.standing
-    if s is None:
-        return {"instances": "–", "idle": "–"}
-    return {
-        "instances": "–" if s.instances is None else format_number(s.instances),
-        "idle": _share(s.idle_share),
-    }
-
-
-def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
-    search, miss = p.search_s, p.configuration_miss_rate
-    return {
-        "policy": name,
-        "state": p.state,
-        "SLOs kept": rate_text(p.slo_hit_rate),
-        f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
-        f"$ per {PER:,} hits": cost_text(p.cost_per_hit_usd),
-        "mean latency": _time(p.latency_s.mean),
-        "p95": _time(p.latency_s.p95),
-        "p99": _time(p.latency_s.p99),
-        "configuration misses": "–" if miss is None else _share(miss.mean),
-        "cold starts": _share(p.cold_start_rate),
-        "local inputs": _share(p.locality),
-        "mean search": _time(search.mean),
-        "search p99": _time(search.p99),
-        "mean batch": "–" if p.mean_batch is None else format_number(p.mean_batch),
-        "vCPUs held": _share(p.utilization.vcpu),
-        "vGPUs held": _share(p.utilization.vgpu),
-        "forced": p.forced,
-        "rechecks": p.rechecks,
-        "in flight": p.calls.in_flight,
-        "dropped": p.calls.dropped,
-    }
-
-
-def _time(seconds: float | None) -> str:
-    return "–" if seconds is None else format_time(seconds)
-
-
-def _share(share: float | None) -> str:
-    return "–" if share is None else share_text(share, 1)
+def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    """Join what calls saw with how each policy used the platform."""
+    pairs = zip(CALLS.rows(policies), PLATFORM.rows(policies), strict=True)
+    return [calls | platform for calls, platform in pairs]
 
 
 def _checks(report: ServerlessReport) -> None:
