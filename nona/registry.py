@@ -24,7 +24,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What people type."""
+        """The name that people type."""
 
 
 T = TypeVar("T", bound=Named)

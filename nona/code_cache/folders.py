@@ -70,7 +70,7 @@ def _user_cache() -> Path:
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    """Whether nobody but this user and root could have written a file or in a folder.
+    """Return whether only this user and root can have written a file or in a folder.
 
     Windows keeps no such owner and mode; there the folder of the user's profile is trusted.
     """

@@ -181,7 +181,7 @@ COST_AWARE = "cost-aware"
 
 
 def rule_choices() -> tuple[str, ...]:
-    """What a scenario may name as its contraction: every rule, and the cost-aware one.
+    """List the contractions that a scenario may name: every rule, and the cost-aware one.
 
     >>> rule_choices()
     ('direct', 'poset', 'size-aware', 'cost-aware')

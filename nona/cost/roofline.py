@@ -100,7 +100,7 @@ def given_slowdown(executor: ExecutorClass) -> float:
 
 
 class Channel(Protocol):
-    """What a transfer needs: :class:`nona.hardware.cluster.Network` and ``catalogue.Link`` are such."""
+    """A link that carries a transfer, e.g. :class:`nona.hardware.cluster.Network` or ``catalogue.Link``."""
 
     @property
     def capacity(self) -> float: ...

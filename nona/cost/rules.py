@@ -397,7 +397,7 @@ def rearrangement(site: Site) -> Work:
 
 @rule("Slice", "Split", "Expand", "Tile", launch="fused")
 def part_or_repeat(site: Site) -> Work:
-    """What is read is at most what is written (Slice, Split), and at most the input (Expand, Tile)."""
+    """Count at most as many bytes read as written (Slice, Split), and at most the input (Expand, Tile)."""
     return _partial(site)
 
 

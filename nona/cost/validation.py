@@ -205,7 +205,7 @@ WEAK_POINTS = """\
 
 
 def reading() -> str:
-    """What the figures of a summary mean, and how far a modelled time may be trusted."""
+    """Explain the figures of a summary, and how far a modelled time may be trusted."""
     return _READING.format(sigma=SIGMA["modelled"])
 
 

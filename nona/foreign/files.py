@@ -30,7 +30,7 @@ MOST_BUNDLE_BYTES = 128_000_000
 READ_CPU_S = 10
 READ_S = 30.0
 READ_MEMORY_BYTES = 2**30
-"""What reading one file may take, whatever its format: processor time, time at all, address space.
+"""Limits on the reading of one file, whatever its format: processor time, wall-clock time, address space.
 
 On a machine with a free core the first is what ends it. Where many work at a time, a file is not refused
 because of the others.

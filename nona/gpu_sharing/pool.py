@@ -1,4 +1,4 @@
-"""What is shared and asked for, and what every way of sharing has: pools, leases, rooms."""
+"""Interface of all ways of sharing GPUs: configurations, pools, leases, rooms."""
 
 from __future__ import annotations
 
@@ -92,16 +92,16 @@ class Pool(Protocol):
 
     @property
     def couples(self) -> bool:
-        """Whether batches on one GPU slow each other down, so that :meth:`speed` must be asked."""
+        """True where batches on one GPU slow each other down, so that :meth:`speed` must be asked."""
 
     def fits(self, configuration: Configuration) -> bool:
-        """Whether :meth:`take` would succeed now."""
+        """Return whether :meth:`take` would succeed now."""
 
     def why_not(self, configuration: Configuration) -> str:
         """Why :meth:`take` would fail now, in one clause; empty if it would not."""
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether :meth:`take` would succeed now without any set-up."""
+        """Return whether :meth:`take` would succeed now without any set-up."""
 
     def take(self, configuration: Configuration, now_s: float) -> Lease | None:
         """Resources for one batch, or ``None`` when there is no room."""
@@ -155,15 +155,15 @@ class Ledger(ABC):
         return tuple(self._held.values())
 
     def fits(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and a GPU takes the vGPUs."""
+        """Return whether the vCPUs are free, and a GPU takes the vGPUs."""
         return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether it fits: no set-up is ever needed."""
+        """Return whether the configuration fits; set-up is never needed."""
         return self.fits(configuration)
 
     def why_not(self, configuration: Configuration) -> str:
-        """What is short, vCPUs first; nothing where it fits."""
+        """Name the resource that is short, vCPUs first; empty where the configuration fits."""
         if configuration.vcpus > self.free_vcpus:
             return few_vcpus(self.free_vcpus, configuration.vcpus)
         if self._gpu_for(configuration.vgpus) >= 0:
@@ -187,7 +187,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def _why_no_gpu(self, vgpus: int) -> str:
-        """What is short, in words."""
+        """Name the resource of the GPUs that is short."""
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
         """1: no other batch slows it down."""

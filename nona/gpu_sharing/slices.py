@@ -91,7 +91,7 @@ class BoardStates:
         return state
 
     def has(self, size: int) -> bool:
-        """Whether a slice of this size can exist; with ``fixed``, whether any of at least that size can."""
+        """Return whether a slice of this size can exist; with ``fixed``, one of at least that size."""
         return any(self._serves(p.compute_slices, size) for p in self.board.profiles)
 
     def layout(self, instances: Instances) -> MigLayout:
@@ -283,7 +283,7 @@ class SlicePool(Ledger):
         return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and an idle instance serves it."""
+        """Return whether the vCPUs are free, and an idle instance serves the configuration."""
         if configuration.vcpus > self.free_vcpus:
             return False
         steps = (state.steps.get(configuration.vgpus) for state in self._now)

@@ -35,7 +35,7 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the child may use for one file: address space, processor time, wall-clock time."""
+    """Limits of the child for one file: address space, processor time, wall-clock time."""
 
     memory_bytes: int = READ_MEMORY_BYTES
     cpu_s: int = READ_CPU_S

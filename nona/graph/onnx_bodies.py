@@ -169,7 +169,7 @@ def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int 
 
 
 def warnings(nodes: Sequence[Node]) -> list[str]:
-    """What of the control flow is not in the file, a line each."""
+    """List the parts of the control flow that the file does not determine, a line each."""
     branches = sum(len(node.bodies) > 1 for node in nodes)
     loops = [node for node in nodes if node.turns is None]
     lines = []

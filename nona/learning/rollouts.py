@@ -229,7 +229,7 @@ def _jobs(raw: RawRun) -> tuple[Floats, Floats]:
 
 
 def _choices(run: CompiledRun, width: int) -> Choices:
-    """What the run has written into its copy of the tables."""
+    """Read the choices that the run has written into its copy of the tables."""
     flat = run.policy.flat
     if flat is None:
         raise TypeError("The recording does not run as machine code.")

@@ -154,7 +154,7 @@ class TrainSettings:
 
     @property
     def view(self) -> NetworkView:
-        """What the policy sees of the network."""
+        """The part of the network that the policy sees."""
         return NetworkView.N4 if self.sees_link else NetworkView.N1
 
 
