@@ -20,7 +20,7 @@ D = TypeVar("D", bound="Document")
 
 
 def json_beside(prepared: Study) -> dict[str, object]:
-    """Return what a JSON result says beside its figures: warnings of models, shares that are not counted."""
+    """Return the notes of a JSON result: warnings of the models, shares that are not counted."""
     from nona.report.times import model_warnings, uncounted_shares
     from nona.study.outcome import model_facts
 

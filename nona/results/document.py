@@ -19,7 +19,7 @@ def number(value: float | None) -> float | None:
 
 
 def _finite(value: object) -> object:
-    """What is no number is left to the validator, which refuses it."""
+    """Convert numbers; the validator refuses anything else."""
     return number(value) if isinstance(value, int | float) else value
 
 

@@ -48,7 +48,7 @@ Verdict = Literal["agrees", "unclear", "differs", "no steady state"]
 
 
 class TheoryRow(Document):
-    """What theory says of one system and its ``jobs`` (empty: all of them); ``by`` names the theory.
+    """The theory of one system and its ``jobs`` (empty: all of them); ``by`` names the theory.
 
     ``theory_ms`` is their mean completion time; where theory gives bounds, the lower one, and ``to_ms``
     the upper one.

@@ -15,7 +15,7 @@ _Words = Annotated[tuple[_Word, ...], Field(max_length=1000)]
 
 
 class SavedFacts(Document):
-    """What a result says of itself: what searches look at, and what a list shows.
+    """Facts of a result for searches and lists.
 
     ``fingerprint`` is that of its scenario, ``version`` that of the program, ``made`` its date as text,
     ``finding`` its answer in one sentence, ``about`` the servers and the rate of its scenario in a line

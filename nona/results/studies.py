@@ -77,7 +77,7 @@ class PaperStudy(Document):
 
 
 Measure = Literal["mean_s", "p95_s", "formula_s"]
-"""What is predicted: the mean, the 95th percentile, or the mean by the optimiser's formula."""
+"""The predicted measure: the mean, the 95th percentile, or the mean by the optimiser's formula."""
 
 
 class MapAbout(Document):
@@ -185,7 +185,7 @@ class NetworkViewRow(Document):
 
     @property
     def sends(self) -> bool:
-        """Whether it sends tensors between servers: on the idle link nobody else does."""
+        """True for one that sends tensors between servers: on the idle link nobody else does."""
         return self.idle.link > 0
 
 

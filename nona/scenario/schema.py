@@ -38,7 +38,7 @@ from nona.scenario.values import (
 
 
 class GivenSpec(Part):
-    """What the times in a model's file hold for.
+    """The device and conditions of the times in a model's file.
 
     ``device``: on which they hold, in place of what the file says (``any``: the same everywhere);
     ``factors``: how much longer they are on another device, slice or share, in place of the modelled ratio.
@@ -101,7 +101,7 @@ class ArrivalsSpec(Part):
 
     @property
     def divided(self) -> bool:
-        """Whether only a window or a part of the trace is replayed."""
+        """True where only a window or a part of the trace is replayed."""
         return bool(self.start or self.length or self.share or self.column)
 
     @_model_validator(mode="after")

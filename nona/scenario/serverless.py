@@ -145,7 +145,7 @@ class FunctionSpec(Part):
 
 
 class ConfigurationsSpec(Part):
-    """What a batch may be given: every combination of the three."""
+    """The configurations of a batch: every combination of the three."""
 
     batch: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
     vcpus: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)

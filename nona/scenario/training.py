@@ -84,7 +84,7 @@ class ElasticSpec(Part):
 
     @property
     def shipped(self) -> bool:
-        """Whether the workload is one that ships.
+        """True for a workload that ships.
 
         >>> ElasticSpec(workload=2).shipped, ElasticSpec(workload="mine.csv").shipped
         (True, False)
@@ -173,7 +173,7 @@ class EstimatesSpec(Part):
 
 
 class MovesSpec(Part):
-    """What a change of GPUs costs: a checkpoint is saved, sent and loaded, then the job warms up.
+    """The cost of a change of GPUs: a checkpoint is saved, sent and loaded, then the job warms up.
 
     ``charge``: a policy's new answer is taken only if what it gains within ``horizon`` exceeds the steps that
     its moves lose, and a job that was moved keeps its GPUs until the move is at most the share ``overhead``

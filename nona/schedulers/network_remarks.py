@@ -1,4 +1,4 @@
-"""What the slides on Nona remark about how other systems see the network.
+"""Remarks of the slides on Nona about how other systems see the network.
 
 The remarks are those of the slides (CloudNet 2024). What the sources say comes from the systems' public
 programs where there is one, read and run; else from the papers, from memory.

@@ -454,7 +454,7 @@ def _with_quota(system: System, t: LiveTables) -> LiveTables:
 
 
 def idle_view(system: System) -> View:
-    """What a scheduler sees of a cluster without a job."""
+    """Return the view of a cluster without jobs."""
     n = system.executors
     return View(
         system.executor_server,

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class Expected(NamedTuple):
-    """What is expected to happen while a job of one of Q query classes runs.
+    """Expectations while a job of one of Q query classes runs.
 
     Link: ``link_load`` and ``link_wait_s``, its utilisation and wait by background; ``senders``, queries per
     second that may be split, each of which waits for what is sent before it.

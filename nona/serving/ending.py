@@ -36,7 +36,7 @@ Action = Callable[[], object]
 
 
 class Ending:
-    """What must be done before the server's process ends, in the order in which it was added.
+    """Actions before the server's process ends, in the order in which they were added.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def sweep(parent: Path | None = None) -> int:
 
 
 def _left_behind(path: Path) -> bool:
-    """Whether nobody uses a root any more."""
+    """Return whether nobody uses a root any more."""
     about = path.lstat()
     if not stat.S_ISDIR(about.st_mode) or (hasattr(os, "getuid") and about.st_uid != os.getuid()):
         return False

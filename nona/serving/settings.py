@@ -64,7 +64,7 @@ class Serving:
 
     @property
     def guarded(self) -> bool:
-        """Whether a visitor must say who he is."""
+        """True where visitors must identify themselves."""
         return self.password_file is not None or bool(self.user_header)
 
     def environment(self) -> dict[str, str]:

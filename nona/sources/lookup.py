@@ -118,7 +118,7 @@ def _costed_model(training: TrainingSpec, job: TrainingJobSpec) -> str:
 
 
 def is_file(scenario: Scenario, model: str) -> bool:
-    """Whether a model is to be read from a file."""
+    """Return whether a model is to be read from a file."""
     return model not in scenario.models and model not in sample_names()
 
 
@@ -235,7 +235,7 @@ class Sources:
             raise GraphError(f"File {name!r}: it is not here; {self._remedy()}.") from None
 
     def is_sample(self, name: str) -> bool:
-        """Whether ``name`` is that of a shipped model."""
+        """Return whether ``name`` is that of a shipped model."""
         return name in sample_names()
 
     def model(

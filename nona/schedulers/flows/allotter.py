@@ -63,7 +63,7 @@ class Known(NamedTuple):
 
 
 def learned(of: FlowCluster, before: Known | None, seen: Round) -> Known:
-    """What is known after a round: half of what was known, half of what was measured.
+    """Update expectations and rates after a round: half of the old, half of the measured.
 
     Rates start as modelled and change where queries were completed (T ← ½T + ½ measured, Gavel's rule on
     hardware); what is expected starts as the first round's queries.
@@ -295,7 +295,7 @@ class Ask(Protocol):
 
 
 class Memory(NamedTuple):
-    """What a round hands to the next."""
+    """The state that a round passes to the next."""
 
     known: Known
     held: Holdings

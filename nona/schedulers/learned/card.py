@@ -75,7 +75,7 @@ def numbers_of(system: System) -> Ranges:
 
 
 def outside(ranges: Ranges, system: System) -> tuple[str, ...]:
-    """What of the system lies outside, e.g. ``80 servers (2 to 16)``; a hundredth of a range is forgiven."""
+    """List properties of the system outside the ranges (by over 1 %), as ``80 servers (2 to 16)``."""
     numbers = numbers_of(system)
     return tuple(
         f"{_text(name, value)} {words} ({_text(name, least)} to {_text(name, most)})"
