@@ -378,7 +378,7 @@ def response_rows(response: ResponseReport, formula: Mapping[str, PlacedModel]) 
 
 
 def response_lines(response: ResponseReport) -> list[str]:
-    """What ``nona place`` prints of it."""
+    """Format the response for ``nona place``: a finding, a line per model, a warning if there is one."""
     lines = [response_finding(response)]
     for name, m in response.models.items():
         missed = "" if m.miss is None else f", {percent_text(m.miss)} beyond {time_text(m.slo_s)}"
@@ -387,7 +387,7 @@ def response_lines(response: ResponseReport) -> list[str]:
 
 
 def placement_text(report: PlacementReport) -> str:
-    """What ``nona place`` prints."""
+    """Format the output of ``nona place``."""
     p = report.predicted
     sampled = is_sampled(report) or isinstance(report, FullPlacementReport)
     by = "by sampled jobs" if sampled else "by formula alone"

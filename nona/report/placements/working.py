@@ -183,7 +183,7 @@ def _gap_line(found: Certificate) -> list[WorkingLine]:
 
 
 def _price_line(model: Model, found: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
-    """What one more byte on the link costs all queries together, seconds per byte."""
+    """Work out the cost to all queries of one more byte on the link, in seconds per byte."""
     messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, found, strict=True))
     if isinstance(link, PathWorking):
         return path_price_line(model, messages, link)

@@ -1,4 +1,4 @@
-"""What the command prints: policies, applications, platform and its use."""
+"""Printed text of serverless runs: policies, applications, platform and its use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def container_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]
 
 
 def memory_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """What the containers of each policy hold of the nodes' memory, where it is limited."""
+    """Tabulate the memory of each policy's containers; empty if memory is not limited."""
     return [
         {
             "policy": name,
@@ -119,7 +119,7 @@ def policy_rows(outcomes: Mapping[str, Outcome]) -> list[dict[str, str]]:
 
 
 def platform_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """How each policy used the platform."""
+    """Tabulate each policy's use of the platform."""
     return [
         {
             "policy": name,

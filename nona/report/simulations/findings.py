@@ -1,4 +1,4 @@
-"""What a simulation found: the headline, sentences, remedies for overload."""
+"""Findings of a simulation: the headline, sentences, remedies for overload."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Headline:
 
     @property
     def beside(self) -> str:
-        """What stands beside the number."""
+        """The text beside the number."""
         return "; ".join(t for t in (self.sure, self.rest.removeprefix("; ")) if t)
 
     @property
@@ -237,7 +237,7 @@ def headline(
 
 
 def _sure_text(value: Estimate, off: OffRange | None) -> str:
-    """How sure a mean is: the interval of its simulation, and the range if modelled times are off.
+    """State a mean's precision: the interval of its simulation, and the range if modelled times are off.
 
     >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
     '± 0.2 ms simulated (95 %); 3.4 to 11 ms if times are off as they usually are'

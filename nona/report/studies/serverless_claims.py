@@ -43,7 +43,7 @@ def cost_ratio(one: Cell, other: Cell) -> Ratio:
 
 
 def clear(found: Interval) -> bool:
-    """Whether the interval excludes 0.
+    """Return whether the interval excludes 0.
 
     >>> clear(Interval(0.1, 0.05, 3)), clear(Interval(0.1, 0.2, 3)), clear(Interval(0.0, 0.0, 3))
     (True, False, False)

@@ -100,7 +100,7 @@ class Judged:
 
     @property
     def order(self) -> str:
-        """Whether the better one is better.
+        """The verdict on the direction of the claim: ``agrees`` if the better policy is better.
 
         >>> Judged(CLAIMS[0], Ratio(2.0, 1.5, 2.6, 3), 4.0).order
         'agrees'
@@ -113,7 +113,7 @@ class Judged:
 
     @property
     def size(self) -> str:
-        """Whether the ratio is near the one stated."""
+        """The verdict on the size of the ratio beside the stated one; a dash if none is stated."""
         stated = self.claim.factor
         if stated is None or self.ratio.n == 0:
             return "–"
@@ -247,7 +247,7 @@ def provenance(data: TrainingStudy) -> str:
 
 
 def study_text(data: TrainingStudy) -> str:
-    """What ``nona study training`` prints."""
+    """Format the output of ``nona study training``."""
     modes = modes_of(data)
     tables = [
         ("What the paper states", claim_rows(data)),

@@ -1,4 +1,4 @@
-"""How good the models are: theory against simulation, published latencies."""
+"""Accuracy of the models: theory against simulation, published latencies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDE = 0.25  # an interval whose half is a greater share of its mean proves litt
 
 
 def theory_rows(known: KnownSystem) -> list[TheoryRow]:
-    """What theory says of a system: one row per expectation."""
+    """Compare a system with theory: one row per expectation."""
     return [_theory(known, e) for e in known.expected]
 
 

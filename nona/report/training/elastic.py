@@ -45,7 +45,7 @@ def hero(policies: Policies) -> tuple[str, str, str]:
 
 
 def finding(policies: Policies) -> tuple[str, str]:
-    """Who wins, and why; what is said in small letters under it."""
+    """State the winner with the reason, and the sentence in small letters under it."""
     names = list(by_mean(policies))
     best = names[0]
     if len(names) == 1:
@@ -90,7 +90,7 @@ def _trained_s(of: ElasticOutcome) -> float:
 
 
 def _how(name: str, of: ElasticOutcome) -> str:
-    """What jobs had on average under a policy."""
+    """State the averages of jobs under a policy."""
     return (
         f"Under {name} a job with GPUs has {format_number(of.mean_gpus)} on average, at a statistical "
         "efficiency of "
@@ -236,7 +236,7 @@ def _size_of(move: ElasticMove) -> int:
 
 
 def _change_text(before: ElasticMove, move: ElasticMove, last: bool = False) -> str:
-    """What a change is called.
+    """Name a change of GPUs.
 
     >>> moves = [ElasticMove(time_s=t, job=0, gpus=g, value=None, facts={})
     ...          for t, g in enumerate([(), ((0, 1),), ((0, 4),), ((1, 4),), ((1, 2),), ()])]
@@ -336,7 +336,7 @@ def _seconds(value: float | None) -> str:
 
 
 def setting_text(of: ElasticSetting) -> str:
-    """What was run, in one or two sentences."""
+    """State the setting of the run in one or two sentences."""
     slowed = (
         f"; jobs on several nodes that share one lose {share_text(of.interference)} of their speed"
         if of.interference

@@ -195,7 +195,7 @@ def elastic_report(
     setting: ElasticSetting,
     seconds: float,
 ) -> ElasticReport:
-    """What the policies did. Intervals are over replications."""
+    """Build the report on the policies; intervals are over replications."""
     passed: dict[str, bool] = {}
     failed: list[str] = []
     for name, policy_runs in runs.items():

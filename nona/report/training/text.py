@@ -1,4 +1,4 @@
-"""What the commands print: allocation, simulation, switches, checkpoints, counted jobs."""
+"""Printed text of training: allocation, simulation, switches, checkpoints, counted jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nona.units import format_time
 
 
 def allocation_text(report: AllocateReport) -> str:
-    """What ``nona training allocate`` prints: a line for each row with its shares, and the objective."""
+    """Format the output of ``nona training allocate``: a line for each row, and the objective."""
     types = list(report.allocation[0].shares)
     rows = [
         {
@@ -63,7 +63,7 @@ def _lines(report: TrainingReport) -> Iterator[str]:
 
 
 def setting_text(of: TrainingSetting) -> str:
-    """What was run, in one sentence."""
+    """State the setting of the run in one sentence."""
     gpus = ", ".join(f"{count} {gpu}" for gpu, count in of.gpus.items())
     first, last = of.measured
     window = "" if last - first + 1 == of.jobs else f", {first} to {last} measured"
