@@ -394,7 +394,7 @@ class MapSettings:
 
 @dataclass(frozen=True, slots=True)
 class MapPoints:
-    """What every process gets once: the names of the points, and the size of the study."""
+    """Work that every process receives once: the names of the points, and the size of the study."""
 
     names: tuple[tuple[str, str, str], ...]
     size: MapSettings

@@ -51,7 +51,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """Why an option needs no simulation."""
+    """Reason for which an option needs no simulation."""
 
     by: By
     reason: str
@@ -103,7 +103,7 @@ class Bounds:
         return self.background + done / float(weights @ counts[used])
 
     def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
-        """Why an option cannot keep the targets with ``load`` thousandths of the traffic, if it cannot."""
+        """Find why an option misses at ``load`` thousandths of the traffic; ``None`` if it may keep."""
         used = np.flatnonzero(self.classes(option)).tolist()
         excluded = self._memory(used) or self._idle(used)
         if excluded is not None:
@@ -252,7 +252,7 @@ class Chain:
 
     @property
     def mixed(self) -> bool:
-        """Whether there are servers of another offer."""
+        """True where there are servers of another offer."""
         return bool(self.base.used)
 
 

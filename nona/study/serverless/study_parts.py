@@ -215,7 +215,7 @@ def pressed(report: OverReport, policy: str = "esg") -> Pressed:
 
 
 Value = Option | Sequence[int] | Sequence[str]
-"""What a key of a scenario is set to."""
+"""A value for a key of a scenario."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ USUAL = ("pollux", "optimus", "tiresias")
 
 @dataclass(frozen=True)
 class ElasticRequest:
-    """What to run.
+    """Request of runs of elastic jobs.
 
     ``workload``: the number of a shipped one; or a name, and its CSV in ``jobs``. ``applications``: by name,
     the shipped ones if ``None``, described by ``profiles``. ``load``: only with a shipped workload.
@@ -246,7 +246,7 @@ def _elastic_part(scenario: Scenario) -> ElasticSpec:
 
 
 def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> ElasticRequest:
-    """What ``training.elastic`` asks for, on the scenario's servers, with its seed and replications.
+    """Read ``training.elastic`` as a request, on the scenario's servers, with its seed and replications.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def _link(scenario: Scenario) -> Link:
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:
-    """Why elastic jobs cannot run on the servers."""
+    """Find the reasons why elastic jobs cannot run on the servers."""
     groups = scenario.cluster.servers
     if len(groups) > 1:
         yield (

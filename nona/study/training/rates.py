@@ -79,7 +79,7 @@ def given_jobs(
 
 
 def generation(spec: GenerateSpec) -> Generation:
-    """What the generator is asked for."""
+    """Convert the scenario's section to the generator's arguments."""
     return Generation(spec.jobs, spec.mean_gap, spec.multi_gpu, spec.weights, spec.slos)
 
 
