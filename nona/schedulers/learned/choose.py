@@ -231,7 +231,7 @@ def _describe(
 
 
 def _job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:
-    """Write the share of entry i in the first layer into ``out``: its task, and its job's incomplete tasks."""
+    """Write the first layer's input of entry i into ``out``: by its task, and its job's incomplete tasks."""
     first, base = t.first[ready.query[i]], ready.base[i]
     bias = (t.pair + STATE) * HIDDEN
     for h in range(HIDDEN):

@@ -55,7 +55,7 @@ class Line(Generic[T]):
 
     @property
     def running(self) -> tuple[T, ...]:
-        """What runs, in the order of the starts."""
+        """The running work, in the order of the starts."""
         return tuple(self._running)
 
     def waits(self, owner: str | None = None) -> int:
@@ -99,7 +99,7 @@ class Line(Generic[T]):
             del self._waiting[owner]
 
     def order(self) -> tuple[T, ...]:
-        """What waits, in the order in which it starts if running work ends in the order of its starts."""
+        """Return the waiting work in its order of start, if running work ends in the order of its starts."""
         if self._order is None:
             ahead = self._copy()
             order: list[T] = []

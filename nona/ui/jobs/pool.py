@@ -40,7 +40,7 @@ class Worker:
 
     @property
     def worn(self) -> bool:
-        """Whether another should take its place."""
+        """True for a worker that another should replace."""
         return self.jobs >= JOBS_EACH or self.bytes > MOST_BYTES
 
     def send(self, message: Mapping[str, Any]) -> None:

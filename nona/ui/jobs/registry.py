@@ -79,17 +79,17 @@ class Job:
 
     @property
     def waiting(self) -> bool:
-        """Whether it waits for its turn."""
+        """True while the job waits for its turn."""
         return self.status == "waiting"
 
     @property
     def running(self) -> bool:
-        """Whether a worker works on it."""
+        """True while a worker executes the job."""
         return self.status == "running"
 
     @property
     def unfinished(self) -> bool:
-        """Whether it waits or runs."""
+        """True while the job waits or runs."""
         return self.status in UNFINISHED
 
     @property

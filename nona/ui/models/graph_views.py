@@ -233,7 +233,7 @@ def _step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
 
 
 def _block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:
-    """What a block of operators holds."""
+    """Draw time, work and kinds of a block of operators."""
     with st.container(border=True, key=f"{key}-panel"):
         st.markdown(f"Block **{plain(title)}** · {_counted(len(costs))}")
         tiles(

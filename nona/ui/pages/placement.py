@@ -231,7 +231,7 @@ def _glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Whether the working is shown."""
+    """The switch that shows the working."""
 
     on: bool = False
 

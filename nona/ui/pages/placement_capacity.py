@@ -40,7 +40,7 @@ HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the SLOs to keep, the group that grows, for which schedulers, simulated as well."""
+    """A question: the SLOs to keep, the group that grows, the schedulers, simulation or not."""
 
     hit: str
     group: int
@@ -149,7 +149,7 @@ def _schedulers(state: AppState) -> tuple[str, ...]:
 
 
 def _so_far(live: Mapping[str, Any]) -> None:
-    """What is known while the search goes on, of each scheduler."""
+    """Draw the intermediate answer of each scheduler while the search goes on."""
     report = CapacityReport.from_json(live)
     st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
     st.dataframe(
@@ -183,7 +183,7 @@ def _answer(state: AppState, report: CapacityReport) -> None:
 
 
 def _beside(state: AppState, report: CapacityReport) -> str:
-    """What the counts leave out: servers of other groups, and that fewer than one were not tried."""
+    """Say what the counts leave out: servers of other groups, and that fewer than one were not tried."""
     others = others_stay(state.scenario.cluster.servers, report.group)
     notes = [others] if others else []
     if others and any(d.servers == 1 for d in report.devices):

@@ -1,4 +1,4 @@
-"""What a plan is asked: where it begins, demand and targets, the question in columns."""
+"""Questions of a plan: the start screen, demand and targets, the question in columns."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DEMOS = (
 
 
 def start_screen(state: AppState) -> None:
-    """What the page answers, the demos, and the way to begin with the present scenario."""
+    """Draw the purpose of the page, the demos, and the start with the present scenario."""
     st.markdown(
         "#### What should we buy, what does it cost, and how much more traffic does it bear?\n"
         "You say what each model must keep, how the traffic grows, and which GPUs are on offer at which "

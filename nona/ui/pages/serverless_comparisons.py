@@ -1,4 +1,4 @@
-"""What the page compares: loads, nodes, ways of sharing, schedulers, the slides."""
+"""Comparisons on the page: loads, nodes, ways of sharing, schedulers, the slides."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _asked(state: AppState) -> OverAsked | None:
 
 
 def _there(state: AppState, swept: Swept) -> bool:
-    """Whether the scenario has the number, and depends on it."""
+    """Return whether the scenario has the number, and depends on it."""
     try:
         over_number(state.scenario, swept.key)
     except NonaError:

@@ -158,7 +158,7 @@ def notes(data: SimulationOutcome) -> None:
 
 
 def _checks_panel(report: SimulationReport) -> None:
-    """What the runs checked on themselves."""
+    """Draw the self-checks of the runs."""
     passed, failed = sum(report.checks.values()), report.failed_checks
     total = len(report.checks)
     word = "all passed" if not failed else f"{total - passed} of {total} FAILED"
@@ -358,7 +358,7 @@ TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
 
 
 def early_text(data: SimulatedRun, after_s: float) -> str:
-    """What a run has that was cancelled after ``after_s`` seconds."""
+    """Describe the replications of a run that was cancelled after ``after_s`` seconds."""
     wanted, runs = data.scenario.simulation.replications, data.report.schedulers
     none = [s.name for s in data.scenario.schedulers if s.name not in runs]
     some = [f"{name} {s.replications}" for name, s in runs.items() if s.replications < wanted]

@@ -52,7 +52,7 @@ class LineLook(Document):
 
 
 class LiveCharts(Document):
-    """What is sent to the browser: the figures of a run, each scheduler's look, the charts' labels.
+    """The data for the browser: the figures of a run, each scheduler's look, the charts' labels.
 
     ``low_s`` is the left end of the first bin of completion times, ``per_octave`` how many bins double
     it; ``fraction`` is done, ``told`` says of what; ``titles`` and ``alts`` belong to the four charts.
@@ -314,7 +314,7 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
 
 
 def _draw_cancelled(live: LiveRun) -> None:
-    """What was known when a run was cancelled: that of some schedulers, and of others nothing."""
+    """Draw the figures at the moment of cancellation; some schedulers may have none."""
     lead = "Not finished: these are the jobs so far."
     titles = live_titles(live.series, True)
     charts = chart_data(live, False, titles=titles, note=counts_text(live))

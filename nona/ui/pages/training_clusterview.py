@@ -75,7 +75,7 @@ _component = declare("clusterview")
 
 
 def cluster_data(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:
-    """What is sent to the browser: a job's ``live``, how each policy looks, what the panels say."""
+    """Return the data for the browser: a job's ``live``, the look of each policy, the texts of the panels."""
     most_s = max((v for p in live.policies.values() for _, v in p.curve), default=1.0)
     longest_s = max((t for p in live.policies.values() for t, _ in p.curve), default=1.0)
     policies = tuple(_policy(n, live.policies.get(n), most_s, longest_s) for n in live.order)

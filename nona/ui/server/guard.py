@@ -82,7 +82,7 @@ class Guesses:
     _wrong: dict[str, list[float]] = field(default_factory=dict)
 
     def may(self, peer: str, now: float) -> bool:
-        """Whether that address may try again."""
+        """Return whether that address may try again."""
         return len([t for t in self._wrong.get(peer, ()) if now - t < WITHIN_S]) < GUESSES
 
     def wrong(self, peer: str, now: float) -> None:
@@ -103,7 +103,7 @@ class Login:
     _waiting: int = 0
 
     def admits(self, request: Request) -> bool:
-        """Whether a request comes from somebody who has said who he is."""
+        """Return whether a request comes from somebody who has logged in, or whom a proxy names."""
         header = self.serving.user_header.lower()
         if header and request.peer in self.serving.proxies and request.headers.get(header, "").strip():
             return True

@@ -188,7 +188,7 @@ def current() -> AppState:
 
 
 def whose() -> str:
-    """What distinguishes the session that runs from others: the same for all its tabs."""
+    """Return the identifier of the session that runs: the same for all its tabs."""
     return str(st.session_state.get(_TOKEN, ""))
 
 

@@ -1,4 +1,4 @@
-"""What a task is given: its desk, its scenario and files; how it tells of a placement."""
+"""Input of a task: its desk, its scenario and files; its reports of a placement."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class PickerEntry(Document):
 
 
 class SchedulerPicker(Document):
-    """What is sent to the browser; ``heard``: the number of its last message that was taken in."""
+    """The data for the browser; ``heard``: the number of the last message that was processed."""
 
     label: str
     hint: str
@@ -179,7 +179,7 @@ class Entry(Protocol):
 
 
 class Declared(Protocol):
-    """What a policy says of its options."""
+    """The declaration of a policy's options."""
 
     @property
     def defaults(self) -> Options: ...
