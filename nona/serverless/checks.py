@@ -1,7 +1,7 @@
-"""What every run tests on itself: counts, resources, money, queues, causes.
+"""Checks that every run makes on itself: counts, resources, money, queues, causes.
 
-The records say when each batch held what. What the engine added up as it went (areas, counts) must agree
-with what follows from them.
+The records state what each batch occupied and when. The areas and counts that the engine added up as it
+went must agree with them.
 """
 
 from __future__ import annotations

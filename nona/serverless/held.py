@@ -1,4 +1,4 @@
-"""What was held over time: GPUs, leases, instances, containers, memory."""
+"""Occupation over time: GPUs, leases, instances, containers, memory."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Held(Protocol):
 
     @property
     def invoker(self) -> NDArray[np.int64]:
-        """Where."""
+        """Numbers of the invokers."""
 
     @property
     def configuration(self) -> NDArray[np.int64]:
-        """What was asked for."""
+        """Numbers of the configurations that were asked for."""
 
     @property
     def slots(self) -> NDArray[np.int64]:
-        """What of the GPU is held."""
+        """The occupied slots of each GPU, as bits."""
 
 
 def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
@@ -120,7 +120,7 @@ def hourly_usd(system: ServerlessSystem, held: Leases) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Stood:
-    """What instances did in the measured window.
+    """Cost of instances in the measured window.
 
     ``cost`` (k,): US dollars of each for the time that it stood; ``busy`` (k,): those of them for the time
     in which it had a batch.
@@ -131,7 +131,7 @@ class Stood:
 
 
 def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
-    """What the instances of a run cost in the window; ``None`` where none stand."""
+    """Work out the cost of a run's instances in the window; ``None`` where none stand."""
     standing, of, sums = records.instances, records.batches, records.sums
     if standing is None:
         return None
@@ -230,7 +230,7 @@ def pieces_of(
 def container_time(
     system: ServerlessSystem, records: ServerlessRecords, lives: ContainerLives
 ) -> ContainerTime:
-    """What containers did in the window of a run.
+    """Work out the time and the cost of containers in the window of a run.
 
     Waiting costs Σ over waits of (time in the window · price of the configuration that the container had
     last) · the share ``idle_cost``.

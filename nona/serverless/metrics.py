@@ -1,4 +1,4 @@
-"""What was measured: of one run, whether it was steady, and with intervals over runs.
+"""Measures: of one run, whether it was steady, and with intervals over runs.
 
 The window is cut into 20 stretches of equally many arrivals; n₀ … n₂₀ calls are open at their ends. A run
 is *overloaded* when more than 2 % of the measured calls were still open when it was cut off, or when the

@@ -80,11 +80,11 @@ class Collector:
         return len(self.invoker)
 
     def inside(self, now_s: float) -> bool:
-        """Whether an instant lies in the window."""
+        """Return whether an instant lies in the window."""
         return self._window[0] <= now_s <= self._window[1]
 
     def wants_story(self, now_s: float) -> bool:
-        """Whether the next batch's story is kept."""
+        """Return whether the next batch's story is kept."""
         return self.stories_left > 0 and self.inside(now_s)
 
     def tell(self, story: DispatchStory) -> None:
@@ -342,7 +342,7 @@ class Execution:
             self._compute(fetch.batch, fetch.configuration, fetch.ready_s, fetch.noise)
 
     def link_records(self, stopped_s: float) -> LinkTransfers | None:
-        """What the links did, where transfers share them."""
+        """Return the transfers on the links; ``None`` where transfers share no links."""
         return None if self._links is None else self._links.records(len(self._collector), stopped_s)
 
     def lives(self, stopped_s: float) -> ContainerLives | None:

@@ -188,7 +188,7 @@ class _Simulation:
         )
 
     def records(self, stopped_s: float, seconds: float) -> ServerlessRecords:
-        """What the run leaves behind."""
+        """Return the records of the run."""
         book, invokers, of = self.book, self.invokers, self.collector
         return ServerlessRecords(
             policy=self.policy,

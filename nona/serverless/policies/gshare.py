@@ -86,7 +86,7 @@ class Rectangle(NamedTuple):
         return self.width * self.height
 
     def holds(self, other: Rectangle) -> bool:
-        """Whether ``other`` lies inside."""
+        """Return whether ``other`` lies inside."""
         return (
             self.x <= other.x
             and self.y <= other.y
@@ -132,7 +132,7 @@ Rectangle(x=50, y=0, width=50, height=7)))
 
     @property
     def used(self) -> tuple[Rectangle, ...]:
-        """What is placed, in order of placing."""
+        """The placed rectangles, in order of placing."""
         return tuple(self._used)
 
     @property

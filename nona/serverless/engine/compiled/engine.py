@@ -53,7 +53,7 @@ class View:
         return list(self._vgpus.tolist())
 
     def fits(self, invoker: int, configuration: int) -> bool:
-        """Whether the vCPUs are free, and one GPU has the vGPUs."""
+        """Return whether the vCPUs are free, and one GPU has the vGPUs."""
         tables = self._tables
         return bool(
             self._vcpus.item(invoker) >= tables.vcpus[configuration]
@@ -184,7 +184,7 @@ class Answers:
     def _first_candidate(
         self, queue: int, ranked: Sequence[int], predecessor: int, refusals: list[Refusal]
     ) -> tuple[int, int, str] | None:
-        """As the loop finds it, with every refusal."""
+        """Find the candidate that the loop finds, with every refusal."""
         s, view = self.state, self._view
         own = s.queues[queue]
         rules = [RULES[r] for r in s.rules[own["rule"] : own["rule"] + own["rules"]]]

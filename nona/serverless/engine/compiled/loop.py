@@ -250,7 +250,7 @@ def _stand(s: State, queue: int) -> None:
 
 
 def resolve(s: State, queue: int, search: Asked) -> int:
-    """What was decided is dispatched where there is room."""
+    """Dispatch the decision where there is room."""
     c, q = s.clock[0], s.queues[queue]
     row, inside = s.rows[q.row], c.start_s <= c.now_s <= c.end_s
     configuration, invoker = placed(s, queue, search)

@@ -170,7 +170,7 @@ def drop_first(s: State) -> None:
 
 
 def _is_before(s: State, i: int, time_s: float, key: int) -> bool:
-    """Whether the i-th entry comes before an event."""
+    """Return whether the i-th entry comes before an event."""
     return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
 
 
@@ -406,7 +406,7 @@ def _by_rule(s: State, rule: int, function: int, configuration: int, predecessor
 
 
 def has_room(s: State, invoker: int, configuration: int) -> bool:
-    """Whether the vCPUs are free, and one GPU has the vGPUs."""
+    """Return whether the vCPUs are free, and one GPU has the vGPUs."""
     own, wanted = s.invokers[invoker], s.configurations[configuration]
     return bool(own.free_vcpus >= wanted.vcpus and own.most >= wanted.vgpus)
 

@@ -155,7 +155,7 @@ def _reduced(whole: Dag, stages: list[int]) -> Chain:
 
 
 def _piece(whole: Dag, dag: Dag, stages: list[int], interior: list[int]) -> list[int | Fork]:
-    """What lies between two dominators: its components side by side; one that is all of it, by levels."""
+    """Split the stages between two dominators: components side by side; one that is all of it, by levels."""
     parts = _components(dag, interior)
     if len(parts) > 1:
         return [Fork(tuple(_reduced(whole, [stages[v] for v in part]) for part in parts))]

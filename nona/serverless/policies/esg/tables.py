@@ -1,4 +1,4 @@
-"""What a search needs of a group: each function's configurations, sorted, and sums.
+"""Tables for the search over a group: each function's configurations, sorted, and sums.
 
 Times and costs are rounded to multiples of a power of two so fine that every sum of a path is exact. So
 no order of adding changes a result, and all forms of the search return the same paths even where costs
