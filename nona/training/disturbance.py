@@ -1,4 +1,4 @@
-"""What jobs do in their time on GPUs when moves take time and nodes fail."""
+"""Disturbances of jobs on their GPUs: moves take time and nodes fail."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Disturbance:
         self._states.setdefault(job, _State(Progress())).sent_s += seconds
 
     def run(self, stretch: Stretch) -> Outcome | None:
-        """What the job does; ``None``: nothing disturbs it."""
+        """Run a job for a stretch; ``None`` if nothing disturbs it."""
         state = self._states.setdefault(stretch.job, _State(Progress()))
         moved = stretch.moved_from is not None or stretch.paused
         if moved:

@@ -59,7 +59,7 @@ class Ledger:
         self._derive()
 
     def _derive(self) -> None:
-        """What follows from which rows there are."""
+        """Derive the arrays that depend on the rows."""
         self.workers = self._all_workers[[row[0] for row in self.rows]] if self.rows else _NOBODY
         self.rates = np.zeros((len(self.rows), self._types, 2))
         for r, row in enumerate(self.rows):

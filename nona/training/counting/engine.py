@@ -33,7 +33,7 @@ class Event(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Who runs from now on; after ``again_s`` without another event the schedule is asked again."""
+    """Jobs that run from now on; after ``again_s`` without another event the schedule is asked again."""
 
     running: frozenset[int]
     again_s: float | None = None
@@ -43,7 +43,7 @@ class Planner(Protocol):
     """A schedule in one run."""
 
     def decide(self, event: Event) -> Decision:
-        """Who runs."""
+        """Choose the jobs that run after an event."""
 
 
 @dataclass(frozen=True, slots=True)

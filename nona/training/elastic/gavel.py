@@ -84,7 +84,7 @@ class Gavel:
         return Answer(place(self.system.cluster, question.jobs, wanted), values)
 
     def _follow(self, question: Question) -> None:
-        """Who came, who left."""
+        """Enter the jobs that came, and remove those that left."""
         present = frozenset(active.number for active in question.jobs)
         if gone := self._present - present:
             self.ledger.leave(set(gone))

@@ -150,7 +150,7 @@ class Estimates(Protocol):
     """Of all jobs of a run."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Who sees what is measured of a job."""
+        """Return the agent that sees the measurements of a job."""
 
     def left(self, active: Active) -> float:
         """Iterations left."""
@@ -425,7 +425,7 @@ class LinkedOptimus:
         return self.optimus.agent(job, number)
 
     def plan(self, question: Question) -> Answer:
-        """As Optimus."""
+        """Plan as Optimus does, with the traffic on the link."""
         self.estimates.see(question.traffic)
         return self.optimus.plan(question)
 

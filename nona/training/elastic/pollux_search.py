@@ -181,7 +181,7 @@ TRIES = 100  # at filling a generation with solutions that are all different
 
 
 class Jobs(NamedTuple):
-    """What the search knows of J jobs.
+    """The J jobs as the search sees them.
 
     ``base`` (J, N) their GPUs now; ``speedups`` (J, 2, R + 1) by GPUs, on one node and on several; ``kept``
     (J,) the part of its speed that a job keeps if its GPUs change; ``most`` (J,) GPUs.

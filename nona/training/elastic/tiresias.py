@@ -34,7 +34,7 @@ class Tiresias:
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
-        """What does not fit is preempted."""
+        """Place jobs by queue, and preempt those that do not fit."""
         jobs = {active.number: active for active in question.jobs}
         self._queues.keep(jobs)
         old = [n for n in jobs if n in self._queues]
