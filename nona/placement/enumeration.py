@@ -1,4 +1,4 @@
-"""Which configurations are considered, of small and large interiors, and how many.
+"""Enumeration of configurations, of small and large interiors, and their number.
 
 For a sub-graph three times stand side by side, from the end of its root to the start of its sink:
 

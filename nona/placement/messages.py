@@ -184,7 +184,7 @@ class Candidates:
 
     @cached_property
     def messages(self) -> Messages:
-        """What crosses the link."""
+        """The messages that cross the link."""
         return messages(self.shape, self.labels, self.link)
 
     @cached_property

@@ -87,7 +87,7 @@ def fifo_wait_s(utilization: float, work_moment: float) -> float:
 
 
 def sharing_stretch(utilization: float) -> float:
-    """How much longer a transfer takes under processor sharing: w = ρ/(1 − ρ), times its own time.
+    """Return a transfer's delay under processor sharing, over its own time: w = ρ/(1 − ρ).
 
     The mean response of a job of size s in an M/G/1 processor-sharing queue is s/(1 − ρ), whatever
     the distribution of sizes (L. Kleinrock, Queueing Systems II, 1976, 4.4).

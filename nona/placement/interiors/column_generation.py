@@ -42,11 +42,11 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is left."""
+        """True where nothing is left."""
         return self._left <= 0
 
     def times(self, steps: float) -> int:
-        """How often ``steps`` fit into what is left."""
+        """Return how often ``steps`` fit into the rest of the budget."""
         return max(int(self._left / steps), 0)
 
 

@@ -156,7 +156,7 @@ def _through(f: Any, e: int, server: Any, known: int) -> Any:
 
 @compiled
 def _is_new(f: Any, e: int, server: Any) -> bool:
-    """Whether the message of edge ``e`` is sent by no edge to an earlier task, or before it in the list."""
+    """Return whether no edge to an earlier task, or earlier in the list, sends edge ``e``'s message."""
     u, v = f.source[e], f.target[e]
     for at in range(f.out_at[u], f.out_at[u + 1]):
         other = f.out[at]

@@ -96,7 +96,7 @@ def costs(candidates: Candidates, prices: Prices) -> Floats:
 
 
 def scatter_s(prices: Prices, shape: Shape) -> float:
-    """What the scatter of task times adds to the price of every configuration's blocks, seconds."""
+    """Return the seconds that the scatter of task times adds to the price of every configuration's blocks."""
     b = prices.blocks
     return float(
         sum(

@@ -282,7 +282,7 @@ def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) ->
 
 
 def _single_squares(f: Flat) -> float:
-    """What the blocks cost at least, each task a block of its own."""
+    """Return the least cost of the blocks, each task a block of its own."""
     return float(f.factor @ ((f.class_s**2).sum(axis=1) + f.root_s**2))
 
 

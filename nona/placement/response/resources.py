@@ -218,7 +218,7 @@ def roles_of(system: System) -> tuple[Role, ...]:
 
 
 def resource_count(system: System) -> int:
-    """How many kinds of resources a system has."""
+    """Return the number of kinds of resources in a system."""
     return len(system.class_names) + len(roles_of(system))
 
 

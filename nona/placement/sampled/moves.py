@@ -1,4 +1,4 @@
-"""Where a search by sampled jobs starts, and what it may change.
+"""Starts of a search by sampled jobs, and the changes that it may make.
 
 The formula takes mean waits and is optimistic wherever a path crosses many joins; keeping a query whole is
 what it is worst at seeing. So every placement that a person would try by hand is a start, and a mixture takes
@@ -105,7 +105,7 @@ def mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphP
 
 
 def same(a: Queries, b: Queries) -> bool:
-    """Whether two placements give every configuration the same probability."""
+    """Return whether two placements give every configuration the same probability."""
     return all(
         dict(zip(p.configurations, p.probabilities.tolist(), strict=True))
         == dict(zip(q.configurations, q.probabilities.tolist(), strict=True))
@@ -354,7 +354,7 @@ def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[
 def _dear(
     shape: Shape, link: Link, slots: int, placement: Placement, known: list[list[int]]
 ) -> list[list[int]]:
-    """What a local search makes of the ``known`` configurations where waits cost several times the mean."""
+    """Improve the ``known`` configurations by local search where waits cost several times the mean."""
     p = placement.prediction
     wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
     rows_ = [tuple(row) for row in (*known, *list_schedules(shape, link, slots))]

@@ -47,14 +47,14 @@ Better = Callable[[Queries, Values, str], None]
 
 @dataclass(slots=True)
 class Limits:
-    """What is left: ``evaluations`` placements to sample, ``work_s`` seconds of sampling by estimate."""
+    """Rest of a search's budget: ``evaluations`` to sample, ``work_s`` seconds of sampling by estimate."""
 
     evaluations: int
     work_s: float
 
     @property
     def reached(self) -> bool:
-        """Whether nothing is left."""
+        """True where nothing is left."""
         return self.evaluations <= 0 or self.work_s <= 0
 
     def share_of(self, evaluations: int, work_s: float) -> float:
@@ -189,7 +189,7 @@ class Search:
         return float(self.judge.weights @ np.array(waits))
 
     def _calibrate(self, here: Queries, now: Values) -> None:
-        """How much longer the waits on a path are than by formula: from the present placement."""
+        """Set the stretch of waits on a path over those by formula, from the present placement."""
         prediction = predicted(self.judge, here)
         if self.judge.objective != "mean-jct" or prediction is None or not math.isfinite(now.value):
             return
@@ -336,7 +336,7 @@ def _search(
 
 @dataclass(frozen=True, eq=False)
 class _Final:
-    """What is chosen in the end; ``gain`` over the formula's optimum, and its standard error."""
+    """Chosen placement; ``gain`` over the formula's optimum, and its standard error."""
 
     queries: Queries
     origin: str
@@ -390,7 +390,7 @@ def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
 
 
 def has_large_interior(system: System) -> bool:
-    """Whether a sub-graph has more tasks than all its configurations can be listed for."""
+    """Return whether a sub-graph has more tasks than all its configurations can be listed for."""
     return any(len(s.interior) > ENUMERATED for q in system.queries for s in q.decomposition.subgraphs)
 
 
