@@ -256,7 +256,7 @@ def _work(worker: Any, payload: bytes) -> Work[Any, Any]:
 
 
 def no_report(fraction: float, result: object) -> None:
-    """That a run goes on, and nothing else."""
+    """Report that a run goes on, and nothing else."""
 
 
 def simulation_report(fraction: float, records: Records | None) -> Progress:

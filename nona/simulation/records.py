@@ -1,4 +1,4 @@
-"""What a run leaves behind: times, loads, intervals of a few jobs, checks on itself."""
+"""Records of a run: times, loads, intervals of a few jobs, checks on itself."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def pieces(value: Any) -> Iterator[bytes]:
 
 @dataclass(frozen=True, eq=False)
 class RawRun:
-    """What an engine hands over; everything in :class:`Records` is computed from it.
+    """Result of an engine; everything in :class:`Records` is computed from it.
 
     ``collected`` holds the jobs. ``open_at`` (21,) counts the jobs in the system just before the
     arrivals of :meth:`~nona.simulation.sizes.RunSize.marks`. ``*_busy_s`` is the length of the busy

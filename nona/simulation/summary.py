@@ -1,4 +1,4 @@
-"""What was measured of a scheduler's runs: summary, difference from another's, precision.
+"""Summary of a scheduler's runs, difference from another's, precision.
 
 Recorded jobs are used one by one where all are recorded. Where records are thinned the sums over
 all jobs give means and shares, the sketch of all jobs percentiles (to its stated error); only how
@@ -393,7 +393,7 @@ RunMore = Callable[[int, int], Runs]
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How precise the means are.
+    """Precision of the means.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ from nona.topology import Topology
 
 
 class Plans(NamedTuple):
-    """As in :class:`~nona.simulation.compiled.memory.State`."""
+    """Plans of the query classes, as in :class:`~nona.simulation.compiled.memory.State`."""
 
     queries: Records
     plan: Records

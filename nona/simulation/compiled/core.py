@@ -51,7 +51,7 @@ class FlatTables:
     floats: Floats
 
     def place_of(self, field: int) -> slice:
-        """Where the array field of this number lies; fields of inner tuples count."""
+        """Return the slice of the array field of this number; fields of inner tuples count."""
         return slice(*self.ints[2 * field : 2 * field + 2].tolist())
 
 

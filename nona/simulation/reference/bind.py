@@ -26,7 +26,7 @@ from nona.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a dispatcher works with."""
+    """Parts of the engine that a dispatcher works with."""
 
     system: System
     scheduler: Scheduler

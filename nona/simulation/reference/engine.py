@@ -215,7 +215,7 @@ class SimPyRun:
         self.parts_of = _parts_of_picked if self.picks else _parts_of_bound
 
     def _begin_counts(self) -> None:
-        """What is counted and recorded, before the first job."""
+        """Set up the counts and records, before the first job."""
         size, classes = self.size, len(self.system.queries)
         self.collector = Collector(self.system, size, self.report is not None)
         self.handed = 0  # arrivals handed over

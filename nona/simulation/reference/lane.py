@@ -32,7 +32,7 @@ class Lane:
         return self._join(now, work)
 
     def _join(self, at: float, work: float) -> float:
-        """What comes at ``at`` waits until all before it has been served; when it begins."""
+        """Queue ``work`` at ``at``, behind all before it; return the time at which it begins."""
         start = self.free_s
         if start < at:
             self.closed_s += start - self.since_s

@@ -231,7 +231,7 @@ def count(s: State, now: float, change: int) -> None:
 
 
 def has_room(s: State) -> bool:
-    """Whether the next job, with all that it may bring, fits into the arrays."""
+    """Return whether the next job, with all that it may bring, fits into the arrays."""
     c = clock_at(s, 0)
     if c.watched:
         past_transfer_s(s, c.now_s)  # so that only what is on its way stays in the list
@@ -369,7 +369,7 @@ def _note_flow(s: State, slot: int, place: int, now: float) -> None:
 
 
 def too_long(s: State) -> bool:
-    """Whether to stop before the next job, because the cohort takes too long."""
+    """Return whether to stop before the next job, because the cohort takes too long."""
     c = clock_at(s, 0)
     if c.next_number <= c.last:
         return False

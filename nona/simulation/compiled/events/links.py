@@ -69,7 +69,7 @@ def _serve(s: State, k: int, now: float, work: float) -> float:
 
 
 def join_link(s: State, k: int, at: float, work: float) -> float:
-    """What comes to link ``k`` at ``at`` waits until all before it has been served; when it begins."""
+    """Queue ``work`` at link ``k`` at ``at``, behind all before it; return the time at which it begins."""
     link = links_at(s, k)
     begin = link.free_s
     if begin < at:
@@ -266,7 +266,7 @@ def _add_flow(s: State, now: float, work: float, key: int, message: int) -> None
 
 
 def _plan_end(s: State, now: float) -> None:
-    """When the next message will leave, as things stand."""
+    """Set the time at which the next message leaves, as things stand."""
     c = clock_at(s, 0)
     if c.flows:
         c.link_end_s = max(now, now + (flows_at(s, 0).time_s - c.virtual_s) * c.flows)

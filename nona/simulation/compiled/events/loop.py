@@ -111,7 +111,7 @@ def _queue_bytes(s: State, now: float) -> float:
 
 
 def view_of(s: State) -> View:
-    """What the scheduler sees; fields above its level are ``nan``."""
+    """Return the scheduler's view; fields above its level are ``nan``."""
     c = clock_at(s, 0)
     n = c.executors
     return View(

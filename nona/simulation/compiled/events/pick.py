@@ -141,7 +141,7 @@ def offer_successors(s: State, place: int, e: int, now: float) -> None:
 
 
 def begin_picking(s: State, open_jobs: int, now: float) -> bool:
-    """Whether there is something to decide after an event."""
+    """Return whether there is something to decide after an event."""
     c = clock_at(s, 0)
     c.saved_open_jobs = open_jobs
     if c.ready == 0:
@@ -175,7 +175,7 @@ def woken(s: State, now: float) -> bool:
 
 
 def is_allowed(s: State) -> bool:
-    """Whether ``out`` names an entry of the list and an executor with nothing."""
+    """Return whether ``out`` names an entry of the list and an executor with nothing."""
     c = clock_at(s, 0)
     place = out_of(s)[0]
     e = out_of(s)[1]
