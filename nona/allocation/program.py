@@ -35,7 +35,7 @@ class Program:
 
     @property
     def levelled(self) -> bool:
-        """Whether λ is there."""
+        """True where the program has λ."""
         return bool(self.steps.any())
 
     def value(self, x: Floats) -> float:

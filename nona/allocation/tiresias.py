@@ -10,7 +10,7 @@ from nona.allocation.problem import Flags, Floats, Ints
 
 
 class Standing(NamedTuple):
-    """Where m jobs stand.
+    """Standing of m jobs in the queues.
 
     ``queue`` (m,) counts from 0; of one queue's jobs that of the lowest ``place`` (m,) is first.
     ``attained_s`` (m,) are worker-seconds, ``executed_s`` and ``waited_s`` (m,) seconds with and without
